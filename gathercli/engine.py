@@ -13,8 +13,8 @@ from __future__ import annotations
 from gathercli.errors import UsageError
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Call, Operand
-from gathercli.spec.op import Negative, Op, OutOfRange
-from gathercli.text import listed
+from gathercli.spec.op import OTHER_NAMES, Negative, Op, OutOfRange
+from gathercli.text import closest, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def bind(
         {each.name: operand for each, operand in zip(op.inputs, inputs, strict=True)},
         defaults | {name: value for name, value in attrs.items() if value is not None},
         negative=_choice(Negative, "negative", negative),
-        out_of_range=_choice(OutOfRange, "out-of-range", out_of_range),
+        out_of_range=_choice(OutOfRange, "out_of_range", out_of_range),
         shapes_only=shapes_only,
         version_from=version_from,
     )
@@ -78,12 +78,16 @@ def _choice(choices: type[_Choice], name: str, value: str) -> _Choice:
     try:
         return choices(value)
     except ValueError:
-        expected = listed(choice.value for choice in choices)
+        names = [choice.value for choice in choices]
+        expected = listed(names)
+        near = OTHER_NAMES.get(str(value).lower())
+        near = near if near in names else closest(str(value).lower(), names)
         raise UsageError(
             f"`{name}` is `{value}`: expected {expected}",
             rule="usage",
             value=value,
             expected=expected,
+            hint=f'did you mean `{name}="{near}"`?' if near else None,
         ) from None
 
 

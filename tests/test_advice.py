@@ -217,10 +217,15 @@ ADVICE: dict[str, tuple[str, dict[str, Any], str]] = {
         {"source": "bin:2xi64@x.bin"},
         '`"bin:3xi64@x.bin"` has that many',
     ),
+    "another name of a policy": (
+        "gather",
+        {"data": DATA, "indices": [9], "out_of_range": "clip"},
+        'did you mean `out_of_range="clamp"`?',
+    ),
     "a suffix": (
         "save",
         {"path": "x.foo", "array": DATA},
-        'a name with a suffix, such as `"x-1.npy"`',
+        'the suffix names the format, as in `"x-1.npy"`',
     ),
     "a suffix that is nearly right": (
         "save",
@@ -321,9 +326,9 @@ def test_the_hint_of_an_exception_does_not_name_standard_input() -> None:
 
 
 def test_a_message_without_a_hint_is_one_line() -> None:
-    error = refusal("gather", {"data": [1], "indices": 0, "negative": "warp"})
+    error = refusal("gather", {"data": [1], "indices": 0, "negative": "xyz"})
 
-    assert str(error) == "`negative` is `warp`: expected spec, wrap or error"
+    assert str(error) == "`negative` is `xyz`: expected spec, wrap or error"
 
 
 def test_a_hint_quotes_names_for_the_shell_and_for_python() -> None:

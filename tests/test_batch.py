@@ -327,6 +327,29 @@ def test_the_lines_of_jobs_are_aligned_behind_the_longest_id(run: Run) -> None:
     )
 
 
+def test_the_shapes_of_different_operators_are_aligned(run: Run) -> None:
+    elements = job("b", op="gather-elements", data=[1], indices=[0], axis=0)
+
+    ran = run("batch", write_jobs(job("a"), elements), "-f", "pretty", "--dry-run")
+
+    first, second, *_ = ran.out.splitlines()
+    assert first.index("int64[2]") == second.index("int64[1]")
+
+
+@pytest.mark.parametrize("name", ["b", "a-very-long-name-of-a-job-of-forty-letters"])
+def test_errors_wrap_below_themselves_on_a_narrow_screen(
+    name: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+
+    ran = run("batch", write_jobs(job(name, axis=1)), "-f", "pretty")
+
+    lines = ran.out.partition("1 job:")[0].splitlines()
+    assert max(map(len, lines)) < 60
+    text = " ".join(line.strip() for line in lines)
+    assert text.endswith("`axis` is 1, but `data` has rank 1: expected -1 to 0")
+
+
 @pytest.mark.parametrize("option", ["-q", "--json-errors"])
 def test_nothing_is_summed_up_for_a_program(option: str, run: Run) -> None:
     ran = run("batch", write_jobs(job("a", indices=[9])), option)

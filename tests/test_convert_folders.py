@@ -223,16 +223,14 @@ USAGE: Final = [
     ),
     (
         ["a.npy", "c"],
-        "`c` has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr, "
-        "or a format\n"
-        "hint: a name with a suffix, such as `c.npy`\n",
+        "`c` has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr\n"
+        "hint: the suffix names the format, as in `c.npy`\n",
     ),
     (
         ["a.npy", "c.\x1b[31m"],
         "`c.\\x1b[31m` has the suffix `.\\x1b[31m`: expected .npy, .npz, .json, .safetensors, "
-        ".pb, .bin or .zarr, "
-        "or a format\n"
-        "hint: a name with a suffix, such as `c.npy`\n",
+        ".pb, .bin or .zarr\n"
+        "hint: the suffix names the format, as in `c.npy`\n",
     ),
     (
         ["[1]", "-d", "out", "--to", "npy"],

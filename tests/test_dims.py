@@ -170,6 +170,17 @@ def test_a_refusal_names_the_shape_and_what_is_wrong_in_it(text: str, message: s
     )
 
 
+def test_an_array_is_no_shape_but_has_one() -> None:
+    with pytest.raises(InputError) as caught:
+        as_shape(np.zeros((2, 3)))
+
+    assert str(caught.value) == (
+        "the shape is an array with 2 dimensions: expected a list of sizes\n"
+        "hint: `array.shape` is the shape of an array"
+    )
+    assert as_shape(np.array([2, 3])) == (2, 3)
+
+
 def test_a_long_text_is_cut_in_the_refusal() -> None:
     with pytest.raises(InputError) as caught:
         parse("[" + "1," * 99 + "*]")

@@ -924,6 +924,7 @@ def test_a_job_without_an_id_is_explained_by_where_it_stands(
         (("--job", "none.jsonl#a"), 66, "no such file"),
         (("--job", "j.jsonl#a", "-a", "1"), 2, "`--job` names the whole call"),
         (("gather", "[1]", "0", "--job", "j.jsonl#a"), 2, "`--job` names the whole call"),
+        (("--job", "j.jsonl", "a b"), 2, "did you mean `--job 'j.jsonl#a b'`?"),
         (("gather", "[1]"), 2, "`INDICES` is missing"),
         ((), 2, "`OP` is missing"),
         (("gather", "[1]", "0", "--step", "--cell", "[]"), 2, "exclude each other"),

@@ -371,6 +371,17 @@ def test_a_wrong_job_is_refused_with_its_place(job: Any, message: str) -> None:
     assert refusal.value.where == "here"
 
 
+def test_a_line_of_a_report_is_no_job() -> None:
+    with pytest.raises(InputError, match="line of a report: expected a job"):
+        parse(GATHER | {"status": "ok", "seconds": 0.1}, where="here")
+
+
+def test_another_name_of_a_policy_is_recognised() -> None:
+    with pytest.raises(InputError) as refusal:
+        parse(GATHER | {"out_of_range": "clip"}, where="here")
+    assert refusal.value.hint == 'did you mean "clamp"?'
+
+
 def test_a_misspelt_key_is_recognised() -> None:
     with pytest.raises(InputError) as refusal:
         parse(GATHER | {"indexes": [0]}, where="here")

@@ -108,6 +108,7 @@ CALLS: Final = (
         names=("--matrix version=onnx-11,onnx-13",),
     ),
     Wrong("demo gather-"),
+    Wrong("man index-range"),
     Wrong("demo 17"),
     Wrong("ops --like gather_tree"),
     Wrong("ops --like gather_nd"),
@@ -689,6 +690,7 @@ def templates() -> dict[str, str]:
 
 ELSEWHERE: Final = {
     "api.py": "Python's, which test_advice.py follows",
+    "engine.py": "Python's, which test_advice.py follows",
     "arraylike.py": "Python's, which test_advice.py follows",
     "jobs/cluster.py": "a cluster's",
     "jobs/scheduler.py": "a cluster's",
@@ -714,6 +716,7 @@ UNTRIED: Final = (
     " writes a file",
     "` with ",
     "`python -m pip install '",
+    "`array.shape` is the shape",
 )
 """Words of hints that take too long to follow, or that are followed in tests of their own."""
 

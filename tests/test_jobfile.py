@@ -320,6 +320,15 @@ def test_what_is_no_file_is_refused_at_once(
     assert (caught.value.message, caught.value.rule) == (message, rule)
 
 
+def test_a_similar_name_is_suggested(folder: Path) -> None:
+    (folder / "jobs.jsonl").write_bytes(A)
+
+    with pytest.raises(NoInputError) as caught:
+        list(read_entries("job.jsonl"))
+
+    assert caught.value.hint == "did you mean `jobs.jsonl`?"
+
+
 def test_a_file_that_is_shut_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def shut(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

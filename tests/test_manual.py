@@ -339,6 +339,14 @@ def test_man_suggests_the_nearest_command_for_an_unknown_one(
     )
 
 
+@pytest.mark.parametrize("rule", ["index-range", "unreadable", "version"])
+def test_man_says_where_a_rule_is_explained(rule: str, run: Run) -> None:
+    ran = run("man", rule)
+
+    assert ran.status == 2
+    assert ran.err.endswith("hint: `gathercli man` explains the rules, under RULES\n")
+
+
 # examples
 
 

@@ -96,19 +96,15 @@ def test_the_output_dash_is_stdout(run: Run, folder: Path) -> None:
     [
         (
             "out.txt",
-            "has the suffix `.txt`: "
-            "expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr, "
-            "or a format",
+            "has the suffix `.txt`: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr",
         ),
         (
             "out",
-            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr, "
-            "or a format",
+            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr",
         ),
         (
             ".npy",
-            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr, "
-            "or a format",
+            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr",
         ),
     ],
 )
@@ -119,7 +115,7 @@ def test_an_unknown_suffix_without_a_format_is_a_usage_error(
         2,
         "",
         f"error: `{name}` {what}\n"
-        f"hint: a name with a suffix, such as `{name.removesuffix('.txt')}.npy`\n",
+        f"hint: the suffix names the format, as in `{name.removesuffix('.txt')}.npy`\n",
     )
     assert os.listdir(folder) == []
 

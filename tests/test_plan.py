@@ -123,6 +123,7 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
         "op, version, data, indices, data_dtype, indices_dtype, axis, batch_dims, negative, "
         "out_of_range, expect, expect_error, rtol, atol, output or node\n"
         'hint: did you mean "axis"?\n'
+        "rule: job\n"
         'error: j.jsonl, line 3: `$.op` is `"sort"`: '
         "expected gather, gather-elements, gather-nd, gather-tree or shape\n"
         "rule: job\n"
@@ -131,6 +132,7 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
         'hint: did you mean `"version":"onnx-13"`?\n'
         "rule: version\n"
         'error: j.jsonl, line 5: `$.id` is `"b"`, as at j.jsonl, line 2: expected a new one\n'
+        "rule: job\n"
         "error: j.jsonl, line 6: `$.output` is `o.npy`, which is the output of j.jsonl, line 2 "
         "too: expected another file\n"
         "rule: job\n",

@@ -11,7 +11,7 @@ import pytest
 import gathercli
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from tests.conftest import Ran
@@ -148,12 +148,22 @@ def text(wrong: Wrong, role: str, call: str) -> str:
     return "\n".join([*lines, f"rule: {wrong.rule}\n"])
 
 
+def wrong_of(name: str, words: Iterable[str]) -> Wrong:
+    """Return a wrong token; `shape` takes shapes where others take literals."""
+    wrong = WRONG[name]
+    if "shape" not in words:
+        return wrong
+    message = wrong.message.replace("a literal such as 0,0,4", "a shape such as [2,3]")
+    return wrong._replace(message=message)
+
+
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_data_are_refused_in_the_same_words_by_every_command(
     name: str, call: str, run: Run
 ) -> None:
-    wrong, (words, row) = WRONG[name], CALLS[call]
+    words, row = CALLS[call]
+    wrong = wrong_of(name, words)
 
     ran = run(*words, wrong.token, "[[0]]", *LIMIT)
 
@@ -165,7 +175,8 @@ def test_wrong_data_are_refused_in_the_same_words_by_every_command(
 def test_wrong_indices_are_refused_in_the_same_words_by_every_command(
     name: str, call: str, run: Run
 ) -> None:
-    wrong, (words, row) = WRONG[name], CALLS[call]
+    words, row = CALLS[call]
+    wrong = wrong_of(name, words)
 
     ran = run(*words, "[[1,2],[3,4]]", wrong.token, *LIMIT)
 
@@ -178,7 +189,8 @@ def test_wrong_indices_are_refused_in_the_same_words_by_every_command(
 @pytest.mark.parametrize("role", ["data", "indices"])
 @pytest.mark.parametrize("name", WRONG)
 def test_the_json_error_has_the_same_message(name: str, role: str, call: str, run: Run) -> None:
-    wrong, (words, row) = WRONG[name], CALLS[call]
+    words, row = CALLS[call]
+    wrong = wrong_of(name, words)
     both = {"data": (wrong.token, "[[0]]"), "indices": ("[[1,2],[3,4]]", wrong.token)}
 
     ran = run(*words, *both[role], *LIMIT, "--json-errors")
@@ -208,7 +220,7 @@ def test_the_json_error_has_the_same_message(name: str, role: str, call: str, ru
 def test_a_wrong_input_of_gather_tree_is_refused_in_the_same_words(
     name: str, role: str, before: tuple[str, ...], run: Run
 ) -> None:
-    wrong, words = WRONG[name], [*before, "gather-tree"]
+    wrong, words = wrong_of(name, before), [*before, "gather-tree"]
     inputs = TREE | {role: wrong.token}
     earlier = list(TREE)[: list(TREE).index(role)]
     call = ["openvino.GatherTree-1", *(f"{each} {DESCRIBED[each]}" for each in earlier)]
@@ -257,7 +269,8 @@ def assert_jobs_refused(ran: Ran, role: str, row: str) -> None:
 def test_a_refusal_of_indices_describes_data_from_any_source(
     data: str, call: str, run: Run
 ) -> None:
-    wrong, (words, row) = WRONG["a missing file"], CALLS[call]
+    words, row = CALLS[call]
+    wrong = wrong_of("a missing file", words)
 
     ran = run(*words, data, wrong.token, stdin=b"[[1,2],[3,4]]")
 

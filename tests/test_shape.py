@@ -65,6 +65,13 @@ def test_shape_shows_the_formula_in_the_pretty_view(run: Run) -> None:
     )
 
 
+def test_a_word_that_is_neither_a_shape_nor_a_file_is_refused(run: Run) -> None:
+    ran = run("shape", "gather", "2x5", "nofile.npy")
+
+    assert ran.status == 66
+    assert "there is no file `nofile.npy`: expected a file, or a shape such as [2,3]\n" in ran.err
+
+
 def test_shape_reads_a_tensor_file_and_standard_input(run: Run, folder: Path) -> None:
     np.save(folder / "a.npy", np.zeros((4, 3), np.float32))
 

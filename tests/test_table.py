@@ -118,7 +118,7 @@ def test_messages_offer_a_new_row_as_a_format_of_one_tensor(run: Run, folder: Pa
     os.mkdir("files")
     (folder / "files/x.cells").write_text("#cells 1\n4\n")
 
-    assert ".zarr or .cells, or a format" in run("convert", "[1]", "x.what").err
+    assert ".zarr or .cells\n" in run("convert", "[1]", "x.what").err
     assert "x.cells` holds one tensor" in run("convert", "[1]", "[2]", "x.cells").err
     assert "hint: it holds `files/x.cells`\n" in run("gather", "files", "0").err
 

@@ -135,6 +135,14 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
         "gather has no option `--mode`",
         meant("gathercli gather '[1]' 0 --out-of-range error"),
     ),
+    "gather [1] 0 --jobs 2": (
+        "gather has no option `--jobs`",
+        meant("gathercli gather '[1]' 0 --threads 2"),
+    ),
+    "batch --jobs 2 x.jsonl": (
+        "batch has no option `--jobs`",
+        meant("gathercli batch --workers 2 x.jsonl"),
+    ),
     "gather [1] 0 --out-of-range clip": (
         "`--out-of-range` is `clip`: expected spec, error, zero, clamp or wrap",
         meant("gathercli gather '[1]' 0 --out-of-range clamp"),

@@ -238,6 +238,19 @@ def test_a_note_shows_no_control_character() -> None:
     assert note_text("a\x1b[2Jb\nc", color=False) == "note: a\\x1b[2Jb\\x0ac\n"
 
 
+@pytest.mark.parametrize(
+    ("rules", "named"),
+    [(["job", "job", "job"], ["job"]), (["job", "version", "job"], ["job", "version", "job"])],
+)
+def test_errors_of_several_rules_name_theirs_each(rules: list[str], named: list[str]) -> None:
+    error, *others = (GatherError("no", rule=rule) for rule in rules)
+    error.others = others
+
+    text = error_text(error, color=False)
+
+    assert [line[6:] for line in text.splitlines() if line.startswith("rule: ")] == named
+
+
 def test_further_mistakes_are_listed_by_rule() -> None:
     error = GatherError("no", rule="job")
     error.others, error.count, error.rest = [], 2, {"job": "j.jsonl, line 9"}

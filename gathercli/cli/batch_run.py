@@ -344,15 +344,15 @@ class Batch:
             return lambda _, line: write_all(STDOUT, line)
         if len(self._plan) > MAX_LINES and not self._running.dry_run:
             return lambda *_: None
-        from gathercli.report.batch import name_width, row
+        from gathercli.report.batch import column_widths, row
 
         width, color = width_of(STDOUT), wants_color(self._messages.color, STDOUT)
         numbers = range(min(len(self._plan), MAX_LINES))  # a dry run may have many more
-        column = name_width(job.id for *_, job in self._plan.read(numbers))
+        columns = column_widths(job for *_, job in self._plan.read(numbers))
 
         def show(_: int, line: bytes) -> None:
             self._clear()
-            print_text(rendered(row(json.loads(line), width, column), color=color))
+            print_text(rendered(row(json.loads(line), width, columns), color=color))
 
         return show
 

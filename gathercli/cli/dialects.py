@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.cli.line import CommandLine
+from gathercli.spec.op import OTHER_NAMES
 from gathercli.text import beginning, closest
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "--dimension": ("--axis",),
     "--fill": ("--out-of-range",),
     "--format": ("--to",),
+    "--jobs": ("--workers", "--threads"),
     "--mode": ("--out-of-range",),
     "--opset": ("--version",),
     "--out": ("--output", "--save", LAST),
@@ -30,12 +32,7 @@ OPTIONS: Final[dict[str, tuple[str, ...]]] = {
 """Options of other programs, with the options here in order of preference."""
 
 VALUES: Final = {
-    "--out-of-range": {
-        "clip": "clamp",
-        "raise": "error",
-        "fill": "zero",
-        **dict.fromkeys(("0", "0.0", "zeros"), "zero"),
-    },
+    "--out-of-range": OTHER_NAMES,
 }
 """Values of other programs, by option."""
 

@@ -30,7 +30,7 @@ def format_of(path: str) -> str:
     if suffix not in BY_SUFFIX:
         raise UsageError(
             f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}: "
-            f"expected {listed(BY_SUFFIX)}, or a format",
+            f"expected {listed(BY_SUFFIX)}",
             rule="usage",
             value=path,
             expected=listed(BY_SUFFIX),
@@ -45,7 +45,7 @@ def _suggest_suffix(path: str, suffix: str) -> Hint:
     name = new_name(os.path.splitext(path)[0] if suffix else path, near or ".npy")
     if near:
         return Hint("did you mean {source}?", source=name)
-    return Hint("a name with a suffix, such as {source}", source=name)
+    return Hint("the suffix names the format, as in {source}", source=name)
 
 
 def check_format(

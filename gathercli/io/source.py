@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import os
 
-from gathercli.errors import GatherError, Hint, InputError, LimitError, TransferError, UsageError
+from gathercli.errors import (
+    GatherError,
+    Hint,
+    InputError,
+    LimitError,
+    NoInputError,
+    TransferError,
+    UsageError,
+)
 from gathercli.io.files import STDIN, File, unreadable
 from gathercli.io.formats.content import Layout, Literal, MemberHint, content
 from gathercli.io.formats.table import is_chunked
@@ -159,7 +167,13 @@ class Inputs:
             if flat or all(each.isdecimal() or each in ",x?_. " for each in token):
                 message = f"`{name}`: {error.message}"
                 raise InputError(message, rule=error.rule, value=token, hint=error.hint) from None
-            return self.operand(token, name, declared=declared, empty=empty or FLOAT64)
+            try:
+                return self.operand(token, name, declared=declared, empty=empty or FLOAT64)
+            except NoInputError as error:
+                error.message = error.message.replace(
+                    "a literal such as 0,0,4", "a shape such as [2,3]"
+                )
+                raise
         self.note_file(token, "a shape")
         return Operand(shape, declared)
 

@@ -49,7 +49,7 @@ def missing(path: str, folder: str) -> GatherError:
             value=path,
             hint=hint,
         )
-    if hint is None and (near := _near(path, folder)):
+    if hint is None and (near := similar_file(path, folder)):
         hint = Hint("did you mean {source}?", source=near)
     what = f"there is no file `{name}`" if path.strip() else "the name of the file is empty"
     return NoInputError(
@@ -61,7 +61,7 @@ def missing(path: str, folder: str) -> GatherError:
     )
 
 
-def _near(path: str, folder: str) -> str | None:
+def similar_file(path: str, folder: str) -> str | None:
     """Find a file with this name and a suffix, or with a similar name."""
     inner, name = os.path.split(path)
     try:

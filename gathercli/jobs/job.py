@@ -14,7 +14,7 @@ from gathercli.jobs.node_jobs import NODE, NodeJobs
 from gathercli.ops import FAMILIES, attributes, family_of, find, foreign_name_error
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
-from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.op import OTHER_NAMES, Negative, OutOfRange
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import as_shape
 from gathercli.text import clean, closest, listed, short, value_text
@@ -321,14 +321,14 @@ def _keys_error(job: dict[str, Any], where: str, keys: JobKeys) -> InputError:
     if unknown is None:
         missing = next(key for key in checks if key in keys.required and key not in job)
         return _job_error(where, f"`$.{missing}` is missing", checks[missing][1])
+    if {"status", "seconds"} <= job.keys():
+        return _job_error(where, "this is a line of a report", "a job")
     op = job.get("op")
     kind = op if op in (*FAMILIES, SHAPE) else _kind(keys)
     near = _OTHERWISE.get(unknown)
     near = near if near in checks else closest(unknown, checks)
     what = f"`$.{short(clean(unknown))}` is unknown in a {kind} job"
     hint = f'did you mean "{near}"?' if near else None
-    if {"status", "seconds"} <= job.keys():
-        hint = "this is a line of a report, which holds no jobs"
     return _job_error(where, what, listed(checks), hint)
 
 
@@ -357,6 +357,8 @@ def _hint(key: str, value: Any) -> str | None:
         if near is None:
             refusal = foreign_name_error(value, "")
             return getattr(refusal and refusal.hint, "job", None)
+        return f'did you mean "{near}"?'
+    if key == "out_of_range" and (near := OTHER_NAMES.get(value.lower())):
         return f'did you mean "{near}"?'
     if key != "expect_error":
         return None

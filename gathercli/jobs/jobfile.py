@@ -13,7 +13,7 @@ from codecs import BOM_UTF8
 from itertools import count
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.errors import GatherError, InputError, LimitError, NoInputError, reason_of
+from gathercli.errors import GatherError, Hint, InputError, LimitError, NoInputError, reason_of
 from gathercli.io.files import STDIN
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.table import SNIFF_SIZE
@@ -163,10 +163,15 @@ def read_entries(path: str) -> Iterator[JobEntry]:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if isinstance(error, GatherError):
             raise
+        from gathercli.io.suggest import similar_file
+
+        missing = isinstance(error, FileNotFoundError)
+        near = similar_file(path, "") if missing else None
         raise NoInputError(
             f"`{name}` cannot be read ({reason_of(error)}): expected a file of jobs",
-            rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
+            rule="missing" if missing else "unreadable",
             value=path,
+            hint=Hint("did you mean {source}?", source=near) if near else None,
         ) from None
 
 

@@ -207,7 +207,7 @@ def _check_output(job: Job, where: str) -> None:
     try:
         fmt = save.format_of(job.output)
     except GatherError as error:
-        raise _output_error(where, error.message.split(", or a format")[0], job.output) from None
+        raise _output_error(where, error.message, job.output) from None
     if names_chunks(job.output):
         try:
             creator(fmt)(os.path.join(job.folder, job.output))

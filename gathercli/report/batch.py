@@ -6,6 +6,7 @@ import time
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.ops import FAMILIES
 from gathercli.report.progress import StatusLine, duration
 from gathercli.spec.coordinates import cell
 from gathercli.text import clean, counted, grouped, short
@@ -13,6 +14,7 @@ from gathercli.text import clean, counted, grouped, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from gathercli.jobs.job import Job
     from gathercli.jobs.tally import BatchTotals
     from gathercli.report.terminal import Styled
 
@@ -81,20 +83,25 @@ class Bar(StatusLine):
         return text
 
 
-def name_width(names: Iterable[str]) -> int:
-    """Return the width of a column of ids."""
-    return max((len(clean(short(name, _LONGEST))) for name in names), default=0)
+def column_widths(jobs: Iterable[Job]) -> tuple[int, int]:
+    """Return the widths of the columns of ids and of operator versions."""
+    ids, operators = 0, set()
+    for job in jobs:
+        ids = max(ids, len(clean(short(job.id, _LONGEST))))
+        operators.add(job.operator)
+    rows = (op for name in operators for op in FAMILIES[name].ROWS)
+    return ids, max((len(op.full_name) for op in rows), default=0)
 
 
-def row(line: dict[str, Any], width: int | None, column: int = 0) -> Styled:
+def row(line: dict[str, Any], width: int | None, columns: tuple[int, int] = (0, 0)) -> Styled:
     """Format a line of the report as text: the status of a job, its id, its output or error.
 
     Parameters
     ----------
     width
-        The columns of the terminal; None without one.
-    column
-        The width of the column of ids.
+        The columns of the terminal, at which errors wrap; None without one.
+    columns
+        The widths of `column_widths`.
     """
     from rich.text import Text
 
@@ -102,16 +109,22 @@ def row(line: dict[str, Any], width: int | None, column: int = 0) -> Styled:
     what = line["message"]
     if what is None or line["status"] == "ok":
         shape = "" if line["shape"] is None else cell(line["shape"])
-        what = f"{line['operator'] or ''}   "
+        what = f"{line['operator'] or '':{columns[1]}}   "
         what += f"{line['rule']}, as expected" if line["rule"] else f"{line['dtype'] or ''}{shape}"
         if line.get("output"):
             what += f"   {line['output']}"
     text = Text().append(f"{word:10}", style)
-    name = clean(short(line["id"], _LONGEST)).ljust(column)
-    text.append(f"{name}   ", "bold").append(clean(what))
-    if width is not None:
-        text.truncate(width - 1, overflow="ellipsis")
-    return text.append("\n")
+    name = clean(short(line["id"], _LONGEST)).ljust(columns[0])
+    text.append(f"{name}   ", "bold")
+    if width is None:
+        return text.append(f"{clean(what)}\n")
+    if line["status"] == "ok":
+        text.append(clean(what)).truncate(width - 1, overflow="ellipsis")
+        return text.append("\n")
+    beside = len(text) <= width // 2  # else the error is below the id
+    indent = "\n" + " " * (len(text) if beside else 10)
+    lines = wrap(clean(what), width - len(indent), break_on_hyphens=False)
+    return text.append(("" if beside else indent) + indent.join(lines) + "\n")
 
 
 def summary(

@@ -25,12 +25,14 @@ _BOLD_RED, _CYAN, _YELLOW, _DIM, _OFF = "\x1b[1;31m", "\x1b[36m", "\x1b[33m", "\
 def error_text(error: GatherError, *, color: bool, width: int | None = None) -> str:
     """Format an error: the message, the call, a hint, the rule; then its other errors likewise.
 
-    Consecutive errors of one rule name it once. Lines wrap at `width` columns, if there is one.
+    Errors of one rule name it once, at their end. Lines wrap at `width` columns, if there is one.
     """
     lines: list[str] = []
-    for each, after in zip((error, *error.others), (*error.others, None), strict=True):
+    errors = [error, *error.others]
+    several = len({each.rule for each in errors}) > 1
+    for each in errors:
         lines += _message(each, color, width)
-        if each.rule != "usage" and (after is None or after.rule != each.rule):
+        if each.rule != "usage" and (several or each is errors[-1]):
             lines.append(_marked(f"rule: {each.rule}", _DIM, "", color, width))
     if error.rest:
         number = (error.count or 0) - 1 - len(error.others)

@@ -61,6 +61,17 @@ class OutOfRange(Enum):
         return _DONE[self]
 
 
+OTHER_NAMES: Final = {
+    "clip": "clamp",
+    "raise": "error",
+    "fill": "zero",
+    "0": "zero",
+    "0.0": "zero",
+    "zeros": "zero",
+}
+"""The names of `OutOfRange` in other programs, with those here."""
+
+
 _DONE = {
     OutOfRange.SPEC: "as the version says",
     OutOfRange.ERROR: "refused",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gathercli.errors import InputError
 from gathercli.records import NamedTuple
-from gathercli.text import as_written
+from gathercli.text import as_written, counted
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -327,6 +327,14 @@ def as_shape(shape: str | Iterable[object] | Shape) -> Shape:
         return shape
     if isinstance(shape, str):
         return parse(shape)
+    dimensions = getattr(shape, "ndim", 1)
+    if dimensions != 1:
+        raise InputError(
+            f"the shape is an array with {counted(dimensions, 'dimension')}: "
+            "expected a list of sizes",
+            rule="shape-text",
+            hint="`array.shape` is the shape of an array",
+        )
     if hasattr(shape, "tolist"):
         shape = shape.tolist()
     if not isinstance(shape, Sequence) or isinstance(shape, bytes | bytearray | Dim):

@@ -23,7 +23,7 @@ from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS, family_of
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import clean, counted, grouped, listed
+from gathercli.text import clean, counted, grouped, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,12 +66,20 @@ class CallOptions(Options):
                     "`--job` names the whole call: expected no other operator, tensor or attribute",
                     rule="usage",
                     value=self.job,
+                    hint=self._job_hint(),
                 )
             return
         op = family_of(self.op).ROWS[0] if self.op else None
         words = [self.op or None, *self.tensors.words]
         if None in words:
             raise self._incomplete(op, words)
+
+    def _job_hint(self) -> str | None:
+        """Suggest an ID in place of the operator, if that is the only other word."""
+        job, words = self.job or "", [word for word in self.tensors.words if word]
+        if self.op is None or words or "#" in job:
+            return None
+        return f"did you mean `--job {shell_word(f'{job}#{self.op}')}`?"
 
     def _incomplete(self, op: Op | None, words: list[str | None]) -> UsageError:
         """Return the error for a missing operator or input."""

@@ -32,14 +32,27 @@ def run(*, topic: str | None = TOPIC, errors: ErrorOptions) -> Answer:
     topics = [*COMMANDS, *TOPICS]
     if topic is not None and topic not in topics:
         near = closest(topic, topics)
+        hint = f"did you mean `gathercli man {near}`?" if near else None
+        if topic in _rules():
+            hint = "`gathercli man` explains the rules, under RULES"
         raise foreign_name_error(topic, "no page") or UsageError(
             f"no page `{topic}`: expected {listed(topics)}",
             rule="usage",
             value=topic,
-            hint=f"did you mean `gathercli man {near}`?" if near else None,
+            hint=hint,
         )
 
     def text(width: int | None, color: bool) -> str:
         return page_text(page(topic), min(width or 80, _WIDEST), color=color)
 
     return Answer(text, paged=True)
+
+
+def _rules() -> set[str]:
+    """Return the names of the rules that the manual explains."""
+    from gathercli.cli.manual.pages import page
+    from gathercli.report.manual import Terms
+
+    blocks = page(None).blocks("RULES")
+    terms = (term for block in blocks if isinstance(block, Terms) for term, _ in block.pairs)
+    return {name for term in terms for name in term.split(", ")}
