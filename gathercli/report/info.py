@@ -209,7 +209,8 @@ def _append_members(out: Text, members: Sequence[FileDescription]) -> None:
         out.append("  no tensors\n", "dim")
 
 
-def _append_header(out: Text, member: FileDescription, width: int | None) -> None:
+def header_words(member: FileDescription) -> list[str]:
+    """Describe the type, shape, size and layout of a tensor, a phrase each."""
     from gathercli.spec.shapes import product
 
     words = [
@@ -225,8 +226,12 @@ def _append_header(out: Text, member: FileDescription, width: int | None) -> Non
         version, chunks, shards, codecs = member.chunked
         within = f" in shards of {cell(shards)}" if shards else ""
         words += [f"zarr {version}", f"chunks of {cell(chunks)}{within}", f"codecs {codecs}"]
+    return words
+
+
+def _append_header(out: Text, member: FileDescription, width: int | None) -> None:
     line = ""
-    for word in words:
+    for word in header_words(member):
         if line and width is not None and len(line) + 3 + len(word) > width:
             out.append(line + "\n")
             line = ""
@@ -239,10 +244,8 @@ def _typed(member: FileDescription) -> str:
     return f"{member.dtype or ''}{cell(member.shape)}"
 
 
-def _append_summary(
-    out: Text, summary: Summary, tensor: Tensor, precision: int, width: int | None
-) -> None:
-    """Append a line for each field of a summary."""
+def summary_lines(summary: Summary, tensor: Tensor, precision: int) -> list[tuple[str, str]]:
+    """Return the names and values of the fields of a summary, without its histograms."""
     from gathercli.report.grid import GridWriter
 
     write = GridWriter(tensor, precision)
@@ -260,9 +263,19 @@ def _append_summary(
         lines.append(("true", f"{grouped(summary.true)} of {grouped(tensor.array.size)}"))
     if summary.longest is not None:
         lines.append(("longest", counted(summary.longest, "character")))
+    return lines
+
+
+def _append_summary(
+    out: Text, summary: Summary, tensor: Tensor, precision: int, width: int | None
+) -> None:
+    """Append a line for each field of a summary."""
+    from gathercli.report.grid import GridWriter
+
+    lines = summary_lines(summary, tensor, precision)
     if summary.histogram is not None:
         top = summary.maximum.value if summary.maximum and tensor.dtype.integral else None
-        bars, bins = _histogram(summary.histogram, top, write)
+        bars, bins = _histogram(summary.histogram, top, GridWriter(tensor, precision))
         fits = width is None or len(bars) + len(bins) + 14 <= width
         lines.append(("histogram", f"{bars}   {bins}" if fits else bars))
     for name, value in lines:
