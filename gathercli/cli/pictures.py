@@ -11,6 +11,14 @@ from gathercli.errors import UsageError
 from gathercli.io.write import Output
 from gathercli.text import clean
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import ExitStack
+
+    from gathercli.drawing.chart import Chart
+    from gathercli.report.terminal import Styled
+
 
 class PictureOptions(Options):
     """The files of the picture."""
@@ -39,6 +47,13 @@ class PictureOptions(Options):
             paths[file] = path
         return [self._output(path) for path in paths.values()]
 
+    def opened(self, stack: ExitStack) -> list[Output]:
+        """Return the files, open until the stack is closed; raise as `outputs` does."""
+        outputs = [stack.enter_context(output) for output in self.outputs()]
+        for output in outputs:
+            output.open()
+        return outputs
+
     def _output(self, path: str) -> Output:
         from gathercli.report.picture import SUFFIXES
 
@@ -51,3 +66,20 @@ class PictureOptions(Options):
                 instead=(os.path.splitext(path)[0] + ".svg",),
             )
         return Output(path, no_clobber=self.no_clobber)
+
+
+def encoded(path: str, chart: Chart, text: Callable[[], Styled]) -> bytes:
+    """Return the content of the file of a chart, by the suffix of its path.
+
+    Parameters
+    ----------
+    text
+        Returns the same in characters, for a terminal.
+    """
+    if path.endswith(".txt"):
+        return text().plain.encode(errors="backslashreplace")
+    if path.endswith(".html"):
+        from gathercli.drawing.chart import page
+
+        return page(chart).encode()
+    return chart.svg().encode()

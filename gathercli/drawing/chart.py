@@ -71,6 +71,21 @@ class Chart:
         return document(size, self.title, self.description, style, self._elements, aspect=aspect)
 
 
+def page(chart: Chart) -> str:
+    """Return a page with a chart; it has no scripts, and asks nothing of a network."""
+    ground = f"body{{margin:0;background:{LIGHT.page}}}"
+    dark = f"@media(prefers-color-scheme:dark){{body{{background:{DARK.page}}}}}"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        "style-src 'unsafe-inline'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{safe(chart.title)}</title>\n"
+        f"<style>{ground}{dark}svg{{max-width:100%;height:auto}}</style>\n"
+        f"</head>\n<body>\n{chart.svg()}</body>\n</html>\n"
+    )
+
+
 def tooltip(words: str) -> str:
     """Return the title of an element: a viewer shows it where the pointer is."""
     return element("title", safe(words))

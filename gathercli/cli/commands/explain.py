@@ -209,9 +209,7 @@ def run(
     call.check()
     limits = memory.limits
     with ExitStack() as stack:
-        outputs = [stack.enter_context(output) for output in pictures.outputs()]
-        for output in outputs:
-            output.open()
+        outputs = pictures.opened(stack)
         stack.enter_context(messages)
         open_call = stack.enter_context(call.read(limits, messages))
         lesson = lesson_of(open_call.bound, progress=messages.progress())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,18 +18,22 @@ from gathercli.cli.options import (
     TEXT_FORMAT,
     type_of,
 )
+from gathercli.cli.pictures import PictureOptions, encoded
 from gathercli.cli.windows import check_window, slices_of
 from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import row_of
 from gathercli.report.info import MEMBERS, WIDTH, FileDescription, Info, as_json, text
 from gathercli.report.terminal import depth, print_text, rendered, wants_color, width_of
-from gathercli.text import clean
+from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gathercli.arrays.heatmap import Plane
     from gathercli.io.formats.content import Layout
     from gathercli.io.source import Source
+    from gathercli.io.write import Output
     from gathercli.report.terminal import Styled
     from gathercli.spec.dtypes import DType
     from gathercli.tensor import Tensor
@@ -85,21 +90,31 @@ class InfoOptions(Options):
     fmt: str = TEXT_FORMAT
     precision: int = PRECISION
     heat: HeatOptions
+    pictures: PictureOptions
 
     @property
     def declared(self) -> DType | None:
         """The type of untyped sources."""
         return type_of(self.data_dtype)
 
-    def check(self) -> None:
-        """Raise if options exclude or lack each other."""
-        if self.header and self.heat.heat:
+    def check(self, files: Sequence[str]) -> None:
+        """Raise if options exclude or lack each other, or several files have one picture."""
+        drawn = ["--heat"] * self.heat.heat + ["--save"] * bool(self.pictures.paths)
+        if self.header and drawn:
             raise UsageError(
-                "`--header` and `--heat` exclude each other: expected one of them", rule="usage"
+                f"`--header` and `{drawn[0]}` exclude each other: expected one of them",
+                rule="usage",
             )
-        if self.heat.window and not self.heat.heat:
+        if self.heat.window and not drawn:
             raise UsageError(
-                "`--window` says what `--heat` draws: expected `--heat` too", rule="usage"
+                "`--window` says what `--heat` and `--save` draw: expected one of them too",
+                rule="usage",
+            )
+        if self.pictures.paths and len(files) > 1:
+            raise UsageError(
+                f"`--save` draws one tensor, and there are {counted(len(files), 'file')}: "
+                "expected one",
+                rule="usage",
             )
 
 
@@ -107,10 +122,12 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
     """Describe every file."""
     from gathercli.io.source import Inputs
 
-    options.check()
+    options.check(files)
     Inputs.check_stdin(*files)
     printed = 0
-    with messages.inputs(options.memory.limits.memory) as inputs:
+    with ExitStack() as stack:
+        outputs = options.pictures.opened(stack)
+        inputs = stack.enter_context(messages.inputs(options.memory.limits.memory))
         inputs.external = options.external_data
 
         def show(token: str) -> int:
@@ -118,7 +135,11 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
             try:
                 info = _info(inputs.open(token, declared=options.declared), token, options)
                 text = _text(info, options, messages.color, first=not printed)
+                if outputs:
+                    _draw(info, options, outputs)
                 inputs.recheck()
+                for output in outputs:
+                    output.commit()
                 print_text(text)
                 printed += 1
             finally:
@@ -126,6 +147,8 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
             return InputError.status if any(each.refused for each in info.members) else 0
 
         status = messages.each(files, show)
+    for output in outputs:
+        messages.say(f"wrote {clean(output.path)}")
     messages.print()
     return status
 
@@ -147,7 +170,9 @@ def _info(source: Source, token: str, options: InfoOptions) -> Info:
     if info.one is None or options.header:
         return info
     tensor = source.tensor(assumed=options.declared)
-    return info._replace(tensor=tensor, summary=summarise(tensor))
+    return info._replace(
+        tensor=tensor, summary=summarise(tensor, fine=bool(options.pictures.paths))
+    )
 
 
 def _member(source: Source, declared: DType | None) -> FileDescription:
@@ -187,6 +212,36 @@ def _text(info: Info, options: InfoOptions, color: str, *, first: bool) -> str:
     if heat and info.tensor is not None:
         out.append("\n").append_text(_heat_text(info.tensor, options, width, colored=colored))
     return ("" if first else "\n") + rendered(out, color=colored, colors=depth())
+
+
+def _draw(info: Info, options: InfoOptions, outputs: Sequence[Output]) -> None:
+    """Write the picture of a tensor; raise if it has none."""
+    from gathercli.report.heat import undrawable
+
+    if info.tensor is None or info.summary is None:
+        name = next((each.name for each in info.members if each.name), None)
+        raise UsageError(
+            f"`{clean(info.file)}` has {counted(len(info.members) + info.hidden, 'tensor')}: "
+            "expected one to draw",
+            rule="usage",
+            hint=name and f"`{clean(f'{info.file}#{name}')}` is one of them",
+        )
+    tensor, reason = info.tensor, undrawable(info.tensor)
+    if reason is not None:
+        raise UsageError(
+            f"`--save` cannot draw `{clean(info.file)}`, as {reason}: expected numbers",
+            rule="usage",
+        )
+    from gathercli.drawing.tensor_chart import tensor_chart
+
+    chart = tensor_chart(info, tensor, info.summary, options.heat.plane(tensor.shape))
+
+    def characters() -> Styled:
+        out = text(info, width=WIDTH, precision=options.precision)
+        return out.append("\n").append_text(_heat_text(tensor, options, WIDTH, colored=False))
+
+    for output in outputs:
+        output.stream.write(encoded(output.path, chart, characters))
 
 
 def _heat_text(tensor: Tensor, options: InfoOptions, width: int | None, *, colored: bool) -> Styled:
