@@ -153,6 +153,9 @@ _SHAPES: Final = (
     f".drawing .axis{{font:{LABEL}px {SANS}}}.drawing .strong{{font:600 14px {SANS}}}"
     ".drawing .rule{fill:none;stroke-width:1}.drawing .thick{fill:none;stroke-width:2.5}"
     f".drawing .value{{font-size:{LABEL}px;text-anchor:middle}}"
+    f".drawing .small text{{font-size:{LABEL}px;paint-order:stroke;stroke-width:5px;"
+    "stroke-linejoin:round}"  # a ground for text on hatching
+    f".drawing .word{{font-size:{LABEL}px}}.drawing .head{{font-weight:700}}"
     ".drawing .on-light{fill:#000;stroke:none}.drawing .on-dark{fill:#fff;stroke:none}"
     ".drawing .bin rect,.drawing .ramp{shape-rendering:crispEdges}"  # no seams between neighbours
     ".drawing .hatch.on-light{fill:none;stroke:#000}.drawing .hatch.on-dark{fill:none;stroke:#fff}"
@@ -162,6 +165,7 @@ _SHAPES: Final = (
 def _colors(theme: Theme) -> str:
     rules = {
         ".axis": f"fill:{theme.faint}",
+        ".small text": f"stroke:{theme.cell}",
         ".rule": f"stroke:{theme.line}",
         ".thick": f"stroke:{theme.ink}",
         ".bar": f"fill:{theme.lines[0]}",

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FEW: Final = 8
 """The most elements of a result that is shown whole."""
 
+HEADINGS: Final = ("runtime", "call", "shape", "group", "outcome")
+
 _STYLES: Final = (
     (r"(?m)^runtime .*", "bold"),
     (r"(?<=  )agrees\b", "green"),
@@ -35,16 +37,18 @@ def runtimes_text(verdicts: Iterable[RuntimeVerdict], width: int | None) -> Text
     """Format a line for every call in a runtime."""
     from rich.text import Text
 
-    lines: list[tuple[str, ...]] = [("runtime", "call", "shape", "group", "outcome")]
-    for each in verdicts:
-        runtime = " ".join(filter(None, (each.call.runtime, each.version)))
-        shape = "" if each.result is None else str(Shape(each.result.shape))
-        words = (runtime, each.call.text, shape, each.letter or "-", outcome_text(each))
-        lines.append(tuple(map(clean, words)))
-    text = Text("\n" + columns(lines, width))
+    text = Text("\n" + columns([HEADINGS, *map(runtime_words, verdicts)], width))
     for pattern, style in _STYLES:
         text.highlight_regex(pattern, style)
     return text
+
+
+def runtime_words(each: RuntimeVerdict) -> tuple[str, ...]:
+    """Return the words of a call in a runtime in a table with `HEADINGS`."""
+    runtime = " ".join(filter(None, (each.call.runtime, each.version)))
+    shape = "" if each.result is None else str(Shape(each.result.shape))
+    words = (runtime, each.call.text, shape, each.letter or "-", outcome_text(each))
+    return tuple(map(clean, words))
 
 
 def outcome_text(each: RuntimeVerdict, reference: str | None = None) -> str:

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.lessons.groups import Comparison, Difference
-    from gathercli.lessons.verdicts import CheckedCall, Illegal, Verdict
+    from gathercli.lessons.verdicts import Case, CheckedCall, Illegal, Verdict
+    from gathercli.spec.call import Call
 
     Warning_ = tuple[str, str]
 
 ROOM: Final = 24
 """The fewest columns for the last word of a line; with less it starts a new line."""
+
+COMPARED_HEADINGS: Final = ("version", "shape", "group", "outcome")
 
 _STYLES: Final = (
     (r"(?m)^version .*", "bold"),
@@ -97,14 +100,18 @@ def opening(checked: CheckedCall, width: int | None) -> Text:
         named = case.named(chosen.op).items()
         words = (chosen.op.full_name, *(f"{name} {tensor}" for name, tensor in named))
         return Text(clean("   ".join(words)) + "\n")
-    number, total = number_illegal(chosen.call, case), case.total(chosen.op)
-    ends = legal_ends(chosen.call)
-    ranges = " and ".join(dict.fromkeys(f"{low}..{high}" for low, high in filter(None, ends)))
-    line = f"all {grouped(total)} in {ranges}" if ranges and total else "no indices"
+    return header(chosen.call, chosen.shape, width).append(f"\n{headline(chosen.call, case)}\n")
+
+
+def headline(call: Call, case: Case) -> str:
+    """Say how many indices are illegal."""
+    number, total = number_illegal(call, case), case.total(call.op)
+    ends = legal_ends(call)
     if number:
         share = f"{grouped(number)} of {counted(total, 'index', 'indices')}"
-        line = f"{share} {' or '.join(dict.fromkeys(map(outside_of, ends)))}"
-    return header(chosen.call, chosen.shape, width).append(f"\n{line}\n")
+        return f"{share} {' or '.join(dict.fromkeys(map(outside_of, ends)))}"
+    ranges = " and ".join(dict.fromkeys(f"{low}..{high}" for low, high in filter(None, ends)))
+    return f"all {grouped(total)} in {ranges}" if ranges and total else "no indices"
 
 
 class Listing(NamedTuple):
@@ -146,10 +153,14 @@ def more(number: int) -> str:
     return f"{grouped(number)} more; --all lists them\n" if number else ""
 
 
+def verdict_lines(checked: CheckedCall) -> list[tuple[str, str]]:
+    """Return the name and the verdict of every version of the family."""
+    return [(each.op.full_name, outcome(each, "fine")) for each in checked.family]
+
+
 def closing(checked: CheckedCall, warnings: Sequence[Warning_], width: int | None) -> Text:
     """Format the verdict of every version, and the warnings."""
-    lines = [("version", "verdict")]
-    lines += [(each.op.full_name, outcome(each, "fine")) for each in checked.family]
+    lines = [("version", "verdict"), *verdict_lines(checked)]
     messages = (hanging("warning: ", clean(message), width) for _, message in warnings)
     chosen = checked.chosen
     raised = {} if chosen.refuses_index else _reasons_of([chosen])  # printed as the error
@@ -245,17 +256,43 @@ def compared_text(
     values
         The two values of each difference; blank if the shapes differ.
     """
-    lines = [("version", "shape", "group", "outcome")]
-    for each, letter in zip(comparison.verdicts, comparison.letters, strict=True):
-        shape = "" if each.shape is None else str(each.shape)
-        lines.append((each.op.full_name, shape, letter or "-", outcome(each, "values")))
-    text = hanging("", clean(inputs), width) + "\n" + columns(lines, width)
-    reasons = [*_reasons_of(comparison.verdicts), *_reasons_without_axis(comparison.left_out)]
+    text = (
+        hanging("", clean(inputs), width)
+        + "\n"
+        + columns([COMPARED_HEADINGS, *compared_rows(comparison)], width)
+    )
+    reasons = compared_reasons(comparison)
     if reasons:
         text += "\n" + _reason_lines(reasons, width)
-    differences = map(_difference, comparison.differences, values)
-    parts = [*differences] or [("", _agreement(comparison))]
+    parts = compared_results(comparison, values)
     return _styled(text + "\n" + "".join(hanging(*part, width) for part in parts))
+
+
+def compared_rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """Return the words of each version in a table with `COMPARED_HEADINGS`."""
+    return [
+        (
+            each.op.full_name,
+            "" if each.shape is None else str(each.shape),
+            letter or "-",
+            outcome(each, "values"),
+        )
+        for each, letter in zip(comparison.verdicts, comparison.letters, strict=True)
+    ]
+
+
+def compared_reasons(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return the rules that refuse a version, or leave one out, and why."""
+    left_out = _reasons_without_axis(comparison.left_out)
+    return [*_reasons_of(comparison.verdicts), *left_out]
+
+
+def compared_results(
+    comparison: Comparison, values: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return the first difference of each pair of groups, or that versions agree."""
+    differences = map(_difference, comparison.differences, values)
+    return [*differences] or [("", _agreement(comparison))]
 
 
 def _reasons_without_axis(left_out: Iterable[Verdict]) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
@@ -12,12 +13,16 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TEXT_FORMAT, THREADS
+from gathercli.cli.pictures import PictureOptions, encoded
 from gathercli.report.terminal import print_text
+from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from gathercli.io.write import Output
     from gathercli.lessons.verdicts import CheckedCall
+    from gathercli.report.terminal import Styled
 
 SHOWN: Final = 20
 """The number of illegal indices in a list without `--all`."""
@@ -43,6 +48,7 @@ def run(
     tensors: TensorOptions,
     memory: MemoryOptions,
     options: CheckOptions,
+    pictures: PictureOptions,
     messages: Messages,
     threads: int | None = THREADS,
 ) -> int:
@@ -55,16 +61,28 @@ def run(
     tokens = tensors.tokens(family_of(op.family))
     Inputs.check_stdin(*tensors.words, names=tokens)
     progress = messages.progress()
-    with messages, messages.inputs(memory.limits.memory, progress) as inputs:
+    with ExitStack() as stack:
+        outputs = pictures.opened(stack)
+        stack.enter_context(messages)
+        inputs = stack.enter_context(messages.inputs(memory.limits.memory, progress))
         inputs.external = tensors.types.external_data
         with (call := operator.context(op)):
             read_tensors = read(call, inputs.tensor, tokens, op.inputs)
         case = operator.case(read_tensors, threads, progress)
         result = checked(op, family_of(op.family).ROWS, case)
+        if outputs and result.chosen.call is not None:
+            _draw(result, outputs)
+            inputs.recheck()
+            for output in outputs:
+                output.commit()
         _print(result, options, messages)
         inputs.recheck()
     chosen = result.chosen
     refused = chosen.error is not None and not chosen.refuses_index
+    if not refused:
+        messages.clear()
+        for output in outputs:
+            messages.say(f"wrote {clean(output.path)}")
     if not (refused and messages.json_errors):
         messages.print()
     if chosen.error is not None and refused:
@@ -102,6 +120,34 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
         print_text(report.more(0 if options.every else number - len(first)))
     messages.clear()
     print_text(rendered(report.closing(result, notes, width), color=color))
+
+
+def _draw(result: CheckedCall, outputs: Sequence[Output]) -> None:
+    """Write the picture of the illegal indices."""
+    from gathercli.drawing.illegal_chart import illegal_chart
+    from gathercli.lessons.verdicts import illegal, legal_ends, number_illegal
+    from gathercli.lessons.warnings import warnings
+    from gathercli.report import verdicts as report
+    from gathercli.report.selection import WIDTH
+
+    call, case = result.chosen.call, result.case
+    if call is None:
+        return
+    chart = illegal_chart(result, report.headline(call, case), report.verdict_lines(result))
+
+    def characters() -> Styled:
+        text = report.opening(result, WIDTH)
+        first = list(islice(illegal(call, case), SHOWN))
+        listing = report.Listing.of(
+            case.indices.shape, [each.value for each in first], legal_ends(call)
+        )
+        if first:
+            text.append(listing.heading() + "".join(map(listing.line, first)))
+            text.append(report.more(number_illegal(call, case) - len(first)))
+        return text.append_text(report.closing(result, list(warnings(result)), WIDTH))
+
+    for output in outputs:
+        output.stream.write(encoded(output.path, chart, characters))
 
 
 def _write(pieces: Iterable[str], messages: Messages) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.answer import Answer
@@ -14,17 +15,20 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import TEXT_FORMAT, THREADS
+from gathercli.cli.pictures import PictureOptions, encoded
 from gathercli.cli.runtimes import RuntimeOptions
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.call import CallContext
-from gathercli.text import listed
+from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gathercli.io.write import Output
     from gathercli.lessons.groups import Comparison
     from gathercli.lessons.verdicts import Case
+    from gathercli.report.terminal import Styled
     from gathercli.runtimes.client import Runtime
     from gathercli.runtimes.verdict import RuntimeVerdict
     from gathercli.spec.op import Op
@@ -84,6 +88,7 @@ def run(
     tensors: ComparedTensors,
     memory: MemoryOptions,
     running: RuntimeOptions,
+    pictures: PictureOptions,
     messages: Messages,
     fmt: str = TEXT_FORMAT,
     threads: int | None = THREADS,
@@ -97,15 +102,22 @@ def run(
     tokens = tensors.tokens(FIRST)
     Inputs.check_stdin(*tensors.words)
     progress = messages.progress()
-    with messages, messages.inputs(memory.limits.memory, progress) as inputs:
+    with ExitStack() as stack:
+        outputs = pictures.opened(stack)
+        stack.enter_context(messages)
+        inputs = stack.enter_context(messages.inputs(memory.limits.memory, progress))
         inputs.external = tensors.types.external_data
         with CallContext(None) as call:
             read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
         case = operators.case(read_tensors, threads, progress)
         comparison = compared(rows, case, memory.limits.result, by_name)
         seen = list(_runtime_verdicts(runtimes, seconds, comparison, operators, case))
+        answer = _answer(comparison, operators, case, seen, fmt)
+        _draw(comparison, _call_text(comparison, operators, case), seen, outputs)
         inputs.recheck()
-        return _answer(comparison, operators, case, seen, fmt)
+        for output in outputs:
+            output.commit()
+    return answer._replace(remarks=tuple(f"wrote {clean(output.path)}" for output in outputs))
 
 
 def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]]:
@@ -180,7 +192,7 @@ def _answer(
     """Return the answer of a comparison; format its values while the inputs are open."""
     from gathercli.report.header import tensor_json
     from gathercli.report.terminal import rendered
-    from gathercli.report.verdicts import compared_json, compared_text
+    from gathercli.report.verdicts import compared_json
 
     data, indices = case.data, case.indices
     if fmt == "json":
@@ -198,7 +210,18 @@ def _answer(
             more["runtimes"] = [runtime_json(each) for each in runtimes]
         line = compared_json(comparison, fields, _values(comparison, "quoted"), more)
         return Answer(lambda *_: line, lambda: line)
-    call = f"data {data}   indices {indices}"
+    call = _call_text(comparison, operator, case)
+    values = _values(comparison, "bare")
+
+    def text(width: int | None, color: bool) -> str:
+        return rendered(_text(comparison, call, values, runtimes, width), color=color)
+
+    return Answer(text)
+
+
+def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) -> str:
+    """Format the inputs and the attributes."""
+    call = f"data {case.data}   indices {case.indices}"
     used = {attr.name for verdict in comparison.verdicts for attr in verdict.op.attrs}
     for name, value in operator.attrs.typed.items():
         if name in used or value is not None:
@@ -206,17 +229,49 @@ def _answer(
     for name in ("negative", "out_of_range"):
         if (value := getattr(operator, name)) != "spec":
             call += f"   --{name.replace('_', '-')} {value}"
+    return call
+
+
+def _text(
+    comparison: Comparison,
+    call: str,
+    values: list[tuple[str, str]],
+    runtimes: list[RuntimeVerdict],
+    width: int | None,
+) -> Styled:
+    from gathercli.report.verdicts import compared_text
+
+    answer = compared_text(comparison, call, values, width)
+    if runtimes:
+        from gathercli.report.runtimes import runtimes_text
+
+        answer.append_text(runtimes_text(runtimes, width))
+    return answer
+
+
+def _draw(
+    comparison: Comparison, call: str, runtimes: list[RuntimeVerdict], outputs: list[Output]
+) -> None:
+    """Write the picture of a comparison."""
+    if not outputs:
+        return
+    from gathercli.drawing.versions_chart import Table, versions_chart
+    from gathercli.report import verdicts as report
+    from gathercli.report.selection import WIDTH
+
     values = _values(comparison, "bare")
+    tables = [Table(report.COMPARED_HEADINGS, report.compared_rows(comparison), letters=2)]
+    if runtimes:
+        from gathercli.report.runtimes import HEADINGS, runtime_words
 
-    def text(width: int | None, color: bool) -> str:
-        answer = compared_text(comparison, call, values, width)
-        if runtimes:
-            from gathercli.report.runtimes import runtimes_text
-
-            answer.append_text(runtimes_text(runtimes, width))
-        return rendered(answer, color=color)
-
-    return Answer(text)
+        tables.append(Table(HEADINGS, list(map(runtime_words, runtimes)), letters=3))
+    lines = [": ".join(each) for each in report.compared_reasons(comparison)]
+    lines += ["".join(each) for each in report.compared_results(comparison, values)]
+    chart = versions_chart(" · ".join(call.split("   ")), tables, lines)
+    for output in outputs:
+        output.stream.write(
+            encoded(output.path, chart, lambda: _text(comparison, call, values, runtimes, WIDTH))
+        )
 
 
 def _values(comparison: Comparison, nonfinite: str) -> list[tuple[str, str]]:

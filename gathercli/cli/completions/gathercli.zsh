@@ -304,6 +304,8 @@ _gathercli() {
             '--allow-fill[Exit 0 where indices are filled with zeros, 1 only where they are refused]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--save=[Also keep the picture: .svg, .html or .txt]:path:_files' \
+            '--no-clobber[Do not replace an existing file]' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -336,6 +338,8 @@ _gathercli() {
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
             '--timeout=[Seconds that a call in a runtime of --with may take; default 60]:s: ' \
+            '--save=[Also keep the picture: .svg, .html or .txt]:path:_files' \
+            '--no-clobber[Do not replace an existing file]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
@@ -500,6 +504,8 @@ _gathercli() {
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--save=[Also keep the picture: .svg, .html or .txt]:path:_files' \
+            '--no-clobber[Do not replace an existing file]' \
             '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
             '--heat[Also draw two dimensions by colour or shade, in bins that fit, by their means]' \
             '--window=[What --heat and --save draw, a slice a dimension: 0,:,10:20]:slices: ' \
