@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gathercli.drawing.chart import MARGIN, Chart, page, round_ticks, spread, swatch, ticks
+from gathercli.drawing.shapes import Box
+from tests.drawing.svgs import SVG, parse, words
+from tests.tensorfiles import amply
+
+
+def chart() -> Chart:
+    drawn = Chart("a <title>", "what & where", "heading", "note")
+    drawn.add(Box(10, 100, 500, 40), swatch(Box(10, 100, 14, 14), "plain", "meaning"))
+    return drawn
+
+
+def test_a_chart_says_what_it_shows() -> None:
+    root = parse(chart().svg())
+
+    assert root.findtext(f"{SVG}title") == "a <title>"
+    assert root.findtext(f"{SVG}desc") == "what & where"
+    assert root.get("role") == "img"
+    assert words(root) == ["heading", "note", "meaning"]
+
+
+def test_a_chart_is_as_large_as_what_was_added() -> None:
+    root = parse(chart().svg())
+
+    assert root.get("viewBox") == f"0 0 {510 + MARGIN} {140 + MARGIN}"
+
+
+def test_a_chart_asks_for_nothing_from_outside() -> None:
+    for text in (chart().svg(), page(chart())):
+        bare = text.replace('xmlns="http://www.w3.org/2000/svg"', "")
+
+        assert not re.search(r"https?:|url\(|@import|href|<script", bare)
+
+
+def test_a_chart_has_the_colors_of_the_viewer_unless_told() -> None:
+    assert "prefers-color-scheme:dark" in chart().svg()
+    assert "prefers-color-scheme" not in chart().svg(dark=True)
+    assert chart().svg(dark=True) != chart().svg(dark=False)
+
+
+def test_a_chart_fits_a_slide() -> None:
+    box = [
+        float(each) for each in (parse(chart().svg(aspect=(16, 9))).get("viewBox") or "").split()
+    ]
+
+    assert box[2] / box[3] == pytest.approx(16 / 9, abs=0.01)
+
+
+@amply
+@given(st.integers(1, 10**18), st.integers(3, 8))
+def test_ticks_of_counts_are_few_and_within_them(most: int, count: int) -> None:
+    marks = ticks(most, count)
+
+    assert marks[0] == 0
+    assert marks[-1] <= most
+    assert 2 <= len(marks) <= count + 1
+
+
+@amply
+@given(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300), st.integers(1, 8))
+def test_ticks_of_values_lie_between_their_ends(one: float, other: float, count: int) -> None:
+    low, high = sorted((one, other))
+
+    marks = round_ticks(low, high, count)
+
+    assert all(low <= each <= high for each in marks)
+    assert len(marks) <= 2 * count + 1
+
+
+def test_the_largest_floats_have_ticks() -> None:
+    largest = 1.7976931348623157e308
+
+    assert 0.0 in round_ticks(-largest, largest, 4)
+    assert round_ticks(0, 5e-324, 4)
+
+
+@amply
+@given(st.integers(1, 500), st.integers(1, 40))
+def test_labels_are_spread_from_the_first(count: int, most: int) -> None:
+    chosen = spread(count, most)
+
+    assert chosen[0] == 0
+    assert len(chosen) <= most
+    assert len({b - a for a, b in pairwise(chosen)}) <= 1
