@@ -17,9 +17,7 @@
   );
   const OUT = "out";
   const OTHERS = 5; // equations of further cells of the output
-  const HELP =
-    "Point at a cell, or choose one with Tab. Arrow keys step, Home and End go to the ends, " +
-    "Escape clears.";
+  const HELP = "Point at any cell. Arrow keys step, Home and End go to the ends, Escape clears.";
 
   function element(name, attributes = {}, ...children) {
     const node = document.createElement(name);
@@ -190,6 +188,11 @@
       return this.byOut.get([name, Number(step) + 1, ...rest].join("-"));
     }
 
+    /** Return the cell of the parents where a beam has its token; its value is not used for it. */
+    place({ source }) {
+      return source.startsWith("step_ids-") ? source.replace("step_ids", "parent_ids") : null;
+    }
+
     text(number) {
       const [template, ...numbers] = this.lines[number].split(" ");
       return this.templates[template].map((part, n) => part + (numbers[n] ?? "")).join("");
@@ -310,7 +313,7 @@
       root.append(
         host.querySelector("template").content.cloneNode(true),
         frame,
-        element("section", panel, this.count, this.steps, this.equation, this.others),
+        element("section", panel, element("p", { class: "help" }, HELP), this.count, this.steps, this.equation, this.others),
       );
       const { fates, version, tensors } = this.content;
       const [, data] = tensors;
@@ -380,6 +383,9 @@
       const records = cell ? this.traces.of(cell) : [];
       if (records.length) this.fates?.follow(this.content.indices[records[0].index]);
       const roles = new Map(records.flatMap((record) => [...this.traces.roles(record)]));
+      for (const id of records.map((record) => this.traces.place(record))) {
+        if (id && !roles.has(id)) roles.set(id, "place");
+      }
       if (cell && !roles.has(cell.id)) roles.set(cell.id, "alone");
       this.drawing.light(roles, cell);
       this.drawing.mark(null);
@@ -389,7 +395,7 @@
     say(cell, records) {
       const [first, ...others] = records;
       const steps = first ? this.traces.steps(first) : [];
-      const equation = steps.pop()?.trim() ?? (cell ? this.unread(cell) : HELP);
+      const equation = steps.pop()?.trim() ?? (cell ? this.unread(cell) : "");
       const lines = (texts) => texts.map((text) => element("p", {}, text));
       this.count.textContent = cell ? this.position(cell, first, records.length) : "";
       this.steps.replaceChildren(...lines(steps));
@@ -401,13 +407,14 @@
 
     unread(cell) {
       const whole = this.traces.order.length === this.traces.size;
-      return `${nameOf(cell)} is in no ${whole ? "" : "drawn "}cell of ${OUT}`;
+      return `${nameOf(cell)} is used by no ${whole ? "" : "drawn "}cell of ${OUT}`;
     }
 
     position(cell, record, count) {
       const { order, size } = this.traces;
       if (cell.dataset.tensor !== OUT) {
-        return record ? `${nameOf(cell)} is in ${count} ${count === 1 ? "cell" : "cells"} of ${OUT}` : "";
+        const cells = count === 1 ? "1 cell" : `${count} cells`;
+        return record ? `${nameOf(cell)} is used by ${cells} of ${OUT}` : "";
       }
       const cells = order.length === 1 ? "cell" : "cells";
       const drawn = order.length === size ? "" : ` drawn, of ${size}`;

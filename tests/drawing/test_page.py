@@ -259,7 +259,7 @@ def test_pointing_at_an_index_or_at_data_lights_all_cells_of_the_output_from_it(
         "out[0,1] = data[indices[0],1] = data[2,1] = 31",
         "  out[2,1] = data[indices[2],1] = data[-1 → 2,1] = 31",
     ]
-    assert (tab.lit, tab.trace) == ({"data-1-0": "alone"}, "data[1,0] is in no cell of out")
+    assert (tab.lit, tab.trace) == ({"data-1-0": "alone"}, "data[1,0] is used by no cell of out")
 
 
 def test_only_the_arrows_between_lit_cells_are_lit(tab: Tab, saved: Callable[..., Path]) -> None:
@@ -476,6 +476,31 @@ def test_the_slider_has_the_ends_of_a_large_axis(tab: Tab, saved: Callable[..., 
         seen[k] = tab.fates()["openvino.Gather-8"]
 
     assert seen == {k: verdict("openvino.Gather-8", 1000, k) for k in seen}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("gather", "zeros:0x3", "[]"),
+        ("gather", "zeros:3x0", "[1]"),
+        ("gather", "7xbool=true", "2xu64=18446744073709551615 6"),
+        ("gather", "2xc64=1+2j", "-1"),
+        ("gather", "arange:100x90x80", "[[5,-1],[99,100]]"),
+        ("gather-nd", "[[1,2],[3,4]]", "3x0xi64="),
+        ("gather-elements", "arange:4x3x2", "zeros:2x3x2xi32", "-a", "0"),
+    ],
+    ids=" ".join,
+)
+def test_a_page_of_any_call_answers(
+    words: tuple[str, ...], tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved(*words, "-q"))
+
+    for cells in (tab.page.locator(f".cell[data-tensor={name}]") for name in ("data", "out")):
+        if cells.count():
+            cells.last.hover()
+
+            assert tab.here == cells.last.get_attribute("id")
 
 
 def test_strings_that_would_break_a_page_stay_text(tab: Tab, saved: Callable[..., Path]) -> None:
