@@ -75,6 +75,7 @@ def compile_kernel(source: Path, library: Path, flags: Sequence[str] = ()) -> st
         *_words("CCSHARED"),
         "-O3",
         "-g0",
+        "-pthread",
         *variables.get("CFLAGS", ()),
         f"-I{sysconfig.get_path('include')}",
         *flags,

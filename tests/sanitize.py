@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 import hatch_build
-from gathercli.arrays import native
+from gathercli.arrays import kernel, native, result
 from tests.test_native import trial
 
 ROOT = Path(__file__).parents[1]
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-g", "-std=c99")
 STRICT = ("-Wall", "-Wextra", "-Wno-type-limits", "-Werror")
-SMALL = ("-DBLOCK=7", "-DSLAB=40", "-DAHEAD=3", "-DNEAR=16")
+SMALL = ("-DBLOCK=7", "-DSLAB=40", "-DAHEAD=3", "-DNEAR=16", "-DSTREAM=64")
 NUMBERS = (0, 1, 1, 2, 3, 4, 5, 8, 16, 17, 100, -1, -8, 1 << 31, (1 << 31) - 1, 1 << 62, -(1 << 63))
 
 
@@ -44,6 +44,8 @@ def compare(fill: Any, choose: random.Random) -> None:
     """Try a gather at random."""
     call = trial(choose)
     native.fill = fill
+    vars(kernel)["BLOCK"] = choose.choice((200, 1 << 20))
+    vars(result)["SHARED"] = choose.choice((0, 1 << 22))
     by_c = call.answer()
     native.fill = None
     if by_c != call.answer():
@@ -53,7 +55,7 @@ def compare(fill: Any, choose: random.Random) -> None:
 def attack(fill: Any, choose: random.Random) -> bool:
     """Try a plan at random; return whether it was done."""
     loops, axes = choose.randint(1, 3), choose.randint(1, 2)
-    chunk = choose.choice((1, 2, 3, 4, 8, 16, 20, 32, 64))
+    chunk = choose.choice((1, 2, 3, 4, 8, 16, 20, 32, 64, 80, 144))
     plan = [chunk, chunk * choose.randint(1, 3), choose.randrange(8), choose.randrange(4)]
     plan += [loops, axes]
     total = chunk
@@ -72,8 +74,9 @@ def attack(fill: Any, choose: random.Random) -> bool:
     indices[:] = [choose.choice((0, 1, 2, 3, 255)) for _ in range(indices.size)]
     start = choose.choice((0, 0, 0, 1, 7, -1, 1 << 62))
     out = np.zeros(max(0, choose.choice((total - start, choose.randint(0, total)))), "u1")
+    part, threads = choose.choice((1, 7, 64, 1 << 62)), choose.choice((1, 2, 3))
     try:
-        fill(out, data, indices, np.array(plan, np.int64), start)
+        fill(out, data, indices, np.array(plan, np.int64), start, part, threads)
     except ValueError:
         return False
     return True

@@ -10,7 +10,7 @@ import pytest
 
 import gathercli
 from gathercli import engine
-from gathercli.arrays import native, result
+from gathercli.arrays import kernel, native, result
 from gathercli.arrays.run import run
 from gathercli.arrays.tensor import dtype_of
 from gathercli.bound import BoundCall
@@ -100,6 +100,7 @@ def _with_gaps(array: AnyArray) -> AnyArray:
 def test_c_answers_as_numpy_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     choose = random.Random(seed)  # noqa: S311
     monkeypatch.setattr(result, "SHARED", choose.choice((0, 1 << 22)))
+    monkeypatch.setattr(kernel, "BLOCK", choose.choice((200, 1 << 20)))
     for _ in range(40):
         call = trial(choose)
 
@@ -183,10 +184,17 @@ PLAN: Final = (4, 4, 3, 0, 1, 1, 5, 0, 8, 10, 10, 1, 0)
 
 
 def copy(
-    out: AnyArray, data: AnyArray, indices: AnyArray, plan: Sequence[int] = PLAN, start: int = 0
+    out: AnyArray,
+    data: AnyArray,
+    indices: AnyArray,
+    plan: Sequence[int] = PLAN,
+    start: int = 0,
+    *,
+    part: int = 1 << 62,
+    threads: int = 1,
 ) -> bool:
     assert native.fill
-    return native.fill(out, data, indices, np.array(plan), start)
+    return native.fill(out, data, indices, np.array(plan), start, part, threads)
 
 
 @pytest.mark.parametrize(
@@ -238,6 +246,45 @@ def test_a_range_beyond_the_output_is_refused(start: int) -> None:
 
     with pytest.raises(ValueError, match="a range beyond the output"):
         copy(out, data, indices, start=start)
+
+
+@pytest.mark.parametrize("part", [0, -1])
+def test_parts_without_bytes_are_refused(part: int) -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+
+    with pytest.raises(ValueError, match="empty parts"):
+        copy(out, data, indices, part=part)
+
+
+@pytest.mark.parametrize("part", [1, 3, 4, 7, 19, 20, 21, 1 << 62])
+@pytest.mark.parametrize("threads", [-1, 0, 1, 2, 5, 1000])
+def test_threads_share_the_parts_of_a_range(part: int, threads: int) -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+
+    assert copy(out, data, indices, part=part, threads=threads)
+
+    assert out.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_refused_index_in_any_part_refuses_the_range() -> None:
+    data, out = np.arange(10, dtype="f4"), np.zeros(5, "f4")
+    for place in range(5):
+        indices = np.arange(5)
+        indices[place] = 10
+
+        assert not copy(out, data, indices, part=4, threads=3)
+
+
+@pytest.mark.parametrize("shift", [0, 4, 16])
+@pytest.mark.parametrize("width", [16, 36, 64, 80, 256, 4096, 10_000])
+def test_rows_of_an_output_beyond_the_caches_are_copied(width: int, shift: int) -> None:
+    data = np.random.default_rng(0).integers(0, 256, (50, width), "u1")
+    indices = np.arange((17 << 20) // width) % 50
+    out = np.zeros(indices.size * width + shift, "u1")[shift:]
+
+    gathercli.gather(data, indices, out=out.reshape(-1, width), threads=2)
+
+    assert (out.reshape(-1, width) == data[indices]).all()
 
 
 def test_an_output_that_is_read_only_is_refused() -> None:

@@ -12,10 +12,18 @@
 #define Py_LIMITED_API 0x030B0000
 #endif
 #define PY_SSIZE_T_CLEAN
+#define _GNU_SOURCE /* The cores of a thread, on Linux. */
 #include <Python.h>
 
+#include <pthread.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #ifndef BLOCK
 #define BLOCK 512 /* Positions on the stack. */
@@ -26,12 +34,18 @@
 #ifndef AHEAD
 #define AHEAD 128 /* Elements to fetch before they are copied. */
 #endif
+#ifndef STREAM
+#define STREAM (16 << 20) /* Bytes of output from which its caller will not find it in a cache. */
+#endif
 #define ROWS_AHEAD 4 /* Rows to fetch before they are copied, if they are a few columns. */
 #ifndef NEAR
 #define NEAR (32 << 10) /* Bytes of `data` that need no fetching. */
 #endif
+#define FAR (8 << 10) /* Bytes of rows to fetch before they are copied, and the most rows. */
+#define FAR_ROWS 32
 #define LINE 64 /* Bytes of a line of the cache. */
 #define DIMS 64 /* The most loops, and the most components of a tuple. */
+#define THREADS 256 /* The most that help the caller. */
 #define NONE (-1) /* The position of a chunk of zeros. */
 
 #if defined(__GNUC__)
@@ -81,6 +95,7 @@ typedef struct {
     int64_t each;                          /* Bytes of `data` from one chunk of a row to the next. */
     int64_t step;                          /* Bytes from one position to the next. */
     int64_t chunk;                         /* Bytes. */
+    int stream;                            /* Whether to write past the cache. */
 } Rows;
 
 typedef void (*Copy)(const Rows *rows);
@@ -89,7 +104,7 @@ typedef struct {
     const char *data, *indices;
     int64_t chunk, step, reach; /* Bytes: of a chunk, between positions, of all positions. */
     int64_t loops, axes, itemsize;
-    int outside;
+    int outside, stream;
     Load load;
     Copy copy[2][2]; /* By whether each position is a chunk of `data`, and whether some are NONE. */
     Loop loop[DIMS];
@@ -205,7 +220,7 @@ copy_chunks(const Rows *all, const size_t width, const int dense, const int fill
     static const char zeros[64];
     const Rows rows = *all;
     const int64_t step = dense ? (int64_t)width : rows.step, each = dense ? 0 : rows.each;
-    const int64_t ahead = width <= 8 ? AHEAD : AHEAD * 8 / (int64_t)width;
+    const int64_t ahead = width <= 16 ? AHEAD : AHEAD * 16 / (int64_t)width;
     const int64_t n = rows.n, fetched = far ? n - ahead : 0;
 #define SOURCE(k) (data + position[k] * step + (k) * each)
 /* The same as an address alone, which may be in front of the data: positions of fills are -1. */
@@ -218,6 +233,8 @@ copy_chunks(const Rows *all, const size_t width, const int dense, const int fill
         int64_t k = 0;
         for (; k < fetched; k++) {
             PREFETCH(ADDRESS(data, position, k + ahead));
+            if (width > 16) /* which may end on another line */
+                PREFETCH(ADDRESS(data + width - 1, position, k + ahead));
             memcpy(out + k * (int64_t)width, fills && position[k] < 0 ? zeros : SOURCE(k), width);
         }
         if (!dense && r + ROWS_AHEAD < rows.rows) { /* a few columns of many rows */
@@ -266,28 +283,54 @@ move(char *restrict out, const char *restrict source, int64_t chunk)
     memcpy(out + chunk - 16, source + chunk - 16, 16);
 }
 
+/* Write a chunk past the cache, and fetch as many bytes from `next` on. Other stores first read the
+   lines that they change. */
+INLINE void
+stream(char *restrict out, const char *restrict source, const char *next, int64_t chunk)
+{
+#ifdef __SSE2__
+    for (int64_t at = 0; at < chunk; at += LINE) {
+        int64_t stop = chunk - at < LINE ? chunk : at + LINE;
+        PREFETCH(next + at);
+        for (int64_t b = at; b < stop; b += 16)
+            _mm_stream_si128((__m128i *)(void *)(out + b),
+                             _mm_loadu_si128((const __m128i *)(const void *)(source + b)));
+    }
+    PREFETCH(next + chunk - 1);
+#else
+    (void)next;
+    memcpy(out, source, (size_t)chunk);
+#endif
+}
+
 /* Copy chunks of any size, and fetch those that follow. */
 static void
 copy_rows(const Rows *rows)
 {
     const int64_t chunk = rows->chunk, n = rows->n;
-    const int64_t ahead = chunk < 1024 ? 1024 / chunk : 1;
+    const int64_t ahead = chunk * FAR_ROWS < FAR ? FAR_ROWS : chunk < FAR ? FAR / chunk : 1;
     const int64_t fetch = chunk < 1024 ? chunk : 1024;
+    const int streams = rows->stream && chunk % 16 == 0 && (uintptr_t)rows->out % 16 == 0;
     for (int64_t r = 0; r < rows->rows; r++) {
         const char *data = rows->data + r * rows->data_row;
         const int32_t *position = rows->position + r * rows->position_row;
         char *out = rows->out + r * rows->out_row;
+#define SOURCE(k) (data + position[k] * rows->step + (k) * rows->each)
         for (int64_t k = 0; k < n; k++, out += chunk) {
-            if (k + ahead < n && position[k + ahead] >= 0) {
-                const char *next = data + position[k + ahead] * rows->step + (k + ahead) * rows->each;
-                for (int64_t at = 0; at < fetch; at += LINE)
-                    PREFETCH(next + at);
-            }
-            if (position[k] < 0)
+            const char *next = k + ahead < n && position[k + ahead] >= 0 ? SOURCE(k + ahead) : NULL;
+            if (position[k] < 0) {
                 memset(out, 0, (size_t)chunk);
-            else
-                move(out, data + position[k] * rows->step + k * rows->each, chunk);
+            } else if (streams) {
+                stream(out, SOURCE(k), next ? next : SOURCE(k), chunk);
+            } else {
+                for (int64_t at = 0; next && at < fetch; at += LINE)
+                    PREFETCH(next + at);
+                if (next)
+                    PREFETCH(next + fetch - 1);
+                move(out, SOURCE(k), chunk);
+            }
         }
+#undef SOURCE
     }
 }
 
@@ -297,6 +340,7 @@ copy(const Plan *plan, Rows *rows, int state)
     int dense = rows->each == 0 && plan->step == plan->chunk;
     rows->step = plan->step;
     rows->chunk = plan->chunk;
+    rows->stream = plan->stream;
     plan->copy[dense][state == FILLS](rows);
 }
 
@@ -531,9 +575,93 @@ choose_copies(Plan *plan)
     plan->copy[0][0] = plan->copy[0][1] = plan->copy[1][0] = plan->copy[1][1] = copy_rows;
 }
 
+typedef struct {
+    const Plan *plan;
+    char *out;
+    int64_t start, size, part; /* Bytes: where the range starts, its size, and that of its parts. */
+    int64_t next;              /* Where in the range the next part starts. */
+    int state;
+    pthread_mutex_t lock; /* Of the two above. */
+#ifdef __linux__
+    cpu_set_t cores; /* Of the caller. */
+#endif
+} Work;
+
+/* Copy parts of the range until there are no more. */
+static void
+copy_parts(Work *work)
+{
+    const Plan *plan = work->plan;
+    int state = LEGAL;
+    for (;;) {
+        pthread_mutex_lock(&work->lock);
+        if (state == REFUSED) {
+            work->state = REFUSED;
+            work->next = work->size;
+        }
+        int64_t at = work->next, size = work->size - at;
+        size = size < work->part ? size : work->part;
+        work->next += size;
+        pthread_mutex_unlock(&work->lock);
+        if (size == 0)
+            break;
+        state = copy_range(plan, 0, work->start + at, work->start + at + size, plan->data,
+                           plan->indices, work->out + at);
+    }
+#ifdef __SSE2__
+    _mm_sfence(); /* Other threads see what was streamed only after it. */
+#endif
+}
+
+static void *
+helper(void *argument)
+{
+    Work *work = argument;
+#ifdef __linux__
+    sched_setaffinity(0, sizeof work->cores, &work->cores);
+#endif
+    copy_parts(work);
+    return NULL;
+}
+
+/* Copy a range with up to `threads` threads; fewer if it has fewer parts, or the system no more. */
+static int
+copy_with(int threads, const Plan *plan, int64_t start, int64_t size, int64_t part, char *out)
+{
+    Work work = {plan, out, start, size, part, .state = LEGAL, .lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_t helpers[THREADS];
+    int64_t parts = size / part + (size % part != 0);
+    int count = 0, most = threads - 1 < parts - 1 ? threads - 1 : (int)parts - 1;
+    most = most < THREADS ? most : THREADS;
+#ifdef __linux__
+    /* Measured: a system may start a thread on the core of its creator, and find it another one
+       only after milliseconds. So helpers start elsewhere, and may then go anywhere. A system that
+       does not know the cores refuses empty sets of them. */
+    cpu_set_t others;
+    if (most > 0) {
+        int own = sched_getcpu();
+        sched_getaffinity(0, sizeof work.cores, &work.cores);
+        others = work.cores;
+        if (own >= 0 && own < CPU_SETSIZE)
+            CPU_CLR(own, &others);
+    }
+#endif
+    for (; count < most && !pthread_create(&helpers[count], NULL, helper, &work); count++) {
+#ifdef __linux__
+        pthread_setaffinity_np(helpers[count], sizeof others, &others);
+#endif
+    }
+    copy_parts(&work);
+    while (count-- > 0)
+        pthread_join(helpers[count], NULL);
+    pthread_mutex_destroy(&work.lock);
+    return work.state;
+}
+
 PyDoc_STRVAR(fill_doc,
-             "fill(out, data, indices, plan, start)\n--\n\n"
-             "Copy the bytes of the output from `start` on to `out`, without the interpreter's lock.\n"
+             "fill(out, data, indices, plan, start, part, threads)\n--\n\n"
+             "Copy the bytes of the output from `start` on to `out`, without the interpreter's lock,\n"
+             "with up to `threads` threads that take `part` bytes at a time.\n"
              "\n"
              "`plan` has int64: see kernel.py. Return whether every index was legal; if not, `out` is\n"
              "undefined. Raise ValueError, before anything is read, if the plan leaves a buffer.");
@@ -544,11 +672,11 @@ fill(PyObject *module, PyObject *args)
     (void)module;
     PyObject *objects[4];
     Py_buffer view[4];
-    long long start;
-    int got = 0, state = REFUSED;
+    long long start, part;
+    int threads, got = 0, state = REFUSED;
     const char *wrong = NULL;
-    if (!PyArg_ParseTuple(args, "OOOOL:fill", &objects[0], &objects[1], &objects[2], &objects[3],
-                          &start))
+    if (!PyArg_ParseTuple(args, "OOOOLLi:fill", &objects[0], &objects[1], &objects[2],
+                          &objects[3], &start, &part, &threads))
         return NULL;
     for (; got < 4; got++)
         if (PyObject_GetBuffer(objects[got], &view[got], got ? PyBUF_SIMPLE : PyBUF_WRITABLE) < 0)
@@ -564,11 +692,13 @@ fill(PyObject *module, PyObject *args)
         }
         if (!wrong && (start < 0 || start > total || view[0].len > total - start))
             wrong = "a range beyond the output";
+        else if (!wrong && part < 1)
+            wrong = "empty parts";
         if (!wrong) {
             choose_copies(&plan);
+            plan.stream = view[0].len >= STREAM;
             Py_BEGIN_ALLOW_THREADS
-            state = copy_range(&plan, 0, start, start + view[0].len, plan.data, plan.indices,
-                               view[0].buf);
+            state = copy_with(threads, &plan, start, view[0].len, part, view[0].buf);
             Py_END_ALLOW_THREADS
         }
     }

@@ -1,5 +1,12 @@
 from gathercli.arrays.tensor import AnyArray
 
 def fill(
-    out: AnyArray, data: AnyArray, indices: AnyArray, plan: AnyArray, start: int, /
+    out: AnyArray,
+    data: AnyArray,
+    indices: AnyArray,
+    plan: AnyArray,
+    start: int,
+    part: int,
+    threads: int,
+    /,
 ) -> bool: ...

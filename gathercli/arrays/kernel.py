@@ -133,6 +133,10 @@ class Kernel:
         """Return a worker for one thread."""
         return native_worker(self) or Worker(self)
 
+    def threaded(self, threads: int) -> NativeWorker | None:
+        """Return a worker that starts up to `threads` threads itself; None if none does."""
+        return native_worker(self, threads)
+
     def _way(self, level: int) -> Literal["rows", "each", "columns", "positions"]:
         """Choose the way to copy a loop with all inner loops.
 

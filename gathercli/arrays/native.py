@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from gathercli.arrays.kernel import Kernel
     from gathercli.arrays.tensor import AnyArray
 
-fill: Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int], bool] | None
+    Fill = Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int, int, int], bool]
+
+fill: Fill | None
 """The kernel in C; None if the package was built without."""
 
 try:
@@ -68,8 +70,14 @@ def reads(indices: AnyArray) -> bool:
     return fill is not None and indices.dtype.isnative
 
 
-def native_worker(kernel: Kernel) -> NativeWorker | None:
-    """Return a worker for a kernel; None if the one in C was not built or does not serve it."""
+def native_worker(kernel: Kernel, threads: int = 1) -> NativeWorker | None:
+    """Return a worker for a kernel; None if the one in C was not built or does not serve it.
+
+    Parameters
+    ----------
+    threads
+        The largest number of threads that share a range.
+    """
     indices = kernel.points.in_memory()
     if (
         fill is not None
@@ -80,20 +88,19 @@ def native_worker(kernel: Kernel) -> NativeWorker | None:
         and kernel.axis_size <= POSITIONS
         and max(len(kernel.loops), len(indices.policies)) <= DIMS
     ):
-        return NativeWorker(fill, kernel, indices)
+        return NativeWorker(fill, kernel, indices, threads)
     return None
 
 
 class NativeWorker:
     """A copier of ranges of the output, for any number of threads."""
 
-    def __init__(
-        self,
-        fill: Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int], bool],
-        kernel: Kernel,
-        indices: IndexMemory,
-    ) -> None:
-        self._fill = fill
+    def __init__(self, fill: Fill, kernel: Kernel, indices: IndexMemory, threads: int) -> None:
+        self._fill, self._threads = fill, threads
+        cells = kernel.block
+        if kernel.goes_by_columns:
+            cells = max(cells, -(-kernel.size // threads))
+        self._part = cells * kernel.dtype.itemsize
         self._dtype, self._checked = kernel.dtype, indices.checked
         self._data, self._indices = kernel.bytes, indices.flat
         chunk, itemsize = kernel.bytes.shape[-1], indices.flat.itemsize
@@ -125,7 +132,8 @@ class NativeWorker:
         """
         del stop
         at = start * self._dtype.itemsize
-        if not self._fill(out, self._data, self._indices, self._plan, at):
+        inputs = self._data, self._indices, self._plan
+        if not self._fill(out, *inputs, at, self._part, self._threads):
             if not self._checked:
                 raise UnexpectedIndicesError
             raise TransferError(

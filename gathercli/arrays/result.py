@@ -36,6 +36,9 @@ SHARED: Final = 4 << 20
 PARTS: Final = 4
 """Blocks of a part where a large output is stored in memory."""
 
+TURN: Final = 64 << 20
+"""Bytes of output between two looks at signals, where the kernel in C has threads."""
+
 BUFFERED: Final = 32 << 20
 """Bytes of all threads' buffers where larger blocks are worth their memory."""
 
@@ -263,7 +266,7 @@ class GatherResult(ComputedResult):
         cells = self._block
         if self._kernel.goes_by_columns:
             cells *= max(1, BUFFERED // (self.threads * cells * itemsize))
-        self._share(worker, cells)
+        self._share(worker, cells, self.threads if self.nbytes >= SHARED else 1)
 
     def store(self, out: AnyArray) -> None:
         """Copy all elements to `out`, C-ordered, of the output's shape, in native byte order."""
@@ -271,17 +274,24 @@ class GatherResult(ComputedResult):
             return
         flat, itemsize = _bytes(out.reshape(-1)), out.itemsize
 
+        threads = self.threads if self.nbytes >= SHARED else 1
+        threaded = self._kernel.threaded(threads)
+
         def worker() -> Callable[[int, int], None]:
-            fill = self._kernel.worker().fill
+            fill = (threaded or self._kernel.worker()).fill
             return lambda start, stop: fill(start, stop, flat[start * itemsize : stop * itemsize])
 
         # Nothing is buffered: fewer and larger parts disturb the other threads less.
         blocks = PARTS if self.nbytes >= PARTS * SHARED else 1
+        if threaded:
+            blocks, threads = max(1, TURN // (self._block * itemsize)), 1
         if self._kernel.goes_by_columns:
-            blocks = max(blocks, -(-self._kernel.size // (self._block * self.threads)))
-        self._share(worker, self._block * blocks)
+            blocks = max(blocks, -(-self._kernel.size // (self._block * threads)))
+        self._share(worker, self._block * blocks, threads)
 
-    def _share(self, worker: Callable[[], Callable[[int, int], None]], cells: int) -> None:
+    def _share(
+        self, worker: Callable[[], Callable[[int, int], None]], cells: int, threads: int
+    ) -> None:
         """Split the output into parts of `cells` elements and copy them with threads."""
         total, itemsize = self._kernel.size, self.storage.itemsize
 
@@ -293,7 +303,6 @@ class GatherResult(ComputedResult):
             self.report_progress("gathered", done * cells * itemsize)
 
         if self.nbytes:
-            threads = self.threads if self.nbytes >= SHARED else 1
             share(-(-total // cells), numbered, threads, report if self.progress else None)
 
 

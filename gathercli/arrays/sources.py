@@ -57,6 +57,9 @@ class SourceKernel:
         """Return the kernel itself, as threads share no state."""
         return self
 
+    def threaded(self, threads: int) -> None:
+        """Return None, as `Kernel.threaded` does where no worker starts threads itself."""
+
     def fill(self, start: int, stop: int, out: AnyArray) -> None:
         """Copy the output elements from `start` to before `stop` to `out`.
 
