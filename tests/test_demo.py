@@ -62,7 +62,7 @@ def test_every_job_of_the_lessons_gives_what_it_expects(run: Run) -> None:
 def test_a_lesson_warns_asks_and_shows_the_code_of_two_libraries(lesson: DemoLesson) -> None:
     assert [*lesson.terms] == ["NumPy", "PyTorch", "Trap", "Question"]
     assert lesson.terms["Question"].endswith("?")
-    assert 2 <= len(re.findall(r"\.(?= |$)", lesson.says)) <= 5
+    assert 2 <= len(re.findall(r"\.(?= |$)", lesson.says)) <= 4
 
 
 EXIT_STATUS: Final = {
