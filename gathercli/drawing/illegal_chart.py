@@ -151,7 +151,7 @@ class _MapPanel:
         color = Scale(0, 1).color(1 - number / size)
         ink = "on-light" if color.is_light else "on-dark"
         parts = [tooltip(words), rect(box, fill=color.code)]
-        parts.append(path(hatch(box, min(7, box.height / 2)), class_=f"hatch {ink}"))
+        parts.append(path(hatch(box, max(7, box.height)), class_=f"hatch {ink}"))
         return element("g", *parts, class_="bin illegal")
 
     def _legend(self) -> Iterator[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gathercli.drawing.chart import MARGIN, Chart, page, round_ticks, spread, swatch, ticks
 from gathercli.drawing.shapes import Box
-from tests.drawing.svgs import SVG, parse, words
+from tests.drawing.charts import SVG, parse, words
 from tests.tensorfiles import amply
 
 

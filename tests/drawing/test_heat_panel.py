@@ -12,7 +12,7 @@ from gathercli.drawing.shapes import Box
 from gathercli.report.heat import scale_of
 from gathercli.spec.dtypes import dtype
 from gathercli.tensor import Tensor
-from tests.drawing.svgs import Rectangle, of_elements, rectangles, words
+from tests.drawing.charts import Rectangle, of_elements, rectangles, words
 
 ROOM = Box(0, 0, 560, 460)
 

@@ -5,7 +5,7 @@ import pytest
 from gathercli.arrays.summary import Histogram
 from gathercli.drawing.histogram import histogram_elements
 from gathercli.drawing.shapes import Box
-from tests.drawing.svgs import of_elements, rectangles, words
+from tests.drawing.charts import of_elements, rectangles, words
 
 BOX = Box(10, 20, 400, 300)
 HISTOGRAM = Histogram((0.0, 0.5, 1.0, 1.5, 2.0), (1000, 0, 500, 1))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gathercli.drawing.versions_chart import LONGEST, Table, versions_chart
-from tests.drawing.svgs import SVG, parse, rectangles, words
+from tests.drawing.charts import SVG, parse, rectangles, words
 
 TABLE = Table(
     ("version", "group", "outcome"),

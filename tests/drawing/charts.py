@@ -1,4 +1,4 @@
-"""Read SVG pictures in tests."""
+"""Read SVG charts in tests."""
 
 from __future__ import annotations
 
