@@ -137,7 +137,7 @@ def group() -> TyperGroup:
     root = LazyGroup(
         name="gathercli",
         help=f"{listed(names, 'and')}, exactly as each OpenVINO and ONNX version says.",
-        epilog="Start with: gathercli gather '[1,2,3,4,5]' '[3,10,-20]'",
+        epilog="Start with: gathercli demo",
         context_settings=_settings(),
         rich_markup_mode=markup(),
         no_args_is_help=False,
