@@ -88,9 +88,9 @@
         cells.forEach((cell, n) => {
           // Cells that follow each other are a list; a tensor may have several, its facets.
           const before = cell.previousElementSibling;
-          const list = before?.getAttribute("role") === "listbox" ? before : this.listbefore(cell);
+          const list = before?.getAttribute("role") === "listbox" ? before : this.listBefore(cell);
           list.append(cell);
-          const [value] = [...cell.querySelectorAll("text:not(.letter)")];
+          const value = cell.querySelector("text:not(.letter)");
           cell.setAttribute("role", "option");
           cell.setAttribute("aria-selected", "false");
           cell.setAttribute("aria-label", `${nameOf(cell)}: ${value?.textContent ?? ""}`);
@@ -99,7 +99,8 @@
       }
     }
 
-    listbefore(cell) {
+    /** Begin a list of cells in front of one. */
+    listBefore(cell) {
       const list = document.createElementNS(this.svg.namespaceURI, "g");
       list.setAttribute("role", "listbox");
       list.setAttribute("aria-label", cell.dataset.tensor);
@@ -307,14 +308,12 @@
       this.steps = element("div", { class: "steps" });
       this.equation = element("p", { class: "equation", role: "status" });
       this.others = element("div", { class: "steps" });
-      const panel = { class: "panel", "aria-label": "Trace" };
       const frame = element("div", { class: "frame" }, this.drawing.svg);
+      const panel = element("section", { class: "panel", "aria-label": "Trace" });
+      const help = element("p", { class: "help" }, HELP);
+      panel.append(help, this.count, this.steps, this.equation, this.others);
       const root = host.attachShadow({ mode: "open" });
-      root.append(
-        host.querySelector("template").content.cloneNode(true),
-        frame,
-        element("section", panel, element("p", { class: "help" }, HELP), this.count, this.steps, this.equation, this.others),
-      );
+      root.append(host.querySelector("template").content.cloneNode(true), frame, panel);
       const { fates, version, tensors } = this.content;
       const [, data] = tensors;
       if (fates.length) {
@@ -328,12 +327,13 @@
 
     listen(frame) {
       const cellOf = (event) => event.target.closest(".cell");
-      frame.addEventListener("pointerover", (event) => this.show(cellOf(event) ?? this.chosen));
+      // Between two cells the first stays lit: its arrows can be followed, and nothing flickers.
+      frame.addEventListener("pointerover", (event) => this.show(cellOf(event) ?? this.shown));
       frame.addEventListener("pointerleave", () => this.show(this.chosen));
-      frame.addEventListener("click", (event) => cellOf(event)?.focus({ preventScroll: true }));
-      frame.addEventListener("focusin", (event) => {
+      frame.addEventListener("focusin", (event) => this.choose(cellOf(event)));
+      frame.addEventListener("click", (event) => {
         const cell = cellOf(event);
-        if (cell) this.choose(cell);
+        if (cell) this.focus(cell, { preventScroll: true });
       });
       frame.addEventListener("keydown", (event) => this.press(event, cellOf(event)));
     }
@@ -363,7 +363,13 @@
       const at = order.indexOf(cell.id);
       const last = order.length - 1;
       const to = { next: at + 1, back: at - 1, first: 0, last }[word];
-      cells.get(order[Math.max(0, Math.min(to, last))]).focus();
+      this.focus(cells.get(order[Math.max(0, Math.min(to, last))]));
+    }
+
+    /** Move the focus to a cell, and choose it also where it has the focus. */
+    focus(cell, options) {
+      cell.focus(options);
+      this.choose(cell);
     }
 
     /** Choose a cell, which stays lit when one points at none; null for none. */

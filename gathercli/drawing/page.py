@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from gathercli.report.selection import Look
 
 _FOLDER: Final = os.path.dirname(__file__)
-_BODY: Final = "body{margin:0;padding:8px;background:var(--page)}"
+_BODY: Final = (
+    "html{scroll-padding-bottom:15em}"  # the height of the trace, which would cover a cell
+    "body{margin:0;padding:8px;background:var(--page)}"
+)
 
 
 def page(lesson: Provenance[Any], look: Look, scene: Scene, title: str) -> str:

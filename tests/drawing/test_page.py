@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -319,6 +320,19 @@ def test_the_steps_end_at_the_first_and_the_last_cell(tab: Tab, saved: Callable[
     assert walk[2][1] == "3 of 4 cells"
 
 
+def test_the_trace_covers_no_cell_that_has_the_focus(tab: Tab, saved: Callable[..., Path]) -> None:
+    tab.open(saved("gather", "arange:40x2", "arange:40", "--window", ":,:"))
+    tab.page.locator("#out-0-0").click()
+
+    tab.press("End")
+
+    cell = tab.page.locator("#out-39-1").bounding_box()
+    trace = tab.page.locator(".panel").bounding_box()
+    assert cell is not None
+    assert trace is not None
+    assert cell["y"] + cell["height"] < trace["y"]
+
+
 def test_escape_clears_and_the_arrows_go_on_from_there(
     tab: Tab, saved: Callable[..., Path]
 ) -> None:
@@ -331,6 +345,19 @@ def test_escape_clears_and_the_arrows_go_on_from_there(
 
     assert cleared == {}
     assert tab.here == "out-2"
+
+
+def test_a_cell_that_was_cleared_is_chosen_again(tab: Tab, saved: Callable[..., Path]) -> None:
+    tab.open(saved("gather", "[10,20]", "[1,0,1]"))
+    tab.page.locator("#out-2").click()
+
+    seen = []
+    for choose in (partial(tab.press, "End"), tab.page.locator("#out-2").click):
+        tab.press("Escape")
+        choose()
+        seen.append(tab.here)
+
+    assert seen == ["out-2"] * 2
 
 
 def test_a_cell_stays_chosen_when_the_pointer_leaves(tab: Tab, saved: Callable[..., Path]) -> None:
