@@ -170,9 +170,11 @@ class Inputs:
             try:
                 return self.operand(token, name, declared=declared, empty=empty or FLOAT64)
             except NoInputError as error:
-                error.message = error.message.replace(
-                    "a literal such as 0,0,4", "a shape such as [2,3]"
-                )
+                if error.rule == "missing":
+                    error.message = error.message.replace(
+                        "a literal such as 0,0,4", "a shape such as [2,3]"
+                    )
+                    error.expected = "a file or a shape"
                 raise
         self.note_file(token, "a shape")
         return Operand(shape, declared)
