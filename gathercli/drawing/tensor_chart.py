@@ -53,7 +53,7 @@ def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) ->
     facts = _BETWEEN.join(f"{name} {value}" for name, value in summary_lines(summary, tensor, 6))
     name = clean(info.file + (f"#{info.one.name}" if info.one and info.one.name else ""))
     bins = heat_map(tensor, chosen, most_bins(chosen))
-    title = title_of(tensor, bins, chosen)
+    title = title_of(tensor, bins, chosen).replace("   ", _BETWEEN)
     histogram, names = _bars(summary, tensor, write)
     what = f"{title}, and a histogram of the values" if histogram else title
     chart = Chart(f"{name}: {header}", f"{facts}. {what}.", name, header, facts)
