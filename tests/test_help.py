@@ -149,6 +149,11 @@ OPTIONS: Final = {
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
         "--max-bytes --for --timeout --output --color --quiet --json-errors --debug"
     ),
+    "translate": (
+        "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
+        "--max-bytes --with --timeout --to --output --no-clobber --format --color --quiet "
+        "--json-errors --debug"
+    ),
     "diagnose": (
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
         "--wrong-dtype --max-bytes --rtol --atol --format --color --quiet --json-errors --debug"

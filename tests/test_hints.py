@@ -96,6 +96,14 @@ CALLS: Final = (
     Wrong(
         "reproduce gather-tree '[[[1,2]],[[3,4]]]' '[[[0,0]],[[1,0]]]' '[2]' 9 --for onnx -o out"
     ),
+    Wrong("translate gather 1,2 0, --to numpi"),
+    Wrong("translate gather 1,2 0, --to numpy -o x.xml"),
+    Wrong("""translate gather '["a"]' 0, --to torch"""),
+    Wrong(
+        "translate gather 1,2 1xu64=0 --out-of-range wrap --to numpy",
+        names=("gathercli convert --dtype int64",),
+    ),
+    Wrong("translate gather-nd zeros:2x3x1x0 2x3x0x1xi64= -V openvino-5 -b 2 --to onnx-13"),
     Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
     Wrong("gather-nd arange:3x2 0", 2),
     Wrong("ops --diff openvino-8 gather-7", 3),

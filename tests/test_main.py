@@ -243,6 +243,7 @@ check gather [1,2,3] [0,9]
 compare [1,2,3] [0,9]
 diagnose gather [1,2,3] [0,-1] [1,3]
 reproduce gather [1,2,3] [0,9] --for nothing -o out
+translate gather [1,2,3] [0,9] --to numpy
 model encoder.onnx
 batch jobs.jsonl -q
 convert [1,2] -

@@ -39,6 +39,9 @@ COMMANDS: Final = {
     "reproduce": CommandEntry(
         "reproduce", "Write a folder that shows what a runtime does with a call."
     ),
+    "translate": CommandEntry(
+        "translate", "Write the call in another framework, as code or as a graph."
+    ),
     "batch": CommandEntry("batch", "Run thousands of jobs from a file and report on each."),
     "convert": CommandEntry(
         "convert", "Convert tensors between the formats, whole folders of them."

@@ -33,7 +33,7 @@ from gathercli.models.ir_weights import Weights
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from gathercli.io.files import File
 
@@ -62,6 +62,13 @@ def read_ir(file: File) -> Model:
         The file is no sound IR.
     """
     return _IrReader(file).read()
+
+
+def layers_of(file: File) -> tuple[Mapping[str, Layer], Mapping[str, Constant]]:
+    """Return the layers of an OpenVINO IR by id, without those of bodies, and its constants."""
+    reader = _IrReader(file)
+    model = reader.read()
+    return reader.layers, model.tensors
 
 
 class _IrReader:
@@ -122,6 +129,11 @@ class _IrReader:
             self._read_body(body)
         self.model.nodes = unique_names(self._nodes)
         return self.model
+
+    @property
+    def layers(self) -> Mapping[str, Layer]:
+        """The layers of the model itself, by id."""
+        return self._bodies[0].layers
 
     # The handlers of expat. The element around it decides what an element is, so that those of
     # `rt_info`, which may have any names, are passed over.

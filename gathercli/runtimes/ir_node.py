@@ -10,7 +10,7 @@ from gathercli.spec.dtypes import BOOL, INT64, STRING, DType
 from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gathercli.spec.op import Op
 
@@ -55,20 +55,21 @@ def openvino_model(
             operands[each.name] = Tensor(INT64, np.array(attrs[each.name]))
     for number, (name, tensor) in enumerate(operands.items()):
         if name in feeds:
-            layers.append(_parameter(number, name, tensor, is_dynamic=way == DYNAMIC))
+            sizes = _sizes(tensor, is_dynamic=way == DYNAMIC)
+            layers.append(parameter_text(number, name, tensor.dtype, sizes))
         else:
             start = len(weights)
             weights += tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
-            layers.append(_constant(number, name, tensor, start, len(weights) - start))
+            layers.append(constant_text(number, name, tensor, start, len(weights) - start))
     ports = [
         (name, each.dtype, _sizes(each, is_dynamic=way == DYNAMIC and name in feeds))
         for name, each in operands.items()
     ]
     settings = {each.name: attrs[each.name] for each in op.attrs if not each.is_input}
     last = len(ports)
-    layers += [_operation(last, op, ports, settings, tensors[first].dtype), _result(last + 1)]
-    edges = [_edge(number, 0, last, number) for number in range(last)]
-    edges.append(_edge(last, last, last + 1, 0))
+    layers += [_operation(last, op, ports, settings, tensors[first].dtype), result_text(last + 1)]
+    edges = [edge_text(number, 0, last, number) for number in range(last)]
+    edges.append(edge_text(last, last, last + 1, 0))
     text = "".join(
         (
             '<?xml version="1.0"?>\n',
@@ -81,13 +82,14 @@ def openvino_model(
     return OpenVinoModel(text, weights, feeds)
 
 
-def _element_type(dtype: DType) -> str:
+def element_type(dtype: DType) -> str:
+    """Return the name of a type in an attribute: ``f32``, ``boolean``."""
     return _ELEMENT_TYPES.get(dtype, dtype.short)
 
 
 def _precision(dtype: DType) -> str:
     """Return the name of a type in a port: ``FP32``, ``I64``, ``BOOL``."""
-    name = (dtype.short if dtype is BOOL else _element_type(dtype)).upper()
+    name = (dtype.short if dtype is BOOL else element_type(dtype)).upper()
     return f"FP{name[1:]}" if name.startswith("F") else name
 
 
@@ -95,44 +97,48 @@ def _sizes(tensor: Tensor, *, is_dynamic: bool) -> list[int]:
     return [-1] * len(tensor.shape) if is_dynamic else list(tensor.shape)
 
 
-def _port(number: int, dtype: DType, sizes: Iterable[int], names: str = "") -> str:
+def port_text(number: int, dtype: DType, sizes: Iterable[int], names: str = "") -> str:
+    """Return a port of a layer; a negative size is unknown."""
     dims = "".join(f"<dim>{size}</dim>" for size in sizes)
     names = names and f' names="{names}"'
     return f'        <port id="{number}" precision="{_precision(dtype)}"{names}>{dims}</port>\n'
 
 
-def _layer(number: int, name: str, kind: str, version: str, *parts: str) -> str:
+def layer_text(number: int, name: str, kind: str, version: str, *parts: str) -> str:
+    """Return a layer; `parts` are its attributes and its ports."""
     head = f'<layer id="{number}" name="{name}" type="{kind}" version="{version}">'
     return "".join((f"    {head}\n", *parts, "    </layer>\n"))
 
 
-def _ports(kind: str, *ports: str) -> str:
+def ports_text(kind: str, *ports: str) -> str:
+    """Return the ports of a kind: ``input`` or ``output``."""
     return "".join((f"      <{kind}>\n", *ports, f"      </{kind}>\n"))
 
 
-def _parameter(number: int, name: str, tensor: Tensor, *, is_dynamic: bool) -> str:
-    sizes = _sizes(tensor, is_dynamic=is_dynamic)
+def parameter_text(number: int, name: str, dtype: DType, sizes: Sequence[int]) -> str:
+    """Return the layer of an input; a negative size is unknown."""
     shape = ",".join("?" if size < 0 else str(size) for size in sizes)
-    return _layer(
+    return layer_text(
         number,
         name,
         "Parameter",
         "opset1",
-        f'      <data shape="{shape}" element_type="{_element_type(tensor.dtype)}"/>\n',
-        _ports("output", _port(0, tensor.dtype, sizes, name)),
+        f'      <data shape="{shape}" element_type="{element_type(dtype)}"/>\n',
+        ports_text("output", port_text(0, dtype, sizes, name)),
     )
 
 
-def _constant(number: int, name: str, tensor: Tensor, start: int, size: int) -> str:
+def constant_text(number: int, name: str, tensor: Tensor, start: int, size: int) -> str:
+    """Return the layer of a constant, whose elements are at `start` in the .bin."""
     shape = ",".join(map(str, tensor.shape))
     place = f'offset="{start}" size="{size}"'
-    return _layer(
+    return layer_text(
         number,
         name,
         "Const",
         "opset1",
-        f'      <data element_type="{_element_type(tensor.dtype)}" shape="{shape}" {place}/>\n',
-        _ports("output", _port(0, tensor.dtype, tensor.shape)),
+        f'      <data element_type="{element_type(tensor.dtype)}" shape="{shape}" {place}/>\n',
+        ports_text("output", port_text(0, tensor.dtype, tensor.shape)),
     )
 
 
@@ -145,23 +151,27 @@ def _operation(
 ) -> str:
     attributes = "".join(f' {name}="{value}"' for name, value in settings.items())
     data = f"      <data{attributes}/>\n" if attributes else ""
-    inputs = (_port(at, kind, sizes) for at, (_, kind, sizes) in enumerate(ports))
-    output = _port(len(ports), dtype, (), "output")
-    return _layer(
+    inputs = (port_text(at, kind, sizes) for at, (_, kind, sizes) in enumerate(ports))
+    output = port_text(len(ports), dtype, (), "output")
+    return layer_text(
         number,
         op.family,
         op.name,
         f"opset{op.version}",
         data,
-        _ports("input", *inputs),
-        _ports("output", output),
+        ports_text("input", *inputs),
+        ports_text("output", output),
     )
 
 
-def _result(number: int) -> str:
-    return _layer(number, "result", "Result", "opset1", _ports("input", '        <port id="0"/>\n'))
+def result_text(number: int) -> str:
+    """Return the layer of the result."""
+    return layer_text(
+        number, "result", "Result", "opset1", ports_text("input", '        <port id="0"/>\n')
+    )
 
 
-def _edge(layer: int, port: int, to_layer: int, to_port: int) -> str:
+def edge_text(layer: int, port: int, to_layer: int, to_port: int) -> str:
+    """Return an edge from a port of a layer to that of another."""
     ends = f'from-layer="{layer}" from-port="{port}" to-layer="{to_layer}" to-port="{to_port}"'
     return f"    <edge {ends}/>\n"

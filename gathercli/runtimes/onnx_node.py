@@ -12,7 +12,7 @@ from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OLDEST_OPSET: Final = 7
 """The oldest opset that onnxruntime supports; older versions of an operator are part of it."""
 
-_IR_VERSION: Final = 8
+IR_VERSION: Final = 8
 _INTEGER: Final = 2
 """The type of an attribute."""
 
@@ -39,22 +39,25 @@ def onnx_model(op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]) 
     data = next(iter(tensors.values()))
     node = b"".join(
         (
-            *(_text(1, name) for name in tensors),
-            _text(2, "output"),
-            _text(4, op.name),
-            *(encoded(5, _attribute(name, value)) for name, value in attrs.items()),
+            *(text_field(1, name) for name in tensors),
+            text_field(2, "output"),
+            text_field(4, op.name),
+            *(encoded(5, attribute(name, value)) for name, value in attrs.items()),
         )
     )
     graph = b"".join(
         (
             encoded(1, node),
-            _text(2, op.family),
-            *(encoded(11, _value(name, each.dtype, each.shape)) for name, each in tensors.items()),
-            encoded(12, _value("output", data.dtype, _output_shape(op, tensors, attrs))),
+            text_field(2, op.family),
+            *(
+                encoded(11, value_info(name, each.dtype, each.shape))
+                for name, each in tensors.items()
+            ),
+            encoded(12, value_info("output", data.dtype, _output_shape(op, tensors, attrs))),
         )
     )
     opset = encoded(2, max(op.version, OLDEST_OPSET))
-    return encoded(1, _IR_VERSION) + encoded(7, graph) + encoded(8, opset)
+    return encoded(1, IR_VERSION) + encoded(7, graph) + encoded(8, opset)
 
 
 def _output_shape(
@@ -68,17 +71,23 @@ def _output_shape(
     return known(engine.infer(call))
 
 
-def _text(field: int, text: str) -> bytes:
+def text_field(field: int, text: str) -> bytes:
+    """Encode a field of text."""
     return encoded(field, text.encode())
 
 
-def _attribute(name: str, value: int) -> bytes:
-    return _text(1, name) + encoded(3, value % 2**64) + encoded(20, _INTEGER)
+def attribute(name: str, value: int) -> bytes:
+    """Encode an attribute that is an integer."""
+    return text_field(1, name) + encoded(3, value % 2**64) + encoded(20, _INTEGER)
 
 
-def _value(name: str, dtype: DType, shape: tuple[int, ...] | None = None) -> bytes:
+def value_info(name: str, dtype: DType, shape: Sequence[int | str] | None = None) -> bytes:
     """Return the declaration of a value; without `shape`, its rank is unknown."""
     tensor = encoded(1, TYPES.index(dtype) if dtype in TYPES else 0)
     if shape is not None:
-        tensor += encoded(2, b"".join(encoded(1, encoded(1, size)) for size in shape))
-    return _text(1, name) + encoded(2, encoded(1, tensor))
+        tensor += encoded(2, b"".join(encoded(1, _dimension(size)) for size in shape))
+    return text_field(1, name) + encoded(2, encoded(1, tensor))
+
+
+def _dimension(size: int | str) -> bytes:
+    return text_field(2, size) if isinstance(size, str) else encoded(1, size)

@@ -2,8 +2,8 @@
 
 ``python -I worker.py RUNTIME DESCRIPTOR BYTES`` reads a call a line as JSON from standard input and
 writes an answer a line to the descriptor, so that a runtime may print what it likes. BYTES limits
-its address space. Tensors are .npy files. A call is an expression of tensors, or a model and its
-inputs::
+its address space. Tensors are .npy files. A call is an expression of tensors, possibly
+with functions of a file, or a model and its inputs::
 
     {"code": "np.take(data, indices, axis=0)", "runs": 3, "output": "/tmp/x/output.npy",
      "inputs": {"data": ["/tmp/x/data.npy", "float32"], "indices": ["/tmp/x/indices.npy", "int64"]}}
@@ -157,7 +157,9 @@ def _typed(array: Any, dtype: str) -> Any:
 
 
 def _evaluated(call: Mapping[str, Any], names: dict[str, Any]) -> Any:
-    """Evaluate an expression, which is of our own table."""
+    """Evaluate an expression, which is of our own table, or calls a function of our own file."""
+    if "model" in call:
+        names |= runpy.run_path(call["model"])
     return eval(call["code"], names)  # noqa: S307
 
 

@@ -43,7 +43,7 @@ _gathercli() {
     if [[ "$word" == "=" ]]; then word=""; fi
     if [[ "$before" == "=" ]]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi
     if (( COMP_CWORD == 1 )); then
-        words="gather gather-elements gather-nd gather-tree shape explain check compare diagnose reproduce batch convert info model demo ops man completion --help --version"
+        words="gather gather-elements gather-nd gather-tree shape explain check compare diagnose reproduce translate batch convert info model demo ops man completion --help --version"
     else
         if [[ "$command ${COMP_WORDS[COMP_CWORD-2]}" == "ops --diff" ]]; then before=--diff; fi
         case "$command $before" in
@@ -154,6 +154,19 @@ _gathercli() {
             "reproduce --out-of-range") words="spec error zero clamp wrap" ;;
             "reproduce --color") words="auto always never" ;;
             "reproduce reproduce") words="gather gather-elements gather-nd gather-tree" ;;
+            "translate --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
+            "translate --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
+            "translate --step-ids-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
+            "translate --parent-ids-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
+            "translate --max-seq-len-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
+            "translate --end-token-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
+            "translate --version"|"translate -V") words="openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12" ;;
+            "translate --negative") words="spec wrap error" ;;
+            "translate --out-of-range") words="spec error zero clamp wrap" ;;
+            "translate --with") words="onnxruntime openvino torch tensorflow jax onnx.reference numpy" ;;
+            "translate --format"|"translate -f") words="auto pretty json" ;;
+            "translate --color") words="auto always never" ;;
+            "translate translate") words="gather gather-elements gather-nd gather-tree" ;;
             "batch --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "batch --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "batch --step-ids-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
@@ -185,7 +198,7 @@ _gathercli() {
             "ops --color") words="auto always never" ;;
             "ops ops") words="openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1" ;;
             "man --color") words="auto always never" ;;
-            "man man") words="gather gather-elements gather-nd gather-tree shape explain check compare diagnose reproduce batch convert info model demo ops man completion formats jobs operators planning" ;;
+            "man man") words="gather gather-elements gather-nd gather-tree shape explain check compare diagnose reproduce translate batch convert info model demo ops man completion formats jobs operators planning" ;;
             "completion completion") words="bash zsh fish" ;;
         esac
         if [[ "$word" == -* ]]; then
@@ -200,6 +213,7 @@ _gathercli() {
                 compare) words="--external-data --feed --data-dtype --indices-dtype --max-bytes --axis -a --batch-dims -b --ops --negative --out-of-range --with --timeout --save --no-clobber --format -f --threads -j --color --quiet -q --json-errors --debug -h --help" ;;
                 diagnose) words="--external-data --wrong-dtype --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --axis -a --batch-dims -b --version -V --negative --out-of-range --rtol --atol --format -f --color --quiet -q --json-errors --debug -h --help" ;;
                 reproduce) words="--external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --axis -a --batch-dims -b --version -V --negative --out-of-range --for --timeout --output -o --color --quiet -q --json-errors --debug -h --help" ;;
+                translate) words="--external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --axis -a --batch-dims -b --version -V --negative --out-of-range --with --timeout --to --output -o --no-clobber --format -f --color --quiet -q --json-errors --debug -h --help" ;;
                 batch) words="--external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --op --data --indices --step-ids --parent-ids --max-seq-len --end-token --output -o --matrix --expect --axis -a --batch-dims -b --version -V --negative --out-of-range --dry-run --allow-outside --workers -j --fail-fast --max-failures --retries --timeout --with --rtol --atol --format -f --report --resume --resume-failed --hash --junit --color --quiet -q --json-errors --debug --scheduler --scheduler-file --tls-ca-file --tls-cert --tls-key -h --help" ;;
                 convert) words="--data-dtype --external-data --max-bytes --to --force-format --directory -d --dtype --lossy --truncate --chunks --no-clobber --fsync --nonfinite --color --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--header --data-dtype --external-data --max-bytes --format -f --save --no-clobber --precision --heat --window --ascii --color --quiet -q --json-errors --debug -h --help" ;;

@@ -35,6 +35,7 @@ _gathercli() {
         'compare:Run the same inputs through every version and compare results.'
         'diagnose:Name what explains a wrong output, and who does that.'
         'reproduce:Write a folder that shows what a runtime does with a call.'
+        'translate:Write the call in another framework, as code or as a graph.'
         'batch:Run thousands of jobs from a file and report on each.'
         'convert:Convert tensors between the formats, whole folders of them.'
         'info:Describe files: type, shape, statistics, a preview.'
@@ -416,6 +417,42 @@ _gathercli() {
             '3:INDICES:_gathercli_tensor' \
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
+        translate) _arguments \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
+            '--timeout=[Seconds that a call in a runtime of --with may take; default 60]:s: ' \
+            '--to=[The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy]:target: ' \
+            '--output=[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
+            '-o[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--quiet[Print no notes]' \
+            '-q[Print no notes]' \
+            '--json-errors[Print a refusal as one line of JSON]' \
+            '--debug[Show the traceback of a failure]' \
+            '1:OP:(gather gather-elements gather-nd gather-tree)' \
+            '2:DATA:_gathercli_tensor' \
+            '3:INDICES:_gathercli_tensor' \
+            '*:MORE...:_gathercli_tensor' \
+            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         batch) _arguments \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
@@ -555,7 +592,7 @@ _gathercli() {
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:COMMAND:(gather gather-elements gather-nd gather-tree shape explain check compare diagnose reproduce batch convert info model demo ops man completion formats jobs operators planning)' \
+            '1:COMMAND:(gather gather-elements gather-nd gather-tree shape explain check compare diagnose reproduce translate batch convert info model demo ops man completion formats jobs operators planning)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         completion) _arguments \
             '1:SHELL:(bash zsh fish)' \

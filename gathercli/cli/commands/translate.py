@@ -1,0 +1,170 @@
+"""`translate`: the call in another framework, as code or as a graph."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from gathercli.cli.answer import Answer
+from gathercli.cli.command import REQUIRED, Options, option
+from gathercli.cli.groups import OUTPUT
+from gathercli.cli.inputs import TensorOptions
+from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.messages import Messages
+from gathercli.cli.operator import NamedOperator
+from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT
+from gathercli.cli.runtimes import RuntimeOptions
+from gathercli.errors import UsageError
+from gathercli.spec.shapes import product
+from gathercli.text import clean, listed
+
+if TYPE_CHECKING:
+    from gathercli.bound import BoundCall
+    from gathercli.report.translation import TranslationReport
+    from gathercli.translation.targets import TranslationTarget
+    from gathercli.translation.translation import Translation
+
+MOST_CELLS: Final = 20_000_000
+"""The most elements of all calls of a proof: fewer calls are made of large tensors."""
+
+
+class TranslationOptions(Options):
+    """The target, and the file."""
+
+    to: str = option(
+        OUTPUT,
+        "--to",
+        metavar="TARGET",
+        default=REQUIRED,
+        help="The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy.",
+    )
+    output: str | None = option(
+        OUTPUT,
+        "--output",
+        "-o",
+        metavar="PATH",
+        help="Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is "
+        "printed.",
+        once=True,
+    )
+    no_clobber: bool = NO_CLOBBER
+
+    def target(self) -> TranslationTarget:
+        """Return the target; raise for a file whose suffix is another's."""
+        from gathercli.translation.targets import target
+
+        chosen = target(self.to)
+        if self.output is None:
+            return chosen
+        stem, suffix = os.path.splitext(self.output)
+        if suffix.lower() != chosen.suffix:
+            raise UsageError(
+                f"`-o` is `{clean(self.output)}`, and the translation to {chosen.name} is a "
+                f"{chosen.suffix} file: expected that suffix",
+                rule="usage",
+                value=self.output,
+                instead=(stem + chosen.suffix,),
+            )
+        return chosen
+
+    def write(self, translation: Translation) -> list[str]:
+        """Write the files, the main one last; return their names, the main one first."""
+        from contextlib import ExitStack
+
+        from gathercli.io.write import Output
+
+        if self.output is None:
+            return []
+        stem = os.path.splitext(self.output)[0]
+        paths = {
+            self.output if suffix == translation.target.suffix else stem + suffix: content
+            for suffix, content in translation.files.items()
+        }
+        with ExitStack() as stack:
+            outputs = [
+                (stack.enter_context(Output(path, no_clobber=self.no_clobber)), content)
+                for path, content in paths.items()
+            ]
+            for each, content in outputs:
+                each.open(len(content))
+                each.stream.write(content)
+            for each, _ in reversed(outputs):
+                each.commit()
+        return list(paths)
+
+
+def run(
+    operator: NamedOperator,
+    tensors: TensorOptions,
+    memory: MemoryOptions,
+    options: TranslationOptions,
+    runtimes: RuntimeOptions,
+    messages: Messages,
+    fmt: str = TEXT_FORMAT,
+) -> Answer:
+    """Translate the call, prove it, and return the text or write the files."""
+    del fmt  # the answer has both
+    from gathercli.io.source import Inputs
+    from gathercli.ops import family_of
+
+    target, seconds = options.target(), runtimes.seconds
+    _check_runtimes(target, runtimes)
+    op = operator.row(messages)
+    tokens = tensors.tokens(family_of(op.family))
+    Inputs.check_stdin(*tensors.words, names=tokens)
+    with messages, messages.inputs(memory.limits.memory, messages.progress()) as inputs:
+        inputs.external = tensors.types.external_data
+        with operator.context(op) as context:
+            bound = operator.bound(op, context, inputs.tensor, tokens)
+            report = _translated(bound, target, options, runtimes, seconds)
+        inputs.recheck()
+    return _answer(report)
+
+
+def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None:
+    """Raise if a runtime does not run the target."""
+    for each in runtimes.chosen():
+        if each.name not in target.runtimes:
+            raise UsageError(
+                f"`--with` names `{each.name}`, which does not run {target.name}: "
+                f"expected {listed(target.runtimes)}",
+                rule="usage",
+                value=each.name,
+                instead=(target.runtimes[0],),
+            )
+
+
+def _translated(
+    bound: BoundCall,
+    target: TranslationTarget,
+    options: TranslationOptions,
+    runtimes: RuntimeOptions,
+    seconds: float,
+) -> TranslationReport:
+    from gathercli.report.translation import TranslationReport
+    from gathercli.translation.proof import MADE, calls_of, prove
+    from gathercli.translation.running import run_with
+    from gathercli.translation.translation import translated
+
+    translation = translated(bound.call, target)
+    cells = sum(product(each.shape) for each in bound.tensors.values()) + product(bound.shape)
+    most = MADE if translation.any_size else MOST_CELLS // max(1, cells)
+    calls = list(calls_of(translation, bound, max(1, min(MADE, most))))
+    proof = prove(translation, calls)
+    seen = list(run_with(translation, calls, runtimes.chosen(), seconds))
+    return TranslationReport(translation, proof, seen, options.write(translation))
+
+
+def _answer(report: TranslationReport) -> Answer:
+    from gathercli.report.terminal import rendered
+    from gathercli.report.translation import runtime_text, translation_json, translation_text
+
+    def text(width: int | None, color: bool) -> str:
+        return rendered(translation_text(report, width), color=color)
+
+    notes = (*map(runtime_text, report.runtimes), *report.translation.program.notes)
+    remarks = tuple(f"wrote {clean(path)}" for path in report.paths)
+    if report.paths:
+        return Answer(text, lambda: translation_json(report), remarks=remarks)
+    plain = report.translation.text
+    return Answer(text, lambda: translation_json(report), plain, notes=notes)

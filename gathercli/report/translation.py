@@ -1,0 +1,139 @@
+"""Format a translation: its text, how it was proved, and where it is not exact."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gathercli.report.header import title
+from gathercli.report.versions import aligned
+from gathercli.text import clean, counted
+from gathercli.translation.proof import ProofOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.text import Text
+
+    from gathercli.translation.proof import Proof
+    from gathercli.translation.running import RuntimeProof
+    from gathercli.translation.translation import Translation
+
+
+class TranslationReport(NamedTuple):
+    """A translation with its proof.
+
+    Attributes
+    ----------
+    runtimes
+        What runtimes did with it.
+    paths
+        The files that were written.
+    """
+
+    translation: Translation
+    proof: Proof
+    runtimes: Sequence[RuntimeProof]
+    paths: Sequence[str]
+
+
+def translation_text(report: TranslationReport, width: int | None) -> Text:
+    """Format a translation: its text unless it was written, then the proof and the notes."""
+    from rich.text import Text
+
+    translation = report.translation
+    text = Text("" if report.paths else f"{clean_lines(translation.text)}\n")
+    text.append_text(title(translation.call, width))
+    text.append(aligned(_pairs(report), width))
+    for heading in ("proof", "note"):
+        text.highlight_regex(rf"(?m)^  {heading}(?=  )", "bold")
+    return text
+
+
+def clean_lines(text: str) -> str:
+    """Clean each line of a text, which may have names that a user chose."""
+    return "".join(f"{clean(line)}\n" for line in text.splitlines())
+
+
+def _pairs(report: TranslationReport) -> Iterator[tuple[str, str]]:
+    """Yield the lines below the call, each with its heading."""
+    translation = report.translation
+    sizes = "for tensors of any size" if translation.any_size else "for tensors of these sizes"
+    yield "in", f"{translation.target.title}: {translation.size}, {sizes}"
+    yield "proof", proof_text(report.proof)
+    for each in report.runtimes:
+        yield "", runtime_text(each)
+    for note in translation.program.notes:
+        yield "note", note
+
+
+def proof_text(proof: Proof) -> str:
+    """Describe what our own evaluation showed.
+
+    ``equal on the given tensors and on 100 made ones (7 of these both refuse)``
+    """
+    given, made = proof.outcomes[0], proof.outcomes[1:]
+    what = {
+        ProofOutcome.EQUAL: "equal on the given tensors",
+        ProofOutcome.BOTH_REFUSE: "refuses the given tensors, as the version does,",
+        ProofOutcome.GIVES: "gives values for the given tensors, which the version refuses,",
+    }[given]
+    parts = [f"{what} and equal" if given is not ProofOutcome.EQUAL else what]
+    if given is ProofOutcome.EQUAL:
+        parts.append("and")
+    parts.append(f"on {made.count(ProofOutcome.EQUAL)} made ones")
+    rest = [
+        f"both refuse {made.count(ProofOutcome.BOTH_REFUSE)} more"
+        if ProofOutcome.BOTH_REFUSE in made
+        else "",
+        f"{made.count(ProofOutcome.GIVES)} more give values where the version refuses"
+        if ProofOutcome.GIVES in made
+        else "",
+    ]
+    return ", ".join([" ".join(parts), *filter(None, rest)]) + ", by our evaluation"
+
+
+def runtime_text(each: RuntimeProof) -> str:
+    """Describe what a runtime showed."""
+    total = sum(each.outcomes.values())
+    if each.version is None and each.first is not None:
+        return clean(f"{each.runtime} is not installed ({each.first[1]})")
+    name = f"{each.runtime} {each.version}"
+    if each.first is None:
+        return clean(f"{name} agrees on all {counted(total, 'call')}")
+    others = {k: n for k, n in each.outcomes.items() if k not in ("equal", "both refuse")}
+    parts = ", ".join(f"{name_of} {count}" for name_of, count in others.items())
+    number, what = each.first
+    where = "the given tensors" if number == 0 else f"made call {number}"
+    return clean(
+        f"{name} agrees on {each.agreeing} of {total} calls; {parts}; first on {where}: {what}"
+    )
+
+
+def translation_json(report: TranslationReport) -> str:
+    """Return a translation as a line of JSON."""
+    translation, proof = report.translation, report.proof
+    fields: dict[str, Any] = {
+        "operator": translation.call.op.full_name,
+        "target": translation.target.name,
+        "size": translation.size,
+        "any_size": translation.any_size,
+        "text": translation.text,
+        "files": list(report.paths),
+        "proof": {
+            "given": proof.outcomes[0].value,
+            "made": len(proof.outcomes) - 1,
+            **{each.value: proof.outcomes[1:].count(each) for each in ProofOutcome},
+        },
+        "runtimes": [
+            {
+                "runtime": each.runtime,
+                "version": each.version,
+                "outcomes": dict(each.outcomes),
+                "first": each.first and {"call": each.first[0], "message": each.first[1]},
+            }
+            for each in report.runtimes
+        ],
+        "notes": list(translation.program.notes),
+    }
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -1,0 +1,7 @@
+"""A call in another framework, as code or as a graph that means the same.
+
+::
+
+    lowered(call, target)  ->  Program  ->  .onnx, .xml, .py
+    prove(...)             ->  Proof      what the files compute, beside what the version says
+"""

@@ -1,0 +1,127 @@
+"""A translation in a runtime: the same calls as in its proof, in a process of the runtime."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.runtimes.client import RuntimeProcess
+from gathercli.runtimes.verdict import same, shortened
+from gathercli.translation.code import function_name
+from gathercli.translation.proof import ProofOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from gathercli.runtimes.client import Observation, Runtime
+    from gathercli.tensor import Tensor
+    from gathercli.translation.proof import ProvenCall
+    from gathercli.translation.translation import Translation
+
+THREADS: Final = 2
+"""The threads of a model: with more than one, OpenVINO loses no exception."""
+
+MOST_ENDS: Final = 3
+"""After so many deaths, or calls without an answer, a runtime is called no more."""
+
+NAME: Final = "translation"
+"""The stem of the files that a runtime reads."""
+
+
+class RuntimeProof(NamedTuple):
+    """What a runtime did on calls.
+
+    Attributes
+    ----------
+    runtime, version
+        The runtime, and its version; None if it is not installed.
+    outcomes
+        The number of calls by outcome: those of `ProofOutcome`, ``dies``, ``hangs``, ``unsteady``
+        or ``absent``.
+    first
+        The number of the first call that is neither equal nor refused by both, and what the
+        runtime did with it, for people; None if there is none.
+    """
+
+    runtime: str
+    version: str | None
+    outcomes: Mapping[str, int]
+    first: tuple[int, str] | None
+
+    @property
+    def agreeing(self) -> int:
+        """The number of calls on which the runtime agrees with the version."""
+        return sum(self.outcomes.get(each.value, 0) for each in _AGREES)
+
+
+_AGREES: Final = (ProofOutcome.EQUAL, ProofOutcome.BOTH_REFUSE)
+
+
+def run_with(
+    translation: Translation,
+    calls: Sequence[ProvenCall],
+    runtimes: Iterable[Runtime],
+    seconds: float,
+) -> Iterator[RuntimeProof]:
+    """Yield what each runtime does with a translation.
+
+    Parameters
+    ----------
+    seconds
+        The most seconds of a call.
+    """
+    with ExitStack() as stack:
+        processes = [stack.enter_context(RuntimeProcess(each, seconds)) for each in runtimes]
+        for each in processes:  # imports take seconds, and more than one core
+            each.start()
+        for process in processes:
+            yield _run(translation, calls, process)
+
+
+def _run(
+    translation: Translation, calls: Sequence[ProvenCall], process: RuntimeProcess
+) -> RuntimeProof:
+    counts: Counter[str] = Counter()
+    first, version, ends = None, None, 0
+    for number, each in enumerate(calls):
+        seen = observe(translation, each.tensors, process)
+        outcome = judged(each, seen)
+        counts[outcome] += 1
+        version = seen.version or version
+        if outcome not in _AGREED and first is None:
+            first = number, _described(outcome, seen)
+        ends += outcome in ("dies", "hangs")
+        if outcome == "absent" or ends >= MOST_ENDS:
+            break
+    return RuntimeProof(process.runtime.name, version, counts, first)
+
+
+_AGREED: Final = tuple(each.value for each in _AGREES)
+
+
+def observe(
+    translation: Translation, tensors: Mapping[str, Tensor], process: RuntimeProcess
+) -> Observation:
+    """Run the files of a translation on tensors."""
+    files = {f"{NAME}{suffix}": content for suffix, content in translation.files.items()}
+    arguments = ", ".join(tensors)
+    code = f"{function_name(translation.call)}({arguments})" if ".py" in translation.files else ""
+    return process.call(tensors, code=code, model=files, threads=THREADS)
+
+
+def judged(each: ProvenCall, seen: Observation) -> str:
+    """Return what a runtime did, beside what the version does."""
+    if seen.problem is not None and seen.problem != "refuses":
+        return seen.problem
+    if seen.tensor is None:
+        refuses = each.expected is None
+        return str((ProofOutcome.BOTH_REFUSE if refuses else ProofOutcome.REFUSES).value)
+    if each.expected is None:
+        return ProofOutcome.GIVES.value
+    is_equal = seen.tensor.dtype is each.expected.dtype and same(seen.tensor, each.expected)
+    return str((ProofOutcome.EQUAL if is_equal else ProofOutcome.DIFFERS).value)
+
+
+def _described(outcome: str, seen: Observation) -> str:
+    return f"{outcome}: {shortened(seen.message)}" if seen.message else outcome
