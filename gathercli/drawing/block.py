@@ -6,6 +6,7 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.drawing.frame import HEIGHT, LANE, NARROWEST, SPACE, GridFrame, Ruler
+from gathercli.drawing.lanes import Lane, Lanes
 from gathercli.drawing.routes import Stop, turned
 from gathercli.drawing.scene import Caption, GridSlice, cell_id, slice_id
 from gathercli.drawing.shapes import Box, text_width
@@ -36,12 +37,12 @@ class Excerpt(NamedTuple):
         The leading coordinates, which all of its cells share.
     coordinates
         The coordinates of the other dimensions to draw, ascending.
+    texts
+        A function from the coordinates of a cell to its text.
     facets
         The coordinates of those before the last two; None for all combinations.
     upright
         Whether a vector is a column.
-    texts
-        A function from the coordinates of a cell to its text.
     has_lanes
         Whether lines run between its cells.
     from_end
@@ -54,9 +55,9 @@ class Excerpt(NamedTuple):
     shape: tuple[int, ...]
     lead: tuple[int, ...]
     coordinates: tuple[Sequence[int], ...]
-    facets: list[tuple[int, ...]] | None
-    upright: bool
     texts: Callable[[tuple[int, ...]], str]
+    facets: list[tuple[int, ...]] | None = None
+    upright: bool = False
     has_lanes: bool = False
     from_end: frozenset[int] = frozenset()
     named: Callable[[At], At] = lambda at: at
@@ -71,6 +72,8 @@ class TensorBlock:
         What to draw.
     down
         Whether the drawing flows downwards, so that facets stand beside each other.
+    narrowest
+        The smallest width of a cell.
 
     Attributes
     ----------
@@ -80,7 +83,7 @@ class TensorBlock:
         The size.
     """
 
-    def __init__(self, excerpt: Excerpt, *, down: bool) -> None:
+    def __init__(self, excerpt: Excerpt, *, down: bool, narrowest: float = NARROWEST) -> None:
         self.excerpt, self._down = excerpt, down
         lead, inner = len(excerpt.lead), excerpt.shape[len(excerpt.lead) :]
         self.is_empty = 0 in excerpt.shape or not all(map(len, excerpt.coordinates))
@@ -91,7 +94,7 @@ class TensorBlock:
         self.facets = excerpt.facets or list(combinations(*excerpt.coordinates[:-2]))
         ats = [] if self.is_empty else list(self._ats())
         widest = max((text_width(excerpt.texts(at), TEXT) for at in ats), default=0)
-        self.cell_width = max(NARROWEST, widest + 18)
+        self.cell_width = max(narrowest, widest + 22)
         self.frames = {} if self.is_empty else {facet: self._frame() for facet in self.facets}
         self.has_subtitles = len(inner) > 2
         self._place(0, 0)
@@ -144,10 +147,18 @@ class TensorBlock:
         """The place of the block."""
         return Box(self.x, self.y, self.width, self.height)
 
-    def captions(self, facet: tuple[int, ...]) -> Iterator[Caption]:
-        """Yield the coordinates of a facet, and its name."""
+    def captions(
+        self, facet: tuple[int, ...], rows: dict[int, str], columns: dict[int, str]
+    ) -> Iterator[Caption]:
+        """Yield the coordinates of a facet, and its name.
+
+        Parameters
+        ----------
+        rows, columns
+            Further kinds of coordinates.
+        """
         frame = self.frames[facet]
-        yield from frame.captions()
+        yield from frame.captions(rows, columns)
         if self.has_subtitles:
             y = frame.outer.y + (12 if self._down else -8)
             yield Caption(frame.outer.x, y, self._subtitle(facet), "facet")
@@ -180,66 +191,96 @@ class TensorBlock:
             )
         return frame, numbers[0], numbers[1]
 
+    def _place_of(self, at: At) -> tuple[GridFrame, list[int], list[int]]:
+        place = self._numbers(at)
+        if place is None:
+            raise LookupError(f"{self.excerpt.name} is drawn without {at}")
+        return place
+
     def has(self, at: At) -> bool:
         """Return whether a cell or slice is drawn."""
         return self._numbers(at) is not None
 
-    def is_slice(self, at: At) -> bool:
-        """Return whether arrows end at a slice instead of a cell: also in vectors of `data`."""
-        return None in at or len(at) - len(self.excerpt.lead) < 2
+    def is_slice(self, at: At, *, leaves: bool) -> bool:
+        """Return whether an arrow ends at a slice instead of a cell.
+
+        So do those that come into vectors, where the slice has the coordinate of a cell.
+        """
+        return None in at or (not leaves and len(at) - len(self.excerpt.lead) < 2)
 
     def slice_box(self, at: At) -> Box:
-        """Return the place of a slice, with the labels that arrows come in by."""
-        numbers = self._numbers(at)
-        if numbers is None:
-            raise LookupError(f"no {at} in {self.excerpt.name}")
-        frame, rows, columns = numbers
-        whole_rows, whole_columns = (
-            len(each) == len(ruler.starts)
-            for each, ruler in ((rows, frame.rows), (columns, frame.columns))
-        )
-        labelled = ("columns" if whole_rows else "") + ("rows" if whole_columns else "")
+        """Return the place of a slice, with the coordinates that arrows come in by."""
+        frame, rows, columns = self._place_of(at)
+        whole_rows = len(rows) == len(frame.rows.starts)
+        whole_columns = len(columns) == len(frame.columns.starts)
         if None not in at:  # a cell of a vector
-            labelled = "columns" if self._down else "rows"
-        return frame.around(rows, columns, labelled=labelled)
+            whole_rows, whole_columns = self._down, not self._down
+        return frame.around(rows, columns, with_rows=whole_columns, with_columns=whole_rows)
 
     def grid_slice(self, at: At, color: int | None, kinds: tuple[str, ...] = ()) -> GridSlice:
         """Return a slice to draw."""
-        return GridSlice(
-            self.excerpt.name, self.excerpt.named(at), self.slice_box(at), color, kinds
-        )
+        name, named = self.excerpt.name, self.excerpt.named(at)
+        return GridSlice(name, named, self.slice_box(at), color, kinds)
 
     def cell_box(self, at: At) -> Box:
         """Return the place of a cell."""
-        numbers = self._numbers(at)
-        if numbers is None:
-            raise LookupError(f"no {at} in {self.excerpt.name}")
-        frame, rows, columns = numbers
+        frame, rows, columns = self._place_of(at)
         return frame.box(rows[0], columns[0])
 
-    def stop(self, at: At, *, leaves: bool) -> Stop:
-        """Return the end of an arrow at a cell or slice.
+    def end_id(self, at: At, *, leaves: bool) -> str:
+        """Return the id of the element at an end of an arrow."""
+        named = self.excerpt.named(at)
+        if self.is_slice(at, leaves=leaves):
+            return slice_id(self.excerpt.name, named)
+        return cell_id(self.excerpt.name, [n for n in named if n is not None])
+
+    def needs_lane(self, at: At, *, leaves: bool) -> bool:
+        """Return whether an arrow runs between cells to reach the edge of the grid."""
+        if self.is_slice(at, leaves=leaves):
+            return False
+        inner, box = self._turn(self._place_of(at)[0].inner), self._turn(self.cell_box(at))
+        return not leaves or box.right < inner.right
+
+    def _turn(self, box: Box) -> Box:
+        """Return a box along the flow and across it."""
+        return turned(box) if self._down else box
+
+    def lane(self, at: At, *, leaves: bool, after: bool = False) -> Lane:
+        """Return the lane of an arrow; `after` is that on the far side of the cell."""
+        frame, rows, columns = self._place_of(at)
+        box = self._turn(frame.box(rows[0], columns[0]))
+        space = (frame.columns if self._down else frame.rows).space
+        enters = not leaves and not after
+        start = box.y - space if enters else box.bottom
+        return Lane(f"{self.excerpt.name}{frame.outer}", start, space, enters, box.x)
+
+    def stop(self, at: At, lanes: Lanes, *, leaves: bool, turns: bool = False) -> Stop:
+        """Return the end of an arrow.
 
         Parameters
         ----------
         leaves
             Whether the arrow leaves it.
+        turns
+            Whether an arrow that comes in turns round at the far end of the grid.
         """
-        numbers = self._numbers(at)
-        if numbers is None:
-            raise LookupError(f"no {at} in {self.excerpt.name}")
-        frame = numbers[0]
-        is_slice = self.is_slice(at) and not (leaves and None not in at)
-        boxes = [self.slice_box(at) if is_slice else self.cell_box(at), frame.outer, frame.inner]
-        box, outer, inner = map(turned, boxes) if self._down else boxes
-        if is_slice or (leaves and box.right >= inner.right):
-            return Stop(box, outer)
-        ruler = frame.columns if self._down else frame.rows
-        return Stop(box, outer, box.bottom + ruler.space / 2 if leaves else box.y - ruler.space / 2)
+        frame = self._turn(self._place_of(at)[0].outer)
+        if self.is_slice(at, leaves=leaves):
+            return Stop(self._turn(self.slice_box(at)), frame)
+        box = self._turn(self.cell_box(at))
+        if not self.needs_lane(at, leaves=leaves):
+            return Stop(box, frame)
+        lane = lanes.place(self.lane(at, leaves=leaves))
+        back = None
+        if turns and not leaves:
+            back = lanes.place(self.lane(at, leaves=leaves, after=True))
+        return Stop(box, frame, lane, back)
 
-    def end_id(self, at: At, *, leaves: bool) -> str:
-        """Return the id of the element at an end of an arrow."""
-        at = self.excerpt.named(at)
-        if self.is_slice(at) and not (leaves and None not in at):
-            return slice_id(self.excerpt.name, at)
-        return cell_id(self.excerpt.name, [n for n in at if n is not None])
+    def direction(self, d: int) -> int | None:
+        """Return 0 for a dimension that is the rows of a facet, 1 for columns, else None."""
+        return self._dims.index(d) if d in self._dims else None
+
+    @property
+    def label_width(self) -> float:
+        """The width of the coordinates of rows."""
+        return max((frame.left for frame in self.frames.values()), default=0)

@@ -8,15 +8,15 @@ from gathercli.drawing.scene import Caption
 from gathercli.drawing.shapes import Box, around, text_width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-HEIGHT: Final = 36
+HEIGHT: Final = 38
 """The height of a cell."""
 NARROWEST: Final = 44
 """The smallest width of a cell."""
-LANE: Final = 16
+LANE: Final = 18
 """The space between cells that lines run through."""
-SPACE: Final = 4
+SPACE: Final = 6
 """The space between other cells."""
 
 _HIDDEN: Final = 24
@@ -135,35 +135,48 @@ class GridFrame:
             self.rows.length,
         )
 
-    def around(self, rows: Sequence[int], columns: Sequence[int], *, labelled: str) -> Box:
-        """Return the place of whole rows or columns by number, with their labels.
+    def __contains__(self, box: Box) -> bool:
+        """Return whether the middle of a box lies in the frame."""
+        (x, y), outer = box.center, self.outer
+        return outer.x <= x <= outer.right and outer.y <= y <= outer.bottom
+
+    def around(
+        self, rows: Sequence[int], columns: Sequence[int], *, with_rows: bool, with_columns: bool
+    ) -> Box:
+        """Return the place of rows and columns by number.
 
         Parameters
         ----------
-        labelled
-            The labels to include: ``rows``, ``columns``, both or neither.
+        with_rows, with_columns
+            Whether to include the coordinates of the rows, and of the columns.
         """
-        box = around(
-            [self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])],
-        )
-        left = box.x - self.outer.x if "rows" in labelled and self.rows.names is not None else 0
-        left = min(left, self._step * self.rows.label_rows + self.lane_left)
-        up = box.y - self.outer.y if "columns" in labelled and self.columns.names is not None else 0
+        box = around([self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])])
+        left = up = 0.0
+        if with_rows and self.rows.names is not None:
+            left = self._step * self.rows.label_rows + self.lane_left
+        if with_columns and self.columns.names is not None:
+            up = self.top + self.lane_top
         return Box(box.x - left - 2, box.y - up - 2, box.width + left + 4, box.height + up + 4)
 
-    def captions(self) -> Iterator[Caption]:
-        """Yield the coordinates, and the marks of what is hidden."""
+    def captions(self, rows: Mapping[int, str], columns: Mapping[int, str]) -> Iterator[Caption]:
+        """Yield the coordinates, and the marks of what is hidden.
+
+        Parameters
+        ----------
+        rows, columns
+            Further kinds of coordinates.
+        """
         inner = self.inner
         for number, n in enumerate(self.columns.names or []):
             x = inner.x + self.columns.starts[number] + self.columns.length / 2
             for level, word in enumerate(self.columns.words(n)):
                 y = inner.y - self.lane_top - 6 - 15 * level
-                yield Caption(x, y, word, _kind(level), "middle")
+                yield Caption(x, y, word, _kind(level, columns.get(n, "")), "middle")
         for number, n in enumerate(self.rows.names or []):
             y = inner.y + self.rows.starts[number] + self.rows.length / 2 + 4
             for level, word in enumerate(self.rows.words(n)):
                 x = inner.x - self.lane_left - 6 - self._step * level
-                yield Caption(x, y, word, _kind(level), "end")
+                yield Caption(x, y, word, _kind(level, rows.get(n, "")), "end")
         x, y = inner.center
         for gap in self.rows.gaps:
             yield Caption(x, inner.y + gap + 5, "⋮", "gap", "middle")
@@ -171,5 +184,5 @@ class GridFrame:
             yield Caption(inner.x + gap, y + 4, "⋯", "gap", "middle")
 
 
-def _kind(level: int) -> str:
-    return "coordinate from-end" if level else "coordinate"
+def _kind(level: int, further: str) -> str:
+    return " ".join(filter(None, ("coordinate", "from-end" if level else "", further)))

@@ -1,70 +1,36 @@
-"""Draw a lesson of a gather along an axis: indices, `data`, output, and arrows between them."""
+"""Draw a batch of a gather along an axis: indices, `data`, output, and arrows between them."""
 
 from __future__ import annotations
 
-from itertools import product as combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.drawing.block import At, Excerpt, TensorBlock
 from gathercli.drawing.frame import HEIGHT
+from gathercli.drawing.lanes import Lanes
+from gathercli.drawing.picks import OUTSIDE, Link, PanelPicks
 from gathercli.drawing.routes import Stop, route, turned
-from gathercli.drawing.scene import (
-    Arrow,
-    Caption,
-    Grid,
-    GridCell,
-    GridSlice,
-    cell_id,
-    slice_id,
-)
+from gathercli.drawing.scene import Arrow, Caption, Grid, GridCell, GridSlice, slice_id
 from gathercli.drawing.shapes import Box, text_width
-from gathercli.lessons.lesson import numbers
 from gathercli.lessons.provenance import Fate
-from gathercli.report.selection import FACETS, arrays
-from gathercli.report.trace import TARGETS, index_text, writer
-from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import Shape
-from gathercli.tensor import Tensor
+from gathercli.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.lessons.lesson import Index, Lesson, Trace, Unit
+    from gathercli.lessons.lesson import Lesson, Trace
     from gathercli.report.selection import Selection
 
 CHANNEL: Final = 96
 """The space between tensors, for arrows."""
+BEYOND: Final = 14
+"""The space beyond an axis, for arrows from its end."""
 
-TITLE: Final = 34
-"""The height of the title of a tensor."""
-NOWHERE_GAP: Final = 14
-"""The space before the place of indices that point nowhere, and beyond an axis for bends."""
-
-LINES: Final = 20
-FEW_LINES: Final = 8
-"""The most arrows from the indices of a drawing to slices, and to single cells."""
-
-
-class Pick(NamedTuple):
-    """An index of the drawing, and what becomes of it.
-
-    Attributes
-    ----------
-    at, k, position, fate
-        Its coordinates, the index, its place on the axis or axes (None for none), its fate.
-    unit, color
-        The part of `data` that it picks, and the number of its colour.
-    """
-
-    at: tuple[int, ...]
-    k: Index
-    position: Index | None
-    fate: Fate
-    unit: Unit | None
-    color: int | None
+_TITLE: Final = 30
+_NOTE: Final = 20
+"""The heights of the title of a tensor, and of a line below it."""
+_OUTSIDE_WIDTH: Final = 72
 
 
 def flows_down(lesson: Lesson, lead: int) -> bool:
@@ -77,468 +43,363 @@ def flows_down(lesson: Lesson, lead: int) -> bool:
         return True
     if lesson.is_tuple or not lesson.axes:
         return False
-    if lesson.picks_cells:
-        return lesson.axis == rank - 2
-    return lesson.axis == rank - 1
-
-
-class Link(NamedTuple):
-    """An arrow without its way: the coordinates of its ends in two tensors, and its index."""
-
-    tensors: tuple[str, str]
-    source: At
-    target: At
-    pick: Pick
+    return lesson.axis == rank - (2 if lesson.picks_cells else 1)
 
 
 class PanelDrawing:
-    """The tensors of a batch: blocks, cells, slices and arrows.
+    """The tensors of a batch: grids, arrows and captions.
 
     Parameters
     ----------
-    selection, look
-        The coordinates to draw, and the look of numbers.
+    selection
+        The coordinates to draw.
     panel
         The leading coordinates, shared by all tensors.
-    traced
-        The cell whose path is strong.
-    share
-        The share of this panel in `LINES` and `FEW_LINES`, from 0 to 1.
+
+    Attributes
+    ----------
+    width, height
+        The size.
+    links
+        The arrows, without their ways.
     """
 
-    def __init__(
-        self, selection: Selection, panel: tuple[int, ...], traced: Trace | None, share: float
-    ) -> None:
-        self._selection, self.lesson, self.panel = selection, selection.lesson, panel
-        self._lead = selection.lead
+    def __init__(self, selection: Selection, panel: tuple[int, ...]) -> None:
+        self.lesson, self.panel, self._lead = selection.lesson, panel, selection.lead
         self.down = flows_down(self.lesson, self._lead)
-        self._write = writer(self.lesson, selection.look)
-        self._colors = {unit: n for n, unit in enumerate(selection.letters)}
-        inside = traced is not None and self.lesson.apart(traced.out)[: self._lead] == panel
-        self._traced = traced if inside else None
-        self.picks = self._read_picks()
-        data = Excerpt(
-            next(iter(self.lesson.call.inputs)),
-            self.lesson.data.shape,
-            panel,
-            tuple(selection.data[self._lead :]),
-            self._data_facets(),
-            upright=False,
-            texts=self._data_text,
-            from_end=self._from_end(),
-        )
-        indices = Excerpt(
-            self.lesson.name,
-            self.lesson.index_shape,
-            panel,
-            tuple(selection.indices[self._lead :]),
-            None,
-            upright=not self.down,
-            texts=self._index_text,
-        )
-        out = Excerpt(
-            "out",
-            self.lesson.panel_shape,
-            panel,
-            tuple(selection.out[self._lead :]),
-            None,
-            upright=self._out_is_upright(),
-            texts=self._out_text,
-            named=self.real_out,
-        )
-        self._values = self._read_values()
-        self._traces = self._read_traces()
-        self.blocks = [TensorBlock(excerpt, down=self.down) for excerpt in (indices, data, out)]
-        self.links = self._choose_links(share)
-        lanes = {
-            name
-            for link in self.links
-            for name, end in zip(link.tensors, (link.source, link.target), strict=True)
-            if None not in end and len(end) - self._lead > 1
-        }
-        self.blocks = [
-            TensorBlock(
-                block.excerpt._replace(has_lanes=block.excerpt.name in lanes), down=self.down
-            )
-            for block in self.blocks
+        self._letters = selection.letters
+        self.contents = PanelPicks(selection, panel)
+        self._traced: Trace | None = None
+        self.links: list[Link] = []
+        lanes = self.contents.crossed()
+        excerpts = [
+            each._replace(has_lanes=each.name in lanes) for each in self._excerpts(selection)
         ]
+        self.blocks = self._blocks(excerpts)
         self.indices, self.data, self.out = self.blocks
+        self._by_name = {block.excerpt.name: block for block in self.blocks}
+        self._has_outside = any(pick.unit is None for pick in self.contents.picks.values())
         self.place(0, 0)
 
-    def _read_picks(self) -> dict[tuple[int, ...], Pick]:
-        """Read the indices of the panel."""
-        lesson, picks = self.lesson, dict[tuple[int, ...], Pick]()
-        coords = self._selection.coordinates(self.panel, self._selection.indices)
-        for at, (k, flat) in zip(coords, self._selection.resolved(coords), strict=True):
-            position = lesson.place(flat)
-            unit = lesson.unit(at, position)
-            color = None if unit is None else self._colors.get(unit)
-            picks[at] = Pick(at, k, position, lesson.fate(k, flat), unit, color)
-        return picks
+    def link(self, traced: Trace | None, share: float) -> None:
+        """Choose the arrows.
 
-    def _read_values(self) -> dict[tuple[int, ...], Any]:
-        lesson = self.lesson
-        coords = self._selection.coordinates(self.panel, self._selection.data)
-        part = lesson.data.array[arrays(coords, len(lesson.data.shape))]
-        elements = Tensor(lesson.data.dtype, part).values().tolist()
-        return dict(zip(coords, elements, strict=True))
+        Parameters
+        ----------
+        traced
+            The output cell whose path is strong.
+        share
+            The share of this batch in the arrows of the drawing, from 0 to 1.
+        """
+        out = None if traced is None else self.lesson.apart(traced.out)
+        self._traced = traced if out is not None and out[: self._lead] == self.panel else None
+        first = None if self._traced is None else self._traced.indices
+        self.links = list(filter(self._is_drawn, self.contents.links(share, first)))
 
-    def _read_traces(self) -> dict[tuple[int, ...], Trace]:
-        shape = self.lesson.panel_shape
-        coords = self._selection.coordinates(self.panel, self._selection.out)
-        cells = flat_positions(arrays(coords, len(shape)), shape, none=np.zeros(len(coords), bool))
-        return dict(zip(coords, self.lesson.traces(cells), strict=True))
-
-    def _data_text(self, at: tuple[int, ...]) -> str:
-        return self._write(self._values[at])
-
-    def _index_text(self, at: tuple[int, ...]) -> str:
-        pick = self.picks[at]
-        text = index_text(pick.k)
-        target = TARGETS[pick.fate] if pick.position is None else index_text(pick.position)
-        return text if target == text else f"{text} → {target}"
-
-    def _out_text(self, at: tuple[int, ...]) -> str:
-        trace = self._traces[at]
-        return "!" if trace.fate is Fate.REFUSED else self._write(trace.value)
-
-    def real_out(self, at: At) -> At:
-        """Return coordinates of the output from those with the batch dimensions apart."""
-        shape = self.lesson.panel_shape
-        merged = len(shape) - len(self.lesson.shape)
-        if not merged:
-            return at
-        head = at[: merged + 1]
-        return (flat_positions(head, shape[: merged + 1], none=False), *at[merged + 1 :])
+    def _excerpts(self, selection: Selection) -> list[Excerpt]:
+        lesson, contents, panel, lead = self.lesson, self.contents, self.panel, self._lead
+        from_end = {d for pick in contents.picks.values() for d in contents.axes_from_end(pick)}
+        return [
+            Excerpt(
+                lesson.name,
+                lesson.index_shape,
+                panel,
+                tuple(selection.indices[lead:]),
+                contents.index_text,
+                upright=not self.down,
+            ),
+            Excerpt(
+                contents.data_name,
+                lesson.data.shape,
+                panel,
+                tuple(selection.data[lead:]),
+                contents.data_text,
+                facets=contents.data_facets,
+                from_end=frozenset(from_end),
+            ),
+            Excerpt(
+                "out",
+                lesson.panel_shape,
+                panel,
+                tuple(selection.out[lead:]),
+                contents.out_text,
+                upright=self._out_is_upright(),
+                named=contents.real_out,
+            ),
+        ]
 
     def _out_is_upright(self) -> bool:
-        """Return whether an output that is a vector is a column."""
+        """Return whether an output that is a vector is a column: as what it comes from is."""
         inner = self.lesson.dim_map[self._lead :]
         if not inner or inner[0][1] is not None:
             return not self.down
         return self.lesson.data_dim(inner[0][0] or 0) == len(self.lesson.data.shape) - 2
 
-    def _from_end(self) -> frozenset[int]:
-        """Return the dimensions of `data` on which indices count from the end."""
-        return frozenset(
-            d
-            for pick in self.picks.values()
-            if pick.position is not None
-            for d, k, n in zip(
-                self.lesson.axes, numbers(pick.k), numbers(pick.position), strict=True
-            )
-            if k < 0 and n - k == self.lesson.data.shape[d]
-        )
-
-    def _data_facets(self) -> list[tuple[int, ...]] | None:
-        """Return the first facets of `data` that indices pick; None for all if they are few."""
-        every = list(combinations(*self._selection.data[self._lead :][:-2]))
-        if len(every) <= FACETS:
-            return None
-        size = len(every[0])
-        heads = [
-            pick.unit[self._lead : self._lead + size]
-            for pick in self.picks.values()
-            if pick.unit is not None
-        ]
-        picked = [
-            each
-            for each in every
-            if any(all(n in (None, at) for n, at in zip(head, each, strict=True)) for head in heads)
-        ]
-        return (picked or every)[:FACETS]
-
-    def links_of(self, pick: Pick) -> list[Link]:
-        """Return the arrows of an index: to the slices that it picks, and on to the output."""
-        lesson, links = self.lesson, list[Link]()
-        data, out = (block.excerpt for block in self.blocks[1:])
-        free = {j: lesson.data_dim(d or 0) for j, (d, i) in enumerate(lesson.dim_map) if i is None}
-        if pick.unit is not None:
-            within = [
-                [n] if n is not None else [None] if self._is_inner(d, len(pick.unit)) else coords
-                for d, (n, coords) in enumerate(zip(pick.unit, self._selection.data, strict=True))
-            ]
-            for unit in combinations(*within):
-                links.append(Link((lesson.name, data.name), pick.at, unit, pick))
-        if pick.fate is Fate.REFUSED:
-            return links
-        runs = {
-            j
-            for j, d in free.items()
-            if self._is_inner(j, len(lesson.panel_shape))
-            and (pick.unit is None or self._is_inner(d, len(lesson.data.shape)))
-        }
-        steps = [j for j in free if j not in runs]
-        for coords in combinations(*(self._selection.out[j] for j in steps)):
-            fixed = dict(zip(steps, coords, strict=True))
-            target = tuple(
-                fixed.get(j) if i is None else pick.at[i] for j, (_, i) in enumerate(lesson.dim_map)
-            )
-            source: At = ()
-            if pick.unit is not None:
-                at = {free[j]: n for j, n in fixed.items()}
-                source = tuple(at.get(d) if n is None else n for d, n in enumerate(pick.unit))
-            links.append(Link((data.name, out.name), source, target, pick))
-        return links
-
-    def _is_inner(self, d: int, rank: int) -> bool:
-        """Return whether a dimension lies within a facet."""
-        return d >= max(self._lead, rank - 2)
-
-    def _choose_links(self, share: float) -> list[Link]:
-        """Choose the indices that get arrows: the traced, one of each kind, others by distance."""
-        picks = self.picks
-        if self.data_is_empty:
-            return []
-        links = {at: self.links_of(pick) for at, pick in picks.items()}
-        if any(pick.fate is Fate.REFUSED for pick in picks.values()):
-            for at, pick in picks.items():
-                if pick.fate is Fate.REFUSED:
-                    links[at] = [
-                        Link((self.lesson.name, self.blocks[1].excerpt.name), at, (), pick)
-                    ]
-        most = max(map(len, links.values()), default=1) or 1
-        is_few = self.lesson.picks_cells and len(self.lesson.data.shape) - self._lead > 1
-        count = max(1, int((FEW_LINES if is_few else LINES) * share) // most)
-        chosen: list[tuple[int, ...]] = []
-        if self._traced is not None:
-            chosen.append(self._traced.indices)
-        kinds: set[object] = set()
-        for at, pick in picks.items():
-            kind = (pick.fate, any(n < 0 for n in numbers(pick.k)))
-            if kind not in kinds and kind != (Fate.COPIED, False):
-                chosen.append(at)
-            kinds.add(kind)
-        rest = [at for at in picks if at not in chosen]
-        step = max(1, -(-len(rest) // max(1, count - len(chosen))))
-        if len(picks) <= count:
-            chosen = list(picks)
-        elif len(chosen) < count:
-            chosen += rest[::step]
-        keep = [each for at in dict.fromkeys(chosen) for each in links.get(at, ())]
-        return [link for link in keep if self._is_drawn(link)]
+    def _blocks(self, excerpts: list[Excerpt]) -> list[TensorBlock]:
+        """Lay out tensors; where coordinates stay, with cells of one width so that they line up."""
+        blocks = [TensorBlock(each, down=self.down) for each in excerpts]
+        if not self._lines_up:
+            return blocks
+        widest = max(block.cell_width for block in blocks)
+        return [TensorBlock(each, down=self.down, narrowest=widest) for each in excerpts]
 
     @property
-    def data_is_empty(self) -> bool:
-        """Whether `data` or the output has no cells to draw."""
+    def _lines_up(self) -> bool:
+        """Whether each element stays in its row or column, as in GatherElements."""
+        return self.lesson.picks_cells and not self.lesson.is_tuple and self._lead_rank > 1
+
+    @property
+    def _lead_rank(self) -> int:
+        return len(self.lesson.data.shape) - self._lead
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a tensor has no cells to draw."""
         return any(block.is_empty for block in self.blocks)
 
     def _is_drawn(self, link: Link) -> bool:
-        blocks = {block.excerpt.name: block for block in self.blocks}
-        ends = zip(link.tensors, (link.source, link.target), strict=True)
-        return all(blocks[name].has(at) for name, at in ends if at or link.pick.unit is not None)
-
-    @property
-    def has_nowhere(self) -> bool:
-        """Whether an index points outside `data`."""
-        return any(pick.unit is None for pick in self.picks.values())
+        ends = zip(link.names, (link.source, link.target), strict=True)
+        return not self.is_empty and all(
+            name == OUTSIDE or self._by_name[name].has(at) for name, at in ends
+        )
 
     def place(self, x: float, y: float) -> None:
         """Lay out the tensors from an upper left corner: along the flow, centred across it."""
-        sizes = [(block.width, block.height) for block in self.blocks]
-        ghost = self.data.cell_width if self.down else HEIGHT
-        extra = ghost + 2 * NOWHERE_GAP if self.has_nowhere else 0
         if self.down:
-            margin = max(text_width(words, 15, mono=False) for words in self._titles()) + 18
-            widths = [width + (extra if n == 1 else 0) for n, (width, _) in enumerate(sizes)]
-            self.width, at = margin + max(widths), y
-            for block, (_, height), width in zip(self.blocks, sizes, widths, strict=True):
-                block.move_to(x + margin + (max(widths) - width) / 2, at)
-                at += height + CHANNEL
-            self.height = at - CHANNEL - y
-            self._title_x = x
+            self._place_down(x, y)
         else:
-            heights = [height + (extra if n == 1 else 0) for n, (_, height) in enumerate(sizes)]
-            self.height, at = TITLE + max(heights), x
-            for block, (width, _), height, words in zip(
-                self.blocks, sizes, heights, self._titles(), strict=True
-            ):
-                block.move_to(at, y + TITLE + (max(heights) - height) / 2)
-                at += max(width, text_width(words, 15, mono=False)) + CHANNEL
-            self.width = at - CHANNEL - x
-        data = self.data.box
-        self.nowhere = None
-        if self.has_nowhere and self.down:
-            frame = next(iter(self.data.frames.values()), None)
-            top = frame.inner.y if frame else data.y
-            self.nowhere = Box(data.right + 2 * NOWHERE_GAP, top, ghost, HEIGHT)
-        elif self.has_nowhere:
-            left = min((frame.inner.x for frame in self.data.frames.values()), default=data.x)
-            self.nowhere = Box(left, data.bottom + 2 * NOWHERE_GAP, data.right - left, ghost)
+            self._place_along(x, y)
 
-    def _titles(self) -> list[str]:
-        lesson, panel = self.lesson, self.panel
-        if panel:
-            titles = []
-            for block in self.blocks:
-                rest = len(block.excerpt.shape) - len(panel)
-                at = block.excerpt.named((*panel, *[None] * rest))
-                titles.append(
-                    f"{block.excerpt.name}[{','.join(':' if n is None else str(n) for n in at)}]"
-                )
-            return titles
-        operands = {
-            **lesson.call.inputs,
-            "out": described(lesson.data.dtype, Shape(lesson.shape).inner()),
-        }
-        return [f"{block.excerpt.name}  {operands[block.excerpt.name]}" for block in self.blocks]
+    def _place_down(self, x: float, y: float) -> None:
+        beside = BEYOND * 2 + _OUTSIDE_WIDTH if self._has_outside else 0
+        spans = [block.width + (beside if block is self.data else 0) for block in self.blocks]
+        words = [each for block in self.blocks for each in self._words(block)]
+        margin = max(text_width(each.text, 15, mono=False) for each in words) + 22
+        self.width = margin + max(spans)
+        top = y
+        for block, span in zip(self.blocks, spans, strict=True):
+            left = x + margin
+            if self._lines_up:
+                left += max(each.label_width for each in self.blocks) - block.label_width
+            else:
+                left += (max(spans) - span) / 2
+            block.move_to(left, top)
+            top += block.height + CHANNEL
+        self.height, self._words_x = top - CHANNEL - y, x
+        data = self.data.box
+        self.outside = Box(data.right + 2 * BEYOND, data.bottom - HEIGHT, _OUTSIDE_WIDTH, HEIGHT)
+
+    def _place_along(self, x: float, y: float) -> None:
+        beside = BEYOND * 2 + HEIGHT if self._has_outside else 0
+        spans = [block.height + (beside if block is self.data else 0) for block in self.blocks]
+        notes = [self._words(block) for block in self.blocks]
+        title = _TITLE + _NOTE * (max(map(len, notes)) - 1)
+        left = x
+        for block, span, words in zip(self.blocks, spans, notes, strict=True):
+            top = 0.0 if self._lines_up else (max(spans) - span) / 2
+            block.move_to(left, y + title + top)
+            widest = max(text_width(each.text, 15, mono=False) for each in words)
+            left += max(block.width + CHANNEL, widest + 24)
+        self.width = left - x - max(0, CHANNEL - 24 if block.width + CHANNEL > widest + 24 else 0)
+        self.height = title + max(spans)
+        data = self.data.box
+        start = min((frame.inner.x for frame in self.data.frames.values()), default=data.x)
+        width = max(data.right - start, _OUTSIDE_WIDTH)
+        self.outside = Box(start, data.bottom + 2 * BEYOND, width, HEIGHT)
+
+    def _words(self, block: TensorBlock) -> list[Caption]:
+        """Return the title of a tensor, and how an index finds its place in `data`, at (0, 0)."""
+        name, words = block.excerpt.name, list[Caption]()
+        if self.panel:
+            rest = len(block.excerpt.shape) - len(self.panel)
+            at = block.excerpt.named((*self.panel, *[None] * rest))
+            words.append(Caption(0, 0, f"{name}{_at_text(at)}" if at else name, "title"))
+        else:
+            lesson = self.lesson
+            operands = {name: str(each) for name, each in lesson.call.inputs.items()}
+            operands["out"] = described(lesson.data.dtype, Shape(lesson.shape).inner())
+            words.append(Caption(0, 0, f"{name} {operands[name]}", "title"))
+        if block is self.blocks[1]:
+            words += [Caption(0, 0, text, kind) for text, kind in self._axis_words()]
+        return words
+
+    def _axis_words(self) -> Iterator[tuple[str, str]]:
+        lesson, rank = self.lesson, len(self.lesson.data.shape)
+        arrows = {rank - 1: "→ ", rank - 2: "↓ "} if self._lead_rank > 1 else {rank - 1: "→ "}
+        noun = "tuple" if lesson.is_tuple else "index"
+        if len(lesson.axes) == 1:
+            d = lesson.axis
+            yield f"{arrows.get(d, '')}axis {d}: by {noun}", "replaced"
+        elif lesson.axes:
+            yield f"axes {listed(map(str, lesson.axes), 'and')}: by {noun}", "replaced"
+        if self._lines_up:
+            for d in range(self._lead, rank):
+                if d != lesson.axis:
+                    yield f"{arrows.get(d, '')}axis {d}: stays", "stays"
 
     def captions(self) -> Iterator[Caption]:
-        """Yield the titles of the tensors."""
-        for block, words in zip(self.blocks, self._titles(), strict=True):
-            box = block.box
+        """Yield the titles of the tensors, and words for what has no cells."""
+        for block in self.blocks:
+            words, box = self._words(block), block.box
+            x, y = box.x, box.y - 10 - _NOTE * (len(words) - 1)
             if self.down:
-                yield Caption(self._title_x, box.center[1] + 5, words, "title")
-            else:
-                yield Caption(box.x, box.y - 10, words, "title")
+                x, y = self._words_x, box.center[1] + 5 - _NOTE * (len(words) - 1) / 2
+            for n, each in enumerate(words):
+                yield each._replace(x=x, y=y + _NOTE * n)
             if block.is_empty:
-                yield Caption(
-                    box.center[0], box.center[1] + 5, "empty: no elements", "note", "middle"
-                )
-        if self.nowhere is not None:
-            x, y = self.nowhere.center
+                yield Caption(*block.box.center, "empty: no elements", "note", "middle")
+        if self._has_outside:
+            x, y = self.outside.center
             yield Caption(x, y + 5, "outside", "note", "middle")
 
     def grids(self) -> Iterator[Grid]:
         """Yield a grid for each facet of each tensor."""
         slices = self._slices()
-        for block, cell in zip(self.blocks, (self._index, self._datum, self._result), strict=True):
+        makers = (self._index_cell, self._data_cell, self._out_cell)
+        for block, make in zip(self.blocks, makers, strict=True):
             seen: set[Any] = set()
+            name = block.excerpt.name
             for facet, frame in block.frames.items():
-                cells = [cell(at, box, seen) for at, box in block.cells(facet)]
-                inside = [
-                    part
-                    for part in slices
-                    if part.tensor == block.excerpt.name and _is_within(part.box, frame.outer)
-                ]
-                name, captions = block.excerpt.name, list(block.captions(facet))
-                yield Grid(name, (*self.panel, *facet), frame.inner, cells, inside, captions)
-        if self.nowhere is not None:
-            ghost = GridSlice("outside", self.panel, self.nowhere, None, ("outside",))
-            yield Grid("outside", self.panel, self.nowhere, [], [ghost], [])
+                cells = [make(at, box, seen) for at, box in block.cells(facet)]
+                parts = [each for each in slices if each.tensor == name and each.box in frame]
+                captions = list(block.captions(facet, *self._marks(block, facet)))
+                yield Grid(name, (*self.panel, *facet), frame.inner, cells, parts, captions)
+        if self._has_outside:
+            place = GridSlice(OUTSIDE, self.panel, self.outside, None, ("outside",))
+            yield Grid(OUTSIDE, self.panel, self.outside, [], [place], [])
 
-    def _index(self, at: tuple[int, ...], box: Box, seen: set[Any]) -> GridCell:
-        del seen
-        pick = self.picks[at]
-        kinds = ("negative",) if any(n < 0 for n in numbers(pick.k)) else ()
-        if self._traced is not None and self._traced.indices == at:
-            kinds = (*kinds, "traced")
-        letter = "" if pick.unit is None else self._selection.letters.get(pick.unit, "")
-        text = self._index_text(at)
-        return GridCell(
-            self.lesson.name, at, box, text, pick.color, letter, _fate(pick.fate), kinds
-        )
+    def _marks(
+        self, block: TensorBlock, facet: tuple[int, ...]
+    ) -> tuple[dict[int, str], dict[int, str]]:
+        """Return the kinds of the coordinates of rows and columns on the path of the trace."""
+        trace, marks = self._traced, (dict[int, str](), dict[int, str]())
+        if trace is None:
+            return marks
+        cells = {self.lesson.name: trace.indices, "out": self.lesson.apart(trace.out)}
+        at = cells.get(block.excerpt.name, trace.data)
+        if at is None or at[self._lead : max(self._lead, len(at) - 2)] != facet:
+            return marks
+        for d, n in enumerate(at):
+            direction = block.direction(d)
+            if direction is None:
+                continue
+            if block is self.data and d in self.lesson.axes:
+                marks[direction][n] = "replaced"
+            elif self._lines_up and d != self.lesson.axis:
+                marks[direction][n] = "stays"
+        return marks
 
-    def _datum(self, at: tuple[int, ...], box: Box, seen: set[Any]) -> GridCell:
+    def _index_cell(self, at: tuple[int, ...], box: Box, seen: set[Any]) -> GridCell:
+        pick = self.contents.picks[at]
+        kinds = ["negative"] if pick.is_negative else []
+        kinds += ["traced"] if self._traced is not None and self._traced.indices == at else []
+        letter = self._letter(pick.unit, at, seen)
+        text = self.contents.index_text(at)
+        name = self.lesson.name
+        return GridCell(name, at, box, text, pick.color, letter, _fate(pick.fate), tuple(kinds))
+
+    def _data_cell(self, at: tuple[int, ...], box: Box, seen: set[Any]) -> GridCell:
         lesson = self.lesson
-        units = set(lesson.unit_dims)
-        unit = tuple(n if d in units else None for d, n in enumerate(at))
-        part = (unit, at[self._lead : -2] if len(at) - self._lead > 2 else ())
-        letter = "" if part in seen else self._selection.letters.get(unit, "")
-        seen.add(part)
-        kinds: tuple[str, ...] = ()
-        if lesson.reads is not None and not lesson.reads.of(unit):
-            kinds = ("unread",)
-        if self._traced is not None and self._traced.data == at:
-            kinds = ("traced",)
-        name = self.data.excerpt.name
-        return GridCell(
-            name, at, box, self._data_text(at), self._colors.get(unit), letter, "", kinds
-        )
+        unit = tuple(n if d in lesson.unit_dims else None for d, n in enumerate(at))
+        is_read = lesson.reads is None or lesson.reads.of(unit) > 0
+        letter = self._letter(unit, (unit, at[:-2] if self._lead_rank > 2 else ()), seen)
+        if is_read and lesson.reads is not None and unit not in self._letters:
+            letter = self.contents.selection.look.marks.hidden
+        kinds = ["unread"] if not is_read else []
+        kinds += ["traced"] if self._traced is not None and self._traced.data == at else []
+        text, color = self.contents.data_text(at), self.contents.colors.get(unit)
+        return GridCell(self.contents.data_name, at, box, text, color, letter, kinds=tuple(kinds))
 
-    def _result(self, at: tuple[int, ...], box: Box, seen: set[Any]) -> GridCell:
-        trace = self._traces[at]
-        pick = self.picks[trace.indices]
-        facet = at[self._lead : -2] if len(at) - self._lead > 2 else ()
-        part = (trace.indices, facet)
-        letter = "" if pick.unit is None else self._selection.letters.get(pick.unit, "")
-        if part in seen:
-            letter = ""
-        seen.add(part)
+    def _out_cell(self, at: tuple[int, ...], box: Box, seen: set[Any]) -> GridCell:
+        trace = self.contents.traces[at]
+        pick = self.contents.picks[trace.indices]
+        facet = at[:-2] if len(at) - self._lead > 2 else ()
+        letter = self._letter(pick.unit, (pick.at, facet), seen)
         kinds = ("traced",) if self._traced is not None and self._traced.out == trace.out else ()
-        text = self._out_text(at)
+        text = self.contents.out_text(at)
         return GridCell("out", trace.out, box, text, pick.color, letter, _fate(pick.fate), kinds)
+
+    def _letter(self, unit: At | None, part: Any, seen: set[Any]) -> str:
+        """Return the letter of the first cell of a part, nothing for its others."""
+        if part in seen or unit is None:
+            return ""
+        seen.add(part)
+        return self._letters.get(unit, "")
 
     def _is_traced(self, link: Link) -> bool:
         trace = self._traced
         if trace is None or link.pick.at != trace.indices:
             return False
-        cells = {"data": trace.data, "out": self.lesson.apart(trace.out)}
-        cell = cells["out" if link.tensors[1] == "out" else "data"]
-        return cell is None or all(n in (None, at) for n, at in zip(link.target, cell, strict=True))
+        cell = self.lesson.apart(trace.out) if link.lands else trace.data
+        if link.names[1] == OUTSIDE or cell is None:
+            return True
+        return all(n in (None, at) for n, at in zip(link.target, cell, strict=True))
+
+    def _ends(self, link: Link) -> Iterator[tuple[TensorBlock | None, At, bool]]:
+        """Yield the blocks at the ends, None outside, the coordinates, and whether it leaves."""
+        yield self._by_name.get(link.names[0]), link.source, True
+        yield self._by_name.get(link.names[1]), link.target, False
 
     def _slices(self) -> list[GridSlice]:
         """Return the slices at ends of arrows, once each."""
         slices: dict[str, GridSlice] = {}
         for link in self.links:
-            kinds = ("traced",) if self._is_traced(link) else ()
-            if link.pick.unit is None:
-                kinds = (*kinds, _fate(link.pick.fate))
+            kinds = [] if link.pick.fate is Fate.COPIED else [_fate(link.pick.fate)]
+            kinds += ["traced"] if self._is_traced(link) else []
             for block, at, leaves in self._ends(link):
-                if (
-                    at
-                    and block is not self.indices
-                    and block.end_id(at, leaves=leaves).startswith("slice")
-                ):
-                    part = block.grid_slice(at, link.pick.color, kinds)
-                    if part.id not in slices or kinds:
-                        slices[part.id] = part
+                if block is None or not block.is_slice(at, leaves=leaves):
+                    continue
+                part = block.grid_slice(at, link.pick.color, tuple(kinds))
+                if part.id not in slices or "traced" in kinds:
+                    slices[part.id] = part
         return list(slices.values())
 
-    def _ends(self, link: Link) -> list[tuple[TensorBlock, At, bool]]:
-        blocks = {block.excerpt.name: block for block in self.blocks}
-        source, target = (blocks[name] for name in link.tensors)
-        return [(source, link.source, True), (target, link.target, False)]
-
     def arrows(self) -> Iterator[Arrow]:
-        """Yield the arrows, those of an index that points nowhere by way of its place outside."""
-        done = set[tuple[str, str]]()
+        """Yield the arrows, once each."""
+        lanes = Lanes()
         for link in self.links:
-            pick = link.pick
-            kinds = ["picks" if link.tensors[1] != "out" else "lands"]
-            kinds += [_fate(pick.fate)] if pick.fate is not Fate.COPIED else []
-            kinds += ["traced"] if self._is_traced(link) else []
-            (source, from_at, _), (target, to_at, _) = self._ends(link)
-            if pick.unit is None:
-                yield from self._by_nowhere(link, kinds)
-                continue
-            ends = source.end_id(from_at, leaves=True), target.end_id(to_at, leaves=False)
-            if ends in done:
-                continue
-            done.add(ends)
-            bend = None
-            if kinds[0] == "picks" and self._bends(pick):
-                kinds.append("negative")
-                box = self.data.box
-                bend = (box.right if self.down else box.bottom) + NOWHERE_GAP
-            stops = source.stop(from_at, leaves=True), target.stop(to_at, leaves=False)
-            d = route(*stops, down=self.down, bend=bend)
-            yield Arrow(*ends, d, pick.color, tuple(kinds))
+            for block, at, leaves in self._ends(link):
+                if block is not None and block.needs_lane(at, leaves=leaves):
+                    lanes.add(block.lane(at, leaves=leaves))
+                    if not leaves and self._turns(link):
+                        lanes.add(block.lane(at, leaves=leaves, after=True))
+        arrows: dict[tuple[str, str], Arrow] = {}
+        for link in self.links:
+            arrow = self._arrow(link, lanes)
+            arrows.setdefault((arrow.source, arrow.target), arrow)
+        yield from arrows.values()
 
-    def _bends(self, pick: Pick) -> bool:
-        if pick.position is None:
-            return False
-        return any(k < 0 <= n for k, n in zip(numbers(pick.k), numbers(pick.position), strict=True))
+    def _turns(self, link: Link) -> bool:
+        """Whether an arrow bends round the end of an axis along the flow."""
+        d = len(self.lesson.data.shape) - (2 if self.down else 1)
+        is_cell = None not in link.target and self._lead_rank > 1
+        return not link.lands and is_cell and d in self.contents.axes_from_end(link.pick)
 
-    def _by_nowhere(self, link: Link, kinds: list[str]) -> Iterator[Arrow]:
-        if self.nowhere is None:
-            return
-        box = turned(self.nowhere) if self.down else self.nowhere
-        ghost, name = Stop(box, box), slice_id("outside", self.panel)
-        index = cell_id(self.lesson.name, link.pick.at)
-        if kinds[0] == "lands":
-            (_, _, _), (target, to_at, _) = self._ends(link)
-            d = route(ghost, target.stop(to_at, leaves=False), down=self.down)
-            yield Arrow(name, target.end_id(to_at, leaves=False), d, None, tuple(kinds))
-            kinds = ["picks", *kinds[1:]]
-        d = route(self.indices.stop(link.pick.at, leaves=True), ghost, down=self.down)
-        yield Arrow(index, name, d, None, tuple(kinds))
+    def _arrow(self, link: Link, lanes: Lanes) -> Arrow:
+        kinds = ["lands" if link.lands else "picks"]
+        kinds += [_fate(link.pick.fate)] if link.pick.fate is not Fate.COPIED else []
+        kinds += ["traced"] if self._is_traced(link) else []
+        ids, stops = list[str](), list[Stop]()
+        for block, at, leaves in self._ends(link):
+            if block is None:
+                box = turned(self.outside) if self.down else self.outside
+                ids.append(slice_id(OUTSIDE, self.panel))
+                stops.append(Stop(box, box))
+            else:
+                ids.append(block.end_id(at, leaves=leaves))
+                stops.append(block.stop(at, lanes, leaves=leaves, turns=self._turns(link)))
+        bend = None
+        if not link.lands and self.contents.axes_from_end(link.pick):
+            kinds.append("negative")
+            if not self._turns(link):
+                bend = stops[1].frame.bottom + BEYOND
+        d = route(stops[0], stops[1], down=self.down, bend=bend)
+        return Arrow(ids[0], ids[1], d, link.pick.color, tuple(kinds))
 
 
 def _fate(fate: Fate) -> str:
     return fate.name.lower()
 
 
-def _is_within(inner: Box, outer: Box) -> bool:
-    x, y = inner.center
-    return outer.x <= x <= outer.right and outer.y <= y <= outer.bottom
+def _at_text(at: At) -> str:
+    return f"[{','.join(':' if n is None else str(n) for n in at)}]"

@@ -1,26 +1,91 @@
-"""Draw a lesson: choose what to show, arrange its panels, and say it in words."""
+"""Draw a lesson: choose what to show, arrange its batches, and say it in words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from itertools import product as combinations
+from math import ceil, log
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from gathercli.drawing.beams import BeamDrawing
 from gathercli.drawing.gathers import PanelDrawing
-from gathercli.drawing.scene import Caption, Scene
+from gathercli.drawing.notes import (
+    beam_description,
+    description,
+    heading,
+    hidden,
+    notes,
+    without_arrows,
+)
+from gathercli.drawing.scene import Scene
 from gathercli.drawing.shapes import text_width
 from gathercli.lessons.lesson import Lesson
+from gathercli.lessons.telling import telling_traces
+from gathercli.report.beam_panels import BeamPanels
 from gathercli.report.selection import COLUMNS, ROWS, Selection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gathercli.drawing.scene import Arrow, Caption, Grid
+    from gathercli.lessons.beams import BeamLesson
     from gathercli.lessons.provenance import Provenance
     from gathercli.report.selection import Look
 
-MARGIN: Final = 28
-WIDEST: Final = 1500
-HIGHEST: Final = 1000
-"""The largest size of the tensors of a drawing, if fewer cells are smaller."""
+    At = tuple[int, ...]
+
+    class BatchDrawing(Protocol):
+        """The tensors of a batch."""
+
+        width: float
+        height: float
+
+        def place(self, x: float, y: float) -> None:
+            """Lay out the tensors from an upper left corner."""
+
+        def captions(self) -> Iterator[Caption]:
+            """Yield the words."""
+
+        def grids(self) -> Iterator[Grid]:
+            """Yield the tensors."""
+
+        def arrows(self) -> Iterator[Arrow]:
+            """Yield the arrows."""
 
 
-def scene_of(lesson: Provenance[Any], look: Look, *, cell: tuple[int, ...] | None = None) -> Scene:
+ASPECT: Final = 16 / 9
+"""The ratio of width to height that the arrangement of batches comes near to."""
+
+_MARGIN: Final = 28
+_GAP: Final = 48
+"""The space between batches."""
+_LINE: Final = 21
+_WIDEST: Final = 1400
+_HIGHEST: Final = 800
+"""The largest size of the tensors, if fewer cells are smaller."""
+
+
+class Sketch(NamedTuple):
+    """What to draw of a lesson.
+
+    Attributes
+    ----------
+    batches
+        The tensors of each batch.
+    traced
+        The trace of the cell whose path is strong; None without cells.
+    cut
+        Sentences about what is not drawn.
+    description
+        What the call does, in words.
+    """
+
+    batches: Sequence[BatchDrawing]
+    traced: Any
+    cut: list[str]
+    description: str
+
+
+def scene_of(lesson: Provenance[Any], look: Look, *, cell: At | None = None) -> Scene:
     """Draw the provenance of the output cells that a look shows.
 
     Parameters
@@ -29,49 +94,134 @@ def scene_of(lesson: Provenance[Any], look: Look, *, cell: tuple[int, ...] | Non
         The output cell whose path is strong and all else faint; None for a telling one, with the
         rest as usual.
     """
-    if not isinstance(lesson, Lesson):
-        raise NotImplementedError
-    return _scene(lesson, look, cell)
-
-
-def _scene(lesson: Lesson, look: Look, cell: tuple[int, ...] | None) -> Scene:
-    traced = lesson.trace(*(cell or (0,) * len(lesson.shape))) if lesson.size else None
-    panels = []
-    for rows, columns in zip(ROWS, COLUMNS, strict=True):
-        selection = Selection(lesson, look, rows, columns)
-        panels = [
-            PanelDrawing(selection, panel, traced, 1 / len(selection.panels))
-            for panel in selection.panels
-        ]
-        if all(each.width <= WIDEST and each.height <= HIGHEST for each in panels):
-            break
-    x = y = float(MARGIN)
-    captions = [
-        Caption(x, y + 14, f"{lesson.call.op}", "heading"),
-        Caption(x, y + 40, lesson.equation, "equation"),
-    ]
-    y += 70
-    width = text_width(lesson.equation, 15)
-    height = y
-    for panel in panels:
-        panel.place(x, y)
-        captions += panel.captions()
-        if panel.down:
-            x += panel.width + 60
-            height = max(height, y + panel.height)
-            width = x
-        else:
-            y += panel.height + 40
-            width, height = max(width, panel.width), y
-    grids = [grid for panel in panels for grid in panel.grids()]
-    arrows = [arrow for panel in panels for arrow in panel.arrows()]
+    cell = None if cell is None else lesson.cell(cell)
+    if isinstance(lesson, Lesson):
+        sketch = _gathers(lesson, look, cell)
+    else:
+        sketch = _beams(lesson, look, cell)  # type: ignore[arg-type]
+    head = heading(lesson)
+    top = _MARGIN + head[-1].y + 30
+    width, height = _arrange(sketch.batches, _MARGIN, top)
+    captions = [each for batch in sketch.batches for each in batch.captions()]
+    captions += [each._replace(x=_MARGIN, y=each.y + _MARGIN) for each in head]
+    bottom = top + height + 24
+    for each in notes(lesson, look, sketch.traced, sketch.cut):
+        bottom += _LINE
+        captions.append(each._replace(x=_MARGIN, y=bottom))
+    right = max(width + _MARGIN, *map(_right, captions))
     return Scene(
-        width + 2 * MARGIN,
-        height + MARGIN,
-        f"{lesson.call.op}: {lesson.equation}",
-        lesson.equation,
-        grids,
-        arrows,
+        right + _MARGIN,
+        bottom + _MARGIN,
+        f"{lesson.call.op.full_name}: {lesson.equation}",
+        sketch.description,
+        [grid for batch in sketch.batches for grid in batch.grids()],
+        [arrow for batch in sketch.batches for arrow in batch.arrows()],
         captions,
         faint=cell is not None,
     )
+
+
+def _right(caption: Caption) -> float:
+    """Return the right edge of a line of text that starts at its point."""
+    if caption.anchor != "start":
+        return 0
+    mono = caption.kind in ("equation", "step")
+    size = {"heading": 19, "equation": 16}.get(caption.kind, 15)
+    return caption.x + text_width(caption.text, size, mono=mono)
+
+
+def _sizes() -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Return limits of rows and columns, larger ones first."""
+    pairs = combinations(enumerate(ROWS), enumerate(COLUMNS))
+    ordered = sorted(pairs, key=lambda pair: pair[0][0] + pair[1][0])
+    return [(rows, columns) for (_, rows), (_, columns) in ordered]
+
+
+def _first_that_fits(sketches: Iterator[list[BatchDrawing]]) -> list[BatchDrawing]:
+    """Return the first batches that are small enough when arranged; else the last."""
+    batches: list[BatchDrawing] = []
+    for batches in sketches:
+        width, height = _arrange(batches, 0, 0)
+        if width <= _WIDEST and height <= _HIGHEST:
+            break
+    return batches
+
+
+def _gathers(lesson: Lesson, look: Look, cell: At | None) -> Sketch:
+    """Draw the batches of a gather along an axis."""
+    drawn = list[PanelDrawing]()
+
+    def sketches() -> Iterator[list[BatchDrawing]]:
+        before: list[object] = []
+        for rows, columns in _sizes():
+            selection = Selection(lesson, look, rows, columns)
+            coordinates = [*map(list, selection.out), *map(list, selection.data)]
+            if coordinates == before:
+                continue
+            before[:] = coordinates
+            drawn[:] = [PanelDrawing(selection, panel) for panel in selection.panels]
+            shown = {at for each in drawn for at in each.contents.traces}
+            if cell is not None and lesson.apart(cell) not in shown:
+                selection = Selection(lesson, look._replace(here=cell), rows, columns)
+                drawn[:] = [PanelDrawing(selection, panel) for panel in selection.panels]
+            yield list(drawn)
+
+    batches = _first_that_fits(sketches())
+    traces = [trace for each in drawn for trace in each.contents.traces.values()]
+    traced = _traced(lesson, traces, cell)
+    for each in drawn:
+        each.link(traced, 1 / len(drawn))
+    contents = [each.contents for each in drawn]
+    linked = len({link.pick.at for each in drawn for link in each.links})
+    cut = [*without_arrows(contents, linked), *hidden(lesson, look, len(traces))]
+    return Sketch(batches, traced, cut, description(lesson, contents))
+
+
+def _beams(lesson: BeamLesson, look: Look, cell: At | None) -> Sketch:
+    """Draw the batches of GatherTree."""
+    drawn = list[BeamDrawing]()
+
+    def sketches() -> Iterator[list[BatchDrawing]]:
+        for rows, columns in _sizes():
+            panels = BeamPanels(lesson, look, rows, columns)
+            if cell is not None and any(
+                n not in each for n, each in zip(cell, panels.selection, strict=False)
+            ):
+                panels = BeamPanels(lesson, look._replace(here=cell), rows, columns)
+            drawn[:] = [BeamDrawing(panels, b) for b in panels.batches]
+            yield list(drawn)
+
+    batches = _first_that_fits(sketches())
+    traces = [trace for each in drawn for trace in each.traces.values()]
+    traced = _traced(lesson, traces, cell)
+    for each in drawn:
+        each.link(traced, 1 / len(drawn))
+    return Sketch(batches, traced, hidden(lesson, look, len(traces)), beam_description(lesson))
+
+
+def _traced(lesson: Provenance[Any], traces: list[Any], cell: At | None) -> Any:
+    """Return the trace of a cell, or without one the most telling of those that are drawn."""
+    if cell is not None:
+        return lesson.trace(*cell)
+    return telling_traces(lesson, traces)[0] if traces else None
+
+
+def _arrange(batches: Sequence[BatchDrawing], x: float, y: float) -> tuple[float, float]:
+    """Place batches in rows and columns; return the width and the height of all.
+
+    The number of columns is that whose ratio of width to height is nearest to `ASPECT`.
+    """
+    if not batches:
+        return 0, 0
+    width = max(each.width for each in batches) + _GAP
+    height = max(each.height for each in batches) + _GAP
+    count = len(batches)
+
+    def distance(columns: int) -> float:
+        return abs(log(columns * width / (ceil(count / columns) * height) / ASPECT))
+
+    columns = min(range(1, count + 1), key=distance)
+    for number, each in enumerate(batches):
+        row, column = divmod(number, columns)
+        each.place(x + column * width, y + row * height)
+    return columns * width - _GAP, ceil(count / columns) * height - _GAP

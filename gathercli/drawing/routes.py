@@ -33,11 +33,14 @@ class Stop(NamedTuple):
     lane
         The place across the flow where the line runs between cells; None if it reaches the edge of
         the grid without that.
+    back
+        The same on the far side of the cell, for a line that turns round at the end of the grid.
     """
 
     box: Box
     frame: Box
     lane: float | None = None
+    back: float | None = None
 
 
 def turned(box: Box) -> Box:
@@ -76,14 +79,24 @@ def route(source: Stop, target: Stop, *, down: bool, bend: float | None = None) 
     return pen.d
 
 
+def climb(source: Box, target: Box) -> str:
+    """Return the path of an arrow from the upper edge of a cell to the lower edge of another."""
+    pen = _Pen(down=False)
+    (start, _), (end, _) = source.center, target.center
+    middle = (source.y + target.bottom) / 2
+    points = [(start, source.y), (start, middle), (end, middle), (end, target.bottom)]
+    pen.line(points if start != end else [points[0], points[-1]])
+    pen.head((end, source.y), points[-1])
+    return pen.d
+
+
 def _exit(stop: Stop) -> tuple[list[Point], Point]:
     """Return the points to the edge of the grid, and that on the edge."""
     box, frame = stop.box, stop.frame
     if stop.lane is None:
         return [(box.right, box.center[1])], (max(box.right, frame.right), box.center[1])
     u = box.x + box.width * 0.72
-    v = box.bottom if stop.lane > box.y else box.y
-    return [(u, v), (u, stop.lane)], (frame.right + 4, stop.lane)
+    return [(u, box.bottom), (u, stop.lane)], (frame.right + 4, stop.lane)
 
 
 def _entry(stop: Stop) -> tuple[Point, list[Point]]:
@@ -91,9 +104,11 @@ def _entry(stop: Stop) -> tuple[Point, list[Point]]:
     box, frame = stop.box, stop.frame
     if stop.lane is None:
         return (min(box.x, frame.x) - 8, box.center[1]), [(box.x, box.center[1])]
-    u = box.x + box.width * 0.28
-    v = box.bottom if stop.lane > box.y else box.y
-    return (frame.x - 4, stop.lane), [(u, stop.lane), (u, v)]
+    edge, u = (frame.x - 4, stop.lane), box.x + box.width * 0.28
+    if stop.back is None:
+        return edge, [(u, stop.lane), (u, box.y)]
+    far = frame.right + 12
+    return edge, [(far, stop.lane), (far, stop.back), (u, stop.back), (u, box.bottom)]
 
 
 class _Pen:

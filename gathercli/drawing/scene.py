@@ -82,6 +82,8 @@ class Caption(NamedTuple):
         The words; their role: ``title``, ``coordinate``, ``gap`` and others, a class of the SVG.
     anchor
         ``start``, ``middle`` or ``end``.
+    spans
+        Pieces of the text with a role of their own: start, stop, role.
     """
 
     x: float
@@ -89,6 +91,7 @@ class Caption(NamedTuple):
     text: str
     kind: str
     anchor: str = "start"
+    spans: Sequence[tuple[int, int, str]] = ()
 
 
 class Grid(NamedTuple):

@@ -18,6 +18,9 @@ _SANS_EM: Final = 0.56
 """The width of a character of the widest of `MONO`, and of an average one of `SANS`, in ems."""
 
 
+_SPECIAL: Final = {"class_": "class", "xml_space": "xml:space"}
+
+
 class Box(NamedTuple):
     """A rectangle.
 
@@ -94,8 +97,8 @@ def safe(text: str) -> str:
 def element(name: str, /, *content: str, **attributes: float | str | None) -> str:
     """Return an element; the content is markup, attributes are text.
 
-    An attribute that is None is left out; `class_` is written ``class``, `stroke_width`
-    ``stroke-width``.
+    An attribute that is None is left out; `stroke_width` is written ``stroke-width``, `class_`
+    ``class``, `xml_space` ``xml:space``.
 
     >>> element("g", element("rect", x=1.0, class_="cell a<b", y=None), id="g")
     '<g id="g"><rect x="1" class="cell a&lt;b"/></g>'
@@ -104,7 +107,8 @@ def element(name: str, /, *content: str, **attributes: float | str | None) -> st
     for key, value in attributes.items():
         if value is not None:
             text = safe(value) if isinstance(value, str) else number(value)
-            words.append(f'{key.rstrip("_").replace("_", "-")}="{text}"')
+            label = _SPECIAL.get(key, key.replace("_", "-"))
+            words.append(f'{label}="{text}"')
     head = " ".join(words)
     return f"<{head}>{''.join(content)}</{name}>" if content else f"<{head}/>"
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gathercli.drawing.shapes import document, element, hatch, path, rect, text
-from gathercli.drawing.theme import COLORS, style_sheet
+from gathercli.drawing.shapes import document, element, hatch, path, rect, safe, text
+from gathercli.drawing.theme import style_sheet
+from gathercli.report.palette import HUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,16 +58,16 @@ def elements(scene: Scene) -> Iterator[str]:
 
 
 def _classes(*words: str, color: int | None = None) -> str:
-    name = "" if color is None else f"c{color % COLORS}"
+    name = "" if color is None else f"c{color % len(HUES)}"
     return " ".join(word for word in (*words, name) if word)
 
 
 def _cell(cell: GridCell) -> str:
     x, y = cell.box.center
     parts = [rect(cell.box, rx=_RADIUS)]
-    if cell.fate in ("filled", "refused"):
+    if cell.fate not in ("", "copied"):
         parts.append(path(hatch(cell.box), class_="hatch"))
-    parts.append(text(x, y + 5.5, cell.text))
+    parts.append(text(x, y + 6.5, cell.text))
     if cell.letter:
         parts.append(text(cell.box.x + 3.5, cell.box.y + 10, cell.letter, class_="letter"))
     return element(
@@ -101,4 +102,19 @@ def _arrow(arrow: Arrow) -> str:
 
 def _caption(caption: Caption) -> str:
     anchor = None if caption.anchor == "start" else caption.anchor
-    return text(caption.x, caption.y, caption.text, class_=caption.kind, text_anchor=anchor)
+    parts, end = list[str](), 0
+    for start, stop, kind in caption.spans:
+        parts += [safe(caption.text[end:start])]
+        parts += [element("tspan", safe(caption.text[start:stop]), class_=kind)]
+        end = stop
+    parts.append(safe(caption.text[end:]))
+    spaces = "preserve" if "  " in caption.text else None
+    return element(
+        "text",
+        *parts,
+        xml_space=spaces,
+        x=caption.x,
+        y=caption.y,
+        class_=caption.kind,
+        text_anchor=anchor,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from gathercli.drawing.shapes import MONO, SANS
+from gathercli.report.palette import DARK_PAGE, HUES, LIGHT_PAGE, ON_FILL, REFUSED_FILL
 
 
 class Theme(NamedTuple):
@@ -18,8 +19,8 @@ class Theme(NamedTuple):
         The fill of cells of no part.
     refused
         The line and text of what is refused.
-    fills, lines
-        For each number of a colour, the fill of its cells, and its lines and letters.
+    lines
+        For each number of a colour, its lines and letters outside of cells.
     """
 
     page: str
@@ -28,31 +29,27 @@ class Theme(NamedTuple):
     line: str
     cell: str
     refused: str
-    fills: tuple[str, ...]
     lines: tuple[str, ...]
 
 
 LIGHT: Final = Theme(
-    page="#ffffff",
+    page=LIGHT_PAGE,
     ink="#1f2328",
     faint="#59636e",
     line="#b6bec8",
     cell="#ffffff",
-    refused="#b3261e",
-    fills=("#cfe3fb", "#ffe0b3", "#cdeedd", "#f8d3e6", "#e4d9f7", "#f5efb0"),
-    lines=("#0a5bb5", "#a35200", "#0b7a52", "#b0307a", "#6a3fc0", "#6f6400"),
+    refused=REFUSED_FILL,
+    lines=tuple(hue.ink for hue in HUES),
 )
 DARK: Final = Theme(
-    page="#0d1117",
+    page=DARK_PAGE,
     ink="#e6edf3",
     faint="#9aa4af",
     line="#48515c",
     cell="#161b22",
     refused="#ff8a80",
-    fills=("#123a66", "#5a3606", "#0f4a35", "#5c1d43", "#3c2a70", "#4a4408"),
-    lines=("#6cb2ff", "#ffb04d", "#4fd3a0", "#ff8fc6", "#b79bff", "#dccb45"),
+    lines=tuple(hue.fill for hue in HUES),
 )
-COLORS: Final = len(LIGHT.fills)
 
 
 def style_sheet(dark: bool | None) -> str:
@@ -62,26 +59,41 @@ def style_sheet(dark: bool | None) -> str:
     return f"{_SHAPES}{_colors(LIGHT)}@media(prefers-color-scheme:dark){{{_colors(DARK)}}}"
 
 
-_SHAPES: Final = "".join(
-    f".drawing {selector}{{{body}}}"
-    for selector, body in {
+def _rules(rules: dict[str, str]) -> str:
+    return "".join(
+        f"{','.join(f'.drawing {each}' for each in selectors.split(','))}{{{body}}}"
+        for selectors, body in rules.items()
+    )
+
+
+_SHAPES: Final = _rules(
+    {
         "text": f"font:15px {MONO}",
         ".cell text": "text-anchor:middle",
-        ".cell .letter": "font-size:9.5px;font-weight:700;text-anchor:start",
+        ".cell .letter": "font-size:10px;font-weight:700;text-anchor:start",
         ".title": f"font:600 15px {SANS}",
-        ".heading": f"font:600 17px {SANS}",
-        ".note,.drawing .facet": f"font:13px {SANS}",
-        ".coordinate,.drawing .gap": "font-size:12px",
+        ".heading": f"font:600 19px {SANS}",
+        ".equation": "font-size:16px",
+        ".note,.facet": f"font:13.5px {SANS}",
+        ".coordinate,.gap": f"font:12px {MONO}",
+        ".coordinate.replaced,.coordinate.stays": f"font:700 13px {MONO}",
+        "tspan": "font:inherit",
+        ".strong,tspan.replaced": "font-weight:700",
+        "text.stays": f"font:13.5px {SANS};text-decoration:underline",
+        "text.replaced": f"font:700 13.5px {SANS}",
+        "tspan.stays": "text-decoration:underline",
         ".arrow": "fill:none;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round",
-        ".arrow.traced": "stroke-width:3.2",
+        ".arrow.traced": "stroke-width:3.4",
         ".slice": "fill:none;stroke-width:1.8",
+        ".slice.traced": "stroke-width:2.6",
         ".cell rect": "stroke-width:1",
         ".cell.traced rect": "stroke-width:3",
-        ".hatch": "fill:none;stroke-width:1",
+        ".hatch": "fill:none;stroke-width:1;opacity:.55",
+        ".filled text,.refused text": "paint-order:stroke;stroke-width:4px;stroke-linejoin:round",
         ".outside": "stroke-dasharray:4 3",
-        ".faint .arrow:not(.traced),.drawing .faint .slice:not(.traced)": "opacity:.2",
+        ".faint .arrow:not(.traced),.faint .slice:not(.traced)": "opacity:.18",
         ".faint .cell:not(.traced)": "opacity:.45",
-    }.items()
+    }
 )
 
 
@@ -90,16 +102,18 @@ def _colors(theme: Theme) -> str:
         ".page": f"fill:{theme.page}",
         "text": f"fill:{theme.ink}",
         ".cell rect": f"fill:{theme.cell};stroke:{theme.line}",
-        ".unread text,.drawing .coordinate,.drawing .gap": f"fill:{theme.faint}",
-        ".arrow,.drawing .slice": f"stroke:{theme.faint}",
+        ".unread text,.coordinate,.gap": f"fill:{theme.faint}",
+        ".coordinate.replaced,.coordinate.stays": f"fill:{theme.ink}",
+        ".arrow,.slice": f"stroke:{theme.faint}",
         ".hatch": f"stroke:{theme.faint}",
+        ".filled text,.refused text": f"stroke:{theme.cell}",
         ".refused text": f"fill:{theme.refused}",
-        ".cell.refused rect,.drawing .refused .hatch,.drawing .refused.arrow": (
+        ".cell.refused rect,.refused .hatch,.refused.arrow,.refused.slice": (
             f"stroke:{theme.refused}"
         ),
     }
-    for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
-        rules[f".cell.c{n} rect"] = f"fill:{fill};stroke:{line}"
-        rules[f".arrow.c{n},.drawing .slice.c{n}"] = f"stroke:{line}"
-        rules[f".c{n} .letter"] = f"fill:{line}"
-    return "".join(f".drawing {selector}{{{body}}}" for selector, body in rules.items())
+    for n, (hue, line) in enumerate(zip(HUES, theme.lines, strict=True)):
+        rules[f".cell.c{n} rect"] = f"fill:{hue.fill};stroke:{line}"
+        rules[f".cell.c{n} text"] = f"fill:{ON_FILL}"
+        rules[f".arrow.c{n},.slice.c{n}"] = f"stroke:{line}"
+    return _rules(rules)

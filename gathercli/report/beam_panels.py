@@ -55,6 +55,8 @@ class BeamPanels:
         The marks to explain in a legend: fates, `HIDDEN`, `MANY`; complete after drawing.
     traced
         The traces of the output cells drawn so far.
+    users
+        The beams that pass each cell of `step_ids`, by step, batch and beam.
     unknown
         The mark of a cell with an unknown beam.
     """
@@ -74,7 +76,7 @@ class BeamPanels:
         self.styles = {pair: STYLES[n % len(STYLES)] for n, pair in enumerate(pairs)}
         self.seen: set[Fate | str] = set()
         self.traced: list[BeamTrace] = []
-        self._users = self._find_users()
+        self.users = self._find_users()
 
     @property
     def cells(self) -> int:
@@ -127,14 +129,14 @@ class BeamPanels:
     @property
     def selection(self) -> list[Sequence[int]]:
         """The coordinates in the picture: those of the output, and the beams of the inputs."""
-        return [self.steps, self.batches, self.beams, *map(self._sources, self.batches)]
+        return [self.steps, self.batches, self.beams, *map(self.sources, self.batches)]
 
-    def _sources(self, b: int) -> Sequence[int]:
+    def sources(self, b: int) -> Sequence[int]:
         """Choose the beams of `step_ids` and `parent_ids` to show: all, or those on paths."""
         size, most = self.lesson.shape[2], self._columns[0]
         if size <= most:
             return range(size)
-        used = sorted({beam for t, batch, beam in self._users if batch == b})
+        used = sorted({beam for t, batch, beam in self.users if batch == b})
         ends = {0, size - 1} if most > 2 or not used else set[int]()
         return sorted({*used[:most], *ends})
 
@@ -154,7 +156,7 @@ class BeamPanels:
             is_here = here is not None and here[0] == t and beam == self._beam_here()
             return marked(Cell(label, self.tokens.token(t, b, beam), style=style), is_here)
 
-        return self._part("step_ids", self._sources(b), Placement.CELL)._replace(cell=cell)
+        return self._part("step_ids", self.sources(b), Placement.CELL)._replace(cell=cell)
 
     def _beam_here(self) -> int | None:
         """Return the beam of the token that the current cell copies."""
@@ -166,7 +168,7 @@ class BeamPanels:
             t, beam = at
             label, style = self._label(t, b, beam) if t else ("", "dim")
             text, tail = self.tokens.parent(t, b, beam), ""
-            if t and (users := self._users.get((t, b, beam))):
+            if t and (users := self.users.get((t, b, beam))):
                 tail = self.tokens.target(t, b, users[0])
                 fate = self.lesson.fate(t - 1, b, users[0])
                 if fate in (Fate.REFUSED, Fate.FILLED):
@@ -175,11 +177,11 @@ class BeamPanels:
                     label, style = self.look.marks.refused, REFUSED
             return Cell(label, text, tail, style)
 
-        return self._part("parent_ids", self._sources(b), Placement.CELL)._replace(cell=cell)
+        return self._part("parent_ids", self.sources(b), Placement.CELL)._replace(cell=cell)
 
     def _label(self, t: int, b: int, beam: int) -> tuple[str, str]:
         """Return the letters of the beams that use a cell of `step_ids`, and the style."""
-        users = self._users.get((t, b, beam), [])
+        users = self.users.get((t, b, beam), [])
         if not users:
             hidden = bool(self.lesson.read_cells[t, b, beam])
             if hidden:

@@ -85,6 +85,12 @@ def policies(call: Call) -> list[tuple[str, str]]:
     return [(name, value) for name, value in pairs if value != "spec"]
 
 
+def attributes(call: Call) -> list[str]:
+    """Return the attributes of a call, and the policies other than ``spec``: ``axis -1 → 1``."""
+    words = [f"{each.name} {_from_front(*attr_number(call, each.name))}" for each in call.op.attrs]
+    return words + [f"--{name.replace('_', '-')} {policy}" for name, policy in policies(call)]
+
+
 def header(call: Call, out: Shape, width: int | None) -> Text:
     """Format the version with its attributes and equation, the tensors, the formula.
 
@@ -108,10 +114,8 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
     text.append(call.op.full_name, "bold")
     if call.version_from is not None:
         text.append(f" ({call.version_from})", "dim")
-    for each in call.op.attrs:
-        text.append(f"   {each.name} {_from_front(*attr_number(call, each.name))}")
-    for name, policy in policies(call):
-        text.append(f"   --{name.replace('_', '-')} {policy}")
+    for words in attributes(call):
+        text.append(f"   {words}")
     equation = call.family.equation(call)
     if width is not None and len(equation) > width:
         # The equation of the row, a line for each clause; its letters have no ranges.

@@ -1,0 +1,53 @@
+"""The lanes of lines between the cells of a grid: several lines share a space side by side."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Lane(NamedTuple):
+    """The use of the space beside a row of cells by a line, across the flow.
+
+    Attributes
+    ----------
+    grid
+        What tells grids apart.
+    start, space
+        Where the space begins, and its width.
+    enters
+        Whether the line leads into the cells after the space; else it leaves those before it.
+    order
+        Where the line meets the cell, along the flow.
+    """
+
+    grid: str
+    start: float
+    space: float
+    enters: bool
+    order: float
+
+
+class Lanes:
+    """The lanes that lines use, and where in its space each lies.
+
+    Lines to and from a nearer cell keep closer to it, so that they cross no other's last piece.
+    """
+
+    def __init__(self) -> None:
+        self._spaces: dict[tuple[str, int], set[Lane]] = {}
+
+    def add(self, lane: Lane) -> None:
+        """Add a use; equal ones share a place."""
+        self._spaces.setdefault((lane.grid, round(lane.start)), set()).add(lane)
+
+    def place(self, lane: Lane) -> float:
+        """Return the place of the line across the flow.
+
+        >>> lanes, lane = Lanes(), Lane("data", 10, 18, True, 0)
+        >>> lanes.add(lane)
+        >>> lanes.place(lane)
+        19.0
+        """
+        uses = self._spaces[lane.grid, round(lane.start)]
+        order = sorted(uses, key=lambda use: (use.enters, -use.order))
+        return lane.start + lane.space * (order.index(lane) + 1) / (len(order) + 1)
