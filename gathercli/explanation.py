@@ -64,21 +64,23 @@ class Explained(Provenance[CellTrace]):
         """Draw the picture for a notebook, where pointing at a cell says where it comes from."""
         from gathercli.report.selection import WIDTH, Look
 
-        if not isinstance(self, Lesson):
-            from gathercli.report.picture import svg
-
-            return svg(self._picture(None), self.equation)
         from gathercli.drawing.lesson import scene_of
+
+        look = Look(WIDTH, advice=_ADVICE)
+        scene = scene_of(self, look)
+        if not isinstance(self, Lesson):
+            from gathercli.drawing.svg import svg
+
+            return svg(scene)
         from gathercli.drawing.page import notebook_output
 
-        look = Look(WIDTH)
-        return notebook_output(self, look, scene_of(self, look))
+        return notebook_output(self, look, scene)
 
     def _picture(self, width: int | None) -> Styled:
         from gathercli.report.selection import WIDTH, Look
         from gathercli.report.view import view_of
 
-        return view_of(self).picture(self, Look(width or WIDTH, advice="trace() tells of others"))
+        return view_of(self).picture(self, Look(width or WIDTH, advice=_ADVICE))
 
 
 class Explanation(Lesson, Explained[Trace]):

@@ -85,7 +85,9 @@ class Sketch(NamedTuple):
     description: str
 
 
-def scene_of(lesson: Provenance[Any], look: Look, *, cell: At | None = None) -> Scene:
+def scene_of(
+    lesson: Provenance[Any], look: Look, *, cell: At | None = None, title: str | None = None
+) -> Scene:
     """Draw the provenance of the output cells that a look shows.
 
     Parameters
@@ -93,32 +95,44 @@ def scene_of(lesson: Provenance[Any], look: Look, *, cell: At | None = None) -> 
     cell
         The output cell whose path is strong and all else faint; None for a telling one, with the
         rest as usual.
+    title
+        A line above the drawing.
     """
     cell = None if cell is None else lesson.cell(cell)
     if isinstance(lesson, Lesson):
         sketch = _gathers(lesson, look, cell)
     else:
         sketch = _beams(lesson, look, cell)  # type: ignore[arg-type]
-    head = heading(lesson)
+    head = heading(lesson, title)
     top = _MARGIN + head[-1].y + 30
     width, height = _arrange(sketch.batches, _MARGIN, top)
     captions = [each for batch in sketch.batches for each in batch.captions()]
     captions += [each._replace(x=_MARGIN, y=each.y + _MARGIN) for each in head]
-    bottom = top + height + 24
-    for each in notes(lesson, look, sketch.traced, sketch.cut):
-        bottom += _LINE
-        captions.append(each._replace(x=_MARGIN, y=bottom))
-    right = max(width + _MARGIN, *map(_right, captions))
+    words = notes(lesson, look, sketch.traced, sketch.cut)
+    x, y = _notes_corner(words, width, top + height, top)
+    captions += [each._replace(x=x, y=y + _LINE * n) for n, each in enumerate(words, 1)]
     return Scene(
-        right + _MARGIN,
-        bottom + _MARGIN,
-        f"{lesson.call.op.full_name}: {lesson.equation}",
+        max(width + _MARGIN, *map(_right, captions)) + _MARGIN,
+        max(top + height, y + _LINE * len(words)) + _MARGIN,
+        f"{title or lesson.call.op.full_name}: {lesson.equation}",
         sketch.description,
         [grid for batch in sketch.batches for grid in batch.grids()],
         [arrow for batch in sketch.batches for arrow in batch.arrows()],
         captions,
         faint=cell is not None,
     )
+
+
+def _notes_corner(
+    words: Sequence[Caption], width: float, bottom: float, top: float
+) -> tuple[float, float]:
+    """Return where notes begin: below the tensors, or beside them if that is nearer to `ASPECT`."""
+    wide, high = max(map(_right, words)), _LINE * len(words) + 24
+    below = max(wide, width) / (bottom + high)
+    beside = (width + _GAP + wide) / max(bottom, top + high)
+    if abs(log(beside / ASPECT)) < abs(log(below / ASPECT)):
+        return _MARGIN + width + _GAP, max(top, top + (bottom - top - high) / 2)
+    return _MARGIN, bottom + 24
 
 
 def _right(caption: Caption) -> float:

@@ -12,7 +12,7 @@ from gathercli.report.trace import index_text, unit_text
 from gathercli.report.view import view_of
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import counted, grouped, listed
+from gathercli.text import clean, counted, grouped, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,10 +26,11 @@ _READ_OUT: Final = 12
 """The most indices that a description reads out."""
 
 
-def heading(lesson: Provenance[Any]) -> list[Caption]:
-    """Return the version with its attributes, the equation, and the tensors, at x 0."""
+def heading(lesson: Provenance[Any], title: str | None) -> list[Caption]:
+    """Return the title, the version with its attributes, the equation, and tensors, at x 0."""
     call, equation = lesson.call, lesson.equation
-    lines = [Caption(0, 20, "   ".join([call.op.full_name, *header.attributes(call)]), "heading")]
+    lines = [Caption(0, -6, clean(short(title)), "note")] if title else []
+    lines += [Caption(0, 20, "   ".join([call.op.full_name, *header.attributes(call)]), "heading")]
     lines.append(Caption(0, 50, equation, "equation", spans=list(_spans(lesson))))
     operands = {**call.inputs, "out": Operand(Shape(lesson.shape), _dtype(lesson))}
     words = [f"{name} {operand}" for name, operand in operands.items()]

@@ -285,11 +285,16 @@ def _picture(
 
     look = look._replace(width=WIDTH)
     title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
-    if path.endswith(".html") and isinstance(lesson, Lesson):
+    is_page = path.endswith(".html") and isinstance(lesson, Lesson)
+    if is_page or path.endswith(DRAWN):
         from gathercli.drawing.lesson import scene_of
+
+        scene = scene_of(lesson, look, cell=options.cell, title=open_call.title)
+        if path.endswith(DRAWN):
+            return encode_scene(scene, path, aspect=aspect)
         from gathercli.drawing.page import page
 
-        return page(lesson, look, scene_of(lesson, look, cell=options.cell), title).encode()
+        return page(lesson, look, scene, title).encode()
     from gathercli.report.picture import encode
 
     return encode(_text(lesson, open_call, options, look), title, path)
