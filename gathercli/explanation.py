@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 
+_ADVICE: Final = "trace() tells of others"
+"""The hint on how to see hidden cells."""
+
+
 class Operators(tuple["Op", ...]):
     """Operator versions; their `repr` is the table of `gathercli ops`."""
 
@@ -62,9 +66,8 @@ class Explained(Provenance[CellTrace]):
 
     def _repr_html_(self) -> str:
         """Draw the picture for a notebook, where pointing at a cell says where it comes from."""
-        from gathercli.report.selection import WIDTH, Look
-
         from gathercli.drawing.lesson import scene_of
+        from gathercli.report.selection import WIDTH, Look
 
         look = Look(WIDTH, advice=_ADVICE)
         scene = scene_of(self, look)

@@ -66,7 +66,7 @@ def texts(values: dict[str, Any] | None) -> dict[str, str]:
         "gather-tree a b c d --step-ids-dtype i32",
         "shape gather [2,?] 2x3 -a unknown",
         "shape gather-tree 3x2x4 3x2x4 2 []",
-        "explain gather [1] 0 --cell 0 --save a.svg --save b.txt",
+        "explain gather [1] 0 --cell 0 --save a.svg --save b.txt --aspect 16:9",
         "explain --job jobs.jsonl#a",
         "check gather [1] 0 --all --allow-fill",
         "compare [1] 0 --ops gather,onnx-13",

@@ -180,8 +180,8 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
         "`--format` is `svg`: expected auto, pretty or json",
         meant("gathercli explain gather '[1]' 0 --save picture.svg"),
     ),
-    "explain gather [1] 0 --save pic.png": (
-        "the suffix of `pic.png` is not a picture format: expected .svg, .html or .txt",
+    "explain gather [1] 0 --save pic.gif": (
+        "the suffix of `pic.gif` is not a picture format: expected .svg, .png, .pdf, .html or .txt",
         meant("gathercli explain gather '[1]' 0 --save pic.svg"),
     ),
     "convert [1] -o o.json": (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from importlib.util import find_spec
 
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
@@ -20,6 +22,43 @@ if TYPE_CHECKING:
     from gathercli.report.terminal import Styled
 
 
+class PictureFile(Output):
+    """The file of a picture.
+
+    Parameters
+    ----------
+    aspect
+        The ratio of width to height of a drawing, if one was asked for.
+    """
+
+    def __init__(self, path: str, aspect: tuple[int, int] | None, *, no_clobber: bool) -> None:
+        super().__init__(path, no_clobber=no_clobber)
+        self.aspect = aspect
+
+    def write_drawing(self, svg: str, title: str, description: str) -> None:
+        """Write an SVG in the format of the file's suffix, with a title and an alternative text."""
+        from gathercli.drawing.files import encode
+
+        self.stream.write(encode(svg, self.path, title, description))
+
+    def write_chart(self, chart: Chart, text: Callable[[], Styled]) -> None:
+        """Write a chart.
+
+        Parameters
+        ----------
+        text
+            Returns the same in characters, for a terminal.
+        """
+        if self.path.endswith(".txt"):
+            self.stream.write(text().plain.encode(errors="backslashreplace"))
+        elif self.path.endswith(".html"):
+            from gathercli.drawing.chart import page
+
+            self.stream.write(page(chart).encode())
+        else:
+            self.write_drawing(chart.svg(aspect=self.aspect), chart.title, chart.description)
+
+
 class PictureOptions(Options):
     """The files of the picture."""
 
@@ -28,11 +67,34 @@ class PictureOptions(Options):
         "--save",
         metavar="PATH",
         kind=list,
-        help="Also keep the picture: .svg, .html or .txt. Given again, keep it there too.",
+        help="Also keep the picture: .svg, .png, .pdf, .html or .txt. Given again, "
+        "keep it there too.",
+    )
+    aspect_text: str | None = option(
+        OUTPUT,
+        "--aspect",
+        metavar="W:H",
+        help="Give a saved drawing margins to this ratio of width to height, such as 16:9.",
+        once=True,
     )
     no_clobber: bool = NO_CLOBBER
 
-    def outputs(self) -> list[Output]:
+    @property
+    def aspect(self) -> tuple[int, int] | None:
+        """The ratio of width to height; None for that of the drawing."""
+        if self.aspect_text is None:
+            return None
+        parts = re.fullmatch(r"([1-9]\d{0,3}):([1-9]\d{0,3})", self.aspect_text.strip(), re.ASCII)
+        if not parts:
+            raise UsageError(
+                f"`--aspect` is `{clean(self.aspect_text[:80])}`: expected a width and a height "
+                "such as 16:9",
+                rule="usage",
+                value=self.aspect_text,
+            )
+        return int(parts[1]), int(parts[2])
+
+    def outputs(self) -> list[PictureFile]:
         """Return the files; raise for two paths to one file, or an unknown suffix."""
         paths: dict[str, str] = {}
         for path in self.paths or ():
@@ -47,39 +109,33 @@ class PictureOptions(Options):
             paths[file] = path
         return [self._output(path) for path in paths.values()]
 
-    def opened(self, stack: ExitStack) -> list[Output]:
-        """Return the files, open until the stack is closed; raise as `outputs` does."""
+    def opened(self, stack: ExitStack) -> list[PictureFile]:
+        """Return the files, open until the stack is closed; raise as `outputs` does.
+
+        Raise also if the ratio is unreadable, or there is nothing to save.
+        """
+        if self.aspect is not None and not self.paths:
+            raise UsageError(
+                "`--aspect` is of a saved picture: expected `--save` too", rule="usage"
+            )
         outputs = [stack.enter_context(output) for output in self.outputs()]
         for output in outputs:
             output.open()
         return outputs
 
-    def _output(self, path: str) -> Output:
-        from gathercli.report.picture import SUFFIXES
+    def _output(self, path: str) -> PictureFile:
+        from gathercli.drawing.files import CONVERTED, DRAWN
 
-        if not path.endswith(SUFFIXES):
+        if not path.endswith((*DRAWN, ".html", ".txt")):
             raise UsageError(
                 f"the suffix of `{clean(path)}` is not a picture format: "
-                "expected .svg, .html or .txt",
+                "expected .svg, .png, .pdf, .html or .txt",
                 rule="usage",
                 value=path,
                 instead=(os.path.splitext(path)[0] + ".svg",),
             )
-        return Output(path, no_clobber=self.no_clobber)
+        if path.endswith(CONVERTED) and find_spec("typst") is None:
+            from gathercli.io.formats.foreign import not_installed
 
-
-def encoded(path: str, chart: Chart, text: Callable[[], Styled]) -> bytes:
-    """Return the content of the file of a chart, by the suffix of its path.
-
-    Parameters
-    ----------
-    text
-        Returns the same in characters, for a terminal.
-    """
-    if path.endswith(".txt"):
-        return text().plain.encode(errors="backslashreplace")
-    if path.endswith(".html"):
-        from gathercli.drawing.chart import page
-
-        return page(chart).encode()
-    return chart.svg().encode()
+            raise not_installed("typst", "pictures", UsageError, "usage")
+        return PictureFile(path, self.aspect, no_clobber=self.no_clobber)

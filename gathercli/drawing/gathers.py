@@ -94,7 +94,7 @@ class PanelDrawing:
         out = None if traced is None else self.lesson.apart(traced.out)
         self._traced = traced if out is not None and out[: self._lead] == self.panel else None
         first = None if self._traced is None else self._traced.indices
-        self.links = list(filter(self._is_drawn, self.contents.links(share, first)))
+        self.links = self.contents.links(self._is_drawn, share, first)
 
     def _excerpts(self, selection: Selection) -> list[Excerpt]:
         lesson, contents, panel, lead = self.lesson, self.contents, self.panel, self._lead

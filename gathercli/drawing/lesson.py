@@ -223,7 +223,8 @@ def _traced(lesson: Provenance[Any], traces: list[Any], cell: At | None) -> Any:
 def _arrange(batches: Sequence[BatchDrawing], x: float, y: float) -> tuple[float, float]:
     """Place batches in rows and columns; return the width and the height of all.
 
-    The number of columns is that whose ratio of width to height is nearest to `ASPECT`.
+    The number of columns is that whose ratio of width to height is nearest to `ASPECT`, of those
+    that fit.
     """
     if not batches:
         return 0, 0
@@ -231,8 +232,10 @@ def _arrange(batches: Sequence[BatchDrawing], x: float, y: float) -> tuple[float
     height = max(each.height for each in batches) + _GAP
     count = len(batches)
 
-    def distance(columns: int) -> float:
-        return abs(log(columns * width / (ceil(count / columns) * height) / ASPECT))
+    def distance(columns: int) -> tuple[bool, float]:
+        wide, high = columns * width, ceil(count / columns) * height
+        is_large = wide > _WIDEST + _GAP or high > _HIGHEST + _GAP
+        return is_large, abs(log(wide / high / ASPECT))
 
     columns = min(range(1, count + 1), key=distance)
     for number, each in enumerate(batches):

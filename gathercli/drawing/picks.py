@@ -16,7 +16,7 @@ from gathercli.spec.coordinates import flat_positions
 from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gathercli.drawing.block import At
     from gathercli.lessons.lesson import Index, Trace, Unit
@@ -222,24 +222,32 @@ class PanelPicks:
             if None not in at and len(at) - self.lead > 1
         }
 
-    def links(self, share: float, first: tuple[int, ...] | None) -> list[Link]:
+    def links(
+        self, is_drawn: Callable[[Link], bool], share: float, first: tuple[int, ...] | None
+    ) -> list[Link]:
         """Choose the indices that get arrows; return these.
 
         Parameters
         ----------
+        is_drawn
+            A function that tells whether both ends of an arrow are in the drawing.
         share
             The share of this batch in the arrows of the drawing, from 0 to 1.
         first
             The coordinates of an index to choose in any case.
         """
-        links = {at: self.links_of(pick) for at, pick in self.picks.items()}
+        links = {
+            at: drawn
+            for at, pick in self.picks.items()
+            if (drawn := list(filter(is_drawn, self.links_of(pick))))
+        }
         is_cell = self.lesson.picks_cells and len(self.lesson.data.shape) - self.lead > 1
         each = max(map(len, links.values()), default=1)
         count = max(1, int((_CELLS if is_cell else _SLICES) * share) // each)
         chosen = [first] if first in links else []
         kinds: set[object] = {(Fate.COPIED, False)}
-        for at, pick in self.picks.items():
-            kind = pick.fate, pick.is_negative
+        for at in links:
+            kind = self.picks[at].fate, self.picks[at].is_negative
             if kind not in kinds:
                 chosen.append(at)
             kinds.add(kind)

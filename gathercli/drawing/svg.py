@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gathercli.drawing.shapes import document, element, hatch, path, rect, safe, text
-from gathercli.drawing.theme import style_sheet
-from gathercli.report.palette import HUES
+from gathercli.drawing.theme import COLORS, style_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +57,7 @@ def elements(scene: Scene) -> Iterator[str]:
 
 
 def _classes(*words: str, color: int | None = None) -> str:
-    name = "" if color is None else f"c{color % len(HUES)}"
+    name = "" if color is None else f"c{color % COLORS}"
     return " ".join(word for word in (*words, name) if word)
 
 

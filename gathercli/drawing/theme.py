@@ -19,8 +19,8 @@ class Theme(NamedTuple):
         The fill of cells of no part.
     refused
         The line and text of what is refused.
-    lines
-        For each number of a colour, its lines and letters outside of cells.
+    fills, lines
+        For each number of a colour, the ground of text in `ON_FILL`, and its lines.
     """
 
     page: str
@@ -29,6 +29,7 @@ class Theme(NamedTuple):
     line: str
     cell: str
     refused: str
+    fills: tuple[str, ...]
     lines: tuple[str, ...]
 
 
@@ -39,6 +40,7 @@ LIGHT: Final = Theme(
     line="#b6bec8",
     cell="#ffffff",
     refused=REFUSED_FILL,
+    fills=tuple(hue.fill for hue in HUES),
     lines=tuple(hue.ink for hue in HUES),
 )
 DARK: Final = Theme(
@@ -48,8 +50,10 @@ DARK: Final = Theme(
     line="#48515c",
     cell="#161b22",
     refused="#ff8a80",
+    fills=LIGHT.fills,
     lines=tuple(hue.fill for hue in HUES),
 )
+COLORS: Final = len(HUES)
 
 
 def style_sheet(dark: bool | None) -> str:
@@ -107,13 +111,14 @@ def _colors(theme: Theme) -> str:
         ".arrow,.slice": f"stroke:{theme.faint}",
         ".hatch": f"stroke:{theme.faint}",
         ".filled text,.refused text": f"stroke:{theme.cell}",
+        ".badge text": f"fill:{ON_FILL}",
         ".refused text": f"fill:{theme.refused}",
         ".cell.refused rect,.refused .hatch,.refused.arrow,.refused.slice": (
             f"stroke:{theme.refused}"
         ),
     }
-    for n, (hue, line) in enumerate(zip(HUES, theme.lines, strict=True)):
-        rules[f".cell.c{n} rect"] = f"fill:{hue.fill};stroke:{line}"
+    for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
+        rules[f".cell.c{n} rect"] = f"fill:{fill};stroke:{line}"
         rules[f".cell.c{n} text"] = f"fill:{ON_FILL}"
         rules[f".arrow.c{n},.slice.c{n}"] = f"stroke:{line}"
     return _rules(rules)

@@ -13,14 +13,14 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TEXT_FORMAT, THREADS
-from gathercli.cli.pictures import PictureOptions, encoded
+from gathercli.cli.pictures import PictureOptions
 from gathercli.report.terminal import print_text
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gathercli.io.write import Output
+    from gathercli.cli.pictures import PictureFile
     from gathercli.lessons.verdicts import CheckedCall
     from gathercli.report.terminal import Styled
 
@@ -122,7 +122,7 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
     print_text(rendered(report.closing(result, notes, width), color=color))
 
 
-def _draw(result: CheckedCall, outputs: Sequence[Output]) -> None:
+def _draw(result: CheckedCall, outputs: Sequence[PictureFile]) -> None:
     """Write the picture of the illegal indices."""
     from gathercli.drawing.illegal_chart import illegal_chart
     from gathercli.lessons.verdicts import illegal, legal_ends, number_illegal
@@ -147,7 +147,7 @@ def _draw(result: CheckedCall, outputs: Sequence[Output]) -> None:
         return text.append_text(report.closing(result, list(warnings(result)), WIDTH))
 
     for output in outputs:
-        output.stream.write(encoded(output.path, chart, characters))
+        output.write_chart(chart, characters)
 
 
 def _write(pieces: Iterable[str], messages: Messages) -> None:

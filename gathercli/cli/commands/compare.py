@@ -15,7 +15,7 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import TEXT_FORMAT, THREADS
-from gathercli.cli.pictures import PictureOptions, encoded
+from gathercli.cli.pictures import PictureOptions
 from gathercli.cli.runtimes import RuntimeOptions
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
@@ -25,7 +25,7 @@ from gathercli.text import clean, listed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.io.write import Output
+    from gathercli.cli.pictures import PictureFile
     from gathercli.lessons.groups import Comparison
     from gathercli.lessons.verdicts import Case
     from gathercli.report.terminal import Styled
@@ -250,7 +250,7 @@ def _text(
 
 
 def _draw(
-    comparison: Comparison, call: str, runtimes: list[RuntimeVerdict], outputs: list[Output]
+    comparison: Comparison, call: str, runtimes: list[RuntimeVerdict], outputs: list[PictureFile]
 ) -> None:
     """Write the picture of a comparison."""
     if not outputs:
@@ -269,9 +269,7 @@ def _draw(
     lines += ["".join(each) for each in report.compared_results(comparison, values)]
     chart = versions_chart(" · ".join(call.split("   ")), tables, lines)
     for output in outputs:
-        output.stream.write(
-            encoded(output.path, chart, lambda: _text(comparison, call, values, runtimes, WIDTH))
-        )
+        output.write_chart(chart, lambda: _text(comparison, call, values, runtimes, WIDTH))
 
 
 def _values(comparison: Comparison, nonfinite: str) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.open_call import OpenCall, job_named, of_job, of_words
 from gathercli.cli.operator import OP_HELP, OperatorOptions
 from gathercli.cli.options import PRECISION, TEXT_FORMAT
-from gathercli.cli.pictures import PictureOptions
+from gathercli.cli.pictures import PictureFile, PictureOptions
 from gathercli.cli.windows import check_window, slices_of, unreadable
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
@@ -218,9 +218,8 @@ def run(
         messages.notes += _mismatch(open_call, lesson)
         look = options.look(lesson, width_of(STDOUT))
         text = _answer_text(lesson, open_call, options, look, messages)
-        if outputs:
-            for output in outputs:
-                output.stream.write(_picture(output.path, lesson, open_call, options, look))
+        for output in outputs:
+            _draw(output, lesson, open_call, options, look)
         open_call.inputs.recheck()
         for output in outputs:
             output.commit()
@@ -276,28 +275,33 @@ def _answer_text(
     return text_of([])
 
 
-def _picture(
-    path: str, lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions, look: Look
-) -> bytes:
-    """Return the content of the file of a picture."""
-    from gathercli.lessons.lesson import Lesson
+def _draw(
+    output: PictureFile,
+    lesson: Provenance[Any],
+    open_call: OpenCall,
+    options: ExplainOptions,
+    look: Look,
+) -> None:
+    """Write the file of a picture."""
     from gathercli.report.selection import WIDTH
 
     look = look._replace(width=WIDTH)
-    title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
-    is_page = path.endswith(".html") and isinstance(lesson, Lesson)
-    if is_page or path.endswith(DRAWN):
-        from gathercli.drawing.lesson import scene_of
+    if output.path.endswith(".txt"):
+        text = _text(lesson, open_call, options, look).plain
+        output.stream.write(text.encode(errors="backslashreplace"))
+        return
+    from gathercli.drawing.lesson import scene_of
 
-        scene = scene_of(lesson, look, cell=options.cell, title=open_call.title)
-        if path.endswith(DRAWN):
-            return encode_scene(scene, path, aspect=aspect)
+    scene = scene_of(lesson, look, cell=options.cell, title=open_call.title)
+    if output.path.endswith(".html"):
         from gathercli.drawing.page import page
 
-        return page(lesson, look, scene, title).encode()
-    from gathercli.report.picture import encode
+        title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
+        output.stream.write(page(lesson, look, scene, title).encode())
+        return
+    from gathercli.drawing.svg import svg
 
-    return encode(_text(lesson, open_call, options, look), title, path)
+    output.write_drawing(svg(scene, aspect=output.aspect), scene.title, scene.description)
 
 
 def _text(

@@ -18,7 +18,7 @@ from gathercli.cli.options import (
     TEXT_FORMAT,
     type_of,
 )
-from gathercli.cli.pictures import PictureOptions, encoded
+from gathercli.cli.pictures import PictureOptions
 from gathercli.cli.windows import check_window, slices_of
 from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.io.descriptors import STDOUT
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gathercli.arrays.heatmap import Plane
+    from gathercli.cli.pictures import PictureFile
     from gathercli.io.formats.content import Layout
     from gathercli.io.source import Source
-    from gathercli.io.write import Output
     from gathercli.report.terminal import Styled
     from gathercli.spec.dtypes import DType
     from gathercli.tensor import Tensor
@@ -214,7 +214,7 @@ def _text(info: Info, options: InfoOptions, color: str, *, first: bool) -> str:
     return ("" if first else "\n") + rendered(out, color=colored, colors=depth())
 
 
-def _draw(info: Info, options: InfoOptions, outputs: Sequence[Output]) -> None:
+def _draw(info: Info, options: InfoOptions, outputs: Sequence[PictureFile]) -> None:
     """Write the picture of a tensor; raise if it has none."""
     from gathercli.report.heat import undrawable
 
@@ -241,7 +241,7 @@ def _draw(info: Info, options: InfoOptions, outputs: Sequence[Output]) -> None:
         return out.append("\n").append_text(_heat_text(tensor, options, WIDTH, colored=False))
 
     for output in outputs:
-        output.stream.write(encoded(output.path, chart, characters))
+        output.write_chart(chart, characters)
 
 
 def _heat_text(tensor: Tensor, options: InfoOptions, width: int | None, *, colored: bool) -> Styled:

@@ -264,7 +264,8 @@ _gathercli() {
             '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--save=[Also keep the picture: .svg, .html or .txt]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
+            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
@@ -305,7 +306,8 @@ _gathercli() {
             '--allow-fill[Exit 0 where indices are filled with zeros, 1 only where they are refused]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--save=[Also keep the picture: .svg, .html or .txt]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
+            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
@@ -339,7 +341,8 @@ _gathercli() {
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
             '--timeout=[Seconds that a call in a runtime of --with may take; default 60]:s: ' \
-            '--save=[Also keep the picture: .svg, .html or .txt]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
+            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
@@ -541,7 +544,8 @@ _gathercli() {
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--save=[Also keep the picture: .svg, .html or .txt]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
+            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
             '--heat[Also draw two dimensions by colour or shade, in bins that fit, by their means]' \
