@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,12 +50,16 @@ def test_jobs_that_are_given_back_begin_even_after_a_stop() -> None:
     assert [queue.next(), queue.next()] == [0, None]
 
 
+def numbers(batches: Iterable[list[Outcome]]) -> list[list[int]]:
+    return [[outcome.number for outcome in batch] for batch in batches]
+
+
 def test_jobs_are_yielded_as_they_end_and_none_where_none_has() -> None:
     queue = JobQueue(range(4), ordered=False)
 
     ended = queue.run(Hands([2, 1], [], [3, 0]), lambda _: True)
 
-    assert [done and done.number for done in ended] == [2, 1, None, 3, 0]
+    assert numbers(ended) == [[2, 1], [], [3, 0]]
 
 
 def test_jobs_of_an_ordered_queue_are_yielded_in_their_order() -> None:
@@ -62,7 +67,7 @@ def test_jobs_of_an_ordered_queue_are_yielded_in_their_order() -> None:
 
     ended = queue.run(Hands([2, 1], [3, 0]), lambda _: True)
 
-    assert [done and done.number for done in ended] == [0, 1, 2, 3]
+    assert numbers(ended) == [[0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize(
@@ -80,8 +85,8 @@ def test_no_job_begins_while_too_many_wait_for_an_earlier_one(
     assert queue.next() is None
 
     hands = Hands([first or 0], *([number] for number in range(3, 9)))
-    ended = [done.number for done in queue.run(hands, lambda _: True) if done]
-    assert ended == list(range(9))
+    ended = chain(*numbers(queue.run(hands, lambda _: True)))
+    assert list(ended) == list(range(9))
 
 
 def test_what_waits_for_an_earlier_job_is_yielded_in_order_when_that_will_not_end() -> None:
@@ -102,6 +107,15 @@ def test_what_waits_for_an_earlier_job_is_yielded_in_order_when_that_will_not_en
     assert [done.number for done in queue.rest()] == [1, 2, 3]
 
 
+def test_jobs_whose_use_is_interrupted_are_not_lost() -> None:
+    queue = JobQueue(range(3), ordered=False)
+    ended = queue.run(Hands([1], [2, 0]), lambda _: True)
+
+    assert numbers([next(ended), next(ended)]) == [[1], [2, 0]]
+
+    assert numbers([queue.rest()]) == [[0, 2]]
+
+
 def test_no_job_begins_after_the_one_that_stops_the_queue() -> None:
     class OneByOne(Hands):
         def feed(self, queue: JobQueue) -> None:
@@ -110,6 +124,6 @@ def test_no_job_begins_after_the_one_that_stops_the_queue() -> None:
 
     hands = OneByOne(*([number] for number in range(9)))
 
-    ended = list(JobQueue(range(9), ordered=False).run(hands, lambda done: done.number < 2))
+    ended = numbers(JobQueue(range(9), ordered=False).run(hands, lambda done: done.number < 2))
 
-    assert [done.number for done in ended if done] == hands.begun == [0, 1, 2]
+    assert [*chain(*ended)] == hands.begun == [0, 1, 2]

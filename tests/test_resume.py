@@ -496,7 +496,7 @@ KILLS: Final = 10
 EACH: Final = 40
 """Jobs of which the first waits for a pipe, so that no run comes to its end before it is killed."""
 
-AHEAD: Final = 10
+AHEAD: Final = 20
 """Jobs, more than a process is given beforehand, that may be behind the one that waits."""
 
 

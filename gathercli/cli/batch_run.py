@@ -253,25 +253,25 @@ class Batch:
             numbers = range(len(self._plan)) if journal is None else journal.todo()
             queue = JobQueue(numbers, ordered=journal is None)
 
-            def report(outcome: Outcome) -> None:
-                if outcome.status != OK or outcome.notes:
-                    line = json.loads(outcome.line)
-                    self._totals.explain(outcome.number, line)
-                    self._totals.note(outcome.number, line["id"], outcome.notes)
-                write(outcome.number, outcome.line)
-                if junit is not None and journal is None:
-                    junit.add(outcome.line)
+            def report(outcomes: list[Outcome]) -> None:
+                for outcome in outcomes:
+                    if outcome.status != OK or outcome.notes:
+                        line = json.loads(outcome.line)
+                        self._totals.explain(outcome.number, line)
+                        self._totals.note(outcome.number, line["id"], outcome.notes)
+                    if junit is not None and journal is None:
+                        junit.add(outcome.line)
+                write(outcomes)
 
             try:
                 with self._workers(fingerprints=journal is not None) as workers:
-                    for outcome in queue.run(workers, self._count):
+                    for outcomes in queue.run(workers, self._count):
                         if self._bar:
                             self._bar()
-                        if outcome is not None:
-                            report(outcome)
+                        if outcomes:
+                            report(outcomes)
             except (KeyboardInterrupt, SystemExit):
-                for outcome in queue.rest():
-                    report(outcome)
+                report(queue.rest())
                 self._clear()
                 self._sum_up(f"interrupted{_resume_hint(journal)}")
                 raise
@@ -334,25 +334,26 @@ class Batch:
         self._stopped |= self._spare() < 0
         return not self._stopped
 
-    def _line_writer(self, stack: ExitStack) -> Callable[[int, bytes], object]:
-        """Return the function that writes a line to a stream or prints it."""
+    def _line_writer(self, stack: ExitStack) -> Callable[[list[Outcome]], object]:
+        """Return the function that writes lines to a stream or prints them."""
         if self._reporting.path is not None:
             output = stack.enter_context(Output(self._reporting.path))
             output.open()
-            return lambda _, line: output.stream.write(line)
+            return lambda outcomes: output.stream.write(_lines(outcomes))
         if not self._pretty:
-            return lambda _, line: write_all(STDOUT, line)
+            return lambda outcomes: write_all(STDOUT, _lines(outcomes))
         if len(self._plan) > MAX_LINES and not self._running.dry_run:
-            return lambda *_: None
+            return lambda _: None
         from gathercli.report.batch import column_widths, row
 
         width, color = width_of(STDOUT), wants_color(self._messages.color, STDOUT)
         numbers = range(min(len(self._plan), MAX_LINES))  # a dry run may have many more
         columns = column_widths(job for *_, job in self._plan.read(numbers))
 
-        def show(_: int, line: bytes) -> None:
+        def show(outcomes: list[Outcome]) -> None:
             self._clear()
-            print_text(rendered(row(json.loads(line), width, columns), color=color))
+            for outcome in outcomes:
+                print_text(rendered(row(json.loads(outcome.line), width, columns), color=color))
 
         return show
 
@@ -377,6 +378,10 @@ class Batch:
         text = summary(self._totals, self._seconds, remarks, width_of(fd))
         write = print_text if self._pretty else messages.write
         write(rendered(text, color=wants_color(messages.color, fd)))
+
+
+def _lines(outcomes: list[Outcome]) -> bytes:
+    return b"".join([outcome.line for outcome in outcomes])
 
 
 def _resume_hint(journal: Journal | None) -> str:

@@ -83,8 +83,8 @@ class ChunkWorkers:
         queue = JobQueue(range(len(boxes)), ordered=False)
         # On an error, the cluster cancels its tasks before the folder is removed.
         with self._cluster, self._cluster.removing(os.path.abspath(path)):
-            for outcome in queue.run(self._cluster, _is_ok):
-                if outcome is not None:
+            for outcomes in queue.run(self._cluster, _is_ok):
+                for outcome in outcomes:
                     if not _is_ok(outcome):
                         raise _error_of(json.loads(outcome.line))
                     yield cells(boxes[outcome.number])

@@ -98,10 +98,9 @@ def do(
             process.jobs.add(record)
         process.jobs.flush()
         queue = JobQueue(range(len(records)), ordered=False)
-        for outcome in queue.run(process.pool, may_continue, every=EVERY):
-            if outcome is not None:
-                answers.append((records[outcome.number][0], *outcome[1:]))
-            elif not _is_wanted():
+        for outcomes in queue.run(process.pool, may_continue, every=EVERY):
+            answers += [(records[outcome.number][0], *outcome[1:]) for outcome in outcomes]
+            if not outcomes and not _is_wanted():
                 raise RuntimeError("nobody wants this task")
     return time.monotonic() - start, answers
 

@@ -1,4 +1,4 @@
-"""The report as a file, to which one write appends the line of each completed job.
+"""The report as a file, to which one write appends the lines of the jobs that have just ended.
 
 The file is locked while a run writes it. A killed run may leave an incomplete line, which is
 ignored. Of several lines of a job the last counts. At its end a run sorts the lines by job.
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gathercli.jobs.plan import Plan
+    from gathercli.jobs.queue import Outcome
 
 _NONE: Final = -1
 _START: Final = b'{"id":'
@@ -158,13 +159,14 @@ class Journal:
         """Yield the numbers of the jobs without a line."""
         return (number for number, offset in enumerate(self._offsets) if offset == _NONE)
 
-    def write(self, number: int, line: bytes) -> None:
-        """Append the line of a job."""
-        write_all(self._fd, line)
-        self._sorted &= number == self._count
-        self._offsets[number] = self._end
-        self._count += 1
-        self._end += len(line)
+    def write(self, outcomes: list[Outcome]) -> None:
+        """Append the lines of jobs, by one write."""
+        write_all(self._fd, b"".join([outcome.line for outcome in outcomes]))
+        for number, _, line, _ in outcomes:
+            self._sorted &= number == self._count
+            self._offsets[number] = self._end
+            self._count += 1
+            self._end += len(line)
 
     def arrange(self) -> None:
         """Sort the lines by job, and keep the last line of each."""

@@ -15,6 +15,7 @@ import sys
 import time
 from collections import deque
 from contextlib import suppress
+from time import sleep
 from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.errors import GatherError, TransferError, reason_of
@@ -24,7 +25,7 @@ from gathercli.jobs.job import read
 from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.line import ERROR, Line
 from gathercli.jobs.queue import JobQueue, Outcome
-from gathercli.jobs.worker import GRACE, READY
+from gathercli.jobs.worker import GRACE, NO_NOTES, READY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,13 +36,16 @@ if TYPE_CHECKING:
 AHEAD: Final = 0.02
 """Seconds of work sent to a process in advance, so that it does not wait for the next job."""
 
-MOST_AHEAD: Final = 4
+MOST_AHEAD: Final = 16
 """The most jobs sent to a process in advance."""
+
+PAUSE: Final = 0.002
+"""The longest wait in seconds for more answers, while all processes have jobs for longer."""
 
 MOST_STARTS: Final = 5
 """The most processes that may die before they are ready."""
 
-_PART: Final = 1 << 20
+_PART: Final = 1 << 16
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "from gathercli.jobs.worker import run; run()"
@@ -80,20 +84,26 @@ class _Worker:
         self.since = self.began = 0.0
         self.late: int | None = None
         self.ready = False
-        self._answers = bytearray()
+        self._answers, self._requests = bytearray(), b""
 
     @property
     def out(self) -> int:
         """The descriptor of its answers."""
         return int(self._socket.fileno())
 
-    def send(self, number: int, span: tuple[int, int]) -> None:
-        """Send a job; if the process has died, `read` returns no bytes."""
+    def add(self, number: int, span: tuple[int, int]) -> None:
+        """Add a job, which `send` sends."""
         if not self.tasks:
             self.since = self.began = time.monotonic()
         self.tasks.append(number)
-        with suppress(ConnectionError):
-            self._socket.sendall(b"%d %d %d\n" % (number, *span))
+        self._requests += b"%d %d %d\n" % (number, *span)
+
+    def send(self) -> None:
+        """Send the jobs that were added; if the process has died, `read` returns no bytes."""
+        requests, self._requests = self._requests, b""
+        if requests:
+            with suppress(ConnectionError):
+                self._socket.sendall(requests)
 
     def read(self) -> bytes:
         """Wait for bytes of answers; return none if the process has ended."""
@@ -104,20 +114,23 @@ class _Worker:
 
     def receive(self, part: bytes) -> Iterator[Outcome]:
         """Append bytes of answers; yield the outcomes of complete answers."""
-        self._answers += part
-        if not self.ready and self._answers.startswith(READY):
+        answers = self._answers
+        answers += part
+        if not self.ready and answers.startswith(READY):
             self.ready = True
             self.began = time.monotonic()
-            del self._answers[: len(READY)]
-        while (end := self._answers.find(b"\n") + 1) and self.ready:
-            number, status, length, notes = self._answers[:end].split(b" ", 3)
+            del answers[: len(READY)]
+        start = 0
+        while self.ready and (end := answers.find(b"\n", start) + 1):
+            number, status, length, notes = answers[start : end - 1].split(b" ", 3)
             stop = end + int(length)
-            if len(self._answers) < stop:
-                return
-            line = bytes(self._answers[end:stop])
-            del self._answers[:stop]
+            if len(answers) < stop:
+                break
             self.tasks.popleft()
-            yield Outcome(int(number), status.decode(), line, json.loads(notes))
+            kinds = {} if notes == NO_NOTES else json.loads(notes)
+            yield Outcome(int(number), status.decode(), bytes(answers[end:stop]), kinds)
+            start = stop
+        del answers[:start]
 
     @property
     def at_work(self) -> bool:
@@ -178,12 +191,29 @@ class Pool:
         """The number of processes that died before they were ready."""
         self._mean = AHEAD
         """Moving average of the seconds of a job."""
+        self._pause = 0.0
+        """Seconds to wait before the next answers are read."""
 
     def feed(self, queue: JobQueue) -> None:
         """Send jobs to processes with few, and start processes."""
         depth = max(1, min(self._ahead, int(AHEAD / self._mean)))
-        now = time.monotonic()
-        for most in range(depth):  # one job for each process, then a second one for each, …
+        try:
+            self._share(queue, depth)
+        finally:
+            for worker in self._workers:
+                worker.send()
+        fewest = self._fewest()
+        # Each answer wakes this process, which takes longer than to read a few at once.
+        self._pause = min(PAUSE, self._mean * fewest / 2) if fewest > 1 else 0.0
+
+    def _fewest(self) -> int:
+        """Return the number of jobs of the process with the fewest."""
+        return min((len(worker.tasks) for worker in self._workers), default=0)
+
+    def _share(self, queue: JobQueue, depth: int) -> None:
+        """Share jobs between processes, so that each has `depth` if there are enough."""
+        now, fewest = time.monotonic(), self._fewest() if len(self._workers) == self._count else 0
+        for most in range(fewest, depth):  # one job for each process, then a second one for each, …
             for at in range(self._count):
                 if at < len(self._workers) and self._workers[at].is_busy(most, now):
                     continue
@@ -193,7 +223,7 @@ class Pool:
                 if at >= len(self._workers) and not self._start():
                     queue.give_back([number])
                     return
-                self._workers[at].send(number, self._jobs.span(number))
+                self._workers[at].add(number, self._jobs.span(number))
 
     def _start(self) -> bool:
         """Start a process; return False if that fails and there are others."""
@@ -216,6 +246,8 @@ class Pool:
             now = time.monotonic()
             began = [worker.began for worker in self._workers if worker.at_work]
             seconds = min([seconds, *(max(each + self._timeout - now, 0) for each in began)])
+        if self._pause:
+            sleep(self._pause)
         for key, _ in self._selector.select(seconds):
             worker: _Worker = key.data
             part = worker.read()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ class JobQueue:
 
     def run(
         self, workers: Workers, ended: Callable[[Outcome], bool], *, every: float = 1.0
-    ) -> Iterator[Outcome | None]:
-        """Run the jobs; yield each, and None after `every` seconds without any.
+    ) -> Iterator[list[Outcome]]:
+        """Run the jobs; yield a few that are completed, and none after `every` seconds without any.
 
         Parameters
         ----------
@@ -78,9 +79,10 @@ class JobQueue:
                 self.end(outcome)
                 if not ended(outcome):
                     self.stop()
-            if not batch:
-                yield None
-            yield from self._ready()
+            ready = self._ready()
+            if ready or not batch:
+                yield ready
+            self._remove(ready)
 
     def next(self) -> int | None:
         """Begin a job and return its number; None if there is none, or too many are waiting."""
@@ -109,21 +111,22 @@ class JobQueue:
         self._waiting[outcome.number] = outcome
         self._bytes += len(outcome.line)
 
-    def _ready(self) -> Iterator[Outcome]:
-        """Yield completed jobs; in an ordered queue, up to the first unfinished one."""
-        while (number := self._first()) in self._waiting:
-            outcome = self._waiting.pop(number)
+    def _ready(self) -> list[Outcome]:
+        """Return completed jobs; in an ordered queue, up to the first unfinished one."""
+        if not self._ordered:
+            return list(self._waiting.values())
+        return [
+            self._waiting[number] for number in takewhile(self._waiting.__contains__, self._begun)
+        ]
+
+    def _remove(self, outcomes: list[Outcome]) -> None:
+        """Remove jobs that were yielded."""
+        for outcome in outcomes:
+            del self._waiting[outcome.number]
             self._bytes -= len(outcome.line)
             if self._ordered:
                 self._begun.popleft()
-            yield outcome
 
-    def _first(self) -> int:
-        """Return the next job to yield, or -1."""
-        numbers = self._begun if self._ordered else self._waiting
-        return next(iter(numbers), -1)
-
-    def rest(self) -> Iterator[Outcome]:
-        """Yield the jobs that wait for an earlier one, after an interruption."""
-        for number in sorted(self._waiting):
-            yield self._waiting.pop(number)
+    def rest(self) -> list[Outcome]:
+        """Return the jobs that were not used or wait for an earlier one, after an interruption."""
+        return [self._waiting[number] for number in sorted(self._waiting)]
