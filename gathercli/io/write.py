@@ -249,7 +249,7 @@ class Output:
         if not path:
             raise self._unwritable("the name is empty", "the name of a file")
         try:
-            if _descriptor(path) is not None:
+            if descriptor_of(path) is not None:
                 return True
             status = entry = _status(path, follow=False)
             is_link = entry is not None and stat.S_ISLNK(entry.st_mode)
@@ -480,7 +480,7 @@ def new_name(stem: str, suffix: str) -> str:
 
 def is_stream(path: str) -> bool:
     """Tell whether a path is a descriptor of this process, a pipe or a device."""
-    return _descriptor(path) is not None or _has_reader(_status(path))
+    return descriptor_of(path) is not None or _has_reader(_status(path))
 
 
 def _has_reader(status: os.stat_result | None) -> bool:
@@ -503,7 +503,7 @@ def _status(path: str, folder: int | None = None, *, follow: bool = True) -> os.
         return None
 
 
-def _descriptor(path: str) -> int | None:
+def descriptor_of(path: str) -> int | None:
     """Return the descriptor of this process that a path names; None if it names a file."""
     folder, _, number = path.rpartition("/")
     is_number = number.isascii() and number.isdigit() and len(number) < 10
@@ -514,6 +514,6 @@ def _descriptor(path: str) -> int | None:
 
 def _open_stream(path: str) -> int:
     """Open a device or a pipe; duplicate a descriptor of this process to keep its offset."""
-    if (fd := _descriptor(path)) is not None:
+    if (fd := descriptor_of(path)) is not None:
         return os.dup(fd)
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)

@@ -1,4 +1,7 @@
-"""Check the paths of jobs: no output may overwrite a file of another job."""
+"""Check the paths of jobs: no output may overwrite a file of another job.
+
+Of each path a hash is kept, and jobs whose hashes are equal are read again and compared.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import InputError
 from gathercli.io.formats.table import CHUNKED, names_chunks
+from gathercli.io.links import lies_in
 from gathercli.io.write import real_path
-from gathercli.jobs.fingerprints import digest
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from gathercli.jobs.job import Job
     from gathercli.jobs.plan import Plan
@@ -27,12 +27,15 @@ JOB_FILE: Final = "a file of jobs"
 LONGEST: Final = 4096
 """The most characters of a path; a longer token is a literal."""
 
+_MARKS: Final = tuple(f"{suffix}/" for suffix in CHUNKED)
+"""The ends of names of folders that are tensors, in a path."""
+
 _MOST_FOLDERS: Final = 1000
 """The most folders in the cache of real paths."""
 
 
 class JobPaths:
-    """The files of all jobs, by digests of their real paths.
+    """The files of all jobs, by hashes of their real paths.
 
     Parameters
     ----------
@@ -46,12 +49,19 @@ class JobPaths:
         self._allow_outside = allow_outside
         self._folders: dict[str, str] = {}
         self._reserved = {self._real("", path): what for path, what in reserved.items()}
-        self._inputs, self._outputs, self._writers = array("Q"), array("Q"), array("Q")
-        self._parents, self._last = array("Q"), ""
-        """The digests of folders of outputs, and the last of these folders."""
+        self._inputs, self._outputs, self._writers = array("q"), array("q"), array("q")
+        """The hashes of the paths of inputs and outputs, and the jobs of the outputs."""
+        self._parents, self._last = array("q"), ""
+        """The hashes of folders of outputs, and the last of these folders."""
 
-    def add(self, number: int, job: Job, where: str) -> None:
-        """Add the files of a job; raise if its output is reserved or outside its folder."""
+    def add(self, number: int, job: Job, where: str, *, is_link: bool = True) -> None:
+        """Add the files of a job; raise if its output is reserved or outside its folder.
+
+        Parameters
+        ----------
+        is_link
+            Whether the output may be a link.
+        """
         for path in self._candidates(job):
             what = self._reserved.get(path)
             if what is not None and what != JOB_FILE:
@@ -62,44 +72,37 @@ class JobPaths:
                     where=where,
                     value=path,
                 )
-            self._inputs.append(_digest_number(path))
+            self._inputs.append(hash(path))
         if job.output is None:
             return
-        path = self._real(job.folder, job.output)
+        path = self._real(job.folder, job.output, is_link=is_link)
         folder = self._folder(job.folder)
-        if not self._allow_outside and os.path.commonpath((folder, path)) != folder:
+        if not self._allow_outside and not lies_in(path, folder):
             expected = f"a file in `{clean(job.folder or '.')}`"
             error = _output_error(where, job, "lies outside the folder of the job", expected)
             error.hint = "`--allow-outside` lets it be written"
             raise error
         if path in self._reserved:
             raise _output_error(where, job, f"is {self._reserved[path]}")
-        self._outputs.append(_digest_number(path))
+        self._outputs.append(hash(path))
         self._writers.append(number)
         self._add_parents(os.path.dirname(path), folder, job, where)
 
     def mistakes(self, plan: Plan) -> Iterator[tuple[int, InputError]]:
         """Yield errors for outputs that conflict with an output or input of another job.
 
-        Only the paths of jobs with equal digests are compared.
+        Only the paths of jobs with equal hashes are compared.
         """
-        if not self._outputs:
-            return
-        import numpy as np
-
-        outputs, writers, inputs, parents = (
-            np.frombuffer(digests, np.uint64)
-            for digests in (self._outputs, self._writers, self._inputs, self._parents)
-        )
-        twice, read = repeated(outputs), np.intersect1d(outputs, inputs)
-        below, inside = np.intersect1d(outputs, parents), np.intersect1d(parents, inputs)
-        if below.size or inside.size:  # the digest of an output below another matches no other
-            suspects = writers
-        else:
-            suspects = writers[np.isin(outputs, np.concatenate((twice, read)))]
-        if suspects.size:
-            reads = bool(read.size or inside.size)
-            yield from self._conflicts(plan, suspects.tolist(), reads=reads)
+        outputs, parents = set(self._outputs), set(self._parents)
+        suspects = set(repeated(self._outputs)) | outputs.intersection(self._inputs)
+        reads = not outputs.isdisjoint(self._inputs)
+        inside = not parents.isdisjoint(self._inputs)
+        if inside or not outputs.isdisjoint(parents):
+            suspects = outputs  # the hash of an output below another equals no other
+        if suspects:
+            pairs = zip(self._outputs, self._writers, strict=True)
+            writers = [writer for output, writer in pairs if output in suspects]
+            yield from self._conflicts(plan, writers, reads=reads or inside)
 
     def _conflicts(
         self, plan: Plan, writers: list[int], *, reads: bool
@@ -140,7 +143,7 @@ class JobPaths:
         while path not in (root, os.path.dirname(path)):
             if path in self._reserved:
                 raise _output_error(where, job, f"lies below {self._reserved[path]}")
-            self._parents.append(_digest_number(path))
+            self._parents.append(hash(path))
             path = os.path.dirname(path)
 
     def _candidates(self, job: Job) -> Iterator[str]:
@@ -150,20 +153,21 @@ class JobPaths:
                 continue
             name = token.partition("@")[2] if token.startswith("bin:") else token.removeprefix("@")
             yield self._real(job.folder, name)
-            for suffix in CHUNKED:
-                folder, mark, _ = name.partition(f"{suffix}/")
-                if mark:
-                    yield self._real(job.folder, folder + mark)
+            for mark in _MARKS:
+                if mark in name:
+                    yield self._real(job.folder, name.partition(mark)[0] + mark)
             if "#" in name:
                 yield self._real(job.folder, name.rpartition("#")[0])
 
-    def _real(self, folder: str, name: str) -> str:
-        """Return the real path of a file, which need not exist."""
-        path = os.path.join(folder, name)
-        parent, last = os.path.split(path)
-        if last in ("", ".", "..") or os.path.islink(path):
+    def _real(self, folder: str, name: str, *, is_link: bool = True) -> str:
+        """Return the real path of a file, which need not exist and, if so said, is no link."""
+        path = os.path.join(folder, name) if folder else name
+        start = path.rfind("/") + 1
+        last = path[start:]
+        if last in ("", ".", "..") or (is_link and os.path.islink(path)):
             return real_path(path)
-        return os.path.join(self._folder(parent), last)
+        parent = self._folder(path[:start])
+        return f"{parent}/{last}" if parent != "/" else f"/{last}"
 
     def _folder(self, path: str) -> str:
         """Return the real path of a folder, using the cache."""
@@ -195,26 +199,24 @@ def _output_error(where: str, job: Job, what: str, expected: str = "another file
     )
 
 
-def repeated(digests: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def repeated(values: array[int]) -> set[int]:
     """Return the values that occur more than once.
 
-    >>> import numpy as np
-    >>> repeated(np.array([3, 1, 3, 2], np.uint64)).tolist()
-    [3]
+    >>> repeated(array("q", [3, 1, 3, 2]))
+    {3}
     """
-    import numpy as np
-
-    values = np.sort(digests)
-    twice: NDArray[np.uint64] = values[1:][values[1:] == values[:-1]]
+    if len(set(values)) == len(values):
+        return set()
+    seen, twice = set[int](), set[int]()
+    for value in values:
+        (twice if value in seen else seen).add(value)
     return twice
-
-
-def _digest_number(path: str) -> int:
-    return int.from_bytes(digest(os.fsencode(path)))
 
 
 def _may_be_name(token: str) -> bool:
     """Return whether a token can be a path: without NUL or lone surrogates."""
+    if token.isascii():
+        return "\0" not in token
     try:
         return b"\0" not in os.fsencode(token)
     except UnicodeEncodeError:

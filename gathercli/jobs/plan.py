@@ -7,6 +7,7 @@ effect. Memory contains only the offset of the copy and a few digests.
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from array import array
 from itertools import chain
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Self
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import save
 from gathercli.io.formats.table import creator, names_chunks
-from gathercli.io.write import is_stream
+from gathercli.io.write import descriptor_of, is_stream
 from gathercli.jobs import job as jobs
 from gathercli.jobs.fingerprints import digest
 from gathercli.jobs.jobfile import JobEntry
@@ -155,8 +156,8 @@ class Plan(Spool):
             self._mistakes.add(self._entries, error)
             return
         try:
-            _check_output(job, entry.where)
-            self._paths.add(len(self), job, entry.where)
+            is_link = _check_output(job, entry.where)
+            self._paths.add(len(self), job, entry.where, is_link=is_link)
         except InputError as error:
             self._mistakes.add(self._entries, error)
         self.add(entry.record())
@@ -191,16 +192,14 @@ class Plan(Spool):
 
 def _duplicates(digests: array[int]) -> list[int]:
     """Return the numbers of jobs whose digest occurs more than once."""
-    import numpy as np
-
-    values = np.frombuffer(digests, np.uint64)
-    numbers: list[int] = np.flatnonzero(np.isin(values, repeated(values))).tolist()
-    return numbers
+    twice = repeated(digests)
+    return [number for number, each in enumerate(digests) if each in twice] if twice else []
 
 
-def _check_output(job: Job, where: str) -> None:
+def _check_output(job: Job, where: str) -> bool:
+    """Raise if the output of a job cannot be written; return whether it may be a link."""
     if job.output is None:
-        return
+        return False
     if len(job.output) > LONGEST:
         what = f"it has {len(job.output)} characters: expected the name of a file"
         raise _output_error(where, what, job.output)
@@ -213,11 +212,25 @@ def _check_output(job: Job, where: str) -> None:
             creator(fmt)(os.path.join(job.folder, job.output))
         except GatherError as error:
             raise _output_error(where, error.message, job.output) from None
-        return
-    why = _why_no_file(os.path.join(job.folder, job.output))
+        return True
+    why, is_link = _look_up(os.path.join(job.folder, job.output))
     if why is not None:
         what = f"`{clean(job.output)}` {why}: expected the name of a file"
         raise _output_error(where, what, job.output)
+    return is_link
+
+
+def _look_up(path: str) -> tuple[str | None, bool]:
+    """Return why a path cannot be an output file, if so, and whether it may be a link."""
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            return None, False
+    except FileNotFoundError:
+        if descriptor_of(path) is None:
+            return None, False
+    except (OSError, ValueError):
+        pass  # as below
+    return _why_no_file(path), True
 
 
 def _why_no_file(path: str) -> str | None:

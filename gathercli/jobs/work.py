@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli import engine
-from gathercli.arrays.compare import Tolerance, read_expected
 from gathercli.errors import (
     GatherError,
     InputError,
@@ -40,6 +39,8 @@ from gathercli.spec.shapes import Shape, as_shape, product
 from gathercli.text import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gathercli.arrays.chunks import Box
     from gathercli.arrays.result import GatherOutput, Result
     from gathercli.jobs.job import Job
@@ -236,11 +237,7 @@ def _finish(job: Job, settings: Settings, inputs: Inputs, line: Line, result: Ga
     """Write a result, and compare it with the expected one."""
     line.shape, line.dtype = list(result.shape), result.dtype.name
     line.adjustments = result.adjustments
-    tolerance, expected = Tolerance(job.rtol, job.atol), None
-    if job.expect is not None:
-        expected = read_expected(
-            lambda dtype: job.tensor("expect", inputs, assumed=dtype), result.dtype, tolerance
-        )
+    compare = _comparison(job, inputs, result) if job.expect is not None else None
     if job.output is None:
         line.result = encode.typed_json(result)
         inputs.recheck()
@@ -248,9 +245,22 @@ def _finish(job: Job, settings: Settings, inputs: Inputs, line: Line, result: Ga
         _write_chunks(job, result, inputs, settings)
     else:
         _write(job, result, inputs, settings)
-    difference = None if expected is None else tolerance.difference(result, expected)
+    difference = compare() if compare is not None else None
     if difference is not None:
         raise difference
+
+
+def _comparison(
+    job: Job, inputs: Inputs, result: GatherOutput
+) -> Callable[[], MismatchError | None]:
+    """Read the expected output; return a function that compares the result with it."""
+    from gathercli.arrays.compare import Tolerance, read_expected
+
+    tolerance = Tolerance(job.rtol, job.atol)
+    expected = read_expected(
+        lambda dtype: job.tensor("expect", inputs, assumed=dtype), result.dtype, tolerance
+    )
+    return lambda: tolerance.difference(result, expected)
 
 
 def _is_new_file(job: Job) -> bool:

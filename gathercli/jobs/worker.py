@@ -48,6 +48,8 @@ def main(fd: int, settings: Settings) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides
     requests, answers = _take_over(STDIN), _take_over(STDOUT)
     threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
+    import gathercli.arrays.run  # noqa: F401  (for most jobs, before any is timed)
+
     line_of(_FIRST, b"", settings)
     write_all(answers, READY)
     for number, start, stop in tasks(requests):
