@@ -33,6 +33,8 @@ class IndexFates(NamedTuple):
 
     Attributes
     ----------
+    input
+        The name of the input of the index values.
     axis, size
         The dimension of the first input, counted from the front, and its size s.
     component
@@ -44,6 +46,7 @@ class IndexFates(NamedTuple):
         a version that refuses the call no position, and its rule.
     """
 
+    input: str
     axis: int
     size: int
     component: int | None
@@ -65,7 +68,8 @@ def index_fates(lesson: Provenance[Any], drawn: Collection[Sequence[int]]) -> li
     for n, along in enumerate(_axes(call)):
         values = sorted({*_values(along.size), *(numbers[n] for numbers in drawn)})
         versions = {op.full_name: _fates(op, call, n, values) for op in call.family.ROWS}
-        tables.append(IndexFates(along.axis % rank, along.size, along.component, values, versions))
+        axis = along.axis % rank
+        tables.append(IndexFates(along.input, axis, along.size, along.component, values, versions))
     return tables
 
 

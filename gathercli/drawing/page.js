@@ -209,8 +209,9 @@
     constructor(tables, own, mark) {
       this.tables = tables;
       this.mark = mark;
-      this.slider = element("input", { type: "range", min: "0", "aria-label": "index value" });
-      this.box = element("input", { type: "number", step: "1", "aria-label": "index value" });
+      const label = `value of ${tables[0].input}`;
+      this.slider = element("input", { type: "range", min: "0", "aria-label": label });
+      this.box = element("input", { type: "number", step: "1", "aria-label": label });
       this.axis = element("select", { "aria-label": "axis" });
       this.values = element("span", { class: "values", role: "group", "aria-label": "values" });
       this.status = element("p", { class: "fate", role: "status" });
@@ -246,8 +247,8 @@
     /** Choose an axis, and the index -1. */
     choose(n) {
       this.table = this.tables[n];
-      const { size, values } = this.table;
-      this.legend.textContent = `An index value on ${axisOf(this.table)}`;
+      const { input, size, values } = this.table;
+      this.legend.textContent = `A value of ${input} on ${axisOf(this.table)}, in each version`;
       this.slider.max = values.length - 1;
       [this.box.min, this.box.max] = [values[0], values.at(-1)];
       const named = { "-s-1": -size - 1, "-s": -size, "-1": -1, "s-1": size - 1, s: size };

@@ -396,7 +396,7 @@ def test_tab_reaches_each_tensor_and_the_slider_in_turn(
 
     assert seen == [
         *("indices-0", "indices-1", "data-0-0", "data-1-0", "out-0-0", "out-1-0"),
-        *["index value"] * 4,
+        *["value of indices"] * 4,
     ]
 
 
