@@ -67,17 +67,11 @@ class Explained(Provenance[CellTrace]):
     def _repr_html_(self) -> str:
         """Draw the picture for a notebook, where pointing at a cell says where it comes from."""
         from gathercli.drawing.lesson import scene_of
+        from gathercli.drawing.page import notebook_output
         from gathercli.report.selection import WIDTH, Look
 
         look = Look(WIDTH, advice=_ADVICE)
-        scene = scene_of(self, look)
-        if not isinstance(self, Lesson):
-            from gathercli.drawing.svg import svg
-
-            return svg(scene)
-        from gathercli.drawing.page import notebook_output
-
-        return notebook_output(self, look, scene)
+        return notebook_output(self, look, scene_of(self, look, has_steps=False))
 
     def _picture(self, width: int | None) -> Styled:
         from gathercli.report.selection import WIDTH, Look

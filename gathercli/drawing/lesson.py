@@ -86,7 +86,12 @@ class Sketch(NamedTuple):
 
 
 def scene_of(
-    lesson: Provenance[Any], look: Look, *, cell: At | None = None, title: str | None = None
+    lesson: Provenance[Any],
+    look: Look,
+    *,
+    cell: At | None = None,
+    title: str | None = None,
+    has_steps: bool = True,
 ) -> Scene:
     """Draw the provenance of the output cells that a look shows.
 
@@ -97,6 +102,8 @@ def scene_of(
         rest as usual.
     title
         A line above the drawing.
+    has_steps
+        Whether to write the trace of that cell below; a page writes that of any cell itself.
     """
     cell = None if cell is None else lesson.cell(cell)
     if isinstance(lesson, Lesson):
@@ -108,7 +115,7 @@ def scene_of(
     width, height = _arrange(sketch.batches, _MARGIN, top)
     captions = [each for batch in sketch.batches for each in batch.captions()]
     captions += [each._replace(x=_MARGIN, y=each.y + _MARGIN) for each in head]
-    words = notes(lesson, look, sketch.traced, sketch.cut)
+    words = notes(lesson, look, sketch.traced if has_steps else None, sketch.cut)
     x, y = _notes_corner(words, width, top + height, top)
     captions += [each._replace(x=x, y=y + _LINE * n) for n, each in enumerate(words, 1)]
     return Scene(

@@ -278,6 +278,32 @@ def test_only_the_arrows_between_lit_cells_are_lit(tab: Tab, saved: Callable[...
     assert {start for start, _ in ends[1]} >= {"indices-3"}
 
 
+STEPS: Final = "[[[2,3]],[[4,5]],[[6,7]]]"
+PARENTS: Final = "[[[0,0]],[[1,0]],[[1,0]]]"
+
+
+def test_a_beam_is_lit_from_its_last_step(tab: Tab, saved: Callable[..., Path]) -> None:
+    tab.open(saved("gather-tree", STEPS, PARENTS, "[3]", "4"))
+
+    tab.point("out-0-0-0")
+    first = tab.lit
+    arrows = tab.page.locator(".arrow[data-lit]").count()
+    tab.point("out-2-0-1")
+    last = tab.lit
+
+    # Beam 0 has beam 1 at step 1, whose parent is beam 0; its token 5 is no end token.
+    assert first == {
+        "out-0-0-0": "out",
+        "parent_ids-2-0-0": "index",
+        "parent_ids-1-0-1": "index",
+        "parent_ids-0-0-0": "place",
+        "step_ids-0-0-0": "source",
+    }
+    assert arrows == 3  # two to the step before, one to the output
+    # Beam 1 has beam 0 at step 1, whose token ends it.
+    assert last == {"out-2-0-1": "out"}
+
+
 def test_the_keys_step_as_those_of_the_command_do(tab: Tab, saved: Callable[..., Path]) -> None:
     names = {
         **dict.fromkeys(("\r", "\n"), "Enter"),

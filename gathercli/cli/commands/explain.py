@@ -292,8 +292,9 @@ def _draw(
         return
     from gathercli.drawing.lesson import scene_of
 
-    scene = scene_of(lesson, look, cell=options.cell, title=open_call.title)
-    if output.path.endswith(".html"):
+    is_page = output.path.endswith(".html")
+    scene = scene_of(lesson, look, cell=options.cell, title=open_call.title, has_steps=not is_page)
+    if is_page:
         from gathercli.drawing.page import page
 
         title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
