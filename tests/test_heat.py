@@ -59,6 +59,13 @@ def test_a_large_tensor_is_binned_and_its_largest_value_named(run: Run) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+@pytest.mark.parametrize("columns", [1, 2, 9, 92, 93, 94, 95, 96, 97, 300, 5000])
+def test_no_coordinate_stands_beyond_the_last_column(run: Run, columns: int) -> None:
+    _, heading, row, *_ = heat(run("info", "--heat", f"arange:1x{columns}")).splitlines()
+
+    assert len(heading) <= len(row) <= 100
+
+
 @pytest.mark.parametrize(("depth", "code"), [("", "48;5;17"), ("truecolor", "48;2;38;0;95")])
 def test_colors_are_those_of_the_terminal(
     run: Run, monkeypatch: pytest.MonkeyPatch, depth: str, code: str

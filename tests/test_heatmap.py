@@ -73,6 +73,20 @@ def test_every_bin_is_what_numpy_says_of_its_elements(
         assert_right(tensor, chosen, bins)
 
 
+@pytest.mark.parametrize("cells", [4, 1 << 17])
+def test_a_slice_in_fortran_order_has_the_same_bins(
+    cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = np.random.default_rng(4).normal(size=(9, 13))
+    array[3, 4], array[8, 0] = nan, inf
+    tensor = Tensor(dtype("float64"), np.asfortranarray(array))
+    monkeypatch.setattr(heatmap, "CELLS", cells)
+
+    bins = heat_map(tensor, plane(array.shape), (4, 5))
+
+    assert_right(tensor, plane(array.shape), bins)
+
+
 def test_bins_have_sizes_that_differ_by_one_at_most() -> None:
     for size in range(1, 30):
         for most in range(1, 9):

@@ -155,11 +155,11 @@ def heat_map(tensor: Tensor, chosen: Plane, most: tuple[int, int]) -> HeatMap:
     view = tensor.array[tuple(slice(each.start, each.stop) for each in chosen.window)]
     view = view.reshape(chosen.shape)
     rows, columns = (edges(size, n) for size, n in zip(view.shape, most, strict=True))
-    bins = _Bins(rows, columns)
     if abs(view.strides[0]) < abs(view.strides[1]):  # read in the order of memory
-        turned = _Bins(columns, rows)
-        turned.add_all(tensor, view.T)
-        return HeatMap(rows, columns, *(each.T for each in turned.results()))
+        bins = _Bins(columns, rows)
+        bins.add_all(tensor, view.T)
+        return HeatMap(rows, columns, *(each.T for each in bins.results()))
+    bins = _Bins(rows, columns)
     bins.add_all(tensor, view)
     return HeatMap(rows, columns, *bins.results())
 

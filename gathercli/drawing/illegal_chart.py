@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.tensor import AnyArray
     from gathercli.lessons.illegal_map import IllegalMap
-    from gathercli.lessons.verdicts import CheckedCall, Illegal
+    from gathercli.lessons.verdicts import Case, Illegal
     from gathercli.spec.call import Call
 
 BINS: Final = (32, 60)
@@ -43,9 +43,9 @@ _CELL: Final = 34
 
 
 def illegal_chart(
-    checked: CheckedCall, headline: str, verdicts: Sequence[tuple[str, str]]
+    call: Call, case: Case, headline: str, verdicts: Sequence[tuple[str, str]]
 ) -> Chart:
-    """Draw a call whose shapes, types and attributes the chosen version accepts.
+    """Draw the indices of a call.
 
     Parameters
     ----------
@@ -54,10 +54,6 @@ def illegal_chart(
     verdicts
         The name and the verdict of each version.
     """
-    chosen, case = checked.chosen, checked.case
-    call = chosen.call
-    if call is None:
-        raise LookupError(f"{chosen.op} refuses the call")
     title = f"Illegal indices of {call.op}"
     said = ". ".join(f"{name}: {verdict}" for name, verdict in verdicts)
     inputs = " · ".join(f"{name} {tensor}" for name, tensor in case.named(call.op).items())

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gathercli.cli.pictures import PictureFile
     from gathercli.lessons.verdicts import CheckedCall
     from gathercli.report.terminal import Styled
+    from gathercli.spec.call import Call
 
 SHOWN: Final = 20
 """The number of illegal indices in a list without `--all`."""
@@ -71,7 +72,7 @@ def run(
         case = operator.case(read_tensors, threads, progress)
         result = checked(op, family_of(op.family).ROWS, case)
         if outputs and result.chosen.call is not None:
-            _draw(result, outputs)
+            _draw(result, result.chosen.call, outputs)
             inputs.recheck()
             for output in outputs:
                 output.commit()
@@ -122,18 +123,16 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
     print_text(rendered(report.closing(result, notes, width), color=color))
 
 
-def _draw(result: CheckedCall, outputs: Sequence[PictureFile]) -> None:
-    """Write the picture of the illegal indices."""
+def _draw(result: CheckedCall, call: Call, outputs: Sequence[PictureFile]) -> None:
+    """Write the picture of the illegal indices of the chosen version."""
     from gathercli.drawing.illegal_chart import illegal_chart
     from gathercli.lessons.verdicts import illegal, legal_ends, number_illegal
     from gathercli.lessons.warnings import warnings
     from gathercli.report import verdicts as report
     from gathercli.report.selection import WIDTH
 
-    call, case = result.chosen.call, result.case
-    if call is None:
-        return
-    chart = illegal_chart(result, report.headline(call, case), report.verdict_lines(result))
+    case, verdicts = result.case, report.verdict_lines(result)
+    chart = illegal_chart(call, case, report.headline(call, case), verdicts)
 
     def characters() -> Styled:
         text = report.opening(result, WIDTH)
