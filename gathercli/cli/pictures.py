@@ -54,7 +54,7 @@ class PictureFile(Output):
         elif self.path.endswith(".html"):
             from gathercli.drawing.chart import page
 
-            self.stream.write(page(chart).encode())
+            self.stream.write(page(chart, aspect=self.aspect).encode())
         else:
             self.write_drawing(chart.svg(aspect=self.aspect), chart.title, chart.description)
 

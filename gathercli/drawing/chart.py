@@ -71,7 +71,7 @@ class Chart:
         return document(size, self.title, self.description, style, self._elements, aspect=aspect)
 
 
-def page(chart: Chart) -> str:
+def page(chart: Chart, *, aspect: tuple[int, int] | None = None) -> str:
     """Return a page with a chart; it has no scripts, and asks nothing of a network."""
     ground = f"body{{margin:0;background:{LIGHT.page}}}"
     dark = f"@media(prefers-color-scheme:dark){{body{{background:{DARK.page}}}}}"
@@ -82,7 +82,7 @@ def page(chart: Chart) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{safe(chart.title)}</title>\n"
         f"<style>{ground}{dark}svg{{max-width:100%;height:auto}}</style>\n"
-        f"</head>\n<body>\n{chart.svg()}</body>\n</html>\n"
+        f"</head>\n<body>\n{chart.svg(aspect=aspect)}</body>\n</html>\n"
     )
 
 
@@ -150,11 +150,10 @@ def _style(dark: bool | None) -> str:
 
 
 _SHAPES: Final = (
-    f".drawing .axis{{font:{LABEL}px {SANS}}}.drawing .strong{{font:600 14px {SANS}}}"
+    f".drawing .axis{{font:{LABEL}px {SANS}}}"
     ".drawing .rule{fill:none;stroke-width:1}.drawing .thick{fill:none;stroke-width:2.5}"
     f".drawing .value{{font-size:{LABEL}px;text-anchor:middle}}"
-    f".drawing .small text{{font-size:{LABEL}px;paint-order:stroke;stroke-width:5px;"
-    "stroke-linejoin:round}"  # a ground for text on hatching
+    f".drawing .small text{{font-size:{LABEL}px}}"
     f".drawing .word{{font-size:{LABEL}px}}.drawing .head{{font-weight:700}}"
     ".drawing .on-light{fill:#000;stroke:none}.drawing .on-dark{fill:#fff;stroke:none}"
     ".drawing .bin rect,.drawing .ramp{shape-rendering:crispEdges}"  # no seams between neighbours
@@ -165,12 +164,11 @@ _SHAPES: Final = (
 def _colors(theme: Theme) -> str:
     rules = {
         ".axis": f"fill:{theme.faint}",
-        ".small text": f"stroke:{theme.cell}",
         ".rule": f"stroke:{theme.line}",
         ".thick": f"stroke:{theme.ink}",
         ".bar": f"fill:{theme.lines[0]}",
         ".plain": f"fill:{theme.cell};stroke:{theme.line}",
-        ".band": f"fill:{theme.fills[2]};stroke:{theme.lines[2]}",
+        ".band": f"fill:{theme.fills[2]};fill-opacity:.25;stroke:{theme.lines[2]}",
         ".outlier": f"fill:{theme.refused}",
     }
     for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):

@@ -60,7 +60,7 @@ def illegal_chart(
     chart = Chart(title, f"{headline}. {said}.", f"{call.op}", inputs, headline)
     for found in illegal_maps(call, case, BINS):
         y = chart.box.bottom + 34
-        chart.add_text(MARGIN, y, f"where in {found.name} {cell(found.shape)}", "strong")
+        chart.add_text(MARGIN, y, f"where in {found.name} {cell(found.shape)}", "title")
         panel = _MapPanel(found, case.array(call.op, found.name), call, y + 14)
         chart.add(panel.box, panel.elements())
         for axis in found.axes:
@@ -69,10 +69,10 @@ def illegal_chart(
             words = f"values along axis {along.axis} of size {grouped(along.size)}, not to scale"
             if along.component is not None:
                 words = f"component {along.component}: {words}"
-            chart.add_text(MARGIN, y, words, "strong")
+            chart.add_text(MARGIN, y, words, "title")
             line = NumberLine(axis, MARGIN, y + 8)
             chart.add(line.box, line.elements())
-    chart.add_text(MARGIN, chart.box.bottom + 34, "verdicts", "strong")
+    chart.add_text(MARGIN, chart.box.bottom + 34, "verdicts", "title")
     names = max(text_width(name, LABEL) for name, _ in verdicts)
     for name, verdict in verdicts:
         x, y = MARGIN + names + 16, chart.box.bottom + 18

@@ -48,7 +48,8 @@ class NumberLine:
     def elements(self) -> Iterator[str]:
         """Yield the line, the legal range, and a mark for each group of illegal indices."""
         band, y = self._band, self._band.center[1]
-        yield ruled(self.box.x, y, self.box.right, y, "thick")
+        yield ruled(self.box.x, y, band.x, y, "thick")
+        yield ruled(band.right, y, self.box.right, y, "thick")
         for number, each in enumerate(self._below):
             yield from self._mark(each, band.x - self._slot * (len(self._below) - number - 0.4))
         for number, each in enumerate(self._above):

@@ -60,10 +60,10 @@ def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) ->
     x, y = MARGIN, chart.box.bottom + 44
     if histogram is not None:
         box = Box(x, y, WIDTH, HEIGHT - 60)
-        chart.add_text(x, y - 12, "histogram of the finite values", "strong")
+        chart.add_text(x, y - 12, "histogram of the finite values", "title")
         chart.add(box, histogram_elements(histogram, box, number, names=names))
         x += WIDTH + _GAP
-    chart.add_text(x, y - 12, title, "strong")
+    chart.add_text(x, y - 12, title, "title")
     panel = HeatPanel(bins, chosen, number, Box(x, y + LINE / 2, WIDTH, HEIGHT))
     chart.add(panel.box, panel.elements())
     return chart

@@ -72,7 +72,7 @@ def test_a_call_without_illegal_indices_says_so(run: Run, folder: Path) -> None:
 def test_each_component_of_tuples_has_its_line(run: Run, folder: Path) -> None:
     root = drawn(run, folder, "gather-nd", "arange:3x4", "[[0,1],[5,-9]]")
 
-    assert [each for each in words(root, "strong") if "along" in each] == [
+    assert [each for each in words(root, "title") if "along" in each] == [
         "component 0: values along axis 0 of size 3, not to scale",
         "component 1: values along axis 1 of size 4, not to scale",
     ]
@@ -81,7 +81,7 @@ def test_each_component_of_tuples_has_its_line(run: Run, folder: Path) -> None:
 def test_no_indices_leave_the_verdicts(run: Run, folder: Path) -> None:
     root = drawn(run, folder, "gather", "[1,2]", "[]", status=0)
 
-    assert words(root, "strong") == ["verdicts"]
+    assert words(root, "title") == ["verdicts"]
 
 
 @pytest.mark.parametrize("version", ["openvino-8", "onnx-13"])
