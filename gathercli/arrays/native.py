@@ -88,12 +88,12 @@ def native_worker(kernel: Kernel, threads: int = 1) -> NativeWorker | None:
         and kernel.axis_size <= POSITIONS
         and max(len(kernel.loops), len(indices.policies)) <= DIMS
     ):
-        return NativeWorker(fill, kernel, indices, threads)
+        return NativeWorker(NativePlan(fill, kernel, indices, threads), kernel, indices)
     return None
 
 
-class NativeWorker:
-    """A copier of ranges of the output, for any number of threads."""
+class NativePlan:
+    """What the kernel in C does for inputs of some shapes, types and policies."""
 
     def __init__(self, fill: Fill, kernel: Kernel, indices: IndexMemory, threads: int) -> None:
         self._fill, self._threads = fill, threads
@@ -101,8 +101,6 @@ class NativeWorker:
         if kernel.goes_by_columns:
             cells = max(cells, -(-kernel.size // threads))
         self._part = cells * kernel.dtype.itemsize
-        self._dtype, self._checked = kernel.dtype, indices.checked
-        self._data, self._indices = kernel.bytes, indices.flat
         chunk, itemsize = kernel.bytes.shape[-1], indices.flat.itemsize
         loops = kernel.loops or ((1, 0, 0),)
         numbers = [
@@ -118,7 +116,20 @@ class NativeWorker:
         for j, (policy, step) in enumerate(zip(indices.policies, indices.steps, strict=True)):
             added = policy.size if policy.wraps else 0
             numbers += policy.size, added, step, j * indices.distance * itemsize
-        self._plan = np.array(numbers, np.int64)
+        self._numbers = np.array(numbers, np.int64)
+
+    def copy(self, out: AnyArray, data: AnyArray, indices: AnyArray, start: int) -> bool:
+        """Copy the bytes of the output from `start` on to `out`; return whether all are legal."""
+        return self._fill(out, data, indices, self._numbers, start, self._part, self._threads)
+
+
+class NativeWorker:
+    """A copier of ranges of the output, for any number of threads."""
+
+    def __init__(self, plan: NativePlan, kernel: Kernel, indices: IndexMemory) -> None:
+        self.plan = plan
+        self._dtype, self._checked = kernel.dtype, indices.checked
+        self._data, self._indices = kernel.bytes, indices.flat
 
     def fill(self, start: int, stop: int, out: AnyArray) -> None:
         """Copy the output elements from `start` to before `stop`, as `kernel.Worker.fill` does.
@@ -131,9 +142,7 @@ class NativeWorker:
             ``unreadable``: `indices` changed after they were checked.
         """
         del stop
-        at = start * self._dtype.itemsize
-        inputs = self._data, self._indices, self._plan
-        if not self._fill(out, *inputs, at, self._part, self._threads):
+        if not self.plan.copy(out, self._data, self._indices, start * self._dtype.itemsize):
             if not self._checked:
                 raise UnexpectedIndicesError
             raise TransferError(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gathercli.adjustments import Adjustment
     from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.kernel import Points
+    from gathercli.arrays.native import NativePlan
     from gathercli.arrays.tensor import AnyArray
     from gathercli.arrays.threads import ProgressCallback
     from gathercli.bound import BoundCall
@@ -36,7 +37,7 @@ SHARED: Final = 4 << 20
 PARTS: Final = 4
 """Blocks of a part where a large output is stored in memory."""
 
-TURN: Final = 64 << 20
+TURN: Final = 256 << 20
 """Bytes of output between two looks at signals, where the kernel in C has threads."""
 
 BUFFERED: Final = 32 << 20
@@ -266,7 +267,16 @@ class GatherResult(ComputedResult):
         cells = self._block
         if self._kernel.goes_by_columns:
             cells *= max(1, BUFFERED // (self.threads * cells * itemsize))
-        self._share(worker, cells, self.threads if self.nbytes >= SHARED else 1)
+        self._share(worker, cells, self._most_threads)
+
+    @property
+    def _most_threads(self) -> int:
+        return self.threads if self.nbytes >= SHARED else 1
+
+    def native_plan(self) -> NativePlan | None:
+        """Return the plan of the kernel in C for the whole output; None if it does not serve."""
+        worker = self._kernel.threaded(self._most_threads)
+        return None if worker is None else worker.plan
 
     def store(self, out: AnyArray) -> None:
         """Copy all elements to `out`, C-ordered, of the output's shape, in native byte order."""
@@ -274,7 +284,7 @@ class GatherResult(ComputedResult):
             return
         flat, itemsize = _bytes(out.reshape(-1)), out.itemsize
 
-        threads = self.threads if self.nbytes >= SHARED else 1
+        threads = self._most_threads
         threaded = self._kernel.threaded(threads)
 
         def worker() -> Callable[[int, int], None]:
