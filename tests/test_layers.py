@@ -252,6 +252,12 @@ def test_a_result_for_a_pipe_starts_without_what_it_does_not_need() -> None:
     assert not {"zarr", "distributed", "hashlib", "gathercli.arrays.blocks"} & found
 
 
+def test_a_picture_for_the_terminal_loads_no_drawing() -> None:
+    code = "from gathercli.cli import main; assert main(['explain', 'gather', '[1]', '0']) == 0"
+
+    assert not {name for name in loaded(code) if name.startswith("gathercli.drawing")}
+
+
 def test_importing_the_package_imports_nothing_of_it() -> None:
     assert not {name for name in loaded("import gathercli") if name.startswith("gathercli.")}
 

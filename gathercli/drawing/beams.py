@@ -233,7 +233,8 @@ class BeamDrawing:
                 continue
             kinds = ("picks", "traced") if (before, self._b, parent) in traced else ("picks",)
             ids = [parents.end_id(end, leaves=True) for end in ends]
-            d = climb(*map(parents.cell_box, ends))
+            lane = (self._beams.index(w) + 1) / (len(self._beams) + 1)
+            d = climb(parents.cell_box(ends[0]), parents.cell_box(ends[1]), lane)
             yield Arrow(ids[0], ids[1], d, self._number(w), kinds)
 
     def _is_next(self, before: int, t: int) -> bool:

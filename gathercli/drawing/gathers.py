@@ -81,6 +81,12 @@ class PanelDrawing:
         self._has_outside = any(pick.unit is None for pick in self.contents.picks.values())
         self.place(0, 0)
 
+    def whole_traces(self) -> Iterator[Trace]:
+        """Yield the traces of output cells whose source is drawn, or that have none."""
+        for trace in self.contents.traces.values():
+            if trace.data is None or self.data.has(trace.data):
+                yield trace
+
     def link(self, traced: Trace | None, share: float) -> None:
         """Choose the arrows.
 
@@ -197,15 +203,25 @@ class PanelDrawing:
         left = x
         for block, span, words in zip(self.blocks, spans, notes, strict=True):
             top = 0.0 if self._lines_up else (max(spans) - span) / 2
-            block.move_to(left, y + title + top)
-            widest = max(text_width(each.text, 15, mono=False) for each in words)
-            left += max(block.width + CHANNEL, widest + 24)
-        self.width = left - x - max(0, CHANNEL - 24 if block.width + CHANNEL > widest + 24 else 0)
+            before, after = self._overhang(block, words)
+            block.move_to(left + before, y + title + top)
+            left += before + block.width + after + CHANNEL
+        self.width = left - x - CHANNEL
         self.height = title + max(spans)
         data = self.data.box
         start = min((frame.inner.x for frame in self.data.frames.values()), default=data.x)
         width = max(data.right - start, _OUTSIDE_WIDTH)
         self.outside = Box(start, data.bottom + 2 * BEYOND, width, HEIGHT)
+
+    def _overhang(self, block: TensorBlock, words: list[Caption]) -> tuple[float, float]:
+        """Return how far a title reaches to the left and right of its tensor.
+
+        That of indices does not reach to the right, where arrows leave.
+        """
+        widest = max(text_width(each.text, 15, mono=False) for each in words)
+        room = max(0.0, widest - block.width)
+        before = {id(self.indices): room, id(self.data): room / 2}.get(id(block), 0.0)
+        return before, room - before
 
     def _words(self, block: TensorBlock) -> list[Caption]:
         """Return the title of a tensor, and how an index finds its place in `data`, at (0, 0)."""
@@ -241,7 +257,8 @@ class PanelDrawing:
         """Yield the titles of the tensors, and words for what has no cells."""
         for block in self.blocks:
             words, box = self._words(block), block.box
-            x, y = box.x, box.y - 10 - _NOTE * (len(words) - 1)
+            x = box.x - self._overhang(block, words)[0]
+            y = box.y - 10 - _NOTE * (len(words) - 1)
             if self.down:
                 x, y = self._words_x, box.center[1] + 5 - _NOTE * (len(words) - 1) / 2
             for n, each in enumerate(words):

@@ -52,14 +52,14 @@ if TYPE_CHECKING:
             """Yield the arrows."""
 
 
-ASPECT: Final = 16 / 9
-"""The ratio of width to height that the arrangement of batches comes near to."""
+_WIDE: Final = 16 / 9
+"""The ratio of width to height that the arrangement of batches comes near to by default."""
 
 _MARGIN: Final = 28
 _GAP: Final = 48
 """The space between batches."""
 _LINE: Final = 21
-_WIDEST: Final = 1400
+_WIDEST: Final = 1600
 _HIGHEST: Final = 800
 """The largest size of the tensors, if fewer cells are smaller."""
 
@@ -92,6 +92,7 @@ def scene_of(
     cell: At | None = None,
     title: str | None = None,
     has_steps: bool = True,
+    aspect: tuple[int, int] | None = None,
 ) -> Scene:
     """Draw the provenance of the output cells that a look shows.
 
@@ -104,6 +105,8 @@ def scene_of(
         A line above the drawing.
     has_steps
         Whether to write the trace of that cell below; a page writes that of any cell itself.
+    aspect
+        The ratio of width to height that the arrangement comes near to; None for no matter.
     """
     cell = None if cell is None else lesson.cell(cell)
     if isinstance(lesson, Lesson):
@@ -112,15 +115,18 @@ def scene_of(
         sketch = _beams(lesson, look, cell)  # type: ignore[arg-type]
     head = heading(lesson, title)
     top = _MARGIN + head[-1].y + 30
-    width, height = _arrange(sketch.batches, _MARGIN, top)
+    ratio = None if aspect is None else aspect[0] / aspect[1]
+    width, height = _arrange(sketch.batches, _MARGIN, top, ratio or _WIDE)
     captions = [each for batch in sketch.batches for each in batch.captions()]
     captions += [each._replace(x=_MARGIN, y=each.y + _MARGIN) for each in head]
     words = notes(lesson, look, sketch.traced if has_steps else None, sketch.cut)
-    x, y = _notes_corner(words, width, top + height, top)
-    captions += [each._replace(x=x, y=y + _LINE * n) for n, each in enumerate(words, 1)]
+    x, y = _notes_corner(words, width, top + height, top, ratio)
+    for each in words:
+        y += _LINE if each.kind == "step" else _LINE + 4
+        captions.append(each._replace(x=x, y=y))
     return Scene(
         max(width + _MARGIN, *map(_right, captions)) + _MARGIN,
-        max(top + height, y + _LINE * len(words)) + _MARGIN,
+        max(top + height, y) + _MARGIN,
         f"{title or lesson.call.op.full_name}: {lesson.equation}",
         sketch.description,
         [grid for batch in sketch.batches for grid in batch.grids()],
@@ -131,13 +137,17 @@ def scene_of(
 
 
 def _notes_corner(
-    words: Sequence[Caption], width: float, bottom: float, top: float
+    words: Sequence[Caption], width: float, bottom: float, top: float, ratio: float | None
 ) -> tuple[float, float]:
-    """Return where notes begin: below the tensors, or beside them if that is nearer to `ASPECT`."""
+    """Return where notes begin: below the tensors, or beside them.
+
+    They stand where the drawing comes nearer to a ratio of width to height, if one is given; else
+    beside tensors that are so high that the drawing would be upright.
+    """
     wide, high = max(map(_right, words)), _LINE * len(words) + 24
     below = max(wide, width) / (bottom + high)
     beside = (width + _GAP + wide) / max(bottom, top + high)
-    if abs(log(beside / ASPECT)) < abs(log(below / ASPECT)):
+    if below < 1 if ratio is None else abs(log(beside / ratio)) < abs(log(below / ratio)):
         return _MARGIN + width + _GAP, max(top, top + (bottom - top - high) / 2)
     return _MARGIN, bottom + 24
 
@@ -189,7 +199,8 @@ def _gathers(lesson: Lesson, look: Look, cell: At | None) -> Sketch:
 
     batches = _first_that_fits(sketches())
     traces = [trace for each in drawn for trace in each.contents.traces.values()]
-    traced = _traced(lesson, traces, cell)
+    whole = [trace for each in drawn for trace in each.whole_traces()]
+    traced = _traced(lesson, whole or traces, cell)
     for each in drawn:
         each.link(traced, 1 / len(drawn))
     contents = [each.contents for each in drawn]
@@ -227,10 +238,12 @@ def _traced(lesson: Provenance[Any], traces: list[Any], cell: At | None) -> Any:
     return telling_traces(lesson, traces)[0] if traces else None
 
 
-def _arrange(batches: Sequence[BatchDrawing], x: float, y: float) -> tuple[float, float]:
+def _arrange(
+    batches: Sequence[BatchDrawing], x: float, y: float, ratio: float = _WIDE
+) -> tuple[float, float]:
     """Place batches in rows and columns; return the width and the height of all.
 
-    The number of columns is that whose ratio of width to height is nearest to `ASPECT`, of those
+    The number of columns is that whose ratio of width to height is nearest to `ratio`, of those
     that fit.
     """
     if not batches:
@@ -242,7 +255,7 @@ def _arrange(batches: Sequence[BatchDrawing], x: float, y: float) -> tuple[float
     def distance(columns: int) -> tuple[bool, float]:
         wide, high = columns * width, ceil(count / columns) * height
         is_large = wide > _WIDEST + _GAP or high > _HIGHEST + _GAP
-        return is_large, abs(log(wide / high / ASPECT))
+        return is_large, abs(log(wide / high / ratio))
 
     columns = min(range(1, count + 1), key=distance)
     for number, each in enumerate(batches):

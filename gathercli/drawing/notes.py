@@ -111,7 +111,7 @@ def without_arrows(contents: Sequence[PanelPicks], linked: int) -> list[str]:
     total = sum(len(each.picks) for each in contents)
     if linked >= total:
         return []
-    return [f"arrows for {linked} of {counted(total, 'index', 'indices')}; letters tie the others"]
+    return [f"arrows for {linked} of {counted(total, 'index', 'indices')}; letters mark the rest"]
 
 
 def description(lesson: Provenance[Any], contents: Sequence[PanelPicks]) -> str:

@@ -26,7 +26,7 @@ OUTSIDE: Final = "outside"
 """The name of the place of indices that point nowhere, in place of a tensor's."""
 
 _SLICES: Final = 20
-_CELLS: Final = 10
+_CELLS: Final = 12
 """The most arrows of a drawing, if indices pick slices, and if they pick single cells."""
 
 
@@ -244,18 +244,17 @@ class PanelPicks:
         is_cell = self.lesson.picks_cells and len(self.lesson.data.shape) - self.lead > 1
         each = max(map(len, links.values()), default=1)
         count = max(1, int((_CELLS if is_cell else _SLICES) * share) // each)
-        chosen = [first] if first in links else []
+        chosen = {first} & links.keys()
         kinds: set[object] = {(Fate.COPIED, False)}
         for at in links:
             kind = self.picks[at].fate, self.picks[at].is_negative
             if kind not in kinds:
-                chosen.append(at)
+                chosen.add(at)
             kinds.add(kind)
         rest = [at for at in links if at not in chosen]
-        room = max(0, count - len(chosen))
-        if room and rest:
-            chosen += rest[:: -(-len(rest) // room)]
-        return [link for at in sorted(dict.fromkeys(chosen)) for link in links[at]]
+        room = min(max(0, count - len(chosen)), len(rest))
+        chosen.update(rest[n * len(rest) // room] for n in range(room))
+        return [link for at in links if at in chosen for link in links[at]]
 
 
 def _has(head: At, facet: tuple[int, ...]) -> bool:

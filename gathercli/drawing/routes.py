@@ -79,11 +79,18 @@ def route(source: Stop, target: Stop, *, down: bool, bend: float | None = None) 
     return pen.d
 
 
-def climb(source: Box, target: Box) -> str:
-    """Return the path of an arrow from the upper edge of a cell to the lower edge of another."""
+def climb(source: Box, target: Box, lane: float) -> str:
+    """Return the path of an arrow from the upper edge of a cell to the lower edge of another.
+
+    Parameters
+    ----------
+    lane
+        The part of the space between them below its way across, from 0 to 1.
+    """
     pen = _Pen(down=False)
     (start, _), (end, _) = source.center, target.center
-    middle = (source.y + target.bottom) / 2
+    start, end = start + (lane - 0.5) * 12, end + (lane - 0.5) * 12
+    middle = source.y - (source.y - target.bottom) * (0.2 + 0.5 * lane)
     points = [(start, source.y), (start, middle), (end, middle), (end, target.bottom)]
     pen.line(points if start != end else [points[0], points[-1]])
     pen.head((end, source.y), points[-1])

@@ -293,7 +293,14 @@ def _draw(
     from gathercli.drawing.lesson import scene_of
 
     is_page = output.path.endswith(".html")
-    scene = scene_of(lesson, look, cell=options.cell, title=open_call.title, has_steps=not is_page)
+    scene = scene_of(
+        lesson,
+        look,
+        cell=options.cell,
+        title=open_call.title,
+        has_steps=not is_page,
+        aspect=output.aspect,
+    )
     if is_page:
         from gathercli.drawing.page import page
 

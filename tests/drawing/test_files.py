@@ -1,0 +1,74 @@
+"""Drawings as PNG and PDF."""
+
+from __future__ import annotations
+
+import struct
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+CALL = ("explain", "gather", "[[1,2],[3,4]]", "[1,0]")
+installed = pytest.mark.skipif(find_spec("typst") is None, reason="`.[pictures]` is not installed")
+
+
+@installed
+def test_a_png_has_twice_the_size_of_the_drawing(run: Run, folder: Path) -> None:
+    ran = run(*CALL, "--save", "p.png", "--save", "p.svg", "--aspect", "2:1")
+
+    content = (folder / "p.png").read_bytes()
+    width, height = struct.unpack(">2I", content[16:24])
+    head = (folder / "p.svg").read_text(encoding="utf-8").split(">")[0]
+    assert ran.status == 0
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    assert width == pytest.approx(2 * height, abs=2)
+    assert f'width="{width / 2:.0f}' in head or f'width="{width // 2}' in head
+
+
+@installed
+def test_a_pdf_keeps_the_description_and_is_always_the_same(run: Run, folder: Path) -> None:
+    run(*CALL, "--save", "p.pdf", "--save", "q.pdf")
+
+    content = (folder / "p.pdf").read_bytes()
+    assert content == (folder / "q.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert b"/Alt" in content
+    assert b"indices[0] = 1 picks data[1,:] for out[0,:]." in content
+    assert b"/Font" in content
+
+
+def test_without_the_extra_the_command_that_installs_it_is_named(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gathercli.cli.pictures.find_spec", lambda _: None)
+
+    ran = run(*CALL, "--save", "p.png")
+
+    assert (ran.status, ran.out, [*folder.iterdir()]) == (2, "", [])
+    assert ran.err == (
+        "error: the format needs the package typst: expected it to be installed\n"
+        "hint: `python -m pip install 'gathercli[pictures]'`\n"
+    )
+
+
+@pytest.mark.parametrize("words", ["16x9", "0:9", "16:9:1", "16:-9", "inf:1", "12345:1"])
+def test_a_ratio_that_is_none_is_refused(run: Run, folder: Path, words: str) -> None:
+    ran = run(*CALL, "--save", "p.svg", "--aspect", words)
+
+    assert (ran.status, ran.out, [*folder.iterdir()]) == (2, "", [])
+    assert f"`--aspect` is `{words}`: expected a width and a height such as 16:9" in ran.err
+
+
+def test_a_ratio_without_a_picture_is_refused(run: Run) -> None:
+    ran = run(*CALL, "--aspect", "16:9")
+
+    assert (ran.status, ran.out) == (2, "")
+    assert "expected `--save` too" in ran.err
