@@ -146,10 +146,10 @@
 
   /** What the cells of the output come from. */
   class Traces {
-    constructor({ tensors, templates, lines, cells, size }) {
+    constructor({ tensors, templates, lines, cells, total }) {
       this.templates = templates;
       this.lines = lines;
-      this.size = size;
+      this.total = total;
       const named = (id) => id.replace(/^[0-9]+/, (number) => tensors[number]);
       this.byOut = new Map();
       for (const cell of cells) {
@@ -324,6 +324,7 @@
       this.listen(frame);
       if (isFile) this.listenToPage();
       this.choose(this.drawing.cells.get(this.content.start) ?? null);
+      this.drawing.svg.removeAttribute("data-lighted"); // nothing is faint at first
     }
 
     listen(frame) {
@@ -413,18 +414,17 @@
     }
 
     unread(cell) {
-      const whole = this.traces.order.length === this.traces.size;
-      return `${nameOf(cell)} is used by no ${whole ? "" : "drawn "}cell of ${OUT}`;
+      return `${nameOf(cell)} is used by no ${this.traces.total ? "drawn " : ""}cell of ${OUT}`;
     }
 
     position(cell, record, count) {
-      const { order, size } = this.traces;
+      const { order, total } = this.traces;
       if (cell.dataset.tensor !== OUT) {
         const cells = count === 1 ? "1 cell" : `${count} cells`;
         return record ? `${nameOf(cell)} is used by ${cells} of ${OUT}` : "";
       }
       const cells = order.length === 1 ? "cell" : "cells";
-      const drawn = order.length === size ? "" : ` drawn, of ${size}`;
+      const drawn = total ? ` drawn, of ${total}` : "";
       return `${order.indexOf(cell.id) + 1} of ${order.length} ${cells}${drawn}`;
     }
   }

@@ -26,6 +26,7 @@ from gathercli.lessons.lesson import Lesson, numbers
 from gathercli.lessons.provenance import Fate
 from gathercli.report.view import view_of
 from gathercli.spec.coordinates import flat_positions
+from gathercli.text import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,8 +72,8 @@ def page_content(lesson: Provenance[Any], look: Look, scene: Scene) -> dict[str,
     Returns
     -------
         ``tensors``, ``templates``, ``lines`` and ``cells``, row-major, as above; ``start``, the id
-        of the traced cell; ``indices``, the numbers of each index by id; ``fates`` as in
-        `IndexFates`.
+        of the traced cell; ``total``, the number of cells of the output if not all are drawn;
+        ``indices``, the numbers of each index by id; ``fates`` as in `IndexFates`.
     """
     view, texts = view_of(lesson), TextTable()
     tensors = (OUT, *lesson.call.inputs)
@@ -89,7 +90,7 @@ def page_content(lesson: Provenance[Any], look: Look, scene: Scene) -> dict[str,
         cells.append(" ".join([*(_id(tensors, end) for end in ends), lines]))
     return {
         "version": lesson.call.op.full_name,
-        "size": lesson.size,
+        "total": None if len(cells) == lesson.size else grouped(lesson.size),
         "tensors": tensors,
         "templates": list(texts.templates),
         "lines": list(texts.lines),

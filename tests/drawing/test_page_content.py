@@ -63,7 +63,7 @@ def test_each_drawn_cell_has_the_ids_of_its_index_and_its_source() -> None:
 def test_only_cells_of_the_drawing_are_in_the_content() -> None:
     content = content_of("gather", np.zeros((100, 100)), np.zeros(100, int))
 
-    assert content["size"] == 10_000
+    assert content["total"] == "10 000"
     assert 0 < len(content["cells"]) < 1000
 
 
