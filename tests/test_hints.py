@@ -118,7 +118,7 @@ CALLS: Final = (
     Wrong("demo gather-"),
     Wrong("man index-range"),
     Wrong("info arange:2x3x12 --heat --window :,:,:"),
-    Wrong("info x.npz --save i.svg"),
+    Wrong("info x.npz --save i.svg", 1),
     Wrong("demo 17"),
     Wrong("ops --like gather_tree"),
     Wrong("ops --like gather_nd"),
