@@ -188,3 +188,19 @@ def test_no_finite_element_leaves_marks_alone(run: Run) -> None:
     text = heat(run("info", "--heat", "2xf32=nan nan"))
 
     assert text == f"heat map of [0:2]\n   0\n0  {TIMES}{TIMES}{TIMES}{TIMES}\n{TIMES} 2 NaN\n"
+
+
+def test_words_wrap_on_a_narrow_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    array = np.arange(60000.0).reshape(200, 300)
+    array[0, 0], array[0, 1] = np.nan, np.inf
+    np.save("a.npy", array)
+
+    lines = heat(run("info", "--heat", "a.npy")).splitlines()
+
+    assert lines[:2] == [
+        "heat map of [0:200,0:300]",
+        "means of 20 x 35 bins of up to 10 x 9",
+    ]
+    assert lines[-3:-1] == [f"1362 ·░▒▓█ 58645   {TIMES} 1 NaN", "∞ 1 infinite"]
+    assert max(map(len, lines)) <= 40

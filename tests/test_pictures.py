@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -131,3 +132,30 @@ def test_every_kind_of_number_is_drawn(token: str, names: set[str], run: Run, fo
     root = ET.fromstring((folder / "a.svg").read_text(encoding="utf-8"))  # noqa: S314
     assert ran.status == 0, ran.err
     assert names <= {each.text for each in root.iter() if each.tag.endswith("text")}
+
+
+@every_command
+def test_a_slide_has_the_ratio_asked_for(words: tuple[str, ...], run: Run, folder: Path) -> None:
+    run(*words, "--save", "a.svg", "--aspect", "16:9")
+
+    root = ET.fromstring((folder / "a.svg").read_text(encoding="utf-8"))  # noqa: S314
+    width, height = map(float, root.get("viewBox", "").split()[2:])
+    assert width / height == pytest.approx(16 / 9, abs=0.01)
+
+
+def test_a_page_of_a_chart_has_the_ratio_too(run: Run, folder: Path) -> None:
+    run("info", "[1,2]", "--save", "a.svg", "--save", "a.html", "--aspect", "4:1")
+
+    drawing = (folder / "a.svg").read_text(encoding="utf-8")
+    assert drawing in (folder / "a.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(find_spec("typst") is None, reason="`.[pictures]` is not installed")
+@every_command
+def test_every_picture_may_be_a_png_or_a_pdf(
+    words: tuple[str, ...], run: Run, folder: Path
+) -> None:
+    run(*words, "--save", "a.png", "--save", "a.pdf")
+
+    assert (folder / "a.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert (folder / "a.pdf").read_bytes().startswith(b"%PDF-")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.report.layout import append, joined
 from gathercli.report.ramps import Scale
 from gathercli.spec.dtypes import STRING, Kind
 from gathercli.text import grouped
@@ -71,12 +72,15 @@ class HeatLayout(NamedTuple):
         The most bins along each dimension.
     per_line, width
         The rows of bins in a line, and the columns of a bin.
+    room
+        The columns of a line.
     """
 
     rows: int
     columns: int
     per_line: int
     width: int
+    room: int
 
 
 def heat_layout(chosen: Plane, width: int, marks: HeatMarks, depth: Depth | None) -> HeatLayout:
@@ -90,10 +94,10 @@ def heat_layout(chosen: Plane, width: int, marks: HeatMarks, depth: Depth | None
     rows, columns = chosen.shape
     room = max(8, width - len(str(chosen.first[0] + rows - 1)) - 2)
     if rows <= LINES and columns * 2 <= room:
-        return HeatLayout(LINES, room // 2, 1, 2)
+        return HeatLayout(LINES, room // 2, 1, 2, width)
     if depth and marks.half:
-        return HeatLayout(2 * LINES, room, 2, 1)
-    return HeatLayout(LINES, room, 1, 1)
+        return HeatLayout(2 * LINES, room, 2, 1, width)
+    return HeatLayout(LINES, room, 1, 1, width)
 
 
 def heat_text(
@@ -119,15 +123,13 @@ def heat_text(
     """
     from rich.text import Text
 
-    text = Text(f"{title}\n")
+    text = Text(f"{title}\n" if len(title) <= layout.room else title.replace("   ", "\n") + "\n")
     drawing = _Drawing(bins, chosen, layout, marks, depth)
     for line in drawing.lines():
         for word, style in line:
             text.append(word, style)
         text.append("\n")
-    for word, style in drawing.legend(write):
-        text.append(word, style)
-    text.append("\n")
+    append(text, joined(drawing.legend(write), layout.room))
     return text.append_text(Text(outlier_line(bins, chosen, write)))
 
 
@@ -260,22 +262,22 @@ class _Drawing:
         """The numbers of the levels: they need no middle for zero."""
         return Scale(float(np.nanmin(self._bins.mean)), float(np.nanmax(self._bins.mean)))
 
-    def legend(self, write: Callable[[float], str]) -> Iterator[Word]:
-        """Yield the bar of colours or levels between its ends, and the marks in use."""
+    def legend(self, write: Callable[[float], str]) -> Iterator[Line]:
+        """Yield the bar of colours or levels between its ends, and each mark in use."""
         if self._scale is not None and self._depth:
-            yield f"{write(self._scale.low)} ", ""
-            for n in range(_BAR):
-                yield " ", f"on {self._name(self._scale.at(n / (_BAR - 1)))}"
-            yield f" {write(self._scale.high)}", ""
+            steps = (self._scale.at(n / (_BAR - 1)) for n in range(_BAR))
+            bar = [(" ", f"on {self._name(each)}") for each in steps]
+            low, high = write(self._scale.low), write(self._scale.high)
+            yield [(f"{low} ", ""), *bar, (f" {high}", "")]
         elif self._scale is not None:
-            yield f"{write(self._span.low)} {self._marks.levels} {write(self._span.high)}", ""
+            low, high = write(self._span.low), write(self._span.high)
+            yield [(f"{low} {self._marks.levels} {high}", "")]
         for mark, counts, noun in (
             (self._marks.nan, self._bins.nan, "NaN"),
             (self._marks.infinite, self._bins.infinite, "infinite"),
         ):
             if counts.any():
-                gap = "" if self._scale is None else "   "
-                yield f"{gap}{mark} {grouped(int(counts.sum()))} {noun}", ""
+                yield [(f"{mark} {grouped(int(counts.sum()))} {noun}", "")]
 
 
 def level(scale: Scale, value: float, levels: str) -> str:
