@@ -99,15 +99,16 @@ def runtime_text(each: RuntimeProof) -> str:
     if each.version is None and each.first is not None:
         return clean(f"{each.runtime} is not installed ({each.first[1]})")
     name = f"{each.runtime} {each.version}"
-    if each.first is None:
+    if each.agreeing == total:
         return clean(f"{name} agrees on all {counted(total, 'call')}")
-    others = {k: n for k, n in each.outcomes.items() if k not in ("equal", "both refuse")}
-    parts = ", ".join(f"{name_of} {count}" for name_of, count in others.items())
-    number, what = each.first
-    where = "the given tensors" if number == 0 else f"made call {number}"
-    return clean(
-        f"{name} agrees on {each.agreeing} of {total} calls; {parts}; first on {where}: {what}"
-    )
+    parts = [f"{name} agrees on {each.agreeing} of {total} calls"]
+    parts += [f"{what}: {counted(count, 'call')}" for what, count in each.known.items()]
+    if each.first is not None:
+        number, what = each.first
+        rest = total - each.agreeing - sum(each.known.values())
+        where = "the given tensors" if number == 0 else f"made call {number}"
+        parts.append(f"{counted(rest, 'other')} differ{'s' * (rest == 1)}, first {where}: {what}")
+    return clean("; ".join(parts))
 
 
 def translation_json(report: TranslationReport) -> str:
@@ -130,6 +131,7 @@ def translation_json(report: TranslationReport) -> str:
                 "runtime": each.runtime,
                 "version": each.version,
                 "outcomes": dict(each.outcomes),
+                "known": dict(each.known),
                 "first": each.first and {"call": each.first[0], "message": each.first[1]},
             }
             for each in report.runtimes

@@ -106,8 +106,9 @@ class _Writer:
 
     def _add(self, step: Step) -> None:
         number, last = step.output.number, step.output == self._program.output
-        if step.primitive == "check":
-            self._lines += self._check(step)
+        if step.primitive in ("check", "widen"):
+            write = self._check if step.primitive == "check" else self._widen
+            self._lines += write(step)
             self._known[number] = self._known[step.inputs[0].number]
             return
         expression = self._expression(step)
@@ -149,10 +150,18 @@ class _Writer:
         self, primitive: str, inputs: list[Expression], *, is_number: bool
     ) -> Expression:
         one, other = inputs
+        if primitive == "multiply" and other.text == "-1":
+            return Expression(f"-{one.operand}", is_number=is_number)
         if primitive == "add" and other.text.startswith("-"):
             return Expression(f"{one.operand} - {other.text[1:]}", True, is_number)
         text = f"{one.operand} {_OPERATORS[primitive]} {other.operand}"
         return Expression(text, is_operation=True, is_number=is_number)
+
+    def _widen(self, step: Step) -> list[str]:
+        """Return the lines that replace data, an input, if it is empty along an axis."""
+        name = self._known[step.inputs[0].number].text
+        condition, value = self._dialect.widened(step, name)
+        return [f"if {condition}:  # nothing is filled from an empty axis", f"    {name} = {value}"]
 
     def _check(self, step: Step) -> list[str]:
         """Return the lines that raise an error for an illegal index."""

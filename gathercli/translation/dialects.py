@@ -124,6 +124,17 @@ class _NumPy:
         """Write the end of a slice."""
         return f"{x}.shape[{axis}]"
 
+    def widened(self, step: Step, x: str) -> tuple[str, str]:
+        """Return whether an axis is empty, and zeros in which it is not."""
+        start, stop = step.settings["start"], step.settings["stop"]
+        condition = f"not {x}.shape[{start}]"
+        sizes = "1"
+        if stop - start > 1:
+            condition = f"0 in {x}.shape[{start}:{stop}]"
+            sizes = f"*(max(n, 1) for n in {x}.shape[{start}:{stop}])"
+        shape = self.like(x, len(step.output.shape), start, stop, sizes)
+        return condition, f"{self.np}.zeros({shape}, {x}.dtype)"
+
     def merge(self, step: Step, x: str) -> str:
         start, stop = step.settings["start"], step.settings["stop"]
         if start == stop:

@@ -113,6 +113,13 @@ def _narrow(x: AnyArray, y: AnyArray, axis: int) -> AnyArray:
     return x[tuple(slice(None if at == axis else n) for at, n in enumerate(y.shape))]
 
 
+def _widen(x: AnyArray, start: int, stop: int) -> AnyArray:
+    sizes = [max(1, size) for size in x.shape[start:stop]]
+    if 0 not in x.shape[start:stop]:
+        return x
+    return np.zeros((*x.shape[:start], *sizes, *x.shape[stop:]), x.dtype)
+
+
 def _merge(x: AnyArray, start: int, stop: int) -> AnyArray:
     return x.reshape(*x.shape[:start], product(x.shape[start:stop]), *x.shape[stop:])
 
@@ -122,6 +129,7 @@ _ARRAYS: Final[dict[str, Callable[..., Any]]] = {
     "no_tuples": lambda x, start: np.zeros(x.shape[start:-1], np.int64),
     "concat": lambda x, y, axis: np.concatenate([x, y], axis),
     "narrow": _narrow,
+    "widen": _widen,
     "merge": _merge,
     "unsqueeze": lambda x: x[..., None],
     "transpose": lambda x, order: x.transpose(order),
@@ -262,7 +270,7 @@ def _version(operator: str, version: str) -> Op:
 
 def _cast(node: GraphNode, inputs: Sequence[Tensor]) -> Tensor:
     dtype = TYPES[node.attributes["to"]] or INT64
-    return Tensor(dtype, inputs[0].array.astype(storage_of(dtype)))
+    return Tensor(dtype, inputs[0].values().astype(storage_of(dtype)))
 
 
 def _total(inputs: Sequence[Tensor]) -> Any:
@@ -280,7 +288,7 @@ ONNX: Final[dict[str, _Operator]] = {
     "GreaterOrEqual": _arithmetic("at_least"),
     "Or": _arithmetic("either"),
     "Where": _arithmetic("where"),
-    "Equal": lambda _, x: _integers(x[0].array == x[1].array),
+    "Equal": lambda _, x: _integers(x[0].values() == x[1].values()),
     "CumSum": lambda _, x: np.cumsum(x[0].array, int(x[1].array)),
     "Cast": _cast,
     "ReduceSum": lambda _, x: _total(x),

@@ -69,9 +69,10 @@ class _Lowering:
 
     def _check_type(self, dtype: DType, types: tuple[DType, ...], title: str) -> None:
         if dtype not in types:
+            first = next(iter(self.call.inputs))
             raise UsageError(
-                f"`data` is {dtype}, and {title} has no such type: expected another type, "
-                "or another target",
+                f"`{first}` is {dtype}, and {title} has no such type: expected another type, or "
+                "another target",
                 rule="dtype",
                 value=dtype.name,
                 hint=f"{self._instead(dtype)}",
@@ -94,8 +95,7 @@ class _Lowering:
         axis, batch_dims = self.call.normalized
         size = program.size(data, axis)
         ready = self._prepared(indices, size, own)
-        if ready.pads:
-            data = program.concat(data, program.zeros(data, axis), axis, "padded")
+        data = self._ready_data(data, (axis, axis + 1), own, pads=ready.pads)
         self._gather(data, ready.indices, axis, batch_dims)
 
     def _gather(
@@ -127,8 +127,7 @@ class _Lowering:
         ready = self._prepared(indices, program.size(data, axis), own)
         if self.call.op.off_axis is OffAxis.AT_MOST and not own.narrows and self._may_narrow:
             data = program.narrow(data, indices, axis)
-        if ready.pads:
-            data = program.concat(data, program.zeros(data, axis), axis, "padded")
+        data = self._ready_data(data, (axis, axis + 1), own, pads=ready.pads)
         program.gather_elements(data, ready.indices, axis)
 
     @property
@@ -151,9 +150,21 @@ class _Lowering:
             output = self._flat_tuples(data, indices, b, k)
         else:
             ready = self._prepared(indices, program.sizes(data, b, b + k), own)
+            data = self._ready_data(data, (b, b + k), own, pads=False)
             output = program.gather_nd(data, ready.indices, b)
         if self.call.op.flattens_batch and b > 1:
             program.merge(output, 0, b, "output")
+
+    def _ready_data(
+        self, data: ProgramValue, axes: tuple[int, int], own: OwnOperator, *, pads: bool
+    ) -> ProgramValue:
+        """Return data with the zeros that illegal indices need."""
+        program = self.program
+        if pads:
+            return program.concat(data, program.zeros(data, axes[0]), axes[0], "padded")
+        if self.call.outside is OutOfRange.ZERO and not own.fills_empty:
+            return program.widen(data, *axes)
+        return data
 
     def _empty_tuples(self, data: ProgramValue, indices: ProgramValue, b: int) -> ProgramValue:
         """Repeat the slice that empty tuples name, at every place of a tuple."""
@@ -184,6 +195,9 @@ class _Lowering:
     def tree(self) -> None:
         """Lower a search of beams."""
         program = self.program
+        first = next(iter(program.inputs.values()))
+        types = _missing(self.target.data, self.target.tree_lacks)
+        self._check_type(first.dtype, types, f"the loop of {self.target.title}")
         if self.target.unraised:
             program.notes.append(self.target.unraised)
         program.gather_tree(*program.inputs.values())
@@ -243,7 +257,7 @@ class _Lowering:
         if not wraps and not own_wraps and own.refuses_negative:
             return k
         if not wraps and self.target.raises:
-            return self.program.check(k, sizes, signed=False)
+            return self.program.check(k)
         if wraps:
             k = self._wrapped(k, sizes)
             if own.refuses_negative:

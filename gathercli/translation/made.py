@@ -42,7 +42,9 @@ class MadeCall(NamedTuple):
     tensors: Mapping[str, Tensor]
 
 
-def made_calls(call: Call, count: int, *, resizes: bool, seed: int = 0) -> Iterator[MadeCall]:
+def made_calls(
+    call: Call, count: int, *, resizes: bool, seed: int = 0, bits: int = 64
+) -> Iterator[MadeCall]:
     """Yield calls with the types, the ranks and the attributes of another.
 
     Parameters
@@ -51,15 +53,17 @@ def made_calls(call: Call, count: int, *, resizes: bool, seed: int = 0) -> Itera
         Whether the sizes differ, too.
     seed
         The start of the random numbers.
+    bits
+        The bits of a signed integer that represents each index.
     """
-    maker = _Maker(call, np.random.default_rng(seed))
+    maker = _Maker(call, np.random.default_rng(seed), bits)
     for _ in range(count):
         yield maker.make(resizes=resizes)
 
 
 class _Maker:
-    def __init__(self, call: Call, random: np.random.Generator) -> None:
-        self._call, self._random = call, random
+    def __init__(self, call: Call, random: np.random.Generator, bits: int) -> None:
+        self._call, self._random, self._bits = call, random, bits
 
     def make(self, *, resizes: bool) -> MadeCall:
         shapes = {name: known(each.shape) for name, each in self._call.inputs.items()}
@@ -149,7 +153,13 @@ class _Maker:
         low, high = max(low, least), min(high, most)
         indices = self._random.integers(low, high + 1, shape).astype(object)
         if not is_legal and indices.size:
-            strange = [-1, size, size + 2, -size - 1, -size, 2**32, 2**32 - 1, least, most]
+            strange = [-1, size, size + 2, -size - 1, -size, 2**32, 2**32 - 1]
+            if self._bits < 64:
+                least, most = (
+                    max(least, -(2 ** (self._bits - 1))),
+                    min(most, 2 ** (self._bits - 1) - 1),
+                )
+            strange += [least, most]
             fitting = [each for each in strange if least <= each <= most]
             for _ in range(int(self._random.integers(1, 3))):
                 at = int(self._random.integers(0, indices.size))

@@ -15,6 +15,7 @@ all sizes, as it takes sizes from its inputs::
     no_tuples(x, start)          zeros of x.shape[start:-1], int64
     concat(x, y, axis)
     narrow(x, y, axis)           x[:n0, :n1, ..], with n = y.shape, but for the axis
+    widen(x, start, stop)        x, or if one of these axes is empty, zeros with size 1 in its place
     merge(x, start, stop)        x with the axes from start up to stop as one
     unsqueeze(x)                 x with a last axis of size 1
     transpose(x, order)
@@ -185,6 +186,12 @@ class Program:
         """Raise an error unless all indices are legal; without a size, if one is negative."""
         return self._add("check", x, *size, dtype=x.dtype, shape=x.shape, signed=signed)
 
+    def widen(self, x: ProgramValue, start: int, stop: int) -> ProgramValue:
+        """Make empty axes of size 1, of zeros."""
+        sizes = [max(1, size) for size in x.shape[start:stop]]
+        shape = (*x.shape[:start], *sizes, *x.shape[stop:])
+        return self._add("widen", x, dtype=x.dtype, shape=shape, start=start, stop=stop)
+
     def gather(self, x: ProgramValue, y: ProgramValue, axis: int, batch_dims: int) -> ProgramValue:
         """Gather slices along an axis."""
         shape = (*x.shape[:axis], *y.shape[batch_dims:], *x.shape[axis + 1 :])
@@ -213,6 +220,6 @@ class Program:
 
 
 _SIZED: Final = frozenset(
-    ("size", "sizes", "strides", "zeros", "no_tuples", "narrow", "merge", "gather_tree")
+    ("size", "sizes", "strides", "zeros", "no_tuples", "narrow", "widen", "merge", "gather_tree")
 )
 """The primitives that read sizes."""

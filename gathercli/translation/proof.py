@@ -49,12 +49,17 @@ class Proof(NamedTuple):
 
 
 def calls_of(
-    translation: Translation, given: BoundCall, count: int = MADE, seed: int = 0
+    translation: Translation,
+    given: BoundCall,
+    count: int = MADE,
+    *,
+    seed: int = 0,
+    bits: int = 64,
 ) -> Iterator[ProvenCall]:
     """Yield the given call, and made ones: of other sizes if the translation serves these."""
     yield _proven(MadeCall(given.call, given.loaded()))
     resizes = translation.any_size
-    for made in made_calls(given.call, count, resizes=resizes, seed=seed):
+    for made in made_calls(given.call, count, resizes=resizes, seed=seed, bits=bits):
         yield _proven(made)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from gathercli.runtimes.client import RuntimeProcess
 from gathercli.runtimes.verdict import same, shortened
 from gathercli.translation.code import function_name
+from gathercli.translation.known import known_mistake
 from gathercli.translation.proof import ProofOutcome
 
 if TYPE_CHECKING:
@@ -39,14 +40,17 @@ class RuntimeProof(NamedTuple):
     outcomes
         The number of calls by outcome: those of `ProofOutcome`, ``dies``, ``hangs``, ``unsteady``
         or ``absent``.
+    known
+        What it is known to do wrong, with the number of calls that differ by it.
     first
-        The number of the first call that is neither equal nor refused by both, and what the
-        runtime did with it, for people; None if there is none.
+        The number of the first other call that differs, and what the runtime did with it, for
+        people; None if there is none.
     """
 
     runtime: str
     version: str | None
     outcomes: Mapping[str, int]
+    known: Mapping[str, int]
     first: tuple[int, str] | None
 
     @property
@@ -83,18 +87,23 @@ def _run(
     translation: Translation, calls: Sequence[ProvenCall], process: RuntimeProcess
 ) -> RuntimeProof:
     counts: Counter[str] = Counter()
+    known: Counter[str] = Counter()
     first, version, ends = None, None, 0
     for number, each in enumerate(calls):
         seen = observe(translation, each.tensors, process)
         outcome = judged(each, seen)
         counts[outcome] += 1
         version = seen.version or version
-        if outcome not in _AGREED and first is None:
-            first = number, _described(outcome, seen)
+        if outcome not in _AGREED:
+            mistake = known_mistake(process.runtime.name, translation, each)
+            if mistake and outcome != "absent":
+                known[mistake] += 1
+            elif first is None:
+                first = number, _described(outcome, seen)
         ends += outcome in ("dies", "hangs")
         if outcome == "absent" or ends >= MOST_ENDS:
             break
-    return RuntimeProof(process.runtime.name, version, counts, first)
+    return RuntimeProof(process.runtime.name, version, counts, known, first)
 
 
 _AGREED: Final = tuple(each.value for each in _AGREES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import UsageError
-from gathercli.spec.dtypes import DTYPES, INT64, PLAIN, STRING, DType, Kind, dtype
+from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN, STRING, DType, Kind, dtype
 from gathercli.spec.op import INTEGERS, SIGNED_32_64, Negative, OutOfRange
 from gathercli.text import clean, closest, listed
 
@@ -33,6 +33,8 @@ class OwnOperator(NamedTuple):
         The types of indices that it takes.
     index_bits
         The bits of an index that it computes with.
+    fills_empty
+        Whether it fills with zeros from an axis of size 0, too.
     batches
         Whether it has batch dimensions.
     narrows
@@ -50,6 +52,7 @@ class OwnOperator(NamedTuple):
     refuses_negative: bool = True
     indices: tuple[DType, ...] = INTEGERS
     index_bits: int = 64
+    fills_empty: bool = True
     batches: bool = True
     narrows: bool = True
     lacks: tuple[DType, ...] = ()
@@ -71,8 +74,8 @@ class TranslationTarget(NamedTuple):
         The types of data that it has.
     gather, elements, tuples
         Its operators of the three families.
-    tree
-        Whether it has an operator for beams.
+    tree, tree_lacks
+        Whether it has an operator for beams, and types for which it has none, nor steps.
     raises
         Whether code can check indices before it uses them.
     wide
@@ -92,6 +95,7 @@ class TranslationTarget(NamedTuple):
     elements: OwnOperator
     tuples: OwnOperator
     tree: bool = False
+    tree_lacks: tuple[DType, ...] = ()
     raises: bool = True
     wide: bool = False
     unraised: str = ""
@@ -125,9 +129,7 @@ _ANYTHING: Final = OwnOperator(
     narrows=False,
 )
 
-_JAX_FILLS: Final = _FILLS._replace(
-    indices=SIGNED_32_64, index_bits=32, note="JAX refuses to fill from an axis of size 0"
-)
+_JAX_FILLS: Final = _FILLS._replace(indices=SIGNED_32_64, index_bits=32, fills_empty=False)
 
 TARGETS: Final = (
     TranslationTarget(
@@ -139,6 +141,7 @@ TARGETS: Final = (
         gather=_WRAPS_OR_RAISES._replace(title="Gather-13", indices=SIGNED_32_64, batches=False),
         elements=_WRAPS_OR_RAISES._replace(title="GatherElements-13", indices=SIGNED_32_64),
         tuples=_WRAPS_OR_RAISES._replace(title="GatherND-13", indices=(INT64,)),
+        tree_lacks=(BFLOAT16,),
         raises=False,
     ),
     TranslationTarget(
@@ -164,6 +167,7 @@ TARGETS: Final = (
         gather=_WRAPS_OR_RAISES._replace(title="x[i]", indices=(INT64,)),
         elements=_RAISES._replace(title="torch.gather", indices=(INT64,), lacks=_LARGE_UNSIGNED),
         tuples=_WRAPS_OR_RAISES._replace(title="x[i, j]", indices=(INT64,)),
+        tree_lacks=_LARGE_UNSIGNED,
         notes=("PyTorch does not look at an index whose slice is empty",),
     ),
     TranslationTarget(

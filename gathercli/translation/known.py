@@ -1,0 +1,110 @@
+"""What runtimes are known to do wrong on legal models, so that a report can name it.
+
+Each was observed on processors in late 2026: OpenVINO 2026.4, onnxruntime 1.31, TensorFlow 2.21,
+torch 2.13.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.spec.dtypes import BFLOAT16, STRING, Kind
+from gathercli.spec.shapes import product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.translation.proof import ProvenCall
+    from gathercli.translation.translation import Translation
+
+
+class KnownMistake(NamedTuple):
+    """A mistake of a runtime: what it does, and on which calls."""
+
+    runtime: str
+    doc: str
+    concerns: Callable[[Translation, ProvenCall], bool]
+
+
+def _beyond_32_bits(translation: Translation, each: ProvenCall) -> bool:
+    names = [row.name for row in translation.call.op.inputs if row.values]
+    arrays = [each.tensors[name].array for name in names]
+    low, high = -(2**31), 2**31 - 1
+    return any(np.any((a < low) | (a > high)) for a in arrays if a.dtype.kind in "iu" and a.size)
+
+
+def _is_empty(_: Translation, each: ProvenCall) -> bool:
+    sizes = [product(tensor.shape) for tensor in each.tensors.values()]
+    return 0 in sizes or (each.expected is not None and not each.expected.array.size)
+
+
+def _is_refused(translation: Translation, each: ProvenCall) -> bool:
+    return each.expected is None and bool(translation.program.notes)
+
+
+def _is_tiny(translation: Translation, each: ProvenCall) -> bool:
+    first, *others = each.tensors.values()
+    is_list = len(first.shape) == 1 and first.dtype.integral
+    return is_list and translation.program.steps[-1].primitive == "gather" and bool(others)
+
+
+def _is_single_batch(translation: Translation, each: ProvenCall) -> bool:
+    data = next(iter(each.tensors.values()))
+    step = next((s for s in translation.program.steps if s.primitive == "gather"), None)
+    batch_dims = step.settings["batch_dims"] if step else 0
+    return batch_dims > 0 and product(data.shape[: step.settings["axis"] if step else 0]) == 1
+
+
+def _strings(_: Translation, each: ProvenCall) -> bool:
+    return next(iter(each.tensors.values())).dtype is STRING
+
+
+def _unregistered(_: Translation, each: ProvenCall) -> bool:
+    dtype = next(iter(each.tensors.values())).dtype
+    return dtype is BFLOAT16 or dtype.kind is Kind.COMPLEX
+
+
+def _no_length(_: Translation, each: ProvenCall) -> bool:
+    lengths = each.tensors.get("max_seq_len")
+    return lengths is not None and bool(np.any(lengths.values() <= 0))
+
+
+def _is_narrow(translation: Translation, each: ProvenCall) -> bool:
+    """Return whether data is larger than indices beside the axis."""
+    if not translation.call.op.elementwise or translation.call.op.followed is not None:
+        return False
+    data, indices = each.tensors.values()
+    axis, _ = translation.call.normalized
+    sizes = enumerate(zip(data.shape, indices.shape, strict=True))
+    return any(one != other for at, (one, other) in sizes if at != axis)
+
+
+def _is_elements_refused(translation: Translation, each: ProvenCall) -> bool:
+    return translation.call.op.elementwise and each.expected is None
+
+
+KNOWN: Final = (
+    KnownMistake("openvino", "it need not refuse an illegal index", _is_refused),
+    KnownMistake("openvino", "it cuts indices to 32 bits", _beyond_32_bits),
+    KnownMistake("openvino", "it dies or leaves memory as it is where a size is 0", _is_empty),
+    KnownMistake("openvino", "it checks no bounds on short lists of integers", _is_tiny),
+    KnownMistake("openvino", "it dies on batches of one", _is_single_batch),
+    KnownMistake("openvino", "it leaves memory as it is for a length of 0", _no_length),
+    KnownMistake("onnxruntime", "it gathers only the first string of a slice", _strings),
+    KnownMistake("onnxruntime", "it lacks the type", _unregistered),
+    KnownMistake("openvino", "it refuses indices that are smaller beside the axis", _is_narrow),
+    KnownMistake("onnx.reference", "it refuses smaller indices beside the axis", _is_narrow),
+    KnownMistake("onnx.reference", "it wraps illegal indices of elements", _is_elements_refused),
+    KnownMistake("onnx.reference", "it checks no indices of an empty result", _is_empty),
+    KnownMistake("tensorflow", "tf.gather_nd refuses a legal index of an empty slice", _is_empty),
+    KnownMistake("torch", "it does not look at an index of an empty slice", _is_empty),
+)
+
+
+def known_mistake(runtime: str, translation: Translation, each: ProvenCall) -> str | None:
+    """Return what a runtime is known to do wrong on such a call; None if that is nothing."""
+    return next(
+        (m.doc for m in KNOWN if m.runtime == runtime and m.concerns(translation, each)), None
+    )

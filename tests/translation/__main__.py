@@ -1,0 +1,41 @@
+"""``python -m tests.translation [--calls N]``: pairs of versions and targets in real runtimes.
+
+``GATHERCLI_PEERS=torch=/venv/bin/python,…`` names the Pythons that have the runtimes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from gathercli.report.translation import proof_text, runtime_text
+from gathercli.runtimes.client import RUNTIMES, runtimes_of
+from gathercli.translation.proof import prove
+from gathercli.translation.running import run_with
+from tests.translation.pairs import PAIRS, name, trials
+
+
+def main() -> int:
+    """Run every pair; return whether a runtime differs in a way that is not known."""
+    parser = argparse.ArgumentParser(prog="python -m tests.translation", description=__doc__)
+    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--only", default="", help="a part of the names of pairs")
+    words = parser.parse_args()
+    peers = {
+        each.name: each
+        for each in runtimes_of(os.environ.get("GATHERCLI_PEERS", ",".join(RUNTIMES)))
+    }
+    wrong = 0
+    for pair in PAIRS:
+        if words.only not in name(pair) or pair.runtime not in peers:
+            continue
+        translation, calls = trials(pair, words.calls)
+        proof = prove(translation, calls)
+        (seen,) = run_with(translation, calls, [peers[pair.runtime]], 60)
+        print(f"{name(pair)}\n    {proof_text(proof)}\n    {runtime_text(seen)}", flush=True)
+        wrong += seen.first is not None
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,52 @@
+"""OpenVINO IR: what is written is read again, by this package's readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from gathercli.models import read
+from tests.translation.pairs import PAIRS, Pair, name, translation_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPENVINO = [pair for pair in PAIRS if pair.target == "openvino-8"]
+
+
+@pytest.mark.parametrize("pair", OPENVINO, ids=name)
+def test_the_reader_of_models_finds_the_operator(pair: Pair, tmp_path: Path) -> None:
+    translation = translation_of(pair.version, pair.tensors, pair.target, **pair.options)
+    for suffix, content in translation.files.items():
+        (tmp_path / f"model{suffix}").write_bytes(content)
+
+    model = read(str(tmp_path / "model.xml"))
+
+    model.close()
+    assert [node.op and node.op.framework for node in model.nodes] == ["openvino"]
+    assert model.nodes[0].call is not None
+
+
+def test_strings_of_zeros_have_a_constant_of_strings() -> None:
+    translation = translation_of(
+        "onnx.GatherElements-13", "2xstr='a'; 1xi64=0", "openvino-8", out_of_range="zero"
+    )
+
+    graph = translation.graph  # type: ignore[attr-defined]
+    (zeros,) = (each for each in graph.constants.values() if each.dtype.name == "string")
+
+    assert zeros.array.tolist() == [""]
+
+
+def test_constants_are_in_the_bin_once() -> None:
+    translation = translation_of("onnx.Gather-1", "2xf32=0; 2xi64=0", "numpy")
+    model = translation_of(
+        "openvino.GatherElements-6", "2xf32=0; 2xi64=0", "openvino-8", axis=0, out_of_range="clamp"
+    )
+
+    numbers = np.frombuffer(model.files[".bin"], "<i8").tolist()
+
+    assert sorted(numbers) == [0, 1]
+    assert ".bin" not in translation.files

@@ -1,0 +1,82 @@
+"""ONNX: what is written is read again, and the `onnx` package agrees."""
+
+from __future__ import annotations
+
+import pytest
+
+from gathercli.translation.onnx_graph import read_onnx
+from tests.translation.pairs import PAIRS, Pair, name, translation_of
+
+ONNX = [pair for pair in PAIRS if pair.target == "onnx-13"]
+
+
+@pytest.mark.parametrize("pair", ONNX, ids=name)
+def test_the_checker_and_the_parser_of_onnx_accept_the_model_and_its_text(pair: Pair) -> None:
+    onnx = pytest.importorskip("onnx")
+    translation = translation_of(pair.version, pair.tensors, pair.target, **pair.options)
+    model = onnx.load_model_from_string(translation.files[".onnx"])
+
+    onnx.checker.check_model(model, full_check=True)
+
+    parsed = onnx.parser.parse_model(translation.text)
+    assert [each.op_type for each in parsed.graph.node] == [n.op_type for n in model.graph.node]
+    assert [each.name for each in parsed.graph.initializer] == [
+        each.name for each in model.graph.initializer
+    ]
+
+
+def test_gather_8_with_batches_and_zeros_is_ten_nodes() -> None:
+    translation = translation_of(
+        "openvino.Gather-8", "2x3xf64=0; 2x2xi64=0", "onnx-13", axis=1, batch_dims=1
+    )
+
+    graph = read_onnx(translation.files[".onnx"])
+
+    assert [node.operator for node in graph.nodes] == [
+        "Less",
+        "Add",
+        "Where",
+        "Less",
+        "GreaterOrEqual",
+        "Or",
+        "Where",
+        "Concat",
+        "Unsqueeze",
+        "GatherND",
+    ]
+    assert translation.size == "10 nodes"
+
+
+def test_a_graph_of_one_node_takes_any_size_and_keeps_the_length_of_tuples() -> None:
+    translation = translation_of("onnx.GatherND-13", "2x3xf32=0; 4x2xi64=0", "onnx-13")
+
+    graph = read_onnx(translation.files[".onnx"])
+
+    assert translation.any_size
+    assert [port.shape for port in graph.inputs] == [(None, None), (None, 2)]
+
+
+def test_the_text_is_that_of_the_graph() -> None:
+    translation = translation_of("onnx.Gather-1", "2x3xf32=0; 2xi64=0", "onnx-13", axis=1)
+
+    assert translation.text == (
+        "<\n"
+        "  ir_version: 8,\n"
+        '  opset_import: ["" : 13]\n'
+        ">\n"
+        "gather (float[2,3] data, int64[2] indices) => (float[2,2] output)\n"
+        "<int64 zero = {0},\n"
+        " int64 size = {3}>\n"
+        "{\n"
+        "  less = Less (indices, zero)\n"
+        "  position = Where (less, size, indices)\n"
+        "  output = Gather <axis = 1> (data, position)\n"
+        "}\n"
+    )
+
+
+def test_an_empty_shape_that_reshape_cannot_make_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"Reshape-13 of ONNX cannot turn the empty \[2, 3, 0, 0\]"
+    ):
+        translation_of("openvino.GatherND-5", "2x3x1x0xf32=; 2x3x0x1xi64=", "onnx-13", batch_dims=2)

@@ -1,0 +1,62 @@
+"""Translations agree with the version, by our evaluation and in real runtimes.
+
+A runtime that is not installed is skipped by name. ``GATHERCLI_PEERS=torch=/venv/bin/python,…``
+names the Pythons that have them; ``python -m tests.translation`` makes 200 calls of each pair.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gathercli.runtimes.client import RuntimeProcess
+from gathercli.translation.known import known_mistake
+from gathercli.translation.proof import prove
+from gathercli.translation.running import judged, observe
+from tests.runtimes.test_observations import PEERS
+from tests.translation.pairs import PAIRS, name, trials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.translation.pairs import Pair
+
+CALLS = 12
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[dict[str, RuntimeProcess]]:
+    started: dict[str, RuntimeProcess] = {}
+    yield started
+    for each in started.values():
+        each.close()
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=name)
+def test_a_translation_is_equal_by_our_evaluation(pair: Pair) -> None:
+    translation, calls = trials(pair, 60)
+
+    proof = prove(translation, calls)
+
+    assert len(proof.outcomes) == 60
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=name)
+def test_a_translation_is_equal_in_its_runtime(
+    pair: Pair, processes: dict[str, RuntimeProcess]
+) -> None:
+    if pair.runtime not in processes:
+        processes[pair.runtime] = RuntimeProcess(PEERS[pair.runtime], 60)
+    process = processes[pair.runtime]
+    translation, calls = trials(pair, CALLS)
+    seen = [observe(translation, calls[0].tensors, process)]
+    if seen[0].problem == "absent":
+        pytest.skip(f"{pair.runtime} is not installed")
+
+    seen += [observe(translation, each.tensors, process) for each in calls[1:]]
+
+    for each, one in zip(calls, seen, strict=True):
+        outcome = judged(each, one)
+        is_known = known_mistake(pair.runtime, translation, each) is not None
+        assert outcome in ("equal", "both refuse") or is_known, (outcome, one, each.tensors)
