@@ -48,7 +48,7 @@ def test_jobs_that_share_calls_are_answered_as_each_alone() -> None:
     assert shared == [*expected, *expected]
 
 
-@pytest.mark.parametrize("axis", [1, [1], 1.5, "1"], ids=str)
+@pytest.mark.parametrize("axis", [1, [1], "unknown"], ids=str)
 def test_an_axis_of_another_type_shares_no_call(axis: object) -> None:
     job = {"op": "gather", "data": DATA["floats"], "indices": [0, 1], "axis": axis}
     expected = alone(job)

@@ -332,6 +332,11 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         (GATHER | {"axis": None}, "here: `$.axis` is null: expected an integer"),
         (INFER | {"axis": {}}, "here: `$.axis` is an object: expected an integer"),
         (GATHER | {"batch_dims": None}, "here: `$.batch_dims` is null: expected an integer"),
+        (GATHER | {"axis": "x"}, "here: `axis` is `x`: expected one integer"),
+        (GATHER | {"axis": True}, "here: `axis` is True: expected one integer"),
+        (INFER | {"axis": [0, 1]}, "here: `axis` is [0, 1]: expected one integer"),
+        (GATHER | {"batch_dims": 1.5}, "here: `batch_dims` is 1.5: expected one integer"),
+        (GATHER | {"batch_dims": [0]}, "here: `batch_dims` is [0]: expected one integer"),
         (
             GATHER | {"negative": "zero"},
             'here: `$.negative` is `"zero"`: expected spec, wrap or error',

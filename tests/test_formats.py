@@ -303,10 +303,11 @@ def test_a_missing_package_keeps_onnx_from_being_written_and_leaves_nothing(
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert run("convert", "[1]", "x.pb") == (
-        2,
+        65,
         "",
         "error: the format needs the package onnx: expected it to be installed\n"
-        "hint: `python -m pip install 'gathercli[onnx]'`\n",
+        "hint: `python -m pip install 'gathercli[onnx]'`\n"
+        "rule: format\n",
     )
     assert os.listdir(folder) == []
 

@@ -160,7 +160,7 @@ def test_an_interrupt_leaves_nothing(dask: Dask) -> None:
     assert process.wait(PATIENCE) == 130
     with dask.client() as client:  # what a worker is at is not written any more
         wait_until(lambda: not any(client.run(threads).values()))
-    assert os.listdir() == ["x.zarr"]
+    wait_until(lambda: os.listdir() == ["x.zarr"])
 
 
 def threads(dask_worker: Any) -> int:

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -45,6 +46,8 @@ def reported() -> dict[str, bytes]:
 
 def again(*words: str) -> set[str]:
     """Resume a run, and tell which jobs it did again; the others keep their line."""
+    text = REPORT.read_bytes()  # with a time that no job takes
+    REPORT.write_bytes(re.sub(rb'"seconds":[0-9.e-]+', b'"seconds":1e9', text))
     before = reported()
     main([*WORDS, "--resume", *words])
     after = reported()

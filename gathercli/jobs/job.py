@@ -12,12 +12,12 @@ from gathercli.io.source import is_stdin
 from gathercli.jobs.jobfile import JobEntry, name_of, read_entries
 from gathercli.jobs.node_jobs import NODE, NodeJobs
 from gathercli.ops import FAMILIES, attributes, family_of, find, foreign_name_error
-from gathercli.spec.call import Operand
+from gathercli.spec.call import UNKNOWN_AXIS, Operand, as_integer
 from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
 from gathercli.spec.op import OTHER_NAMES, Negative, OutOfRange
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import as_shape
-from gathercli.text import clean, closest, listed, short, value_text
+from gathercli.text import as_written, clean, closest, listed, short, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -298,6 +298,7 @@ def _job(job: Any, where: str, folder: str) -> Job:
     if "expect" in job and "expect_error" in job:
         raise _job_error(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     _check_version(job, where)
+    _check_attributes(job, where, keys)
     rest = job.copy()
     if "id" not in rest:
         rest["id"] = name_of(where)
@@ -382,6 +383,21 @@ def _check_version(job: dict[str, Any], where: str) -> None:
             expected=error.expected,
             hint=getattr(error.hint, "job", error.hint),
         ) from None
+
+
+def _check_attributes(job: dict[str, Any], where: str, keys: JobKeys) -> None:
+    """Raise as the run does for an attribute that is no integer, unless the job expects an error.
+
+    Whether the axis may be unknown depends on the version.
+    """
+    for name in keys.attrs:
+        value = job.get(name, 0)
+        if type(value) is int or "expect_error" in job or value in UNKNOWN_AXIS:
+            continue
+        # A list of one integer may be an axis, which is an input of some versions.
+        if as_integer(value) is None or (isinstance(value, list) and name != "axis"):
+            what, expected = f"`{name}` is {as_written(value)}", "one integer"
+            raise _job_error(where, what, expected)
 
 
 def _job_error(where: str, what: str, expected: str, hint: str | None = None) -> InputError:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 import pytest
 
 from tests.conftest import only_error
@@ -106,7 +107,6 @@ def test_a_runtime_that_is_not_installed_gets_its_folder(
 
 
 def test_the_model_of_onnx_is_what_the_package_writes(folder: Path, run: Run) -> None:
-    onnx = pytest.importorskip("onnx")
     words = ("reproduce", "gather-elements", "2x3xf32=0", "1x3xi32=0", "-a", "-2", "-V", "onnx-11")
 
     ran = run(*words, "--for", "onnx", "-o", "out")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.tensor import storage_of
-from gathercli.errors import InputError, LimitError, UsageError
+from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.foreign import conversion_hint, not_installed
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, in_words
@@ -246,7 +246,7 @@ def proto_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     try:
         from onnx import TensorProto
     except ImportError:
-        raise not_installed("onnx", "onnx", UsageError, "usage") from None
+        raise not_installed("onnx", "onnx") from None
     numbers = {dtype: number for number, dtype in _types().items()}
     if result.dtype not in numbers:
         raise InputError(
