@@ -202,5 +202,10 @@ def test_words_wrap_on_a_narrow_terminal(run: Run, monkeypatch: pytest.MonkeyPat
         "heat map of [0:200,0:300]",
         "means of 20 x 35 bins of up to 10 x 9",
     ]
-    assert lines[-3:-1] == [f"1362 ·░▒▓█ 58645   {TIMES} 1 NaN", "∞ 1 infinite"]
+    assert lines[-4:] == [
+        f"1362 ·░▒▓█ 58645   {TIMES} 1 NaN",
+        "∞ 1 infinite",
+        "largest |value| 59999 in",
+        "[190:200,291:300]",
+    ]
     assert max(map(len, lines)) <= 40

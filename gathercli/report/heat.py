@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import pairwise
 from math import isnan
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -123,14 +124,17 @@ def heat_text(
     """
     from rich.text import Text
 
-    text = Text(f"{title}\n" if len(title) <= layout.room else title.replace("   ", "\n") + "\n")
+    fitted = title if len(title) <= layout.room else title.replace("   ", "\n")
+    text = Text(f"{fitted}\n")
     drawing = _Drawing(bins, chosen, layout, marks, depth)
     for line in drawing.lines():
         for word, style in line:
             text.append(word, style)
         text.append("\n")
     append(text, joined(drawing.legend(write), layout.room))
-    return text.append_text(Text(outlier_line(bins, chosen, write)))
+    for words in wrap(largest_value(bins, chosen, write), layout.room):
+        text.append(f"{words}\n")
+    return text
 
 
 def title_of(tensor: Tensor, bins: HeatMap, chosen: Plane) -> str:
@@ -172,14 +176,14 @@ def scale_of(bins: HeatMap) -> Scale | None:
     return Scale.of(float(finite.min()), float(finite.max())) if finite.size else None
 
 
-def outlier_line(bins: HeatMap, chosen: Plane, write: Callable[[float], str]) -> str:
-    """Say where the largest absolute value is, which a mean may hide."""
+def largest_value(bins: HeatMap, chosen: Plane, write: Callable[[float], str]) -> str:
+    """Say where the largest absolute value is, which a mean may hide; nothing without bins."""
     if not bins.binned or scale_of(bins) is None:
         return ""
     size = np.fmax(np.abs(bins.least), np.abs(bins.most))
     r, c = np.unravel_index(int(np.nanargmax(size)), size.shape)
     place = chosen.part(bins.rows[r : r + 2], bins.columns[c : c + 2])
-    return f"largest |value| {write(float(size[r, c]))} in {place}\n"
+    return f"largest |value| {write(float(size[r, c]))} in {place}"
 
 
 class _Drawing:
