@@ -246,6 +246,7 @@
 
     /** Choose an axis, and the index -1. */
     choose(n) {
+      this.axis.value = n;
       this.table = this.tables[n];
       const { input, size, values } = this.table;
       this.legend.textContent = `A value of ${input} on ${axisOf(this.table)}, in each version`;
@@ -283,9 +284,12 @@
       }
     }
 
-    /** Show the index of a cell, if it has one. */
+    /** Show the index of a cell, if it has one; of a tuple first a number that is no position. */
     follow(index) {
-      if (index) this.show(index[this.tables.indexOf(this.table)], false);
+      if (!index) return;
+      const telling = this.tables.findIndex(({ size }, n) => index[n] < 0 || index[n] >= size);
+      if (telling >= 0) this.choose(telling);
+      this.show(index[this.tables.indexOf(this.table)], false);
     }
   }
 

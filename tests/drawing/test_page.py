@@ -512,6 +512,20 @@ def test_each_number_of_a_tuple_has_its_axis(tab: Tab, saved: Callable[..., Path
     assert tab.fates()["onnx.GatherND-13"] == "2"
 
 
+def test_the_slider_follows_the_number_of_a_tuple_that_is_no_position(
+    tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather-nd", "[[1,2,3],[4,5,6]]", "[[0,1],[1,-2],[-1,0]]"))
+    axis, number = tab.page.get_by_label("axis"), tab.page.get_by_role("spinbutton")
+
+    seen = []
+    for cell in ("out-1", "indices-2"):
+        tab.point(cell)
+        seen.append((axis.input_value(), number.input_value()))
+
+    assert seen == [("1", "-2"), ("0", "-1")]
+
+
 def test_a_version_that_refuses_the_call_says_by_which_rule(
     tab: Tab, saved: Callable[..., Path]
 ) -> None:
