@@ -177,11 +177,12 @@ class GridFrame:
             for level, word in enumerate(self.rows.words(n)):
                 x = inner.x - self.lane_left - 6 - self._step * level
                 yield Caption(x, y, word, _kind(level, rows.get(n, "")), "end")
-        x, y = inner.center
         for gap in self.rows.gaps:
-            yield Caption(x, inner.y + gap + 5, "⋮", "gap", "middle")
+            x = inner.x - self.lane_left - 6
+            yield Caption(x, inner.y + gap + 5, "⋮", "gap", "end")
         for gap in self.columns.gaps:
-            yield Caption(inner.x + gap, y + 4, "⋯", "gap", "middle")
+            y = inner.y - self.lane_top - 6
+            yield Caption(inner.x + gap, y, "⋯", "gap", "middle")
 
 
 def _kind(level: int, further: str) -> str:

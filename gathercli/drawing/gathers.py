@@ -11,10 +11,8 @@ from gathercli.drawing.picks import OUTSIDE, Link, PanelPicks
 from gathercli.drawing.routes import Stop, route, turned
 from gathercli.drawing.scene import Arrow, Caption, Grid, GridCell, GridSlice, slice_id
 from gathercli.drawing.shapes import Box, text_width
+from gathercli.drawing.titles import lines_up, titles
 from gathercli.lessons.provenance import Fate
-from gathercli.spec.dtypes import described
-from gathercli.spec.shapes import Shape
-from gathercli.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +37,11 @@ def flows_down(lesson: Lesson, lead: int) -> bool:
     So do those that pick columns, and those whose column stays, so that arrows are short.
     """
     rank = len(lesson.data.shape)
+    if not lesson.axes:
+        return False
     if rank - lead == 1:
         return True
-    if lesson.is_tuple or not lesson.axes:
+    if lesson.is_tuple:
         return False
     return lesson.axis == rank - (2 if lesson.picks_cells else 1)
 
@@ -67,6 +67,7 @@ class PanelDrawing:
     def __init__(self, selection: Selection, panel: tuple[int, ...]) -> None:
         self.lesson, self.panel, self._lead = selection.lesson, panel, selection.lead
         self.down = flows_down(self.lesson, self._lead)
+        self._lines_up = lines_up(self.lesson, self._lead)
         self._letters = selection.letters
         self.contents = PanelPicks(selection, panel)
         self._traced: Trace | None = None
@@ -150,11 +151,6 @@ class PanelDrawing:
         return [TensorBlock(each, down=self.down, narrowest=widest) for each in excerpts]
 
     @property
-    def _lines_up(self) -> bool:
-        """Whether each element stays in its row or column, as in GatherElements."""
-        return self.lesson.picks_cells and not self.lesson.is_tuple and self._lead_rank > 1
-
-    @property
     def _lead_rank(self) -> int:
         return len(self.lesson.data.shape) - self._lead
 
@@ -179,7 +175,7 @@ class PanelDrawing:
     def _place_down(self, x: float, y: float) -> None:
         beside = BEYOND * 2 + _OUTSIDE_WIDTH if self._has_outside else 0
         spans = [block.width + (beside if block is self.data else 0) for block in self.blocks]
-        words = [each for block in self.blocks for each in self._words(block)]
+        words = [each for block in self.blocks for each in titles(self.lesson, self.panel, block)]
         margin = max(text_width(each.text, 15, mono=False) for each in words) + 22
         self.width = margin + max(spans)
         top = y
@@ -193,12 +189,15 @@ class PanelDrawing:
             top += block.height + CHANNEL
         self.height, self._words_x = top - CHANNEL - y, x
         data = self.data.box
-        self.outside = Box(data.right + 2 * BEYOND, data.bottom - HEIGHT, _OUTSIDE_WIDTH, HEIGHT)
+        # As high as `data`, so that arrows reach it without crossing its cells.
+        upper = min((frame.inner.y for frame in self.data.frames.values()), default=data.y)
+        right = data.right + 2 * BEYOND
+        self.outside = Box(right, upper, _OUTSIDE_WIDTH, data.bottom - upper)
 
     def _place_along(self, x: float, y: float) -> None:
         beside = BEYOND * 2 + HEIGHT if self._has_outside else 0
         spans = [block.height + (beside if block is self.data else 0) for block in self.blocks]
-        notes = [self._words(block) for block in self.blocks]
+        notes = [titles(self.lesson, self.panel, block) for block in self.blocks]
         title = _TITLE + _NOTE * (max(map(len, notes)) - 1)
         left = x
         for block, span, words in zip(self.blocks, spans, notes, strict=True):
@@ -223,40 +222,10 @@ class PanelDrawing:
         before = {id(self.indices): room, id(self.data): room / 2}.get(id(block), 0.0)
         return before, room - before
 
-    def _words(self, block: TensorBlock) -> list[Caption]:
-        """Return the title of a tensor, and how an index finds its place in `data`, at (0, 0)."""
-        name, words = block.excerpt.name, list[Caption]()
-        if self.panel:
-            rest = len(block.excerpt.shape) - len(self.panel)
-            at = block.excerpt.named((*self.panel, *[None] * rest))
-            words.append(Caption(0, 0, f"{name}{_at_text(at)}" if at else name, "title"))
-        else:
-            lesson = self.lesson
-            operands = {name: str(each) for name, each in lesson.call.inputs.items()}
-            operands["out"] = described(lesson.data.dtype, Shape(lesson.shape).inner())
-            words.append(Caption(0, 0, f"{name} {operands[name]}", "title"))
-        if block is self.blocks[1]:
-            words += [Caption(0, 0, text, kind) for text, kind in self._axis_words()]
-        return words
-
-    def _axis_words(self) -> Iterator[tuple[str, str]]:
-        lesson, rank = self.lesson, len(self.lesson.data.shape)
-        arrows = {rank - 1: "→ ", rank - 2: "↓ "} if self._lead_rank > 1 else {rank - 1: "→ "}
-        noun = "tuple" if lesson.is_tuple else "index"
-        if len(lesson.axes) == 1:
-            d = lesson.axis
-            yield f"{arrows.get(d, '')}axis {d}: by {noun}", "replaced"
-        elif lesson.axes:
-            yield f"axes {listed(map(str, lesson.axes), 'and')}: by {noun}", "replaced"
-        if self._lines_up:
-            for d in range(self._lead, rank):
-                if d != lesson.axis:
-                    yield f"{arrows.get(d, '')}axis {d}: stays", "stays"
-
     def captions(self) -> Iterator[Caption]:
         """Yield the titles of the tensors, and words for what has no cells."""
         for block in self.blocks:
-            words, box = self._words(block), block.box
+            words, box = titles(self.lesson, self.panel, block), block.box
             x = box.x - self._overhang(block, words)[0]
             y = box.y - 10 - _NOTE * (len(words) - 1)
             if self.down:
@@ -416,7 +385,3 @@ class PanelDrawing:
 
 def _fate(fate: Fate) -> str:
     return fate.name.lower()
-
-
-def _at_text(at: At) -> str:
-    return f"[{','.join(':' if n is None else str(n) for n in at)}]"

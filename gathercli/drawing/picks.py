@@ -187,11 +187,13 @@ class PanelPicks:
             ]
         if pick.fate is Fate.REFUSED:
             return links
-        # One arrow carries the dimensions that lie within a facet in both tensors.
+        # One arrow carries the dimensions that are rows, or columns, of both tensors.
         runs = {
             j
             for j, d in free.items()
-            if self._is_inner(j, out_rank) and (pick.unit is None or self._is_inner(d, rank))
+            if self._is_inner(j, out_rank)
+            and (rank - d == out_rank - j or out_rank - self.lead == 1 or pick.unit is None)
+            and (self._is_inner(d, rank) or pick.unit is None)
         }
         steps = [j for j in free if j not in runs]
         for coords in combinations(*(self.selection.out[j] for j in steps)):

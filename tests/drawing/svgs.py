@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ class Drawn(NamedTuple):
         near = min(abs(x - self.x), abs(x - right), abs(y - self.y), abs(y - bottom))
         return is_within and near <= 1
 
+    def covers(self, point: Point) -> bool:
+        """Whether a point lies well within the border."""
+        x, y = point
+        return (
+            self.x + 2 < x < self.x + self.width - 2 and self.y + 2 < y < self.y + self.height - 2
+        )
+
     def cells(self, shape: tuple[int, ...]) -> set[tuple[int, ...]]:
         """Return the coordinates of its cells in a tensor of a shape."""
         each = [range(size) if n is None else [n] for n, size in zip(self.at, shape, strict=True)]
@@ -43,12 +50,13 @@ class Drawn(NamedTuple):
 
 
 class Way(NamedTuple):
-    """An arrow of an SVG: what its ends name, and where its line begins and ends."""
+    """An arrow of an SVG: what its ends name, and where its line begins, ends and runs."""
 
     source: Drawn
     target: Drawn
     start: Point
     end: Point
+    points: list[Point]
     kinds: frozenset[str]
 
 
@@ -83,7 +91,7 @@ class Picture:
                 line = each.attrib["d"].split("M")[1]  # the head follows
                 numbers = [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?", line)]
                 start, end = (numbers[0], numbers[1]), (numbers[-2], numbers[-1])
-                yield Way(source, target, start, end, kinds)
+                yield Way(source, target, start, end, [*points_of(each.attrib["d"])], kinds)
 
     @property
     def texts(self) -> list[str]:
@@ -94,3 +102,24 @@ class Picture:
         """Return the cells of a tensor by their coordinates."""
         each = self.drawn.values()
         return {one.at: one for one in each if one.tensor == name and "cell" in one.kinds}
+
+
+def points_of(d: str, count: int = 24) -> Iterator[Point]:
+    """Yield points along the line of an arrow, without its head."""
+    here = (0.0, 0.0)
+    for letter, words in re.findall(r"([MLQC])([^MLQC]*)", "M" + d.split("M")[1]):
+        numbers = [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?", words)]
+        points = [here, *zip(numbers[::2], numbers[1::2], strict=True)]
+        if letter != "M":
+            for step in range(count + 1):
+                yield _bezier(points, step / count)
+        here = points[-1]
+
+
+def _bezier(points: list[Point], part: float) -> Point:
+    while len(points) > 1:
+        points = [
+            (one[0] + (other[0] - one[0]) * part, one[1] + (other[1] - one[1]) * part)
+            for one, other in pairwise(points)
+        ]
+    return points[0]

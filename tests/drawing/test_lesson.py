@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from gathercli import explain
 from gathercli.drawing.lesson import scene_of
 from gathercli.drawing.svg import svg
+from gathercli.errors import GatherError
 from gathercli.report.selection import Look
 from tests import oracle, oracle_nd
 from tests.drawing.svgs import Drawn, Picture
-from tests.test_laws import moderately
+from tests.test_explain import explain_case
+from tests.test_laws import Dice, any_case, every_row, moderately, seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
+
+    from gathercli.spec.op import Op
 
     Array = npt.NDArray[Any]
     At = tuple[int, ...]
@@ -213,6 +217,16 @@ def test_no_cells_overlap_and_all_lie_on_the_page(call: Call) -> None:
 
 
 @moderately
+@given(call=calls())
+def test_no_line_runs_over_a_number(call: Call) -> None:
+    picture = drawn(call)
+    cells = [each for each in picture.drawn.values() if "cell" in each.kinds]
+
+    for way in picture.ways:
+        assert not [each for each in cells if any(map(each.covers, way.points))], way
+
+
+@moderately
 @given(call=calls(), chosen=st.data())
 def test_the_path_of_a_chosen_cell_alone_is_strong(call: Call, chosen: st.DataObject) -> None:
     out = call.out()
@@ -312,3 +326,19 @@ def test_empty_tensors_and_single_cells_are_drawn(data: Any, indices: Any) -> No
     empty = 0 in (np.size(data), np.size(indices))
     assert ("empty: no elements" in picture.texts) == empty
     assert bool(picture.ways) == (not empty)
+
+
+@every_row
+@moderately
+@given(seed=seeds)
+def test_any_call_that_is_bound_has_a_drawing(op: Op, seed: int) -> None:
+    try:
+        lesson = explain_case(op, any_case(op, Dice(seed)))
+    except GatherError:
+        return
+
+    picture = Picture(svg(scene_of(lesson, Look(None))))
+
+    for way in picture.ways:
+        assert way.source.touches(way.start)
+        assert way.target.touches(way.end)
