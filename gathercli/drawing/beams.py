@@ -152,6 +152,8 @@ class BeamDrawing:
         t, beam = at
         users = self._panels.users.get((t, self._b, beam), [])
         letter = "".join(self._panels.letters[self._b, w] for w in users[:3])
+        if not users and self.lesson.read_cells[t, self._b, beam]:
+            letter = self._panels.look.marks.hidden
         kinds = [] if users else ["unread"]
         kinds += ["shared"] if len(users) > 1 else []
         place = (t, self._b, beam)

@@ -288,9 +288,9 @@ class PanelDrawing:
         lesson = self.lesson
         unit = tuple(n if d in lesson.unit_dims else None for d, n in enumerate(at))
         is_read = lesson.reads is None or lesson.reads.of(unit) > 0
-        letter = self._letter(unit, (unit, at[:-2] if self._lead_rank > 2 else ()), seen)
-        if is_read and lesson.reads is not None and unit not in self._letters:
-            letter = self.contents.selection.look.marks.hidden
+        hidden = self.contents.selection.look.marks.hidden if is_read and lesson.reads else ""
+        part = (unit, at[:-2] if self._lead_rank > 2 else ())
+        letter = self._letter(unit, part, seen, hidden)
         kinds = ["unread"] if not is_read else []
         kinds += ["traced"] if self._traced is not None and self._traced.data == at else []
         text, color = self.contents.data_text(at), self.contents.colors.get(unit)
@@ -305,12 +305,12 @@ class PanelDrawing:
         text = self.contents.out_text(at)
         return GridCell("out", trace.out, box, text, pick.color, letter, _fate(pick.fate), kinds)
 
-    def _letter(self, unit: At | None, part: Any, seen: set[Any]) -> str:
-        """Return the letter of the first cell of a part, nothing for its others."""
+    def _letter(self, unit: At | None, part: Any, seen: set[Any], hidden: str = "") -> str:
+        """Return the letter of the first cell of a part, or `hidden`; nothing for its others."""
         if part in seen or unit is None:
             return ""
         seen.add(part)
-        return self._letters.get(unit, "")
+        return self._letters.get(unit, hidden)
 
     def _is_traced(self, link: Link) -> bool:
         trace = self._traced

@@ -119,7 +119,11 @@ def scene_of(
     width, height = _arrange(sketch.batches, _MARGIN, top, ratio or _WIDE)
     captions = [each for batch in sketch.batches for each in batch.captions()]
     captions += [each._replace(x=_MARGIN, y=each.y + _MARGIN) for each in head]
-    words = notes(lesson, look, sketch.traced if has_steps else None, sketch.cut)
+    grids = [grid for batch in sketch.batches for grid in batch.grids()]
+    cut, mark = list(sketch.cut), look.marks.hidden
+    if any(cell.letter == mark for grid in grids for cell in grid.cells):
+        cut.append(f"{mark} read by indices that are not shown")
+    words = notes(lesson, look, sketch.traced if has_steps else None, cut)
     x, y = _notes_corner(words, width, top + height, top, ratio)
     for each in words:
         y += _LINE if each.kind == "step" else _LINE + 4
@@ -129,7 +133,7 @@ def scene_of(
         max(top + height, y) + _MARGIN,
         f"{title or lesson.call.op.full_name}: {lesson.equation}",
         sketch.description,
-        [grid for batch in sketch.batches for grid in batch.grids()],
+        grids,
         [arrow for batch in sketch.batches for arrow in batch.arrows()],
         captions,
         faint=cell is not None,

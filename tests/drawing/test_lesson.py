@@ -302,6 +302,15 @@ def test_a_large_tensor_is_cut_and_says_so() -> None:
     assert any("of 334 000 cells of out shown" in text for text in picture.texts)
 
 
+def test_a_cell_that_hidden_indices_read_is_marked() -> None:
+    lesson = explain("gather", np.arange(12).reshape(6, 2), [0] * 10 + [5] * 10 + [0] * 10)
+
+    picture = Picture(svg(scene_of(lesson, Look(None))))
+
+    assert picture.texts.count("+") == 1
+    assert "+ read by indices that are not shown" in picture.texts
+
+
 @pytest.mark.parametrize("aspect", [(16, 9), (4, 3), (1, 1)])
 def test_margins_give_the_ratio_that_is_asked_for(aspect: tuple[int, int]) -> None:
     scene = scene_of(explain("gather", [[1, 2], [3, 4]], [1, 0]), Look(None))
