@@ -155,9 +155,9 @@ def test_a_description_is_not_printed_of_what_is_gone(
 ) -> None:
     real = summary.summarise
 
-    def late(tensor: Any) -> Any:
+    def late(tensor: Any, **options: Any) -> Any:
         os.truncate(x, SHORT)
-        return real(tensor)
+        return real(tensor, **options)
 
     monkeypatch.setattr(summary, "summarise", late)
 

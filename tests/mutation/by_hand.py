@@ -9,8 +9,8 @@ from typing import Final
 
 BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     # --fsync: the file before its name, the folder behind it
-    ("io/write.py", "                os.fsync(self._fd)", "                pass"),
-    ("io/write.py", "                self._sync_folder()", "                pass"),
+    ("io/write.py", "            os.fsync(self._fd)", "            pass"),
+    ("io/write.py", "            self._sync_folder()", "            pass"),
     ("io/write.py", "            os.fsync(folder)", "            os.fsync(self._fd)"),
     ("io/zarr/created.py", "                _sync(self.temporary)", "                pass"),
     ("io/zarr/created.py", "                _sync_one(self.folder)", "                pass"),
