@@ -161,7 +161,7 @@ class _Writer:
         """Return the lines that replace data, an input, if it is empty along an axis."""
         name = self._known[step.inputs[0].number].text
         condition, value = self._dialect.widened(step, name)
-        return [f"if {condition}:  # nothing is filled from an empty axis", f"    {name} = {value}"]
+        return [f"if {condition}:  # JAX takes nothing from an empty axis", f"    {name} = {value}"]
 
     def _check(self, step: Step) -> list[str]:
         """Return the lines that raise an error for an illegal index."""

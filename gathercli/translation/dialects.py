@@ -182,8 +182,8 @@ class _NumPy:
         return setup, text if order is None else self.transposed(text, order)
 
     def take(self, x: str, y: str, axis: int) -> str:
-        """Write a gather without batches."""
-        return f"{self.np}.take({x}, {y}, axis={axis})"
+        """Write a gather without batches; np.take ignores an illegal index of an empty result."""
+        return f"{x}[{_colons(axis)}{y}]"
 
     def batches(self, x: str, b: int, m: int) -> tuple[list[str], str]:
         """Return lines with the coordinates of b batches for indices of rank m, and their names."""
@@ -256,9 +256,6 @@ class _Torch(_NumPy):
     def maximum(self, step: Step, x: str, y: str) -> str:
         del step
         return f"{x}.clamp(min={y})"
-
-    def take(self, x: str, y: str, axis: int) -> str:
-        return f"{x}[{_colons(axis)}{y}]"
 
     def range(self, x: str, axis: int) -> str:
         return f"torch.arange({x}.shape[{axis}], device={x}.device)"

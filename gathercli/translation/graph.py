@@ -182,7 +182,7 @@ def _role(value: Any) -> str:
     """Return a name for a constant."""
     if np.ndim(value) == 0:
         return _NUMBERS.get(int(value), "number")
-    return "last" if list(value) == [-1] else "numbers"
+    return "last" if np.array_equal(value, [-1]) else "numbers"
 
 
 _NUMBERS: Final = {-1: "last", 0: "zero", 1: "one"}

@@ -40,6 +40,10 @@ def _is_empty(_: Translation, each: ProvenCall) -> bool:
     return 0 in sizes or (each.expected is not None and not each.expected.array.size)
 
 
+def _is_empty_tuple(translation: Translation, each: ProvenCall) -> bool:
+    return translation.call.op.tuples and _is_empty(translation, each)
+
+
 def _is_refused(translation: Translation, each: ProvenCall) -> bool:
     return each.expected is None and bool(translation.program.notes)
 
@@ -81,6 +85,10 @@ def _is_narrow(translation: Translation, each: ProvenCall) -> bool:
     return any(one != other for at, (one, other) in sizes if at != axis)
 
 
+def _is_narrow_onnx(translation: Translation, each: ProvenCall) -> bool:
+    return ".onnx" in translation.files and _is_narrow(translation, each)
+
+
 def _is_elements_refused(translation: Translation, each: ProvenCall) -> bool:
     return translation.call.op.elementwise and each.expected is None
 
@@ -94,11 +102,11 @@ KNOWN: Final = (
     KnownMistake("openvino", "it leaves memory as it is for a length of 0", _no_length),
     KnownMistake("onnxruntime", "it gathers only the first string of a slice", _strings),
     KnownMistake("onnxruntime", "it lacks the type", _unregistered),
-    KnownMistake("openvino", "it refuses indices that are smaller beside the axis", _is_narrow),
+    KnownMistake("openvino", "it refuses smaller indices beside the axis", _is_narrow_onnx),
     KnownMistake("onnx.reference", "it refuses smaller indices beside the axis", _is_narrow),
     KnownMistake("onnx.reference", "it wraps illegal indices of elements", _is_elements_refused),
     KnownMistake("onnx.reference", "it checks no indices of an empty result", _is_empty),
-    KnownMistake("tensorflow", "tf.gather_nd refuses a legal index of an empty slice", _is_empty),
+    KnownMistake("tensorflow", "tf.gather_nd refuses a legal index of no slice", _is_empty_tuple),
     KnownMistake("torch", "it does not look at an index of an empty slice", _is_empty),
 )
 

@@ -162,7 +162,8 @@ class _Lowering:
         program = self.program
         if pads:
             return program.concat(data, program.zeros(data, axes[0]), axes[0], "padded")
-        if self.call.outside is OutOfRange.ZERO and not own.fills_empty:
+        is_slice = own is self.target.gather  # whose result is wrong without any index, too
+        if not own.takes_empty and (is_slice or self.call.outside is OutOfRange.ZERO):
             return program.widen(data, *axes)
         return data
 

@@ -33,8 +33,8 @@ class OwnOperator(NamedTuple):
         The types of indices that it takes.
     index_bits
         The bits of an index that it computes with.
-    fills_empty
-        Whether it fills with zeros from an axis of size 0, too.
+    takes_empty
+        Whether it does the same with an axis of size 0.
     batches
         Whether it has batch dimensions.
     narrows
@@ -52,7 +52,7 @@ class OwnOperator(NamedTuple):
     refuses_negative: bool = True
     indices: tuple[DType, ...] = INTEGERS
     index_bits: int = 64
-    fills_empty: bool = True
+    takes_empty: bool = True
     batches: bool = True
     narrows: bool = True
     lacks: tuple[DType, ...] = ()
@@ -129,7 +129,7 @@ _ANYTHING: Final = OwnOperator(
     narrows=False,
 )
 
-_JAX_FILLS: Final = _FILLS._replace(indices=SIGNED_32_64, index_bits=32, fills_empty=False)
+_JAX_FILLS: Final = _FILLS._replace(indices=SIGNED_32_64, index_bits=32, takes_empty=False)
 
 TARGETS: Final = (
     TranslationTarget(
@@ -201,9 +201,7 @@ TARGETS: Final = (
         ".py",
         ("numpy",),
         _NUMPY,
-        gather=_WRAPS_OR_RAISES._replace(
-            title="np.take", indices=_without(INTEGERS, dtype("uint64"))
-        ),
+        gather=_WRAPS_OR_RAISES._replace(title="x[i]", indices=_without(INTEGERS, dtype("uint64"))),
         elements=_WRAPS_OR_RAISES._replace(
             title="np.take_along_axis", indices=_without(INTEGERS, dtype("uint64")), narrows=False
         ),

@@ -18,7 +18,7 @@ import numpy as np
 
 import gathercli
 from tests import oracle, test_killed, test_laws
-from tests.campaign import mistakes, nd, ways
+from tests.campaign import mistakes, nd, translations, ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,6 +146,7 @@ CAMPAIGNS: Final[dict[str, Callable[[int], str]]] = {
     "shapes": shape,
     **nd.CAMPAIGNS,
     **mistakes.CAMPAIGNS,
+    **translations.CAMPAIGNS,
     "words": ways.words,
     "writes": write,
     "batches": batch,

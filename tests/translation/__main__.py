@@ -29,11 +29,13 @@ def main() -> int:
     for pair in PAIRS:
         if words.only not in name(pair) or pair.runtime not in peers:
             continue
-        translation, calls = trials(pair, words.calls)
+        translation, calls, known = trials(pair, words.calls)
         proof = prove(translation, calls)
         (seen,) = run_with(translation, calls, [peers[pair.runtime]], 60)
         print(f"{name(pair)}\n    {proof_text(proof)}\n    {runtime_text(seen)}", flush=True)
-        wrong += seen.first is not None
+        for mistake, count in known.items():
+            print(f"    left out: {mistake}: {count}")
+        wrong += seen.agreeing < words.calls
     return int(wrong > 0)
 
 

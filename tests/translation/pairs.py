@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli import engine
@@ -9,6 +10,7 @@ from gathercli.bound import BoundCall
 from gathercli.io.source import Inputs
 from gathercli.ops import OPERATORS
 from gathercli.spec.call import Operand
+from gathercli.translation.known import known_mistake
 from gathercli.translation.proof import calls_of
 from gathercli.translation.targets import target
 from gathercli.translation.translation import translated
@@ -100,9 +102,32 @@ def translation_of(version: str, tensors: str, to: str, **options: Any) -> Trans
     return translated(bound(version, tensors, **options).call, target(to))
 
 
-def trials(pair: Pair, count: int) -> tuple[Translation, list[ProvenCall]]:
-    """Return the translation of a pair, and calls."""
+class Trials(NamedTuple):
+    """A translation and calls, without those on which the runtime is known to be wrong.
+
+    Attributes
+    ----------
+    known
+        What it does on these, and how many were left out.
+    """
+
+    translation: Translation
+    calls: list[ProvenCall]
+    known: Counter[str]
+
+
+def trials(pair: Pair, count: int) -> Trials:
+    """Return the translation of a pair, and as many calls."""
     call = bound(pair.version, pair.tensors, **pair.options)
     translation = translated(call.call, target(pair.target))
     bits = INDEX_BITS.get(pair.runtime, 64)
-    return translation, list(calls_of(translation, call, count - 1, bits=bits))
+    calls: list[ProvenCall] = []
+    known: Counter[str] = Counter()
+    for each in calls_of(translation, call, 4 * count, bits=bits):
+        if mistake := known_mistake(pair.runtime, translation, each):
+            known[mistake] += 1
+        else:
+            calls.append(each)
+        if len(calls) == count:
+            break
+    return Trials(translation, calls, known)

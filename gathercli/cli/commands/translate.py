@@ -116,6 +116,7 @@ def run(
         inputs.external = tensors.types.external_data
         with operator.context(op) as context:
             bound = operator.bound(op, context, inputs.tensor, tokens)
+            bound.check_size(memory.limits.result)
             report = _translated(bound, target, options, runtimes, seconds)
         inputs.recheck()
     return _answer(report)
