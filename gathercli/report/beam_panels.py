@@ -9,7 +9,6 @@ import numpy as np
 from gathercli.lessons.provenance import Fate
 from gathercli.report.beam_trace import Tokens
 from gathercli.report.layout import (
-    REFUSED,
     Cell,
     Line,
     Placement,
@@ -18,8 +17,9 @@ from gathercli.report.layout import (
     draw,
     in_rows,
 )
+from gathercli.report.palette import REFUSED, STYLES
 from gathercli.report.selection import PANELS, letter_of, shown
-from gathercli.report.tensor_panels import HIDDEN, STYLES, marked
+from gathercli.report.tensor_panels import HIDDEN, marked
 from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class BeamPanels:
     ----------
     rows, columns
         Limits from `ROWS` and from `COLUMNS` or `WIDE`.
+    whole
+        Whether to choose as without a current cell, as the whole output is shown.
 
     Attributes
     ----------
@@ -64,12 +66,19 @@ class BeamPanels:
     unknown: Final = "?"
 
     def __init__(
-        self, lesson: BeamLesson, look: Look, rows: tuple[int, int], columns: tuple[int, int]
+        self,
+        lesson: BeamLesson,
+        look: Look,
+        rows: tuple[int, int],
+        columns: tuple[int, int],
+        *,
+        whole: bool = False,
     ) -> None:
         self.lesson, self.look, self._columns = lesson, look, columns
+        self._here = None if whole else look.here
         self.tokens = Tokens(lesson, look)
         self.steps = self._chosen(0, rows)
-        self.batches = self._chosen(1, (PANELS, PANELS // 2 if look.here is None else 0))
+        self.batches = self._chosen(1, (PANELS, 1 if self._here is None else 0))
         self.beams = self._chosen(2, columns)
         pairs = [(b, w) for b in self.batches for w in self.beams]
         self.letters = {pair: letter_of(n) for n, pair in enumerate(pairs)}
@@ -85,7 +94,7 @@ class BeamPanels:
 
     def _chosen(self, j: int, limits: tuple[int, int]) -> Sequence[int]:
         """Choose the coordinates of an output dimension."""
-        size, window, here = self.lesson.shape[j], self.look.window, self.look.here
+        size, window, here = self.lesson.shape[j], self.look.window, self._here
         part = window[j] if j < len(window) else None
         if part is not None:
             return range(size)[part]
@@ -132,13 +141,13 @@ class BeamPanels:
         return [self.steps, self.batches, self.beams, *map(self.sources, self.batches)]
 
     def sources(self, b: int) -> Sequence[int]:
-        """Choose the beams of `step_ids` and `parent_ids` to show: all, or those on paths."""
+        """Choose the beams of `step_ids` and `parent_ids` to show: all, or every one on a path."""
         size, most = self.lesson.shape[2], self._columns[0]
         if size <= most:
             return range(size)
         used = sorted({beam for t, batch, beam in self.users if batch == b})
         ends = {0, size - 1} if most > 2 or not used else set[int]()
-        return sorted({*used[:most], *ends})
+        return sorted({*used, *ends})
 
     def _part(self, name: str, beams: Sequence[int], place: Placement) -> TensorPart:
         """Return the part of a batch without its cells."""

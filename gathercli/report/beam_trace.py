@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gathercli.lessons.provenance import Fate
 from gathercli.report.grid import GridWriter
-from gathercli.report.layout import REFUSED
+from gathercli.report.palette import REFUSED
 from gathercli.report.trace import TARGETS
 from gathercli.spec.coordinates import cell
 
@@ -51,7 +51,7 @@ def trace_line(lesson: BeamLesson, trace: BeamTrace, look: Look) -> Line:
     """Trace a cell in one line: ``out[0,0,1] = step_ids[0,0,2] = 11``."""
     line: Line = [(f"out{cell(trace.out)}", "")]
     if trace.fate is Fate.REFUSED:
-        return [*line, (": refused", REFUSED)]
+        return [*line, (": ", ""), ("refused", REFUSED)]
     t, b, _ = trace.out
     source = " = end_token"
     if trace.fate is Fate.FILLED:

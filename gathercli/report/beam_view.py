@@ -17,8 +17,9 @@ from gathercli.lessons.telling import telling_traces
 from gathercli.report import header
 from gathercli.report.beam_panels import MANY, BeamPanels
 from gathercli.report.beam_trace import trace_line, trace_steps
-from gathercli.report.layout import REFUSED, append, joined, widest
+from gathercli.report.layout import append, joined, widest
 from gathercli.report.lesson import EXAMPLES, LEGEND, panels_text
+from gathercli.report.palette import REFUSED
 from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH
 from gathercli.report.tensor_panels import HIDDEN
 from gathercli.spec.call import Operand
@@ -109,10 +110,17 @@ def panel_dims(lesson: BeamLesson) -> range:
 
 def _fitting(lesson: BeamLesson, look: Look) -> tuple[BeamPanels, list[Line]]:
     """Return the largest panels that fit, and their lines; else the smallest."""
-    room = look.width or WIDTH
+    room = (look.width or WIDTH) - (look.here is not None)  # as in `report.lesson`
     most = WIDE if room > WIDTH else COLUMNS
     sizes = list(combinations(enumerate(ROWS), enumerate(most)))
     attempts: list[BeamPanels] = []
+    if look.here is not None:
+        whole = BeamPanels(lesson, look, ROWS[0], most[0], whole=True)
+        if whole.cells == lesson.size:
+            attempts.append(whole)
+            lines = whole.lines(room, stacked=False)
+            if widest(lines) <= room and (look.height is None or len(lines) <= look.height):
+                return whole, lines
     for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
         beam_panels = BeamPanels(lesson, look, rows, columns)
         if any(each.selection == beam_panels.selection for each in attempts):
@@ -159,8 +167,9 @@ def _rows(
     joint = " " * len(marks.arrow)
     padded = (head.ljust(n) for head, n in zip(heads, widths, strict=True))
     lines: list[Line] = [[(" " * (margin + 3) + joint.join(padded), "dim")]]
-    for name, ((b, w), _), texts in zip(names, beams, tables, strict=True):
-        line: Line = [(name.ljust(margin) + "   ", beam_panels.styles[b, w])]
+    for name, (beam, letter), texts in zip(names, beams, tables, strict=True):
+        rest = name.ljust(margin + 3).removeprefix(letter)
+        line: Line = [(letter, beam_panels.styles[beam]), (rest, "")]
         for n, (text, size) in enumerate(zip(texts, widths, strict=True)):
             between = marks.arrow if n and texts[n - 1] and text else joint
             style = REFUSED if text == "refused" else ""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from rich.cells import cell_len
 
 from gathercli.report.grid import at_the_point
+from gathercli.report.palette import REFUSED
 from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.shapes import product
 
@@ -29,8 +30,14 @@ Line: TypeAlias = list[Word]
 GAP: Final = 4
 """Blanks between blocks side by side."""
 
-REFUSED: Final = "bold red"
-"""The style of refused indices and cells."""
+CURRENT: Final = "bold reverse"
+"""The style of the current cell, in the terminal's own colours."""
+
+
+class Edge(str):
+    """The column after a line, which the gap between blocks has room for: a blank or a mark."""
+
+    __slots__ = ()
 
 
 class Marks(NamedTuple):
@@ -71,12 +78,41 @@ class Placement(Enum):
 
 
 class Cell(NamedTuple):
-    """An element: its label, its text, its tail (the position after an index), and its style."""
+    """An element of a tensor.
+
+    Attributes
+    ----------
+    label, text, tail
+        Its letter, its value, and the position after an index.
+    style
+        Its style; if that has a ground, this fills the cell with a blank on either side.
+    here
+        Whether it is the current cell: in brackets, which take the place of blanks.
+    """
 
     label: str
     text: str
     tail: str = ""
     style: str = ""
+    here: bool = False
+
+    def box(self, text: str, start: int, stop: int) -> PaddedCell:
+        """Return the box of the cell's text, with brackets around ``start:stop`` if it is here."""
+        if not self.here:
+            edge = (" ", self.style if " on " in self.style else "")
+            return PaddedCell(edge, (text, self.style), edge)
+        text = f" {text} "
+        text = f"{text[:start]}[{text[start + 1 : stop + 1]}]{text[stop + 2 :]}"
+        first, middle, last = text[0], text[1:-1], text[-1]
+        return PaddedCell((first, CURRENT), (middle, CURRENT), (last, CURRENT))
+
+
+class PaddedCell(NamedTuple):
+    """A cell in its column: its words, and the columns before and after it."""
+
+    before: Word
+    text: Word
+    after: Word
 
 
 class TensorPart(NamedTuple):
@@ -125,8 +161,8 @@ def width(line: Line) -> int:
 
 
 def widest(lines: Iterable[Line]) -> int:
-    """Return the width of the widest line in columns."""
-    return max(map(width, lines), default=0)
+    """Return the width of the widest line in columns, without its edge."""
+    return max((width(line) - isinstance(line[-1][0], Edge) for line in lines if line), default=0)
 
 
 def joined(entries: Iterable[Line], room: int) -> Iterator[Line]:
@@ -275,26 +311,47 @@ class _Drawing:
         line = [(f"[{','.join(map(str, facet))},:,:]", "bold")]
         if self._part.place is Placement.FACET:
             cell = self._cells[(*facet, self._rows[0], self._columns[0])]
-            line.append((f"  {cell.label}", cell.style))
+            line += [("  ", ""), (cell.label, cell.style)]
         return line
 
     def _start(self, label: str, style: str, row: str) -> Line:
         """Start a line with the label of a row, if rows have labels, and its coordinate."""
         line: Line = []
         if self._part.place is Placement.ROW and self._labels:
-            line.append((label.ljust(self._labels) + " ", style))
+            line += [(label.ljust(self._labels), style if label else ""), (" ", "")]
         if self._margin:
             line.append((row.rjust(self._margin), "dim"))
         return line
 
     def _column_labels(self, facet: tuple[int, ...]) -> Line:
-        line = self._start("", "", "")
+        boxes: list[PaddedCell] = []
         for column in self._columns:
-            cell = self._cells[(*facet, self._rows[0], column)]
+            cells = [self._cells[(*facet, row, column)] for row in self._rows]
+            cell = next((each for each in cells if each.style != REFUSED), cells[0])
             _, value, tail = self._widths[column]
-            line.append((" " * len(self._before[column]), ""))
-            line.append((cell.label.rjust(value) + " " * tail, cell.style))
-        return line
+            style = cell.style if cell.label else ""
+            text = cell.label.rjust(value) + " " * tail
+            boxes.append(Cell("", "", style=style).box(text, 0, 0))
+        return self._start("", "", "") + self._side_by_side(boxes, marks=False)
+
+    def _side_by_side(self, boxes: list[PaddedCell], *, marks: bool = True) -> Line:
+        """Join the boxes of a row; the blanks between two are the edges of both.
+
+        With `marks`, mark hidden columns.
+        """
+        line: Line = []
+        after: Word | None = None
+        for column, box in zip(self._by_column, boxes, strict=True):
+            before = self._before[column] if self._margin else ""
+            before = before if marks else " " * len(before)
+            if after is not None:
+                line.append(after)
+                before = before[1:]
+            if before or box.before[0] != " ":
+                line += [(before[:-1], "dim"), box.before]
+            line.append(box.text)
+            after = box.after
+        return [*line, (Edge(after[0]), after[1])] if after else line
 
     def _heading(self) -> Line:
         line = self._start("", "", "")
@@ -328,20 +385,30 @@ class _Drawing:
     def _row(self, at: tuple[int, ...], name: str) -> Line:
         part = self._part
         ats = [(*at, column) for column in self._columns] or [at]
-        line = self._start(self._cells[ats[0]].label, self._cells[ats[0]].style, name)
-        for each in ats:
-            column: int | None = each[-1] if self._columns else None
-            cell, text = self._cells[each], self._texts[each]
-            label, value, tail = self._widths[column]
-            if self._margin:
-                line.append((self._before[column], "dim"))
-            if label:
-                line.append((cell.label.rjust(label) + " ", cell.style))
-            blanks = " " * (value - cell_len(text))
-            padded = text + blanks if part.left else blanks + text
-            line.append((padded + cell.tail.ljust(tail), cell.style))
+        first = self._cells[ats[0]]
+        line = self._start(first.label, first.style, name)
+        line += self._side_by_side(list(map(self._box, ats)))
+        rest: Line = []
         if self._columns and self._columns[-1] < part.shape[-1] - 1:
-            line.append((f"  {self._marks.columns}", "dim"))
+            rest.append((f"  {self._marks.columns}", "dim"))
         if part.note:
-            line += [("   ", ""), *part.note(at)]
+            rest += [("   ", ""), *part.note(at)]
+        if rest:  # the edge takes the place of a blank
+            (edge, style), (blanks, other) = line.pop(), rest[0]
+            line += [(str(edge), style), (blanks[1:], other), *rest[1:]]
         return line
+
+    def _box(self, at: tuple[int, ...]) -> PaddedCell:
+        cell, text = self._cells[at], self._texts[at]
+        label, value, tail = self._widths[at[-1] if self._columns else None]
+        before = cell.label.rjust(label) + " " if label else ""
+        blanks = " " * (value - cell_len(text))
+        if self._part.left:
+            text, blanks = text + blanks, ""
+        padded = before + blanks + text + cell.tail.ljust(tail)
+        stop = (
+            len(padded.rstrip())
+            if cell.tail or self._part.left
+            else len(before + blanks + text.rstrip())
+        )
+        return cell.box(padded, len(before + blanks), stop)

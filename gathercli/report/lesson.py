@@ -14,7 +14,6 @@ from gathercli.lessons.provenance import Fate
 from gathercli.lessons.telling import telling_traces
 from gathercli.report import header
 from gathercli.report.layout import (
-    REFUSED,
     Line,
     TensorPart,
     append,
@@ -25,12 +24,13 @@ from gathercli.report.layout import (
     joined,
     widest,
 )
+from gathercli.report.palette import REFUSED
 from gathercli.report.selection import COLUMNS, ROWS, WIDE, WIDTH, Look, Selection, lead_of
 from gathercli.report.tensor_panels import HIDDEN, TIMES, Parts
 from gathercli.report.trace import letters, trace_line, trace_steps, unit_text, use
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import clean, counted, grouped, short
+from gathercli.text import clean, counted, grouped, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.arrays.tensor import AnyArray
-    from gathercli.lessons.lesson import Index, Lesson
+    from gathercli.lessons.lesson import Index, Lesson, Trace
 
 __all__ = [
     "cells_json",
@@ -128,22 +128,48 @@ def panels_text(lines: list[Line], look: Look) -> Text:
 
 
 def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
-    """Return the largest view that fits, else the smallest, and its lines."""
-    room = WIDTH if look.width is None else look.width
-    selection: Selection | None = None
-    most = WIDE if room > WIDTH else COLUMNS
-    sizes = list(combinations(enumerate(ROWS[: None if look.height else 1]), enumerate(most)))
-    for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
-        before, selection = selection, Selection(lesson, look, rows, columns)
-        if before is not None and (before.out, before.data) == (selection.out, selection.data):
+    """Return the largest view that fits, else the smallest, and its lines.
+
+    Prefer one where `data` shows all that the visible indices pick.
+    """
+    # The bracket after the current cell may be one column to the right of the last line.
+    room = (WIDTH if look.width is None else look.width) - (look.here is not None)
+    widest_room = room if look.width else 2 * room
+    fallback: tuple[_View, list[Line]] | None = None
+    for selection in _selections(lesson, look, room):
+        smallest = 1 in selection.limits
+        if fallback is not None and (smallest or not selection.is_complete):
             continue
         view = _View(selection)
         for stacked in (False, True):
             lines = view.lines(room, stacked=stacked)
-            wide = 2 * room if stacked and look.width is None else room
-            if widest(lines) <= wide and (look.height is None or len(lines) <= look.height):
-                return view, lines
-    return view, lines
+            fits = widest(lines) <= (widest_room if stacked else room)
+            if fits and (look.height is None or len(lines) <= look.height):
+                if selection.is_complete:
+                    return view, lines
+                fallback = fallback or (view, lines)
+    return fallback or (view, lines)
+
+
+def _selections(lesson: Lesson, look: Look, room: int) -> Iterator[Selection]:
+    """Yield selections by preference: of ever fewer columns, and of fewer rows if need be."""
+    most = WIDE if room > WIDTH else COLUMNS
+    if look.here is not None:
+        whole = Selection(lesson, look, ROWS[0], most[0], whole=True)
+        if whole.is_complete and whole.cells == lesson.size:
+            yield whole
+    pairs = combinations(enumerate(ROWS), enumerate(most))
+    sizes = sorted(pairs, key=lambda pair: pair[0][0] + pair[1][0])
+    if look.height is None:
+        sizes.sort(key=lambda pair: pair[0][0] > 0)
+    before: Selection | None = None
+    for number, ((_, rows), (_, columns)) in enumerate(sizes):
+        if number == len(most) and look.height is None and before and not before.depends_on_rows:
+            return
+        selection = Selection(lesson, look, rows, columns)
+        if before is None or (before.out, before.data) != (selection.out, selection.data):
+            yield selection
+        before = selection
 
 
 def panel_dims(lesson: Lesson) -> range:
@@ -202,6 +228,7 @@ class _View:
     def legend(self) -> Iterator[Line]:
         """Explain the letters, unless rows of the output have notes, and the marks."""
         lesson, marks, seen = self._lesson, self._look.marks, self._parts.seen
+        selection = self._selection
         entries: list[tuple[str, str, str]] = []
         by_row = any(part.note for parts, _ in self._panels.values() for part in parts)
         if not by_row and len(self._letters) <= LEGEND:
@@ -218,6 +245,8 @@ class _View:
         if TIMES in seen:
             others = ", by what is not shown too" if self.hidden() else ""
             entries.append((f"{marks.times}n", f"read n times{others}", ""))
+        if not selection.is_complete:
+            entries.append(("", "no letter in indices: what it picks is not shown", "dim"))
         reads = lesson.reads if lesson.data.array.size else None
         if reads is not None and len(reads.units) < product(lesson.unit_sizes):
             entries.append(("", "no letter: not read", "dim"))
@@ -234,18 +263,39 @@ class _View:
             return
         index = "tuple" if lesson.is_tuple else "index"
         yield [(f"the {index} {use(lesson, ' of data')}:", "dim")]
-        for trace in telling_traces(lesson, self._parts.traced)[:EXAMPLES]:
+        # Prefer examples that can be followed to their place in `data`.
+        traces = [trace for trace in self._parts.traced if self._is_shown(trace)]
+        for trace in telling_traces(lesson, traces or self._parts.traced)[:EXAMPLES]:
             yield [("  ", ""), *trace_line(lesson, trace, self._look)]
+
+    def _is_shown(self, trace: Trace) -> bool:
+        unit = self._lesson.unit(trace.indices, trace.position)
+        return unit is None or unit in self._letters
 
     def hidden(self) -> str:
         """Describe how much of the output is hidden."""
         selection = self._selection
-        sizes = [len(coords) for coords in selection.out[self._lead :]]
-        cells = len(selection.panels) * product(sizes)
-        if cells >= self._lesson.size:
+        lesson, lead = self._lesson, self._lead
+        if not lesson.size:
             return ""
-        text = f"{grouped(cells)} of {counted(self._lesson.size, 'cell')} of out shown"
-        return text if self._look.window else f"{text}; {self._look.advice}"
+        facets = [len(coords) for coords in selection.out[lead:-2]]
+        panels, data_facets = selection.panels, selection.facets(selection.panels[0])
+        batches = ("batch", "batches") if lesson.call.batch_dims else ("facet", "facets")
+        parts = [
+            f"{grouped(count)} of {counted(size, *noun)}{of}"
+            for count, size, noun, of in (
+                (selection.cells, lesson.size, ("cell",), " of out"),
+                (len(panels), product(lesson.panel_shape[:lead]), batches, ""),
+                (product(facets), product(lesson.panel_shape[lead:-2]), ("facet",), " of out"),
+                (len(data_facets), product(lesson.data.shape[lead:-2]), ("facet",), " of data"),
+            )
+            if count < size
+        ]
+        if not parts:
+            return ""
+        text = f"{listed(parts, 'and')} shown"
+        is_whole = selection.cells >= lesson.size
+        return text if self._look.window or is_whole else f"{text}; {self._look.advice}"
 
 
 def summary_json(lesson: Lesson) -> dict[str, Any]:

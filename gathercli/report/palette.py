@@ -47,11 +47,6 @@ REFUSED_FILL: Final = "#b00020"
 ON_REFUSED: Final = "#ffffff"
 """The ground of what is refused, and text on it."""
 
-
-def hue_of(number: int) -> Hue:
-    """Return the hue of a letter by its number, from 0.
-
-    >>> hue_of(0).name, hue_of(7).name
-    ('blue', 'amber')
-    """
-    return HUES[number % len(HUES)]
+STYLES: Final = tuple(f"{ON_FILL} on {hue.fill}" for hue in HUES)
+REFUSED: Final = f"{ON_REFUSED} on {REFUSED_FILL}"
+"""The styles of letters in a terminal, and of what is refused."""

@@ -14,7 +14,7 @@ from gathercli.spec.coordinates import coordinate
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gathercli.arrays.tensor import AnyArray
     from gathercli.lessons.lesson import Index, Lesson, Unit
@@ -31,7 +31,13 @@ WIDE: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMNS)
 
 PANELS: Final = 4
 FACETS: Final = 4
-"""The most panels, and facets of a tensor, in a picture without a window."""
+FEW: Final = 2
+LARGE: Final = 1000
+"""The most panels, and facets of a tensor, in a picture without a window: `FEW` for a tensor of
+more than `LARGE` elements, or with facets that are not shown whole."""
+
+TALL: Final = 24
+"""The most rows of `data` to show on an axis: those that indices pick."""
 
 CELLS: Final = 20_000
 BATCHES: Final = 400
@@ -81,9 +87,13 @@ class Selection:
     ----------
     rows, columns
         Limits from `ROWS` and from `COLUMNS` or `WIDE`.
+    whole
+        Whether to choose as without a current cell, as the whole output is shown.
 
     Attributes
     ----------
+    here
+        The coordinates of the current cell, batch dimensions apart; None to choose without it.
     lead
         The number of leading dimensions that are panels.
     out, indices, data
@@ -91,15 +101,26 @@ class Selection:
     panels
         The coordinates of the leading dimensions for each panel.
     letters
-        The letter of each unit that the visible indices pick, in their order.
+        The letter of each unit of the picture that the visible indices pick, in their order.
+    limits
+        The most rows and columns to show whole.
+    is_complete
+        Whether every unit that the visible indices pick is in the picture.
     """
 
     def __init__(
-        self, lesson: Lesson, look: Look, rows: tuple[int, int], columns: tuple[int, int]
+        self,
+        lesson: Lesson,
+        look: Look,
+        rows: tuple[int, int],
+        columns: tuple[int, int],
+        *,
+        whole: bool = False,
     ) -> None:
         self.lesson, self.look, self._rows, self._columns = lesson, look, rows, columns
+        self.limits = rows[0], columns[0]
         self.lead = lead_of(lesson)
-        self.here = None if look.here is None else lesson.apart(look.here)
+        self.here = None if look.here is None or whole else lesson.apart(look.here)
         self._window: Window = look.window
         self._batches: slice | None = None  # the window in a merged batch dimension
         if look.window and len(lesson.shape) < len(lesson.panel_shape):
@@ -111,9 +132,14 @@ class Selection:
             if i is not None:
                 self.indices[i] = coords
         self.panels = self._choose_panels()
-        self.letters: dict[Unit, str] = {}
-        positions = self._add_letters()
+        self._current = None if look.here is None else lesson.trace(*look.here).data
+        units = self._units()
+        positions = list(dict.fromkeys(units.values()))
         self.data = [self._data_coordinates(d, positions) for d in range(len(lesson.data.shape))]
+        self._facets = {panel: self._choose_facets(panel, units) for panel in self.panels}
+        shown_units = [unit for unit in units if self._is_shown(unit)]
+        self.letters = {unit: letter_of(n) for n, unit in enumerate(shown_units)}
+        self.is_complete = len(shown_units) == len(units)
 
     def _out_coordinates(self, j: int) -> Sequence[int]:
         """Choose the coordinates of an output dimension."""
@@ -126,7 +152,8 @@ class Selection:
         most, edge = self._limits(j - self.lead, rank - self.lead)
         here = None if self.here is None else self.here[j]
         if j - self.lead < rank - self.lead - 2 and here is None:
-            most, edge = self._facet_limits()[j], 1
+            most = self._facet_limits()[j]
+            edge = min(1, most - 1)
         return shown(size, most, edge, here)
 
     def _limits(self, dim: int, rank: int) -> tuple[int, int]:
@@ -135,18 +162,29 @@ class Selection:
             return self._columns
         if dim >= rank - 2:
             return self._rows
-        return (FACETS, 1) if self.look.here is None else (1, 0)
+        return (FACETS, 1) if self.here is None else (1, 0)
+
+    def _few(self, most: int, *shapes: Sequence[int]) -> int:
+        """Return `most`, or `FEW` if a tensor of these shapes is large, or its facets are cut."""
+        rows, columns = self.limits
+        for shape in shapes:
+            *lead, last = shape[self.lead :][-2:] or [1]
+            whole = last <= (columns if lead else rows) and max(lead, default=0) <= rows
+            if not whole or product(shape) > LARGE:
+                return min(most, FEW)
+        return most
 
     def _facet_limits(self) -> dict[int, int]:
         """Return the most coordinates of each output dimension before the last two.
 
         Their product is at most `FACETS`; dimensions of the indices come first.
         """
-        lesson, most = self.lesson, FACETS
+        lesson = self.lesson
         dims = range(self.lead, len(lesson.panel_shape) - 2)
+        most = self._few(FACETS, lesson.panel_shape)
         limits: dict[int, int] = {}
         for j in sorted(dims, key=lambda j: lesson.dim_map[j][1] is None):
-            limits[j] = max(1, min(most, 2 if len(dims) > 1 else FACETS))
+            limits[j] = max(1, min(most, 2 if len(dims) > 1 and most > FEW else most))
             most //= min(limits[j], max(lesson.panel_shape[j], 1))
         return limits
 
@@ -158,22 +196,69 @@ class Selection:
             sizes = self.lesson.panel_shape[: self.lead]
             return [coordinate(n, sizes) for n in range(product(sizes))[self._batches]]
         count = product([len(coords) for coords in lead])
-        if count <= PANELS or any(each is not None for each in self._window[: self.lead]):
+        lesson = self.lesson
+        most = self._few(PANELS, lesson.data.shape, lesson.panel_shape)
+        if count <= most or any(each is not None for each in self._window[: self.lead]):
             return list(combinations(*lead))
-        first = (0,) * (self.lead - 1)
-        return [(*first, 0), _after((*first, 0), lead), tuple(coords[-1] for coords in lead)]
+        return [tuple(coords[0] for coords in lead), tuple(coords[-1] for coords in lead)]
 
-    def _add_letters(self) -> set[int]:
-        """Assign a letter to each unit that the selected indices pick; return their positions."""
-        axis_positions: set[int] = set()
+    def _units(self) -> dict[Unit, int]:
+        """Return the units that the selected indices pick, and their positions, in order."""
+        units: dict[Unit, int] = {}
         for panel in self.panels:
             coords = self.coordinates(panel, self.indices)
             for at, (_, position) in zip(coords, self.resolved(coords), strict=True):
                 unit = self.lesson.unit(at, self.lesson.place(position))
                 if unit is not None:
-                    axis_positions.add(position)
-                    self.letters.setdefault(unit, letter_of(len(self.letters)))
-        return axis_positions
+                    units[unit] = position
+        return units
+
+    @property
+    def cells(self) -> int:
+        """The number of output cells in the picture."""
+        return len(self.panels) * product([len(coords) for coords in self.out[self.lead :]])
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """Whether fewer rows of indices would need less of `data`, other than fewer rows."""
+        columns = self.data[-1] if self.data else ()
+        return not self.is_complete or len(columns) > self.limits[1] + 2
+
+    def facets(self, panel: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Return the leading coordinates of the facets of `data` in a panel."""
+        return self._facets[panel]
+
+    def _choose_facets(
+        self, panel: tuple[int, ...], units: Iterable[Unit]
+    ) -> list[tuple[int, ...]]:
+        """Choose facets of `data`: all, or the first that indices pick."""
+        lead, shape = self.lead, self.lesson.data.shape
+        every = list(combinations(*self.data[lead:-2]))
+        most = self._few(FACETS, shape)
+        if self.look.window or len(every) <= most:
+            return every
+        current = [] if self._current is None else [self._current[lead:-2]]
+        picked = dict.fromkeys(current)
+        for unit in units:
+            if _is_in(panel, unit[:lead]):
+                within = unit[lead : lead + len(every[0])]
+                picked |= dict.fromkeys(each for each in every if _is_in(each, within))
+        return sorted(list(picked)[:most]) or every[:1]
+
+    def _is_shown(self, unit: Unit) -> bool:
+        """Return whether a unit of `data` is in the picture."""
+        if any(
+            n is not None and n not in coords for n, coords in zip(unit, self.data, strict=True)
+        ):
+            return False
+        depth = max(0, len(unit) - self.lead - 2)
+        within = unit[self.lead : self.lead + depth]
+        return any(
+            _is_in(each, within)
+            for panel, facets in self._facets.items()
+            if _is_in(panel, unit[: self.lead])
+            for each in facets
+        )
 
     def resolved(self, coords: list[tuple[int, ...]]) -> list[tuple[Index, int]]:
         """Return the indices at coordinates, and the position of each, or -1."""
@@ -187,13 +272,13 @@ class Selection:
         """List the coordinates of a tensor in a panel, row-major."""
         return list(combinations(*([n] for n in panel), *dims[self.lead :]))
 
-    def _data_coordinates(self, d: int, positions: set[int]) -> Sequence[int]:
+    def _data_coordinates(self, d: int, positions: list[int]) -> Sequence[int]:
         """Choose the coordinates of a dimension of `data`, on the axis those that indices pick."""
         lesson, size = self.lesson, self.lesson.data.shape[d]
         most, edge = self._limits(d - self.lead, len(lesson.data.shape) - self.lead)
         if d in lesson.axes:
-            on_axis = {lesson.on_axes(position)[d] for position in positions}
-            return self._axis_coordinates(d, most, edge, on_axis)
+            on_axis = dict.fromkeys(lesson.on_axes(position)[d] for position in positions)
+            return self._axis_coordinates(d, most, list(on_axis))
         view_dims = [dim for dim, _ in lesson.dim_map]
         j = next(j for j, v in enumerate(view_dims) if v is not None and lesson.data_dim(v) == d)
         windowed = j < len(self._window) and self._window[j] is not None
@@ -202,20 +287,28 @@ class Selection:
         coords = range(size) if larger and size <= most else self.out[j]
         # The rows of a 1-D output are columns of `data`, where fewer may fit.
         turned = len(lesson.panel_shape) - self.lead == 1 and d > self.lead and not windowed
-        if not turned or len(coords) <= most or self.look.here is not None:
+        if not turned or len(coords) <= most or self.here is not None:
             return coords
         return [coords[n] for n in shown(len(coords), most, edge, None)]
 
-    def _axis_coordinates(self, d: int, most: int, edge: int, positions: set[int]) -> Sequence[int]:
+    def _axis_coordinates(self, d: int, most: int, positions: list[int]) -> Sequence[int]:
         """Choose positions on an axis: all, or those that indices pick and the ends."""
-        size = self.lesson.data.shape[d]
+        shape = self.lesson.data.shape
+        size, depth = shape[d], len(shape) - d
         if size <= most:
             return range(size)
-        if self.look.here is not None:
-            data = self.lesson.trace(*self.look.here).data
-            return shown(size, most, edge, data[d] if data else 0)
-        ends = {0, size - 1} if most > 2 or not positions else set[int]()
-        return sorted({*sorted(positions)[:most], *ends})
+        if self._current is not None:  # the current cell comes first
+            positions = [self._current[d], *positions]
+        has_ends = most > 2 and depth < 3 and self.here is None
+        ends = {0, size - 1} if has_ends or not positions else set[int]()
+        if depth > 2:
+            most = size  # the facets are chosen later
+        elif depth == 1 and len(shape) - self.lead > 1:
+            most = max(most, COLUMNS[0][0])
+        else:
+            most = TALL
+        chosen = list(dict.fromkeys(positions))[: size if self.look.window else most]
+        return sorted({*chosen, *ends})
 
 
 def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
@@ -228,12 +321,9 @@ def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
     return shown_positions(size, most, edge) or [0]
 
 
-def _after(at: tuple[int, ...], sizes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return the next coordinates, row-major."""
-    *lead, last = at
-    if last + 1 < len(sizes[-1]) or not lead:
-        return (*lead, last + 1)
-    return (*_after(tuple(lead), sizes[:-1]), 0)
+def _is_in(at: Sequence[int], unit: Unit) -> bool:
+    """Return whether a unit with these leading coordinates includes the part at `at`."""
+    return all(n in (None, position) for n, position in zip(unit, at, strict=True))
 
 
 def lead_of(lesson: Lesson) -> int:

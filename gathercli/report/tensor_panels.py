@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import product as combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gathercli.lessons.provenance import Fate
-from gathercli.report.layout import REFUSED, Cell, Line, Placement, TensorPart
-from gathercli.report.selection import FACETS, arrays
+from gathercli.report.layout import Cell, Line, Placement, TensorPart
+from gathercli.report.palette import REFUSED, STYLES
+from gathercli.report.selection import arrays
 from gathercli.report.trace import TARGETS, index_text, unit_text, writer
 from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.dtypes import STRING, Kind, described
@@ -20,10 +19,8 @@ from gathercli.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.lessons.lesson import Index, Trace, Unit
+    from gathercli.lessons.lesson import Index, Trace
     from gathercli.report.selection import Selection
-
-STYLES: Final = ("cyan", "magenta", "green", "yellow", "bright_blue")
 
 TIMES, HIDDEN = "read n times", "read by what is hidden"
 """Marks to explain in a legend, in addition to the fates of indices."""
@@ -103,19 +100,10 @@ class Parts:
         part = self._part(self._title(name, operand), array.shape, self._selection.data, units)
         return part._replace(
             cell=cell,
-            facets=self._facets(part),
+            facets=self._selection.facets(panel),
             floats=dtype.kind is Kind.FLOAT,
             left=dtype is STRING,
         )
-
-    def _facets(self, part: TensorPart) -> list[tuple[int, ...]] | None:
-        """Return the first facets of `data` that tuples pick; None for all if they are few."""
-        every = list(combinations(*part.coordinates[:-2]))
-        if len(self._lesson.axes) < 2 or len(every) <= FACETS:
-            return None
-        leads = [unit[self._lead : self._lead + len(every[0])] for unit in self._letters]
-        picked = [each for each in every if any(map(partial(_is_in, each), leads))]
-        return picked[:FACETS] or every[:1]
 
     def _indices_part(self, panel: tuple[int, ...]) -> TensorPart:
         lesson, marks = self._lesson, self._look.marks
@@ -156,8 +144,7 @@ class Parts:
         def note(inner: tuple[int, ...]) -> Line:
             last = [part.coordinates[-1][0]] if len(inner) < len(part.coordinates) else []
             trace = traces[(*panel, *inner, *last)]
-            _, style = self._label(trace.indices, trace.position, trace.fate)
-            return [(self._picked(trace), style)]
+            return [(self._picked(trace), "")]
 
         labelled = {j for j, (_, i) in enumerate(lesson.dim_map) if i is not None}
         dtype = lesson.data.dtype
@@ -196,14 +183,9 @@ class Parts:
         return unit_text(unit)
 
 
-def _is_in(facet: tuple[int, ...], unit: Unit) -> bool:
-    """Return whether a unit with these leading coordinates includes a facet."""
-    return all(n in (None, at) for n, at in zip(unit, facet, strict=True))
-
-
 def marked(cell: Cell, here: bool) -> Cell:
     """Mark a cell if it is the current one."""
-    return cell._replace(text=f"[{cell.text}]", style=f"{cell.style} reverse") if here else cell
+    return cell._replace(here=here)
 
 
 def _place(labelled: set[int], rank: int) -> Placement:

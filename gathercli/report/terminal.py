@@ -97,8 +97,11 @@ def depth(environ: Mapping[str, str] = os.environ) -> Depth:
     return "256" if "256" in environ.get("TERM", "") else "standard"
 
 
-def rendered(text: Text, *, color: bool, colors: Depth = "standard") -> str:
-    """Return styled text as a string, with escape sequences if `color`."""
+def rendered(text: Text, *, color: bool) -> str:
+    """Return styled text as a string, with escape sequences if `color`.
+
+    With colour, a fill at the end of a line goes on for a blank, as it begins with one.
+    """
     if not color:
         return text.plain
     from io import StringIO
@@ -109,14 +112,28 @@ def rendered(text: Text, *, color: bool, colors: Depth = "standard") -> str:
     Console(
         file=out,
         force_terminal=True,
-        color_system=colors,
+        color_system=depth(),
         no_color=False,
         width=1 << 20,
         markup=False,
         highlight=False,
         soft_wrap=True,
-    ).print(text, end="")
+    ).print(_with_edges(text), end="")
     return out.getvalue()
+
+
+def _with_edges(text: Text) -> Text:
+    """Add a blank to each line that ends with a fill, if the terminal has room for it."""
+    from gathercli.report.palette import REFUSED, STYLES
+
+    fills = {*STYLES, REFUSED}
+    room = width_of(STDOUT)
+    lines = text.split("\n", allow_blank=True)
+    for line in lines:
+        ends = [str(span.style) for span in line.spans if span.end == len(line) > span.start]
+        if fills.intersection(ends) and (room is None or line.cell_len < room):
+            line.append(" ", ends[-1])
+    return text.blank_copy("\n").join(lines)
 
 
 def escaped(text: str) -> str:

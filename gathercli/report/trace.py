@@ -10,7 +10,8 @@ from rich.text import Text
 from gathercli.lessons.lesson import numbers
 from gathercli.lessons.provenance import Fate
 from gathercli.report.grid import GridWriter
-from gathercli.report.layout import REFUSED, append
+from gathercli.report.layout import append
+from gathercli.report.palette import REFUSED
 from gathercli.spec.coordinates import at as cell_of
 from gathercli.text import listed
 
@@ -57,7 +58,7 @@ def trace_line(lesson: Lesson, trace: Trace, look: Look) -> Line:
             line.append((index, "bold") if d == lesson.axis else (str(out[d]), ""))
         line.append(("]", ""))
     if trace.fate is Fate.REFUSED:
-        return [*line, (": refused", REFUSED)]
+        return [*line, (": ", ""), ("refused", REFUSED)]
     return [*line, (f" = {writer(lesson, look)(trace.value)}", "")]
 
 

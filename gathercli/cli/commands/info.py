@@ -211,7 +211,7 @@ def _text(info: Info, options: InfoOptions, color: str, *, first: bool) -> str:
     out = text(info, width=width, precision=options.precision)
     if heat and info.tensor is not None:
         out.append("\n").append_text(_heat_text(info.tensor, options, width, colored=colored))
-    return ("" if first else "\n") + rendered(out, color=colored, colors=depth())
+    return ("" if first else "\n") + rendered(out, color=colored)
 
 
 def _draw(info: Info, options: InfoOptions, outputs: Sequence[PictureFile]) -> None:
