@@ -39,7 +39,7 @@
 #endif
 #define ROWS_AHEAD 4 /* Rows to fetch before they are copied, if they are a few columns. */
 #ifndef NEAR
-#define NEAR (32 << 10) /* Bytes of `data` that need no fetching. */
+#define NEAR (512 << 10) /* Bytes of `data` that need no fetching: measured. */
 #endif
 #define FAR (8 << 10) /* Bytes of rows to fetch before they are copied, and the most rows. */
 #define FAR_ROWS 32
