@@ -211,8 +211,7 @@ class TensorBlock:
     def slice_box(self, at: At) -> Box:
         """Return the place of a slice, with the coordinates that arrows come in by."""
         frame, rows, columns = self._place_of(at)
-        whole_rows = len(rows) == len(frame.rows.starts)
-        whole_columns = len(columns) == len(frame.columns.starts)
+        whole_rows, whole_columns = (d is None or at[d] is None for d in self._dims)
         if None not in at:  # a cell of a vector
             whole_rows, whole_columns = self._down, not self._down
         return frame.around(rows, columns, with_rows=whole_columns, with_columns=whole_rows)

@@ -153,9 +153,9 @@ class GridFrame:
         box = around([self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])])
         left = up = 0.0
         if with_rows and self.rows.names is not None:
-            left = self._step * self.rows.label_rows + self.lane_left
+            left = box.x - self.inner.x + self._step * self.rows.label_rows + self.lane_left
         if with_columns and self.columns.names is not None:
-            up = self.top + self.lane_top
+            up = box.y - self.inner.y + self.top + self.lane_top
         return Box(box.x - left - 2, box.y - up - 2, box.width + left + 4, box.height + up + 4)
 
     def captions(self, rows: Mapping[int, str], columns: Mapping[int, str]) -> Iterator[Caption]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import product as combinations
-from math import ceil, log
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from math import ceil, inf, log
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from gathercli.drawing.beams import BeamDrawing
 from gathercli.drawing.gathers import PanelDrawing
@@ -62,6 +62,10 @@ _LINE: Final = 21
 _WIDEST: Final = 1600
 _HIGHEST: Final = 800
 """The largest size of the tensors, if fewer cells are smaller."""
+_MUCH: Final = 0.8
+"""The ratio of sizes from which fewer cells are worth it though they do not fit either."""
+
+Drawn = TypeVar("Drawn", bound="BatchDrawing")
 
 
 class Sketch(NamedTuple):
@@ -172,66 +176,69 @@ def _sizes() -> list[tuple[tuple[int, int], tuple[int, int]]]:
     return [(rows, columns) for (_, rows), (_, columns) in ordered]
 
 
-def _first_that_fits(sketches: Iterator[list[BatchDrawing]]) -> list[BatchDrawing]:
-    """Return the first batches that are small enough when arranged; else the last."""
-    batches: list[BatchDrawing] = []
-    for batches in sketches:
+def _fitting(attempts: Iterator[list[Drawn]]) -> list[Drawn]:
+    """Return the first batches that are small enough when arranged.
+
+    Where none are, as with a large window, return the first of those that are about the smallest.
+    """
+    best, least = list[Drawn](), inf
+    for batches in attempts:
         width, height = _arrange(batches, 0, 0)
-        if width <= _WIDEST and height <= _HIGHEST:
+        size = max(width / _WIDEST, height / _HIGHEST)
+        if size < least * _MUCH:
+            best, least = batches, size
+        if size <= 1:
             break
-    return batches
+    return best
 
 
 def _gathers(lesson: Lesson, look: Look, cell: At | None) -> Sketch:
     """Draw the batches of a gather along an axis."""
-    drawn = list[PanelDrawing]()
 
-    def sketches() -> Iterator[list[BatchDrawing]]:
-        before: list[object] = []
+    def attempts() -> Iterator[list[PanelDrawing]]:
+        seen: list[object] = []
         for rows, columns in _sizes():
             selection = Selection(lesson, look, rows, columns)
             coordinates = [*map(list, selection.out), *map(list, selection.data)]
-            if coordinates == before:
+            if coordinates in seen:
                 continue
-            before[:] = coordinates
-            drawn[:] = [PanelDrawing(selection, panel) for panel in selection.panels]
-            shown = {at for each in drawn for at in each.contents.traces}
-            if cell is not None and lesson.apart(cell) not in shown:
+            seen.append(coordinates)
+            drawn = [PanelDrawing(selection, panel) for panel in selection.panels]
+            outs = {trace.out for each in drawn for trace in each.whole_traces()}
+            if cell is not None and cell not in outs:
                 selection = Selection(lesson, look._replace(here=cell), rows, columns)
-                drawn[:] = [PanelDrawing(selection, panel) for panel in selection.panels]
-            yield list(drawn)
+                drawn = [PanelDrawing(selection, panel) for panel in selection.panels]
+            yield drawn
 
-    batches = _first_that_fits(sketches())
-    traces = [trace for each in drawn for trace in each.contents.traces.values()]
-    whole = [trace for each in drawn for trace in each.whole_traces()]
+    batches = _fitting(attempts())
+    traces = [trace for each in batches for trace in each.contents.traces.values()]
+    whole = [trace for each in batches for trace in each.whole_traces()]
     traced = _traced(lesson, whole or traces, cell)
-    for each in drawn:
-        each.link(traced, 1 / len(drawn))
-    contents = [each.contents for each in drawn]
-    linked = len({link.pick.at for each in drawn for link in each.links})
+    for each in batches:
+        each.link(traced, 1 / len(batches))
+    contents = [each.contents for each in batches]
+    linked = len({link.pick.at for each in batches for link in each.links})
     cut = [*without_arrows(contents, linked), *hidden(lesson, look, len(traces))]
     return Sketch(batches, traced, cut, description(lesson, contents))
 
 
 def _beams(lesson: BeamLesson, look: Look, cell: At | None) -> Sketch:
     """Draw the batches of GatherTree."""
-    drawn = list[BeamDrawing]()
 
-    def sketches() -> Iterator[list[BatchDrawing]]:
+    def attempts() -> Iterator[list[BeamDrawing]]:
         for rows, columns in _sizes():
             panels = BeamPanels(lesson, look, rows, columns)
             if cell is not None and any(
                 n not in each for n, each in zip(cell, panels.selection, strict=False)
             ):
                 panels = BeamPanels(lesson, look._replace(here=cell), rows, columns)
-            drawn[:] = [BeamDrawing(panels, b) for b in panels.batches]
-            yield list(drawn)
+            yield [BeamDrawing(panels, b) for b in panels.batches]
 
-    batches = _first_that_fits(sketches())
-    traces = [trace for each in drawn for trace in each.traces.values()]
+    batches = _fitting(attempts())
+    traces = [trace for each in batches for trace in each.traces.values()]
     traced = _traced(lesson, traces, cell)
-    for each in drawn:
-        each.link(traced, 1 / len(drawn))
+    for each in batches:
+        each.link(traced, 1 / len(batches))
     return Sketch(batches, traced, hidden(lesson, look, len(traces)), beam_description(lesson))
 
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from gathercli import explain
 from gathercli.drawing.lesson import scene_of
+from gathercli.drawing.shapes import Box, text_width
 from gathercli.drawing.svg import svg
 from gathercli.errors import GatherError
 from gathercli.report.selection import Look
 from tests import oracle, oracle_nd
-from tests.drawing.svgs import Drawn, Picture
+from tests.drawing.svgs import Drawn, Picture, points_of
 from tests.test_explain import explain_case
 from tests.test_laws import Dice, any_case, every_row, moderately, seeds
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from gathercli.drawing.scene import Caption
     from gathercli.spec.op import Op
 
     Array = npt.NDArray[Any]
@@ -194,7 +196,7 @@ def test_a_cell_has_the_value_of_its_tensor(call: Call) -> None:
             assert text.text == str(value)
 
 
-def overlap(one: Drawn, other: Drawn) -> bool:
+def overlap(one: Box | Drawn, other: Box | Drawn) -> bool:
     return (
         one.x < other.x + other.width
         and other.x < one.x + one.width
@@ -224,6 +226,33 @@ def test_no_line_runs_over_a_number(call: Call) -> None:
 
     for way in picture.ways:
         assert not [each for each in cells if any(map(each.covers, way.points))], way
+
+
+@moderately
+@given(call=calls(), chosen=st.data())
+def test_no_line_runs_over_words_and_no_words_overlap(call: Call, chosen: st.DataObject) -> None:
+    starts = [chosen.draw(st.integers(0, size - 1)) for size in call.out().shape]
+    scene = scene_of(call.explained(), Look(None, window=tuple(slice(n, None) for n in starts)))
+
+    captions = [*scene.captions, *(each for grid in scene.grids for each in grid.captions)]
+    words = [(each, place_of(each)) for each in captions if each.text != "outside"]
+    for number, (one, box) in enumerate(words):
+        assert not [other for other, its in words[:number] if overlap(box, its)], one
+        for arrow in scene.arrows:
+            assert not any(is_within(point, box) for point in points_of(arrow.d)), (one, arrow)
+
+
+def place_of(caption: Caption) -> Box:
+    """Return the place of most of the ink of a line of text."""
+    is_mono = caption.kind.startswith(("coordinate", "step", "equation", "gap"))
+    size = {"heading": 19, "title": 15, "step": 15}.get(caption.kind, 12)
+    width = text_width(caption.text, size, mono=is_mono)
+    left = {"start": 0.0, "middle": width / 2, "end": width}[caption.anchor]
+    return Box(caption.x - left, caption.y - 9, width, 10)
+
+
+def is_within(point: tuple[float, float], box: Box) -> bool:
+    return box.x < point[0] < box.right and box.y < point[1] < box.bottom
 
 
 @moderately
