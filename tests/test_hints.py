@@ -97,6 +97,8 @@ CALLS: Final = (
         "reproduce gather-tree '[[[1,2]],[[3,4]]]' '[[[0,0]],[[1,0]]]' '[2]' 9 --for onnx -o out"
     ),
     Wrong("translate gather 1,2 0, --to numpi"),
+    Wrong("translate gather 1,2 0,"),
+    Wrong("reproduce gather 1,2 0, --for numpy"),
     Wrong("translate gather 1,2 0, --to numpy -o x.xml"),
     Wrong("""translate gather '["a"]' 0, --to torch"""),
     Wrong(

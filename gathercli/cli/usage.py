@@ -231,6 +231,8 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
     lines = [each.command for each in EXAMPLES[topic]]
     example = next((each for each in lines if f" {operator} " in each), None)
     hint = f"`{example or lines[0]}` is an example"
+    if param.opts[0].startswith("-"):
+        return _missing_option(param, hint)
     is_last = param.metavar == "INDICES" and line.command in ("gather", "compare")
     if is_last and (short_line := shell_line([line.command, *line.arguments, "0,", *line.options])):
         hint = f"`{short_line}` is an example"
@@ -247,6 +249,18 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
         first = names[line.metavars.index(param.metavar)]
     return UsageError(
         f"`{first}` is missing: expected {expected}",
+        rule="usage",
+        expected=expected,
+        hint=hint,
+    )
+
+
+def _missing_option(param: Any, hint: str) -> UsageError:
+    option = param.opts[0]
+    choices = choices_of(param)
+    expected = listed(choices) if choices else f"`{option} {param.metavar}`"
+    return UsageError(
+        f"`{option}` is missing: expected {expected}",
         rule="usage",
         expected=expected,
         hint=hint,

@@ -81,7 +81,7 @@ def proof_text(proof: Proof) -> str:
     parts = [f"{what} and equal" if given is not ProofOutcome.EQUAL else what]
     if given is ProofOutcome.EQUAL:
         parts.append("and")
-    parts.append(f"on {made.count(ProofOutcome.EQUAL)} made ones")
+    parts.append(f"on {counted(made.count(ProofOutcome.EQUAL), 'made one')}")
     rest = [
         f"both refuse {made.count(ProofOutcome.BOTH_REFUSE)} more"
         if ProofOutcome.BOTH_REFUSE in made

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.errors import UsageError
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN, STRING, DType, Kind, dtype
 from gathercli.spec.op import INTEGERS, SIGNED_32_64, Negative, OutOfRange
-from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -214,14 +212,5 @@ NAMES: Final = tuple(each.name for each in TARGETS)
 
 
 def target(name: str) -> TranslationTarget:
-    """Return the target of a name; raise `UsageError` if there is none."""
-    for each in TARGETS:
-        if each.name == name.strip().lower():
-            return each
-    near = closest(name.lower(), NAMES)
-    raise UsageError(
-        f"`--to` is `{clean(name[:40])}`: expected {listed(NAMES)}",
-        rule="usage",
-        value=name,
-        instead=(near,) if near else (),
-    )
+    """Return the target of a name."""
+    return next(each for each in TARGETS if each.name == name)

@@ -115,6 +115,15 @@ def test_a_wrong_option_is_refused(words: tuple[str, ...], message: str, run: Ru
     assert message in only_error(ran)
 
 
+def test_a_target_is_required(run: Run) -> None:
+    ran = run(*CALL)
+
+    assert ran.status == 2
+    assert only_error(ran) == (
+        "error: `--to` is missing: expected onnx-13, openvino-8, torch, tensorflow, jax or numpy"
+    )
+
+
 def test_a_call_that_the_version_refuses_is_translated_too(run: Run) -> None:
     ran = run(
         "translate", "gather", "[1,2]", "[9]", "-V", "onnx-13", "--to", "numpy", "-f", "pretty"

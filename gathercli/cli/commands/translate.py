@@ -17,6 +17,7 @@ from gathercli.cli.runtimes import RuntimeOptions
 from gathercli.errors import UsageError
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
+from gathercli.translation.targets import NAMES
 
 if TYPE_CHECKING:
     from gathercli.bound import BoundCall
@@ -35,8 +36,9 @@ class TranslationOptions(Options):
         OUTPUT,
         "--to",
         metavar="TARGET",
+        choices=NAMES,
         default=REQUIRED,
-        help="The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy.",
+        help=f"The framework: {listed(NAMES)}.",
     )
     output: str | None = option(
         OUTPUT,

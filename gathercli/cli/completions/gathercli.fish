@@ -330,7 +330,7 @@ complete -c gathercli -n '__gathercli_in translate' -l negative -x -a 'spec wrap
 complete -c gathercli -n '__gathercli_in translate' -l out-of-range -x -a 'spec error zero clamp wrap' -d 'An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)'
 complete -c gathercli -n '__gathercli_in translate' -l with -x -a 'onnxruntime openvino torch tensorflow jax onnx.reference numpy' -d 'Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it'
 complete -c gathercli -n '__gathercli_in translate' -l timeout -x -d 'Seconds that a call in a runtime of --with may take; default 60'
-complete -c gathercli -n '__gathercli_in translate' -l to -x -d 'The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy'
+complete -c gathercli -n '__gathercli_in translate' -l to -x -a 'onnx-13 openvino-8 torch tensorflow jax numpy' -d 'The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy'
 complete -c gathercli -n '__gathercli_in translate' -l output -s o -r -d 'Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed'
 complete -c gathercli -n '__gathercli_in translate' -l no-clobber -d 'Do not replace an existing file'
 complete -c gathercli -n '__gathercli_in translate' -l format -s f -x -a 'auto pretty json' -d 'auto (pretty on a terminal, plain text elsewhere), pretty or json'

@@ -440,7 +440,7 @@ _gathercli() {
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
             '--timeout=[Seconds that a call in a runtime of --with may take; default 60]:s: ' \
-            '--to=[The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy]:target: ' \
+            '--to=[The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy]:target:(onnx-13 openvino-8 torch tensorflow jax numpy)' \
             '--output=[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
             '-o[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
             '--no-clobber[Do not replace an existing file]' \
