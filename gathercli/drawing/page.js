@@ -17,7 +17,7 @@
   );
   const OUT = "out";
   const OTHERS = 5; // equations of further cells of the output
-  const HELP = "Point at any cell. Arrow keys step, Home and End go to the ends, Escape clears.";
+  const HELP = "Point at any cell. Arrow keys step, Escape clears.";
 
   function element(name, attributes = {}, ...children) {
     const node = document.createElement(name);
@@ -228,7 +228,7 @@
       tables.forEach((table, n) => this.axis.append(element("option", { value: n }, axisOf(table))));
       this.axis.hidden = tables.length < 2;
       this.legend = element("legend");
-      const head = ["version", "becomes", ""].map((word) => element("th", { scope: "col" }, word));
+      const head = ["version", "becomes", "reason"].map((word) => element("th", { scope: "col" }, word));
       this.view = element(
         "fieldset",
         { class: "fates" },

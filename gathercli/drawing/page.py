@@ -28,6 +28,7 @@ _FOLDER: Final = os.path.dirname(__file__)
 _BODY: Final = (
     "html{scroll-padding-bottom:15em}"  # the height of the trace, which would cover a cell
     "body{margin:0;padding:8px;background:var(--page)}"
+    "h1{position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)}"
 )
 
 
@@ -49,7 +50,8 @@ def page(lesson: Provenance[Any], look: Look, scene: Scene, title: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{safe(title)}</title>\n<style>{_colors('.page')}{_BODY}</style>\n"
-        f"</head>\n<body>\n{_host('main', svg(scene), lesson, look, scene)}</body>\n</html>\n"
+        f"</head>\n<body>\n<main>\n<h1>{safe(title)}</h1>\n"
+        f"{_host(svg(scene), lesson, look, scene)}</main>\n</body>\n</html>\n"
     )
 
 
@@ -60,10 +62,10 @@ def notebook_output(lesson: Provenance[Any], look: Look, scene: Scene) -> str:
     """
     encoded = base64.b64encode(svg(scene).encode()).decode()
     image = f'<img alt="{safe(scene.title)}" src="data:image/svg+xml;base64,{encoded}">\n'
-    return _host("div", image, lesson, look, scene)
+    return _host(image, lesson, look, scene)
 
 
-def _host(name: str, drawing: str, lesson: Provenance[Any], look: Look, scene: Scene) -> str:
+def _host(drawing: str, lesson: Provenance[Any], look: Look, scene: Scene) -> str:
     """Write the element that holds a drawing and all that makes it interactive."""
     content = json.dumps(page_content(lesson, look, scene), separators=(",", ":"))
     for mark in "<>&":
@@ -71,10 +73,10 @@ def _host(name: str, drawing: str, lesson: Provenance[Any], look: Look, scene: S
     style = f"{_colors(':host')}\n{_shipped('page.css')}"
     # JupyterLab has shortcuts for letters and arrows; the attribute is its way to leave them out.
     return (
-        f'<{name} data-gathercli="page" data-lm-suppress-shortcuts="true">\n{drawing}'
+        f'<div data-gathercli="page" data-lm-suppress-shortcuts="true">\n{drawing}'
         f"<template><style>{style}</style></template>\n"
         f'<script type="application/json">{content}</script>\n'
-        f"<script>{_shipped('page.js')}</script>\n</{name}>\n"
+        f"<script>{_shipped('page.js')}</script>\n</div>\n"
     )
 
 
