@@ -14,7 +14,7 @@ MONO: Final = "Menlo,Consolas,'DejaVu Sans Mono',monospace"
 SANS: Final = "system-ui,'Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif"
 
 _MONO_EM: Final = 0.602
-_SANS_EM: Final = 0.56
+_SANS_EM: Final = 0.6
 """The width of a character of the widest of `MONO`, and of an average one of `SANS`, in ems."""
 
 
