@@ -19,7 +19,7 @@ def beam_lines(dialect: Dialect) -> list[str]:
     check = dialect.check("beam", outside, '"a parent is no beam"')
     return [
         f"steps, batch, width = {f['shape'].format('step_ids')}",
-        "if not steps:",
+        "if steps == 0:",
         "    return step_ids",
         f"length = {f['long'].format('max_seq_len')}[:, None]",
         f"beam = {f['own']}",

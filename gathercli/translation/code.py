@@ -63,10 +63,11 @@ def code(program: Program, call: Call, target: TranslationTarget) -> str:
     """Return the text of a module with the function."""
     dialect = DIALECTS[target.name]
     names = ", ".join(program.inputs)
-    settings = ", ".join(f"{name} {value}" for name, value in call.attrs.items())
-    ranks = ", ".join(f"{name} of rank {len(v.shape)}" for name, v in program.inputs.items())
+    settings = "".join(f", {each.name} {call.attrs[each.name]}" for each in call.op.attrs)
+    ranks = " and ".join(f"{name} of rank {len(v.shape)}" for name, v in program.inputs.items())
+    about = f"{call.op}{settings}" + ("" if call.op.followed else f": {ranks}")
     lines = [
-        f'"""{call.op}{f", {settings}" if settings else ""}: {ranks}."""',
+        f'"""{about}."""',
         "",
         *dialect.imports,
         *(dialect.wide if _is_wide(program) else ()),

@@ -321,7 +321,10 @@ class _TensorFlow(_NumPy):
     has_numbers = False
 
     def check(self, k: str, condition: str, message: str) -> list[str]:
-        return [f"tf.debugging.Assert(~{self.any(condition)}, [{message}, {k}])"]
+        return [
+            f"illegal = {self.any(condition)}",
+            f"tf.debugging.Assert(~illegal, [{message}, {k}])",
+        ]
 
     def any(self, condition: str) -> str:
         return f"tf.reduce_any({condition})"

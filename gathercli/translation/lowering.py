@@ -201,8 +201,10 @@ class _Lowering:
         self._check_type(first.dtype, types, f"the loop of {self.target.title}")
         if self.target.unraised:
             program.notes.append(self.target.unraised)
+        if self.target.wide:
+            program.notes.append("a function that tf.function traces must know all sizes")
         program.gather_tree(*program.inputs.values())
-        if not self.target.tree:
+        if not self.target.tree and not first.dtype.integral:
             program.notes += [
                 "a beam or a length that is no integer, which the version refuses, is cut to one"
             ]
