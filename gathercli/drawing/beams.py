@@ -231,14 +231,10 @@ class BeamDrawing:
         traced = self._path(w) if self._traced is not None and self._traced.out[2] == w else []
         for (t, beam), (before, parent) in pairwise(path):
             ends = (t, beam), (before, parent)
-            if not all(map(parents.has, ends)) or not self._is_next(before, t):
+            if not all(map(parents.has, ends)):
                 continue
             kinds = ("picks", "traced") if (before, self._b, parent) in traced else ("picks",)
             ids = [parents.end_id(end, leaves=True) for end in ends]
             lane = (self._beams.index(w) + 1) / (len(self._beams) + 1)
             d = climb(parents.cell_box(ends[0]), parents.cell_box(ends[1]), lane)
             yield Arrow(ids[0], ids[1], d, self._number(w), kinds)
-
-    def _is_next(self, before: int, t: int) -> bool:
-        """Return whether two steps are drawn next to each other."""
-        return before == t - 1
