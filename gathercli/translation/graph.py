@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.arrays.tensor import storage_of
 from gathercli.errors import UsageError
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import product
@@ -172,6 +173,20 @@ def graph_of(
     return _with_any_size(program, builder, names)
 
 
+def zeros_from(operator: str, **attributes: Any) -> Callable[[GraphBuilder, Step, list[str]], str]:
+    """Return a function that adds zeros of a shape, which an operator makes of a single one."""
+
+    def add(builder: GraphBuilder, step: Step, inputs: list[str]) -> str:
+        del inputs  # of which only the shape counts
+        dtype, shape = step.output.dtype, step.output.shape
+        zero = builder.constant(Tensor(dtype, np.zeros((), storage_of(dtype))), "zero")
+        sizes = builder.constant(list(shape), "numbers")
+        output = builder.name(step.output.name or "zeros"), dtype, shape
+        return builder.node(operator, [zero, sizes], output, **attributes)
+
+    return add
+
+
 def _wish(step: Step) -> str:
     """Return the name of the result of a step that is not the last one."""
     name = step.output.name
@@ -203,8 +218,6 @@ def _folded(step: Step, folded: Mapping[int, AnyArray]) -> AnyArray | None:
         shape = step.inputs[0].shape if step.inputs else ()
         return sized(step.primitive, shape, step.settings)
     if step.primitive in ("zeros", "no_tuples") and product(step.output.shape) <= FEW:
-        from gathercli.arrays.tensor import storage_of
-
         return np.zeros(step.output.shape, storage_of(step.output.dtype))
     if step.primitive in ARITHMETIC and all(each.number in folded for each in step.inputs):
         return ARITHMETIC[step.primitive](*(folded[each.number] for each in step.inputs))

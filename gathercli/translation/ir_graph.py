@@ -19,14 +19,21 @@ from gathercli.runtimes.ir_node import (
     result_text,
 )
 from gathercli.spec.dtypes import INT64, STRING
-from gathercli.tensor import Tensor
-from gathercli.translation.graph import Graph, GraphBuilder, GraphNode, GraphValue, Row, graph_of
+from gathercli.translation.graph import (
+    Graph,
+    GraphNode,
+    GraphValue,
+    Row,
+    graph_of,
+    zeros_from,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gathercli.models.graph import Constant
     from gathercli.models.ir_layers import Layer
+    from gathercli.tensor import Tensor
     from gathercli.translation.program import Program, Step
 
 _NUMPY: Final = {"auto_broadcast": "numpy"}
@@ -83,19 +90,8 @@ OPSETS: Final = {"Gather": 8, "GatherElements": 6, "GatherND": 8, "Broadcast": 3
 """The opsets of operators whose first version is not taken."""
 
 
-def _broadcast(builder: GraphBuilder, step: Step, inputs: list[str]) -> str:
-    """Add zeros of a shape, from one that is stored."""
-    from gathercli.arrays.tensor import storage_of
-
-    del inputs
-    dtype, shape = step.output.dtype, step.output.shape
-    zero = builder.constant(Tensor(dtype, np.zeros((), storage_of(dtype))), "zero")
-    sizes = builder.constant(list(shape), "numbers")
-    name = builder.name(step.output.name or "zeros")
-    return builder.node("Broadcast", [zero, sizes], (name, dtype, shape), mode="numpy")
-
-
-SPECIAL: Final = {"zeros": _broadcast, "no_tuples": _broadcast}
+_BROADCAST: Final = zeros_from("Broadcast", mode="numpy")
+SPECIAL: Final = {"zeros": _BROADCAST, "no_tuples": _BROADCAST}
 
 
 def ir_graph(program: Program) -> Graph:

@@ -20,6 +20,7 @@ from gathercli.translation.graph import (
     Row,
     graph_of,
     reshape_sizes,
+    zeros_from,
 )
 
 if TYPE_CHECKING:
@@ -62,19 +63,6 @@ ROWS: Final = {
     "gather_elements": Row("GatherElements", lambda step: {"axis": step.settings["axis"]}),
     "gather_nd": Row("GatherND", lambda step: {"batch_dims": step.settings["batch_dims"]}),
 }
-
-
-def _expanded(builder: GraphBuilder, step: Step, inputs: list[str]) -> str:
-    """Add zeros of a shape, from one that is stored."""
-    from gathercli.arrays.tensor import storage_of
-    from gathercli.tensor import Tensor
-
-    del inputs
-    dtype, shape = step.output.dtype, step.output.shape
-    zero = builder.constant(Tensor(dtype, np.zeros((), storage_of(dtype))), "zero")
-    sizes = builder.constant(list(shape), "numbers")
-    name = builder.name(step.output.name or "zeros")
-    return builder.node("Expand", [zero, sizes], (name, dtype, shape))
 
 
 def _beams(builder: GraphBuilder, step: Step, inputs: list[str]) -> str:
@@ -142,7 +130,8 @@ def _beams(builder: GraphBuilder, step: Step, inputs: list[str]) -> str:
     return add("Where", [ended, end, traced], ("output", dtype, (t, b, w)))
 
 
-SPECIAL: Final = {"zeros": _expanded, "no_tuples": _expanded, "gather_tree": _beams}
+_EXPANDED: Final = zeros_from("Expand")
+SPECIAL: Final = {"zeros": _EXPANDED, "no_tuples": _EXPANDED, "gather_tree": _beams}
 
 
 def onnx_graph(program: Program) -> Graph:

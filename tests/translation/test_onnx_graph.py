@@ -80,3 +80,14 @@ def test_an_empty_shape_that_reshape_cannot_make_is_refused() -> None:
         ValueError, match=r"Reshape-13 of ONNX cannot turn the empty \[2, 3, 0, 0\]"
     ):
         translation_of("openvino.GatherND-5", "2x3x1x0xf32=; 2x3x0x1xi64=", "onnx-13", batch_dims=2)
+
+
+def test_many_zeros_are_made_when_the_graph_runs() -> None:
+    translation = translation_of(
+        "onnx.GatherElements-13", "2x2000xf32=0; 2x2000xi64=0", "onnx-13", out_of_range="zero"
+    )
+
+    graph = read_onnx(translation.files[".onnx"])
+
+    assert "Expand" in [node.operator for node in graph.nodes]
+    assert len(translation.files[".onnx"]) < 1000
