@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from gathercli.lessons.lesson import numbers
 from gathercli.lessons.provenance import Fate
-from gathercli.report.selection import FACETS, arrays
+from gathercli.report.selection import arrays
 from gathercli.report.trace import TARGETS, index_text, writer
 from gathercli.spec.coordinates import flat_positions
 from gathercli.tensor import Tensor
@@ -157,17 +156,10 @@ class PanelPicks:
         each = zip(self.lesson.axes, numbers(pick.k), numbers(pick.position), strict=True)
         return [d for d, k, n in each if k < 0 and n - k == sizes[d]]
 
-    @cached_property
-    def data_facets(self) -> list[tuple[int, ...]] | None:
-        """The first facets of `data` that indices pick; None for all if they are few."""
-        every = list(combinations(*self.selection.data[self.lead :][:-2]))
-        if len(every) <= FACETS:
-            return None
-        stop = self.lead + len(every[0])
-        heads = [pick.unit[self.lead : stop] for pick in self.picks.values() if pick.unit]
-        return [each for each in every if any(_has(head, each) for head in heads)][:FACETS] or [
-            every[0]
-        ]
+    @property
+    def data_facets(self) -> list[tuple[int, ...]]:
+        """The facets of `data` in the drawing: all, or the first that indices pick."""
+        return self.selection.facets(self.panel)
 
     def links_of(self, pick: Pick) -> list[Link]:
         """Return the arrows of an index: to the slices that it picks, and on to the output."""
@@ -257,8 +249,3 @@ class PanelPicks:
         room = min(max(0, count - len(chosen)), len(rest))
         chosen.update(rest[n * len(rest) // room] for n in range(room))
         return [link for at in links if at in chosen for link in links[at]]
-
-
-def _has(head: At, facet: tuple[int, ...]) -> bool:
-    """Return whether the leading coordinates of a slice include a facet."""
-    return all(n in (None, at) for n, at in zip(head, facet, strict=True))

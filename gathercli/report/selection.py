@@ -240,6 +240,8 @@ class Selection:
         current = [] if self._current is None else [self._current[lead:-2]]
         picked = dict.fromkeys(current)
         for unit in units:
+            if len(picked) >= most:
+                break
             if _is_in(panel, unit[:lead]):
                 within = unit[lead : lead + len(every[0])]
                 picked |= dict.fromkeys(each for each in every if _is_in(each, within))
