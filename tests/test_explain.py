@@ -770,11 +770,14 @@ def test_a_large_tensor_shows_its_edges_and_what_they_pick(run: Run) -> None:
         assert re.search(rf"(?m)^{letter} +{row} +{row}000 ", ran.out)  # where data has it
 
 
-def test_many_batches_are_left_out_and_counted(run: Run) -> None:
+def test_many_batches_are_left_out_and_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("gather", "arange:9x2", "zeros:9x1xi64", "-a", "1", "-b", "1")
     ran = run("explain", *words)
     assert re.findall(r"batch \d", ran.out) == ["batch 0", "batch 8"]
     assert "2 of 9 cells of out and 2 of 9 batches shown; --window chooses others\n" in ran.out
+    monkeypatch.setenv("COLUMNS", "60")
+    assert "2 of 9 batches shown; --window\nchooses others\n" in run("explain", *words).out
+    monkeypatch.delenv("COLUMNS")
     ran = run("explain", *words, "--window", "3:5")
     assert re.findall(r"batch \d", ran.out) == ["batch 3", "batch 4"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product as combinations
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.lessons.provenance import Fate
@@ -294,8 +295,9 @@ class _View:
         if not parts:
             return ""
         text = f"{listed(parts, 'and')} shown"
-        is_whole = selection.cells >= lesson.size
-        return text if self._look.window or is_whole else f"{text}; {self._look.advice}"
+        if not self._look.window and selection.cells < lesson.size:
+            text += f"; {self._look.advice}"
+        return text if len(parts) == 1 else "\n".join(wrap(text, self._look.width or WIDTH))
 
 
 def summary_json(lesson: Lesson) -> dict[str, Any]:
