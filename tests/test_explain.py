@@ -751,6 +751,17 @@ def test_a_window_chooses_what_is_shown(run: Run) -> None:
     assert [cell["out"] for cell in cells] == [[1, 0], [1, 1]]
 
 
+def test_a_window_that_is_too_wide_keeps_the_ends_of_the_axis(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    out = run("explain", "gather", "arange:40x40", "3,9,-1", "--window", "0:3,:").out
+
+    table = out.split("\n\n")[1].splitlines()
+    assert [line.split()[0] for line in table[2:9]] == ["0", "⋮", "a", "⋮", "b", "⋮", "c"]
+
+
 @pytest.mark.parametrize("window", ["", "a", "1:2:3", "1 2", "0:1,0:1,0:1"])
 def test_an_unreadable_window_is_a_usage_error(run: Run, window: str) -> None:
     ran = run("explain", "gather", "arange:4x3", "3,0,1", f"--window={window}")

@@ -222,7 +222,8 @@ class Selection:
     def depends_on_rows(self) -> bool:
         """Whether fewer rows of indices would need less of `data`, other than fewer rows."""
         columns = self.data[-1] if self.data else ()
-        return not self.is_complete or len(columns) > self.limits[1] + 2
+        is_wide = len(columns) > self.limits[1] + 2
+        return not self.look.window and (is_wide or not self.is_complete)
 
     def facets(self, panel: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Return the leading coordinates of the facets of `data` in a panel."""
