@@ -21,7 +21,7 @@ import gathercli
 from gathercli.arrays import kernel, result
 from gathercli.cli.messages import Messages
 from gathercli.errors import GatherError, InputError
-from gathercli.io import files, write
+from gathercli.io import files, stream
 from gathercli.report import progress
 from gathercli.report.terminal import width_of
 
@@ -43,7 +43,7 @@ def in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gathercli.small.gather.FEW_STEPS", -1)
     monkeypatch.setattr(kernel, "BLOCK", 64)
     monkeypatch.setattr(result, "SHARED", 0)
-    monkeypatch.setattr(write, "ALLOCATED", 0)
+    monkeypatch.setattr(stream, "ALLOCATED", 0)
     monkeypatch.setattr(files, "SPOOLED", 100)
     monkeypatch.setattr(files, "_CHUNK", 77)
 
@@ -161,7 +161,7 @@ def test_a_disk_that_cannot_set_room_aside_is_written_to_all_the_same(
     def refuse(*_: object) -> None:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(write, "ALLOCATED", 0)
+    monkeypatch.setattr(stream, "ALLOCATED", 0)
     monkeypatch.setattr(os, "posix_fallocate", refuse)
     np.save(folder / "d.npy", DATA)
     assert run("gather", "d.npy", "[1,2]", "-o", "o.npy") == (0, "", "")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gathercli.errors import OutputError
-from gathercli.io import descriptors
+from gathercli.io import descriptors, stream
 from gathercli.io import write as write_module
 from gathercli.io.write import Output
 from tests.processes import PATIENCE
@@ -56,7 +56,7 @@ class Shim:
 
 def give(patch: pytest.MonkeyPatch, name: str, function: Callable[..., Any] | None = None) -> None:
     """Replace a name of os, for the writer alone."""
-    for module in (write_module, descriptors):
+    for module in (write_module, stream, descriptors):
         patch.setattr(module, "os", Shim(vars(module)["os"], name, function))
 
 
@@ -279,8 +279,8 @@ def test_text_of_unknown_size_gets_room_ahead_of_it_and_gives_back_the_rest(
         os.posix_fallocate(fd, start, size)
 
     give(monkeypatch, "posix_fallocate", allocate)
-    monkeypatch.setattr(write_module, "AHEAD", 1 << 16)
-    monkeypatch.setattr(write_module, "MOST_AHEAD", 1 << 19)
+    monkeypatch.setattr(stream, "AHEAD", 1 << 16)
+    monkeypatch.setattr(stream, "MOST_AHEAD", 1 << 19)
 
     assert run("gather", "zeros:2", "zeros:1048576", "-o", "x.json", "-q") == (0, "", "")
 

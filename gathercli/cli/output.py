@@ -12,7 +12,8 @@ from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, creator, is_chunked, load, names_chunks
-from gathercli.io.write import CheckedStream, Output, Stream, is_stream, new_name
+from gathercli.io.stream import CheckedStream, Stream
+from gathercli.io.write import Output, is_stream, new_name
 from gathercli.ops import families
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.call import as_integer

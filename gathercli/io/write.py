@@ -11,27 +11,19 @@ import errno
 import os
 import stat
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import lru_cache, partial
 
 from gathercli.errors import OutputError, TransferError, reason_of
-from gathercli.io.descriptors import STDERR, STDOUT, incomplete, write_all
+from gathercli.io.descriptors import STDERR, STDOUT
+from gathercli.io.stream import NewFile, Stream, release
 from gathercli.text import clean, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Final, Self
 
-    from gathercli.arrays.result import Result
-    from gathercli.io.source import Inputs
-
-ALLOCATED: Final = 1 << 20
-"""The smallest output in bytes that is allocated on the disk before it is written."""
-
-AHEAD: Final = 8 << 20
-MOST_AHEAD: Final = 64 << 20
-"""Bytes to allocate at a time for an output of unknown size; `Output.commit` releases the rest."""
 
 _REMOVED: Final = "/ (removed)"
 """The path used for a working folder that no longer exists."""
@@ -48,110 +40,6 @@ _ATTEMPTS: Final = 5
 
 _OWN_FDS: Final = "/proc/self/fd"
 _DESCRIPTORS: Final = {"/dev/stdout": STDOUT, "/dev/stderr": STDERR}
-
-
-class Stream:
-    """A descriptor, written in order."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def write(self, part: bytes | memoryview) -> None:
-        """Append bytes."""
-        write_all(self._fd, part)
-
-    def place(self, result: Result) -> bool:
-        """Return False: a reader may need the blocks in order."""
-        del result
-        return False
-
-
-class CheckedStream:
-    """A stream that checks before each write that no input changed."""
-
-    def __init__(self, stream: Stream, inputs: Inputs) -> None:
-        self._stream, self._inputs = stream, inputs
-
-    def write(self, part: bytes | memoryview) -> None:
-        """Append bytes."""
-        self._inputs.check_mapped()
-        try:
-            self._stream.write(part)
-        except TransferError:
-            self._inputs.recheck()  # which raises if a write failed because an input changed
-            raise
-
-    def place(self, result: Result) -> bool:
-        """Let the threads of a result append its elements; return False if impossible."""
-        try:
-            return self._stream.place(result)
-        except TransferError:
-            self._inputs.recheck()
-            raise
-
-
-class _NewFile(Stream):
-    """A regular file without readers, whose blocks may be written in any order."""
-
-    def __init__(self, fd: int, *, allocates: bool) -> None:
-        super().__init__(fd)
-        self._allocates = allocates
-        self._written = self._allocated = 0
-
-    def write(self, part: bytes | memoryview) -> None:
-        """Append bytes."""
-        self._written += len(part)
-        if self._allocates and self._written > max(ALLOCATED, self._allocated):
-            end = self._written + min(max(AHEAD, self._written), MOST_AHEAD)
-            with suppress(OutputError):  # what is written may be less than that
-                _allocate(self._fd, self._allocated, end - self._allocated)
-            self._allocated = end
-        super().write(part)
-
-    def place(self, result: Result) -> bool:
-        """Let the threads of a result append its elements, each block at its position."""
-        with _incomplete_on_error():
-            start = os.lseek(self._fd, 0, os.SEEK_CUR)
-        self._written = start + result.nbytes
-        if self._allocates and result.nbytes >= ALLOCATED:
-            _allocate(self._fd, start, result.nbytes)
-            self._allocated = max(self._allocated, self._written)
-        result.place(lambda part, at: write_all(self._fd, part.data, start + at))
-        with _incomplete_on_error():
-            os.lseek(self._fd, self._written, os.SEEK_SET)
-        return True
-
-
-def _allocate(fd: int, start: int, size: int) -> None:
-    """Allocate space on the disk, if the file system can.
-
-    This detects a full disk before the work. Without it, ext4 allocates the blocks when the file
-    replaces another, which takes longer than all the rest.
-    """
-    allocate = getattr(os, "posix_fallocate", None)
-    if allocate is None:
-        return
-    try:
-        allocate(fd, start, size)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise OutputError(
-                f"the result takes {size} bytes and there is no room for it "
-                f"({reason_of(error)}): expected room for it",
-                rule="output",
-                value=size,
-            ) from None
-
-
-@contextmanager
-def _incomplete_on_error() -> Iterator[None]:
-    """Convert OSError to the error for an incomplete output."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise incomplete(error) from None
 
 
 def let_signals_unwind() -> None:
@@ -366,7 +254,7 @@ class Output:
             return Stream(self._fd)
         # A file system without unnamed files may lack allocation too, and the C library would then
         # write single bytes.
-        return _NewFile(self._fd, allocates=self._temporary is None)
+        return NewFile(self._fd, allocates=self._temporary is None)
 
     def commit(self) -> None:
         """Rename the file to the target, replacing an older file."""
@@ -384,9 +272,7 @@ class Output:
             ) from None
 
     def _finish(self) -> None:
-        size = os.lseek(self._fd, 0, os.SEEK_CUR)
-        if size > ALLOCATED and os.fstat(self._fd).st_size > size:  # allocated ahead
-            os.ftruncate(self._fd, size)
+        release(self._fd)
         if self._fsync:
             os.fsync(self._fd)
         # Some file systems report a failed write only when a descriptor is closed.

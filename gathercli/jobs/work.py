@@ -26,7 +26,8 @@ from gathercli.io import save
 from gathercli.io.formats import encode
 from gathercli.io.formats.table import creator, names_chunks
 from gathercli.io.source import Inputs
-from gathercli.io.write import CheckedStream, Output, is_stream, make_folder, real_path
+from gathercli.io.stream import CheckedStream
+from gathercli.io.write import Output, is_stream, make_folder, real_path
 from gathercli.jobs.calls import bind, bind_operands, row_of
 from gathercli.jobs.fingerprints import Fingerprints
 from gathercli.jobs.job import INLINE, SHAPE

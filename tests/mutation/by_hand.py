@@ -24,9 +24,9 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "creator(fmt)(path, no_clobber=self.no_clobber)",
     ),
     # A disk without room
-    ("io/write.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.EDQUOT, errno.EFBIG)"),
-    ("io/write.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.ENOSPC, errno.EFBIG)"),
-    ("io/write.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.ENOSPC, errno.EDQUOT)"),
+    ("io/stream.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.EDQUOT, errno.EFBIG)"),
+    ("io/stream.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.ENOSPC, errno.EFBIG)"),
+    ("io/stream.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.ENOSPC, errno.EDQUOT)"),
     # The lock of the report
     (
         "jobs/journal.py",

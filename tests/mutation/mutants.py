@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ROOT: Final = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 TARGETS: Final = {
+    "io/stream.py": r".*",
     "io/write.py": r".*",
     "spec/shapes.py": r"LARGEST|MAX_RANK|product",
     "text.py": r"UNSAFE|clean|_escape|json_string",

@@ -34,7 +34,8 @@ from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
 from gathercli.io.formats.table import FORMATS, is_chunked, row_of
-from gathercli.io.write import CheckedStream, make_folder
+from gathercli.io.stream import CheckedStream
+from gathercli.io.write import make_folder
 from gathercli.text import clean, counted, listed
 
 if TYPE_CHECKING:
