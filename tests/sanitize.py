@@ -26,7 +26,15 @@ from tests.test_native import trial
 ROOT = Path(__file__).parents[1]
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-g", "-std=c99")
 STRICT = ("-Wall", "-Wextra", "-Wno-type-limits", "-Werror")
-SMALL = ("-DBLOCK=7", "-DSLAB=40", "-DAHEAD=3", "-DNEAR=16", "-DSTREAM=64", "-DNEARBY=200")
+SMALL = (
+    "-DBLOCK=7",
+    "-DSLAB=40",
+    "-DAHEAD=3",
+    "-DNEAR=16",
+    "-DFRESH=8",
+    "-DSTREAM=64",
+    "-DNEARBY=200",
+)
 NUMBERS = (0, 1, 1, 2, 3, 4, 5, 8, 16, 17, 100, -1, -8, 1 << 31, (1 << 31) - 1, 1 << 62, -(1 << 63))
 
 

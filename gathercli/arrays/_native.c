@@ -39,7 +39,10 @@
 #endif
 #define ROWS_AHEAD 4 /* Rows to fetch before they are copied, if they are a few columns. */
 #ifndef NEAR
-#define NEAR (512 << 10) /* Bytes of `data` that need no fetching: measured. */
+#define NEAR (512 << 10) /* Bytes of `data` for all indices that need no fetching: measured. */
+#endif
+#ifndef FRESH
+#define FRESH (32 << 10) /* The same where each row has its own, which no cache has yet. */
 #endif
 #define FAR (8 << 10) /* Bytes of rows to fetch before they are copied, and the most rows. */
 #define FAR_ROWS 32
@@ -107,7 +110,7 @@ typedef struct {
     const char *data, *indices;
     int64_t chunk, step, reach; /* Bytes: of a chunk, between positions, of all positions. */
     int64_t loops, axes, itemsize;
-    int outside, stream;
+    int outside, stream, far; /* Far `data` is fetched before it is read. */
     Load load;
     Copy copy[2][2]; /* By whether each position is a chunk of `data`, and whether some are NONE. */
     Loop loop[DIMS];
@@ -409,7 +412,7 @@ copy_part(const Plan *plan, Loop rows, Loop inner, const char *data, const char 
                 state = own > state ? own : state;
                 /* The next block of indices; where loads of `data` are fast, it comes by itself. */
                 const char *next = from + (stretches == 1 ? length * inner.index : fit * rows.index);
-                if (plan->reach > NEAR && inner.index <= LINE)
+                if (plan->far && inner.index <= LINE)
                     for (int64_t b = 0; b < length * inner.index; b += LINE)
                         PREFETCH(next + b);
             }
@@ -538,8 +541,10 @@ read_plan(Plan *plan, const int64_t *number, int64_t count, const Py_buffer *dat
     plan->itemsize = (int64_t)1 << type % 4;
     number += 6;
     int64_t read = 0, taken = 0;
+    int shared = 1; /* Whether all indices count from the start of `data`. */
     for (int64_t n = 0; n < plan->loops; n++, number += 3) {
         plan->loop[n] = (Loop){number[0], number[1], number[2]};
+        shared &= number[1] == 0;
         if (number[0] < 1)
             return "an empty loop";
         read = sum(read, number[0] - 1, number[1]);
@@ -562,6 +567,7 @@ read_plan(Plan *plan, const int64_t *number, int64_t count, const Py_buffer *dat
             return "too many positions";
     }
     plan->reach = sum(0, last, plan->step);
+    plan->far = plan->reach > (shared ? NEAR : FRESH);
     read = sum(sum(read, last, plan->step), 1, plan->chunk);
     taken = sum(sum(taken, 1, offset), 1, plan->itemsize);
     if (*total < 0 || read < 0 || read > data->len || taken < 0 || taken > indices->len)
@@ -572,7 +578,7 @@ read_plan(Plan *plan, const int64_t *number, int64_t count, const Py_buffer *dat
 static void
 choose_copies(Plan *plan)
 {
-    int far = plan->reach > NEAR;
+    int far = plan->far;
 #define CHOOSE(WIDTH)                                                                             \
     case WIDTH:                                                                                   \
         plan->copy[0][0] = copy_##WIDTH;                                                          \
