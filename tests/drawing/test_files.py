@@ -34,6 +34,25 @@ def test_a_png_has_twice_the_size_of_the_drawing(run: Run, folder: Path) -> None
 
 
 @installed
+def test_a_png_of_a_large_drawing_has_fewer_pixels_for_each_cell(run: Run, folder: Path) -> None:
+    ran = run(*CALL, "--save", "p.png", "--aspect", "120:1")
+
+    width, height = struct.unpack(">2I", (folder / "p.png").read_bytes()[16:24])
+    assert ran.status == 0
+    assert 23_500_000 < width * height < 24_500_000
+
+
+@pytest.mark.parametrize("ratio", ["9999:1", "1:9999"])
+@installed
+def test_a_drawing_too_large_for_a_png_is_refused(run: Run, folder: Path, ratio: str) -> None:
+    ran = run(*CALL, "--save", "p.png", "--save", "p.svg", "--aspect", ratio)
+
+    assert (ran.status, [*folder.iterdir()]) == (2, [])
+    assert "`p.png` cannot hold a drawing of " in ran.err
+    assert "expected .svg, .pdf or a smaller drawing" in ran.err
+
+
+@installed
 def test_a_pdf_keeps_the_description_and_is_always_the_same(run: Run, folder: Path) -> None:
     run(*CALL, "--save", "p.pdf", "--save", "q.pdf")
 
