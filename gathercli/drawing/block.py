@@ -24,6 +24,8 @@ _BETWEEN: Final = 22
 """The space between facets."""
 _SUBTITLE: Final = 20
 """The height of the name of a facet."""
+_CORNER: Final = 6
+"""The space after it, where arrows come in from above."""
 
 
 class Excerpt(NamedTuple):
@@ -116,21 +118,31 @@ class TensorBlock:
             names = None if d is None else excerpt.coordinates[d - len(excerpt.lead)]
             size = 1 if d is None else excerpt.shape[d]
             rulers.append(Ruler(names, size, length, space, from_end=d in excerpt.from_end))
-        corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + 6
+        corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER
         beside = self._down and len(excerpt.shape) - len(excerpt.lead) > 2
         return GridFrame(*rulers, corner=corner if beside else 0)
 
     def _subtitle(self, facet: tuple[int, ...]) -> str:
-        return f"[{','.join(map(str, (*self.excerpt.lead, *facet)))},:,:]"
+        """Return the name of a facet, and that from the end if it is wanted."""
+        excerpt, at = self.excerpt, (*self.excerpt.lead, *facet)
+        names = [at]
+        if any(d in excerpt.from_end for d in range(len(excerpt.lead), len(at))):
+            sizes = enumerate(zip(at, excerpt.shape, strict=False))
+            names += [tuple(n - size if d in excerpt.from_end else n for d, (n, size) in sizes)]
+        return " = ".join(f"[{','.join(map(str, name))},:,:]" for name in names)
+
+    @property
+    def _subtitle_height(self) -> float:
+        return _SUBTITLE if self.has_subtitles else 0
 
     def _place(self, x: float, y: float) -> None:
         """Set the place of each frame, from that of the block."""
         self.x, self.y = x, y
-        below = _SUBTITLE if self.has_subtitles and not self._down else 0
+        below = self._subtitle_height
         right = bottom = 0.0
         along = 0.0
         for frame in self.frames.values():
-            left, up = (along, 0.0) if self._down else (0.0, along + below)
+            left, up = (along, below) if self._down else (0.0, along + below)
             frame.move_to(x + left, y + up)
             right, bottom = max(right, left + frame.width), max(bottom, up + frame.height)
             along = (right if self._down else bottom) + _BETWEEN
@@ -141,6 +153,12 @@ class TensorBlock:
     def move_to(self, x: float, y: float) -> None:
         """Set the upper left corner."""
         self._place(x, y)
+
+    @property
+    def middle(self) -> float:
+        """The y of the middle of the cells."""
+        inner = [frame.inner for frame in self.frames.values()] or [self.box]
+        return (min(each.y for each in inner) + max(each.bottom for each in inner)) / 2
 
     @property
     def box(self) -> Box:
@@ -160,8 +178,7 @@ class TensorBlock:
         frame = self.frames[facet]
         yield from frame.captions(rows, columns)
         if self.has_subtitles:
-            y = frame.outer.y + (12 if self._down else -8)
-            yield Caption(frame.outer.x, y, self._subtitle(facet), "facet")
+            yield Caption(frame.outer.x, frame.outer.y - 8, self._subtitle(facet), "facet")
 
     def cells(self, facet: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Box]]:
         """Yield the coordinates and the place of each cell of a facet, row-major."""
@@ -263,7 +280,8 @@ class TensorBlock:
         turns
             Whether an arrow that comes in turns round at the far end of the grid.
         """
-        frame = self._turn(self._place_of(at)[0].outer)
+        outer, above = self._place_of(at)[0].outer, self._subtitle_height if self._down else 0
+        frame = self._turn(Box(outer.x, outer.y - above, outer.width, outer.height + above))
         if self.is_slice(at, leaves=leaves):
             return Stop(self._turn(self.slice_box(at)), frame)
         box = self._turn(self.cell_box(at))

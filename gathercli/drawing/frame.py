@@ -16,13 +16,17 @@ NARROWEST: Final = 44
 """The smallest width of a cell."""
 LANE: Final = 18
 """The space between cells that lines run through."""
-SPACE: Final = 6
+SPACE: Final = 10
 """The space between other cells."""
 
 _HIDDEN: Final = 24
 """The space in place of hidden rows or columns."""
 _LABEL: Final = 12
 """The size of the text of a coordinate."""
+_ROOM: Final = 8
+"""The space between coordinates and cells, and about that to the rectangle of a slice."""
+_BORDER: Final = 3
+"""The space between the cells of a slice and its rectangle."""
 
 
 class Ruler:
@@ -101,10 +105,10 @@ class GridFrame:
     def __init__(self, rows: Ruler, columns: Ruler, *, corner: float = 0) -> None:
         self.rows, self.columns = rows, columns
         self._x = self._y = 0.0
-        step = rows.label_width + 8 if rows.names is not None else 0
-        self._step = step
-        self.left = max(step * max(rows.label_rows, 0), corner)
-        self.top = 17.0 * columns.label_rows
+        self._step = rows.label_width + 8
+        self._label_width = self._step * rows.label_rows + _ROOM if rows.label_rows else 0
+        self.left = max(self._label_width, corner)
+        self.top = 15.0 * columns.label_rows + _ROOM if columns.label_rows else 0
         self.lane_left = columns.space if columns.space > SPACE else 0
         self.lane_top = rows.space if rows.space > SPACE else 0
         self.width = self.left + columns.total + 2 * self.lane_left
@@ -153,10 +157,12 @@ class GridFrame:
         box = around([self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])])
         left = up = 0.0
         if with_rows and self.rows.names is not None:
-            left = box.x - self.inner.x + self._step * self.rows.label_rows + self.lane_left
+            left = box.x - self.inner.x + self._label_width + self.lane_left
         if with_columns and self.columns.names is not None:
             up = box.y - self.inner.y + self.top + self.lane_top
-        return Box(box.x - left - 2, box.y - up - 2, box.width + left + 4, box.height + up + 4)
+        rest = 2 * _BORDER
+        x, y = box.x - left - _BORDER, box.y - up - _BORDER
+        return Box(x, y, box.width + left + rest, box.height + up + rest)
 
     def captions(self, rows: Mapping[int, str], columns: Mapping[int, str]) -> Iterator[Caption]:
         """Yield the coordinates, and the marks of what is hidden.
@@ -175,7 +181,7 @@ class GridFrame:
         for number, n in enumerate(self.rows.names or []):
             y = inner.y + self.rows.starts[number] + self.rows.length / 2 + 4
             for level, word in enumerate(self.rows.words(n)):
-                x = inner.x - self.lane_left - 6 - self._step * level
+                x = inner.x - self.lane_left - _ROOM - self._step * level
                 yield Caption(x, y, word, _kind(level, rows.get(n, "")), "end")
         for gap in self.rows.gaps:
             x = inner.x - self.lane_left - 6

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from gathercli.drawing.block import At, Excerpt, TensorBlock
-from gathercli.drawing.frame import HEIGHT
+from gathercli.drawing.frame import HEIGHT, NARROWEST
 from gathercli.drawing.lanes import Lanes
 from gathercli.drawing.picks import OUTSIDE, Link, PanelPicks
 from gathercli.drawing.routes import Stop, route, turned
@@ -15,12 +15,12 @@ from gathercli.drawing.titles import lines_up, titles
 from gathercli.lessons.provenance import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gathercli.lessons.lesson import Lesson, Trace
     from gathercli.report.selection import Selection
 
-CHANNEL: Final = 96
+CHANNEL: Final = 104
 """The space between tensors, for arrows."""
 BEYOND: Final = 14
 """The space beyond an axis, for arrows from its end."""
@@ -46,15 +46,29 @@ def flows_down(lesson: Lesson, lead: int) -> bool:
     return lesson.axis == rank - (2 if lesson.picks_cells else 1)
 
 
+def panel_drawings(selection: Selection) -> list[PanelDrawing]:
+    """Lay out the batches of a selection, with the same columns and coordinates in all."""
+    contents = [PanelPicks(selection, panel) for panel in selection.panels]
+    from_end = frozenset(d for each in contents for d in each.from_end)
+    has_outside = any(each.points_outside for each in contents)
+    drawings = [PanelDrawing(each, from_end, has_outside=has_outside) for each in contents]
+    widths = [[block.cell_width for block in each.blocks] for each in drawings]
+    for each in drawings:
+        each.measure([*map(max, *widths)] if len(widths) > 1 else widths[0])
+    return drawings
+
+
 class PanelDrawing:
     """The tensors of a batch: grids, arrows and captions.
 
     Parameters
     ----------
-    selection
-        The coordinates to draw.
-    panel
-        The leading coordinates, shared by all tensors.
+    contents
+        The indices of the batch, and what they pick.
+    from_end
+        The dimensions of `data` whose coordinates are also written from the end.
+    has_outside
+        Whether to leave room for the place of indices that point nowhere.
 
     Attributes
     ----------
@@ -64,22 +78,35 @@ class PanelDrawing:
         The arrows, without their ways.
     """
 
-    def __init__(self, selection: Selection, panel: tuple[int, ...]) -> None:
-        self.lesson, self.panel, self._lead = selection.lesson, panel, selection.lead
+    def __init__(
+        self, contents: PanelPicks, from_end: frozenset[int], *, has_outside: bool
+    ) -> None:
+        selection = contents.selection
+        self.lesson, self.panel, self._lead = contents.lesson, contents.panel, contents.lead
         self.down = flows_down(self.lesson, self._lead)
         self._lines_up = lines_up(self.lesson, self._lead)
         self._letters = selection.letters
-        self.contents = PanelPicks(selection, panel)
+        self.contents = contents
         self._traced: Trace | None = None
         self.links: list[Link] = []
         lanes = self.contents.crossed()
-        excerpts = [
-            each._replace(has_lanes=each.name in lanes) for each in self._excerpts(selection)
+        self._excerpts = [
+            each._replace(has_lanes=each.name in lanes)
+            for each in self._excerpts_of(selection, from_end)
         ]
-        self.blocks = self._blocks(excerpts)
+        self._has_room_outside, self._has_outside = has_outside, contents.points_outside
+        self.measure([NARROWEST] * len(self._excerpts))
+
+    def measure(self, widths: Sequence[float]) -> None:
+        """Lay out the tensors with cells that are at least so wide."""
+        if self._lines_up:
+            widths = [max(widths)] * len(widths)
+        self.blocks = [
+            TensorBlock(each, down=self.down, narrowest=width)
+            for each, width in zip(self._excerpts, widths, strict=True)
+        ]
         self.indices, self.data, self.out = self.blocks
         self._by_name = {block.excerpt.name: block for block in self.blocks}
-        self._has_outside = any(pick.unit is None for pick in self.contents.picks.values())
         self.place(0, 0)
 
     def whole_traces(self) -> Iterator[Trace]:
@@ -103,9 +130,8 @@ class PanelDrawing:
         first = None if self._traced is None else self._traced.indices
         self.links = self.contents.links(self._is_drawn, share, first)
 
-    def _excerpts(self, selection: Selection) -> list[Excerpt]:
+    def _excerpts_of(self, selection: Selection, from_end: frozenset[int]) -> list[Excerpt]:
         lesson, contents, panel, lead = self.lesson, self.contents, self.panel, self._lead
-        from_end = {d for pick in contents.picks.values() for d in contents.axes_from_end(pick)}
         return [
             Excerpt(
                 lesson.name,
@@ -122,7 +148,7 @@ class PanelDrawing:
                 tuple(selection.data[lead:]),
                 contents.data_text,
                 facets=contents.data_facets,
-                from_end=frozenset(from_end),
+                from_end=from_end,
             ),
             Excerpt(
                 "out",
@@ -141,14 +167,6 @@ class PanelDrawing:
         if not inner or inner[0][1] is not None:
             return not self.down
         return self.lesson.data_dim(inner[0][0] or 0) == len(self.lesson.data.shape) - 2
-
-    def _blocks(self, excerpts: list[Excerpt]) -> list[TensorBlock]:
-        """Lay out tensors; where coordinates stay, with cells of one width so that they line up."""
-        blocks = [TensorBlock(each, down=self.down) for each in excerpts]
-        if not self._lines_up:
-            return blocks
-        widest = max(block.cell_width for block in blocks)
-        return [TensorBlock(each, down=self.down, narrowest=widest) for each in excerpts]
 
     @property
     def _lead_rank(self) -> int:
@@ -173,7 +191,7 @@ class PanelDrawing:
             self._place_along(x, y)
 
     def _place_down(self, x: float, y: float) -> None:
-        beside = BEYOND * 2 + _OUTSIDE_WIDTH if self._has_outside else 0
+        beside = BEYOND * 2 + _OUTSIDE_WIDTH if self._has_room_outside else 0
         spans = [block.width + (beside if block is self.data else 0) for block in self.blocks]
         words = [each for block in self.blocks for each in titles(self.lesson, self.panel, block)]
         margin = max(text_width(each.text, 15, mono=False) for each in words) + 22
@@ -195,7 +213,7 @@ class PanelDrawing:
         self.outside = Box(right, upper, _OUTSIDE_WIDTH, data.bottom - upper)
 
     def _place_along(self, x: float, y: float) -> None:
-        beside = BEYOND * 2 + HEIGHT if self._has_outside else 0
+        beside = BEYOND * 2 + HEIGHT if self._has_room_outside else 0
         spans = [block.height + (beside if block is self.data else 0) for block in self.blocks]
         notes = [titles(self.lesson, self.panel, block) for block in self.blocks]
         title = _TITLE + _NOTE * (max(map(len, notes)) - 1)
@@ -229,7 +247,7 @@ class PanelDrawing:
             x = box.x - self._overhang(block, words)[0]
             y = box.y - 10 - _NOTE * (len(words) - 1)
             if self.down:
-                x, y = self._words_x, box.center[1] + 5 - _NOTE * (len(words) - 1) / 2
+                x, y = self._words_x, block.middle + 5 - _NOTE * (len(words) - 1) / 2
             for n, each in enumerate(words):
                 yield each._replace(x=x, y=y + _NOTE * n)
             if block.is_empty:
@@ -243,10 +261,9 @@ class PanelDrawing:
         slices = self._slices()
         makers = (self._index_cell, self._data_cell, self._out_cell)
         for block, make in zip(self.blocks, makers, strict=True):
-            seen: set[Any] = set()
             name = block.excerpt.name
             for facet, frame in block.frames.items():
-                cells = [make(at, box, seen) for at, box in block.cells(facet)]
+                cells = [make(at, box) for at, box in block.cells(facet)]
                 parts = [each for each in slices if each.tensor == name and each.box in frame]
                 captions = list(block.captions(facet, *self._marks(block, facet)))
                 yield Grid(name, (*self.panel, *facet), frame.inner, cells, parts, captions)
@@ -275,42 +292,37 @@ class PanelDrawing:
                 marks[direction][n] = "stays"
         return marks
 
-    def _index_cell(self, at: tuple[int, ...], box: Box, seen: set[Any]) -> GridCell:
+    def _index_cell(self, at: tuple[int, ...], box: Box) -> GridCell:
         pick = self.contents.picks[at]
         kinds = ["negative"] if pick.is_negative else []
         kinds += ["traced"] if self._traced is not None and self._traced.indices == at else []
-        letter = self._letter(pick.unit, at, seen)
+        letter = self._letter(pick.unit)
         text = self.contents.index_text(at)
         name = self.lesson.name
         return GridCell(name, at, box, text, pick.color, letter, _fate(pick.fate), tuple(kinds))
 
-    def _data_cell(self, at: tuple[int, ...], box: Box, seen: set[Any]) -> GridCell:
+    def _data_cell(self, at: tuple[int, ...], box: Box) -> GridCell:
         lesson = self.lesson
         unit = tuple(n if d in lesson.unit_dims else None for d, n in enumerate(at))
         is_read = lesson.reads is None or lesson.reads.of(unit) > 0
         hidden = self.contents.selection.look.marks.hidden if is_read and lesson.reads else ""
-        part = (unit, at[:-2] if self._lead_rank > 2 else ())
-        letter = self._letter(unit, part, seen, hidden)
+        letter = self._letter(unit, hidden)
         kinds = ["unread"] if not is_read else []
         kinds += ["traced"] if self._traced is not None and self._traced.data == at else []
         text, color = self.contents.data_text(at), self.contents.colors.get(unit)
         return GridCell(self.contents.data_name, at, box, text, color, letter, kinds=tuple(kinds))
 
-    def _out_cell(self, at: tuple[int, ...], box: Box, seen: set[Any]) -> GridCell:
+    def _out_cell(self, at: tuple[int, ...], box: Box) -> GridCell:
         trace = self.contents.traces[at]
         pick = self.contents.picks[trace.indices]
-        facet = at[:-2] if len(at) - self._lead > 2 else ()
-        letter = self._letter(pick.unit, (pick.at, facet), seen)
+        letter = self._letter(pick.unit)
         kinds = ("traced",) if self._traced is not None and self._traced.out == trace.out else ()
         text = self.contents.out_text(at)
         return GridCell("out", trace.out, box, text, pick.color, letter, _fate(pick.fate), kinds)
 
-    def _letter(self, unit: At | None, part: Any, seen: set[Any], hidden: str = "") -> str:
-        """Return the letter of the first cell of a part, or `hidden`; nothing for its others."""
-        if part in seen or unit is None:
-            return ""
-        seen.add(part)
-        return self._letters.get(unit, hidden)
+    def _letter(self, unit: At | None, hidden: str = "") -> str:
+        """Return the letter of a part, or `hidden` for one without; nothing for no part."""
+        return "" if unit is None else self._letters.get(unit, hidden)
 
     def _is_traced(self, link: Link) -> bool:
         trace = self._traced

@@ -7,7 +7,7 @@ from math import ceil, inf, log
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from gathercli.drawing.beams import BeamDrawing
-from gathercli.drawing.gathers import PanelDrawing
+from gathercli.drawing.gathers import panel_drawings
 from gathercli.drawing.notes import (
     beam_description,
     description,
@@ -26,6 +26,7 @@ from gathercli.report.selection import COLUMNS, ROWS, Selection
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gathercli.drawing.gathers import PanelDrawing
     from gathercli.drawing.scene import Arrow, Caption, Grid
     from gathercli.lessons.beams import BeamLesson
     from gathercli.lessons.provenance import Provenance
@@ -203,11 +204,11 @@ def _gathers(lesson: Lesson, look: Look, cell: At | None) -> Sketch:
             if coordinates in seen:
                 continue
             seen.append(coordinates)
-            drawn = [PanelDrawing(selection, panel) for panel in selection.panels]
+            drawn = panel_drawings(selection)
             outs = {trace.out for each in drawn for trace in each.whole_traces()}
             if cell is not None and cell not in outs:
                 selection = Selection(lesson, look._replace(here=cell), rows, columns)
-                drawn = [PanelDrawing(selection, panel) for panel in selection.panels]
+                drawn = panel_drawings(selection)
             yield drawn
 
     batches = _fitting(attempts())

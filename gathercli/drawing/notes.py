@@ -6,6 +6,7 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.drawing.scene import Caption
+from gathercli.drawing.titles import axis_lines
 from gathercli.lessons.lesson import Lesson
 from gathercli.report import header
 from gathercli.report.trace import index_text, unit_text
@@ -35,6 +36,8 @@ def heading(lesson: Provenance[Any], title: str | None) -> list[Caption]:
     operands = {**call.inputs, "out": Operand(Shape(lesson.shape), _dtype(lesson))}
     words = [f"{name} {operand}" for name, operand in operands.items()]
     if _has_batches(lesson):
+        if isinstance(lesson, Lesson):
+            words.append(",  ".join(each.text for each in axis_lines(lesson)))
         lines.append(Caption(0, 76, "    ".join(words), "note"))
     return lines
 
@@ -50,13 +53,18 @@ def _dtype(lesson: Provenance[Any]) -> Any:
     return next(iter(lesson.call.inputs.values())).dtype
 
 
+def _says_what_stays(lesson: Lesson) -> bool:
+    """Return whether an index keeps the other coordinates of its own place."""
+    return lesson.picks_cells and not (lesson.is_tuple or lesson.call.batch_dims)
+
+
 def _spans(lesson: Provenance[Any]) -> Iterator[tuple[int, int, str]]:
     """Yield the coordinates in the equation that an index replaces, and those that stay."""
     if not isinstance(lesson, Lesson):
         return
     equation, name = lesson.equation, lesson.name
     start = equation.find("= data[") + len("= data[")
-    stays = lesson.picks_cells and not (lesson.is_tuple or lesson.call.batch_dims)
+    stays = _says_what_stays(lesson)
     depth, begin = 0, start
     for at in range(start, len(equation)):
         each = equation[at]
@@ -92,10 +100,23 @@ def notes(lesson: Provenance[Any], look: Look, traced: Any, cut: Sequence[str]) 
                     spans.append((len(text), len(text) + len(word), "strong"))
                 text += word
             lines.append(Caption(0, 0, text, "step", spans=spans))
+        lines.append(Caption(0, 0, _legend(lesson, traced), "note"))
     formula = "  =  ".join(header.formula(lesson.call, Shape(lesson.shape)))
     lines.append(Caption(0, 0, f"shape of out: {formula}", "note"))
     lines += [Caption(0, 0, text, "note") for text in cut]
     return lines
+
+
+def _legend(lesson: Provenance[Any], traced: Any) -> str:
+    """Say what letters, colours, thick lines and emphasis mean."""
+    part = "part of data" if isinstance(lesson, Lesson) else "beam"
+    words = [f"same letter and colour: same {part}"]
+    words.append(f"thick: the way to out[{','.join(map(str, traced.out))}]")
+    if isinstance(lesson, Lesson) and lesson.axes:
+        words.append("bold: by index")
+        if _says_what_stays(lesson):
+            words.append("underlined: stays")
+    return "   ".join(words)
 
 
 def hidden(lesson: Provenance[Any], look: Look, cells: int) -> list[str]:

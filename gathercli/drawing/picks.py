@@ -157,6 +157,20 @@ class PanelPicks:
         return [d for d, k, n in each if k < 0 and n - k == sizes[d]]
 
     @property
+    def from_end(self) -> frozenset[int]:
+        """The dimensions of `data` that an index of the batch may count from the end.
+
+        With tuples these are all that a tuple names, if a number in one of them is negative.
+        """
+        dims = frozenset(d for pick in self.picks.values() for d in self.axes_from_end(pick))
+        return frozenset(self.lesson.axes) if dims else dims
+
+    @property
+    def points_outside(self) -> bool:
+        """Whether an index of the batch picks nothing."""
+        return any(pick.unit is None for pick in self.picks.values())
+
+    @property
     def data_facets(self) -> list[tuple[int, ...]]:
         """The facets of `data` in the drawing: all, or the first that indices pick."""
         return self.selection.facets(self.panel)

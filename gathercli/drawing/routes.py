@@ -17,8 +17,10 @@ Point = tuple[float, float]
 
 _CORNER: Final = 5
 """The radius of a turn."""
-_HEAD: Final = 5.5
+_HEAD: Final = 6.5
 """The length of the sides of a head, along the flow."""
+_SHAFT: Final = 15
+"""The length of the straight line before a slice, most of it before the head."""
 
 
 class Stop(NamedTuple):
@@ -70,10 +72,10 @@ def route(source: Stop, target: Stop, *, down: bool, bend: float | None = None) 
         reach = max(14.0, (into[0] - out[0]) / 2)
         pen.curve((out[0] + reach, out[1]), (into[0] - reach, into[1]), into)
     else:
-        half = (into[0] - out[0]) / 2
-        low = (into[0] - min(30.0, half), bend)
-        pen.curve((out[0] + half, out[1]), (low[0] - half * 0.8, bend), low)
-        pen.curve((low[0] + 22, bend), (into[0] - 34, into[1]), into)
+        way = into[0] - out[0]
+        low = (out[0] + way * 0.6, bend)
+        pen.curve((out[0] + way * 0.4, out[1]), (low[0] - way * 0.3, bend), low)
+        pen.curve((low[0] + way * 0.22, bend), (into[0] - way * 0.22, into[1]), into)
     pen.line([into, *end])
     pen.head(end[-2] if len(end) > 1 else into, end[-1])
     return pen.d
@@ -110,7 +112,7 @@ def _entry(stop: Stop) -> tuple[Point, list[Point]]:
     """Return the point on the edge of the grid, and those from there."""
     box, frame = stop.box, stop.frame
     if stop.lane is None:
-        return (min(box.x, frame.x) - 8, box.center[1]), [(box.x, box.center[1])]
+        return (min(box.x, frame.x) - _SHAFT, box.center[1]), [(box.x, box.center[1])]
     edge, u = (frame.x - 4, stop.lane), box.x + box.width * 0.28
     if stop.back is None:
         return edge, [(u, stop.lane), (u, box.y)]

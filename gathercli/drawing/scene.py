@@ -21,8 +21,8 @@ class GridCell(NamedTuple):
     box, text
         Its place, and its value.
     color, letter
-        The number of the colour of the part of `data` that it comes from or picks, from 0; its
-        letter, if it is the first cell of that part. None and nothing for a cell of no part.
+        The number of the colour of the part of `data` that it comes from or picks, from 0, and the
+        letter of that part; None and nothing for a cell of no part.
     fate
         ``copied``, ``filled``, ``refused``, ``ended`` or ``beyond``; nothing in an input that is
         not indices.

@@ -68,7 +68,7 @@ def _cell(cell: GridCell) -> str:
         parts.append(path(hatch(cell.box), class_="hatch"))
     parts.append(text(x, y + 6.5, cell.text))
     if cell.letter:
-        parts.append(text(cell.box.x + 3.5, cell.box.y + 10, cell.letter, class_="letter"))
+        parts.append(text(cell.box.x + 4, cell.box.y + 11, cell.letter, class_="letter"))
     return element(
         "g",
         *parts,

@@ -10,7 +10,7 @@ from gathercli.spec.shapes import Shape
 from gathercli.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from gathercli.drawing.block import TensorBlock
     from gathercli.lessons.lesson import Lesson
@@ -48,23 +48,32 @@ def titles(lesson: Lesson, panel: tuple[int, ...], block: TensorBlock) -> list[C
         operands["out"] = described(lesson.data.dtype, Shape(lesson.shape).inner())
         words = f"{name} {operands[name]}"
     lines = [Caption(0, 0, words, "title")]
-    if name == next(iter(lesson.call.inputs)):
-        lines += _axis_lines(lesson, len(panel))
+    if name == next(iter(lesson.call.inputs)) and not panel:
+        lines += axis_lines(lesson)
     return lines
 
 
-def _axis_lines(lesson: Lesson, lead: int) -> Iterator[Caption]:
-    """Yield which axes of `data` an index names, and which stay."""
-    rank = len(lesson.data.shape)
-    arrows = {rank - 1: "→ ", rank - 2: "↓ "} if rank - lead > 1 else {rank - 1: "→ "}
-    noun = "tuple" if lesson.is_tuple else "index"
-    if len(lesson.axes) == 1:
-        words = f"{arrows.get(lesson.axis, '')}axis {lesson.axis}: by {noun}"
-        yield Caption(0, 0, words, "replaced")
-    elif lesson.axes:
-        words = f"axes {listed(map(str, lesson.axes), 'and')}: by {noun}"
-        yield Caption(0, 0, words, "replaced")
-    if lines_up(lesson, lead):
-        for d in range(lead, rank):
-            if d != lesson.axis:
-                yield Caption(0, 0, f"{arrows.get(d, '')}axis {d}: stays", "stays")
+def axis_lines(lesson: Lesson) -> list[Caption]:
+    """Return which axes of `data` an index names, which the batches share, and which stay."""
+    shared = range(lesson.call.batch_dims or 0)
+    rest = [d for d in range(len(lesson.data.shape)) if d not in {*shared, *lesson.axes}]
+    by = "by tuple" if lesson.is_tuple else "by index"
+    kinds: list[tuple[Sequence[int], str, str, str]] = [
+        (lesson.axes, by, by, "replaced"),
+        (shared, "shared", "shared", "shared"),
+        (rest, "stays", "stay", "stays"),
+    ]
+    lines = []
+    for dims, one, many, kind in kinds:
+        if len(dims) == 1:
+            lines.append(Caption(0, 0, f"{_arrow(lesson, dims[0])}axis {dims[0]}: {one}", kind))
+        elif dims:
+            lines.append(Caption(0, 0, f"axes {listed(map(str, dims), 'and')}: {many}", kind))
+    return lines
+
+
+def _arrow(lesson: Lesson, d: int) -> str:
+    """Return the direction of an axis in a facet; nothing for one of facets or batches."""
+    if d < (lesson.call.batch_dims or 0):
+        return ""
+    return {1: "→ ", 2: "↓ "}.get(len(lesson.data.shape) - d, "")

@@ -336,7 +336,7 @@ def test_a_cell_that_hidden_indices_read_is_marked() -> None:
 
     picture = Picture(svg(scene_of(lesson, Look(None))))
 
-    assert picture.texts.count("+") == 1
+    assert picture.texts.count("+") == 2  # a row of two cells
     assert "+ read by indices that are not shown" in picture.texts
 
 
