@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,3 +146,30 @@ def test_the_number_of_plans_is_limited(plans: dict[Any, Any]) -> None:
         repeated(np.arange(size), np.array([0]))
 
     assert len(plans) == callplan.MOST
+
+
+def test_threads_repeat_more_calls_than_are_kept() -> None:
+    errors: list[BaseException] = []
+
+    def call(seed: int) -> None:
+        choose = random.Random(seed)  # noqa: S311
+        for _ in range(300):
+            size = choose.randrange(1, 3 * callplan.MOST)
+            try:
+                assert gathercli.gather(np.arange(size), np.array([size - 1])).tolist() == [
+                    size - 1
+                ]
+            except BaseException as error:  # noqa: BLE001  (a thread has no other way out)
+                errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sys.setswitchinterval(interval)
+
+    assert not errors

@@ -5,6 +5,7 @@ What such a call does depends on the indices alone, which the kernel in C checks
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -47,6 +48,9 @@ class CallPlan(NamedTuple):
 
 _plans: dict[Key, CallPlan | None] = {}
 """The plans of calls in the order of their first calls; None after one call."""
+
+_keeping: Final = threading.Lock()
+"""Held while a thread adds or removes a plan."""
 
 
 def key_of(
@@ -107,12 +111,17 @@ def repeat(key: Key, inputs: Sequence[AnyArray], out: Any) -> AnyArray | None:
 
 def keep(key: Key, bound: BoundCall, threads: int) -> None:
     """Keep the plan of a call that succeeded, from its second time on."""
-    if key not in _plans:
-        while len(_plans) >= MOST:
-            _plans.pop(next(iter(_plans)), None)
-        _plans[key] = None
-    elif _plans[key] is None:
-        result = unchecked(bound, reports=False, threads=threads)
-        copying = result.native_plan() if result is not None and result.nbytes <= TURN else None
-        if result is not None and copying is not None and result.storage == bound.data.storage:
-            _plans[key] = CallPlan(result.shape, result.storage, copying)
+    with _keeping:
+        if key not in _plans:
+            while len(_plans) >= MOST:
+                del _plans[next(iter(_plans))]
+            _plans[key] = None
+            return
+        if _plans[key] is not None:
+            return
+    result = unchecked(bound, reports=False, threads=threads)
+    copying = result.native_plan() if result is not None and result.nbytes <= TURN else None
+    if result is not None and copying is not None and result.storage == bound.data.storage:
+        with _keeping:
+            if key in _plans:  # another thread may have removed it
+                _plans[key] = CallPlan(result.shape, result.storage, copying)

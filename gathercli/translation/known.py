@@ -70,6 +70,26 @@ def _unregistered(_: Translation, each: ProvenCall) -> bool:
     return dtype is BFLOAT16 or dtype.kind is Kind.COMPLEX
 
 
+def _lacks_whole_type(translation: Translation, each: ProvenCall) -> bool:
+    """Return whether beams are integers of 16 bits, for which onnxruntime has no Where."""
+    dtype = next(iter(each.tensors.values())).dtype
+    is_tree = translation.call.op.followed is not None
+    return is_tree and dtype.integral and dtype.bits == 16
+
+
+def _sums_nothing(translation: Translation, each: ProvenCall) -> bool:
+    is_sum = any(step.primitive == "total" for step in translation.program.steps)
+    return is_sum and not each.tensors["indices"].array.size
+
+
+def _is_bfloat16(_: Translation, each: ProvenCall) -> bool:
+    return next(iter(each.tensors.values())).dtype is BFLOAT16
+
+
+def _strings_by_tuples(translation: Translation, each: ProvenCall) -> bool:
+    return translation.call.op.tuples and _strings(translation, each)
+
+
 def _no_length(_: Translation, each: ProvenCall) -> bool:
     lengths = each.tensors.get("max_seq_len")
     return lengths is not None and bool(np.any(lengths.values() <= 0))
@@ -102,6 +122,10 @@ KNOWN: Final = (
     KnownMistake("openvino", "it leaves memory as it is for a length of 0", _no_length),
     KnownMistake("onnxruntime", "it gathers only the first string of a slice", _strings),
     KnownMistake("onnxruntime", "it lacks the type", _unregistered),
+    KnownMistake("onnxruntime", "it lacks the type", _lacks_whole_type),
+    KnownMistake("onnxruntime", "it keeps the axis of a sum of nothing", _sums_nothing),
+    KnownMistake("openvino", "it gives Python bfloat16 as float16", _is_bfloat16),
+    KnownMistake("openvino", "its GatherND lacks strings", _strings_by_tuples),
     KnownMistake("openvino", "it refuses smaller indices beside the axis", _is_narrow_onnx),
     KnownMistake("onnx.reference", "it refuses smaller indices beside the axis", _is_narrow),
     KnownMistake("onnx.reference", "it wraps illegal indices of elements", _is_elements_refused),

@@ -47,8 +47,6 @@ ROWS: Final = {
     "add": Row("Add"),
     "multiply": Row("Mul"),
     "modulo": Row("Mod"),
-    "minimum": Row("Min"),
-    "maximum": Row("Max"),
     "less": Row("Less"),
     "at_least": Row("GreaterOrEqual"),
     "either": Row("Or"),
@@ -130,8 +128,30 @@ def _beams(builder: GraphBuilder, step: Step, inputs: list[str]) -> str:
     return add("Where", [ended, end, traced], ("output", dtype, (t, b, w)))
 
 
+def _minimum(builder: GraphBuilder, step: Step, inputs: list[str]) -> str:
+    """Add the lesser of two values; Min of onnxruntime compares some large ones wrongly."""
+    dtype, shape = step.output.dtype, step.output.shape
+    less = builder.node("Less", inputs, (builder.name("less"), BOOL, shape))
+    output = builder.name(step.output.name or "minimum"), dtype, shape
+    return builder.node("Where", [less, *inputs], output)
+
+
+def _maximum(builder: GraphBuilder, step: Step, inputs: list[str]) -> str:
+    """Add the greater of two values; Max of onnxruntime takes 2^32 - 1 for less than 0."""
+    dtype, shape = step.output.dtype, step.output.shape
+    less = builder.node("Less", inputs, (builder.name("less"), BOOL, shape))
+    output = builder.name(step.output.name or "maximum"), dtype, shape
+    return builder.node("Where", [less, *reversed(inputs)], output)
+
+
 _EXPANDED: Final = zeros_from("Expand")
-SPECIAL: Final = {"zeros": _EXPANDED, "no_tuples": _EXPANDED, "gather_tree": _beams}
+SPECIAL: Final = {
+    "minimum": _minimum,
+    "maximum": _maximum,
+    "zeros": _EXPANDED,
+    "no_tuples": _EXPANDED,
+    "gather_tree": _beams,
+}
 
 
 def onnx_graph(program: Program) -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gathercli.translation.onnx_graph import read_onnx
@@ -45,6 +46,30 @@ def test_gather_8_with_batches_and_zeros_is_ten_nodes() -> None:
         "GatherND",
     ]
     assert translation.size == "10 nodes"
+
+
+def test_an_index_of_32_bits_is_clamped_without_max_and_min() -> None:
+    """Max and Min of onnxruntime take 2^32 - 1 for less than 0."""
+    translation = translation_of(
+        "onnx.Gather-13", "3xf32=0; 2xi64=0", "onnx-13", out_of_range="clamp"
+    )
+
+    graph = read_onnx(translation.files[".onnx"])
+
+    assert {"Max", "Min"}.isdisjoint(node.operator for node in graph.nodes)
+
+
+def test_onnxruntime_clamps_every_index() -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    translation = translation_of(
+        "onnx.Gather-13", "3xf32=0; 4xi64=0", "onnx-13", out_of_range="clamp"
+    )
+    session = runtime.InferenceSession(translation.files[".onnx"])
+    indices = np.array([2**32 - 1, -(2**32) + 1, 2**31, 1])
+
+    (output,) = session.run(None, {"data": np.array([5, 6, 7], np.float32), "indices": indices})
+
+    assert output.tolist() == [7, 5, 7, 6]
 
 
 def test_a_graph_of_one_node_takes_any_size_and_keeps_the_length_of_tuples() -> None:

@@ -104,6 +104,7 @@ def test_a_node_of_a_model_is_translated(run: Run) -> None:
     [
         (("--to", "tflite"), "`--to` is `tflite`: expected onnx-13, openvino-8, torch"),
         (("--to", "torch", "-o", "x.onnx"), "is a .py file: expected that suffix"),
+        (("--to", "onnx-13", "-o", "-"), "is written to .onnx files only: expected the name of"),
         (("--to", "torch", "--with", "jax"), "`--with` names `jax`, which does not run torch"),
         (("--to", "numpy", "--timeout", "3"), "`--timeout` is given without `--with`"),
     ],
@@ -140,6 +141,35 @@ def test_an_existing_file_is_kept_with_no_clobber(run: Run, folder: Path) -> Non
 
     assert ran.status == 73
     assert (folder / "x.py").read_text() == "old"
+
+
+def test_a_bin_of_something_else_is_kept(run: Run, folder: Path) -> None:
+    (folder / "x.bin").write_text("old")
+
+    ran = run(*CALL, "--to", "openvino-8", "-o", "x.xml")
+
+    assert ran.status == 73
+    assert "`x.bin` cannot be written (it exists without `x.xml`" in only_error(ran)
+    assert [path.name for path in folder.iterdir()] == ["x.bin"]
+    assert (folder / "x.bin").read_text() == "old"
+
+
+def test_an_ir_replaces_an_earlier_one(run: Run, folder: Path) -> None:
+    words = (*CALL, "--to", "openvino-8", "-o", "x.xml")
+    run(*words)
+    (folder / "x.bin").write_text("old")
+
+    ran = run(*words)
+
+    assert ran.status == 0
+    assert (folder / "x.bin").read_bytes() != b"old"
+
+
+def test_a_result_larger_than_the_limit_of_memory_is_refused(run: Run) -> None:
+    ran = run(*CALL, "--to", "numpy", "--max-bytes", "30")
+
+    assert ran.status == 65
+    assert "takes 32 bytes" in only_error(ran)
 
 
 def test_the_file_of_onnx_is_that_of_the_translation(run: Run, folder: Path) -> None:

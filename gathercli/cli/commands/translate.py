@@ -59,6 +59,14 @@ class TranslationOptions(Options):
         if self.output is None:
             return chosen
         stem, suffix = os.path.splitext(self.output)
+        if self.output == "-":
+            raise UsageError(
+                f"`-o` is `-`, and the translation to {chosen.name} is written to "
+                f"{chosen.suffix} files only: expected the name of one",
+                rule="usage",
+                value=self.output,
+                hint="without `-o` its text goes to stdout",
+            )
         if suffix.lower() != chosen.suffix:
             raise UsageError(
                 f"`-o` is `{clean(self.output)}`, and the translation to {chosen.name} is a "
@@ -73,7 +81,7 @@ class TranslationOptions(Options):
         """Write the files, the main one last; return their names, the main one first."""
         from contextlib import ExitStack
 
-        from gathercli.io.write import Output
+        from gathercli.io.write import Output, unwritable
 
         if self.output is None:
             return []
@@ -82,6 +90,10 @@ class TranslationOptions(Options):
             self.output if suffix == translation.target.suffix else stem + suffix: content
             for suffix, content in translation.files.items()
         }
+        for path in paths:
+            if os.path.lexists(path) and not os.path.lexists(self.output):  # the weights of another
+                why = f"it exists without `{clean(self.output)}`, whose weights it would have"
+                raise unwritable(path, why, "another name")
         with ExitStack() as stack:
             outputs = [
                 (stack.enter_context(Output(path, no_clobber=self.no_clobber)), content)
@@ -118,7 +130,8 @@ def run(
         inputs.external = tensors.types.external_data
         with operator.context(op) as context:
             bound = operator.bound(op, context, inputs.tensor, tokens)
-            bound.check_size(memory.limits.result)
+            for most in (memory.limits.result, memory.limits.memory):
+                bound.check_size(most)
             report = _translated(bound, target, options, runtimes, seconds)
         inputs.recheck()
     return _answer(report)
