@@ -536,16 +536,24 @@ def test_an_operator_is_listed_by_any_spelling_of_its_name(name: str, run: Run) 
 
 
 @pytest.mark.parametrize(
-    ("pair", "hint"),
+    ("words", "hint"),
     [
-        (("openvino-8", "gather-7"), "did you mean `openvino-7`?"),
-        (("a", "b"), "`gathercli ops` lists the versions"),
+        (("--diff", "openvino-8", "gather-7"), "did you mean `openvino.Gather-7`?"),
+        (("--diff", "a", "b"), "`gathercli ops` lists the versions"),
+        (("Gather-8",), "did you mean `gathercli ops openvino.Gather-8`?"),
+        (("GatherND-8",), "did you mean `gathercli ops openvino.GatherND-8`?"),
+        (("gather_nd-12",), "did you mean `gathercli ops onnx.GatherND-12`?"),
+        (
+            ("gather1",),
+            "did you mean `gathercli ops openvino.Gather-1` or `gathercli ops onnx.Gather-1`?",
+        ),
+        (("gather-tree-9",), "`gathercli ops GatherTree` lists its versions"),
     ],
 )
 def test_a_version_that_no_operator_has_gets_a_hint(
-    pair: tuple[str, str], hint: str, run: Run
+    words: tuple[str, ...], hint: str, run: Run
 ) -> None:
-    ran = run("ops", "--diff", *pair)
+    ran = run("ops", *words)
 
     assert f"hint: {hint}\n" in ran.err
 

@@ -100,15 +100,22 @@ def test_a_twin_gets_a_hint_that_works_when_pasted(token: str, run: Run) -> None
         assert run("gather", *shlex.split(meant), "[0]").status == 0
 
 
-@pytest.mark.parametrize("token", ["eye:30", "full:2x3", "linspace:5"])
+@pytest.mark.parametrize("token", ["eye:30", "full:2x3", "linspace:5", "4x3", "2x3xf16"])
 def test_a_generator_that_is_not_there_gets_those_that_are(token: str, run: Run) -> None:
-    shape = token.partition(":")[2]
+    shape = token.rpartition(":")[2]
 
     said = hint_of(run("gather", token, "[0]"))
 
     assert said == f"there are `arange:{shape}`, `zeros:{shape}` and `rand:{shape}`"
     for each in said.split("`")[1::2]:
         assert run("gather", each, "[0]").status == 0
+
+
+def test_the_random_integers_of_a_shape_have_a_limit(run: Run) -> None:
+    said = hint_of(run("gather", "2x3xi64", "[0]")) or ""
+
+    assert said.endswith(" and `rand:2x3xi64,high=10`")
+    assert run("gather", "rand:2x3xi64,high=10", "[0]").status == 0
 
 
 def test_a_member_that_is_not_there_gets_the_one_that_is(run: Run) -> None:

@@ -97,7 +97,7 @@ def suggest(token: str, folder: str) -> Hint | None:
 
 
 def _generator(token: str) -> Hint | None:
-    """Suggest the generator with a similar name, or all generators for a shape: ``3x4xf32``."""
+    """Suggest the generator with a similar name, or all generators for a shape: ``3x4``."""
     match = re.fullmatch(_CALL, f"x:{token}" if re.fullmatch(_SHAPE, token) else token)
     if match is None:
         return None
@@ -105,7 +105,8 @@ def _generator(token: str) -> Hint | None:
     near = closest(match[1], literal.GENERATORS)
     if near and _is_literal(f"{near}:{shape}"):
         return Hint("did you mean {source}?", source=f"{near}:{shape}")
-    return Hint(f"there are `arange:{shape}`, `zeros:{shape}` and `rand:{shape}`")
+    high = ",high=10" if re.match("x[iu]", match[3] or "") else ""  # which integers require
+    return Hint(f"there are `arange:{shape}`, `zeros:{shape}` and `rand:{shape}{high}`")
 
 
 def _unquoted(token: str, folder: str) -> str | None:
@@ -260,7 +261,7 @@ def _literal(value: list[Any]) -> str | None:
 _BRACKETS: Final = str.maketrans("();", "[] ")
 _CLOSING: Final = {"[": "]", "{": "}"}
 _CALL: Final = r"([a-z_]+):(\d+(?:x\d+)*)(x[a-z]\w*)?"
-_SHAPE: Final = r"(?a)\d+(?:x\d+)*x[a-z]\w*"
+_SHAPE: Final = r"(?a)\d+(?:x\d+)*x(?:\d+|[a-z]\w*)"
 _QUOTED: Final = "[\u2018-\u201f'\"](.*)[\u2018-\u201f'\"]"
 _SIZES: Final = r"\s*[\[(]?\s*(\d{1,9}(?:\s*,\s*\d{1,9}){0,9})\s*,?\s*[\])]?\s*"
 _NOTATIONS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]] = (

@@ -17,7 +17,7 @@ from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
 from gathercli.spec.op import OTHER_NAMES, Negative, OutOfRange
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import as_shape
-from gathercli.text import as_written, clean, closest, listed, short, value_text
+from gathercli.text import clean, closest, listed, short, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -396,7 +396,7 @@ def _check_attributes(job: dict[str, Any], where: str, keys: JobKeys) -> None:
             continue
         # A list of one integer may be an axis, which is an input of some versions.
         if as_integer(value) is None or (isinstance(value, list) and name != "axis"):
-            what, expected = f"`{name}` is {as_written(value)}", "one integer"
+            what, expected = f"`{name}` is {value_text(value)}", "one integer"
             raise _job_error(where, what, expected)
 
 

@@ -222,11 +222,8 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
         first = refusals[0]
         first.hint = first.hint and first.hint.replace("-V ", prefix)
         raise first
-    names = [name for op in OPERATORS for name in (op.full_name, op.id)]
-    near = closest(version, names)
     likely = (str(each.hint).replace("-V ", prefix) for each in refusals if each.hint)
-    hint = f"did you mean `{prefix}{near}`?" if near else next(likely, None)
-    hint = hint or "`gathercli ops` lists the versions"
+    hint = _nearest(version, prefix) or next(likely, "`gathercli ops` lists the versions")
     if others := of_framework(version):
         row, name = others[0].rows[0], others[0].name
         hint = f"`{prefix}{row}` is nearest to {name}: `gathercli ops --like {name}`"
@@ -240,6 +237,27 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
         value=version,
         hint=hint,
     )
+
+
+def _nearest(version: str, prefix: str) -> str | None:
+    """Suggest the versions with an operator and a number, those of the operator, or the closest."""
+    key = _letters(version)
+    near = [op.full_name for op in OPERATORS if key == _letters(f"{op.name}{op.version}")]
+    if not near and (op := next((op for op in OPERATORS if _is_version_of(op, key)), None)):
+        return f"`gathercli ops {op.name}` lists its versions"
+    closely = closest(version, [name for op in OPERATORS for name in (op.full_name, op.id)])
+    near = near or ([closely] if closely else [])
+    return f"did you mean {listed(f'`{prefix}{each}`' for each in near)}?" if near else None
+
+
+def _is_version_of(op: Op, key: str) -> bool:
+    """Return whether a word is the name of an operator and a number."""
+    return key.rstrip("0123456789") == _letters(op.name)
+
+
+def _letters(word: str) -> str:
+    """Return the letters and digits of a name: ``gather_nd-8`` and ``GatherND-8`` are one."""
+    return "".join(filter(str.isalnum, word.lower()))
 
 
 def _is_of_both(number: int) -> bool:
