@@ -27,6 +27,8 @@ class Answer(NamedTuple):
         The text for a pipe, if it differs.
     notes
         Printed on stderr after the text.
+    text_has_notes
+        Whether `text` has the notes, so that they are printed after JSON and `plain` alone.
     remarks
         Printed after them on a terminal only.
     paged
@@ -41,6 +43,7 @@ class Answer(NamedTuple):
     json: Callable[[], str] | None = None
     plain: str | None = None
     notes: tuple[str, ...] = ()
+    text_has_notes: bool = False
     remarks: tuple[str, ...] = ()
     paged: bool = False
     status: int = 0
@@ -49,11 +52,13 @@ class Answer(NamedTuple):
 
 def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
     """Print an answer in a format, then the notes, and return the status."""
+    notes = answer.notes
     if fmt == "json" and answer.json is not None:
         print_text(answer.json())
     elif fmt == "auto" and answer.plain is not None and not is_terminal(STDOUT):
         print_text(answer.plain)
     else:
+        notes = () if answer.text_has_notes else notes
         text = answer.text(width_of(STDOUT), wants_color(options.color, STDOUT))
         if answer.paged:
             from gathercli.cli.pager import show
@@ -66,6 +71,6 @@ def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
         messages.say(remark)
     if answer.error is not None:
         raise answer.error
-    messages.notes += answer.notes
+    messages.notes += notes
     messages.print()
     return answer.status

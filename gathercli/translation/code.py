@@ -64,8 +64,7 @@ def code(program: Program, call: Call, target: TranslationTarget) -> str:
     dialect = DIALECTS[target.name]
     names = ", ".join(program.inputs)
     settings = "".join(f", {each.name} {call.attrs[each.name]}" for each in call.op.attrs)
-    ranks = " and ".join(f"{name} of rank {len(v.shape)}" for name, v in program.inputs.items())
-    about = f"{call.op}{settings}" + ("" if call.op.followed else f": {ranks}")
+    about = f"{call.op}{settings}" + ("" if call.op.followed else f": {_operands(program, call)}")
     lines = [
         f'"""{about}."""',
         "",
@@ -81,6 +80,15 @@ def code(program: Program, call: Call, target: TranslationTarget) -> str:
     else:
         lines += [f"    {line}" for line in _Writer(program, target).lines()]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _operands(program: Program, call: Call) -> str:
+    """Describe the inputs that the code serves: the type matters of those that hold indices."""
+    return " and ".join(
+        f"{f'{value.dtype} ' if each.values else ''}{each.name} of rank {len(value.shape)}"
+        for each in call.op.inputs
+        if (value := program.inputs.get(each.name)) is not None
+    )
 
 
 def _is_wide(program: Program) -> bool:

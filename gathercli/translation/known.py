@@ -131,7 +131,7 @@ KNOWN: Final = (
     KnownMistake("onnx.reference", "it wraps illegal indices of elements", _is_elements_refused),
     KnownMistake("onnx.reference", "it checks no indices of an empty result", _is_empty),
     KnownMistake("tensorflow", "tf.gather_nd refuses a legal index of no slice", _is_empty_tuple),
-    KnownMistake("torch", "it does not look at an index of an empty slice", _is_empty),
+    KnownMistake("torch", "it refuses no index where the slices have no elements", _is_empty),
 )
 
 

@@ -205,9 +205,10 @@ class _Lowering:
             program.notes.append("a function that tf.function traces must know all sizes")
         program.gather_tree(*program.inputs.values())
         if not self.target.tree and not first.dtype.integral:
-            program.notes += [
-                "a beam or a length that is no integer, which the version refuses, is cut to one"
-            ]
+            program.notes.append(
+                "a fractional parent or length such as 0.5, which the version refuses, is "
+                "truncated to an integer"
+            )
         if self.call.wraps_negative or self.call.outside is not OutOfRange.ERROR:
             raise UsageError(
                 f"`--negative` or `--out-of-range` is given with {self.call.op}, whose beams no "

@@ -166,7 +166,7 @@ TARGETS: Final = (
         elements=_RAISES._replace(title="torch.gather", indices=(INT64,), lacks=_LARGE_UNSIGNED),
         tuples=_WRAPS_OR_RAISES._replace(title="x[i, j]", indices=(INT64,)),
         tree_lacks=_LARGE_UNSIGNED,
-        notes=("PyTorch does not look at an index whose slice is empty",),
+        notes=("PyTorch refuses no index where the slices have no elements",),
     ),
     TranslationTarget(
         "tensorflow",

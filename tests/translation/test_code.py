@@ -48,6 +48,15 @@ def test_a_call_that_a_framework_has_is_one_line(to: str, last: str) -> None:
     assert text.splitlines()[-1] == f"    {last}"
 
 
+def test_the_first_line_has_the_types_of_indices_and_the_ranks() -> None:
+    text = translation_of("openvino.Gather-8", "2x3xf32=0; 4xi8=0", "numpy").text
+
+    about = (
+        '"""openvino.Gather-8, axis 0, batch_dims 0: data of rank 2 and int8 indices of rank 1."""'
+    )
+    assert text.splitlines()[0] == about
+
+
 def test_batches_are_coordinates_in_front() -> None:
     translation = translation_of(
         "onnx.GatherND-13", "2x3x4xf32=0; 2x5x1xi64=0", "numpy", batch_dims=1

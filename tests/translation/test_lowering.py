@@ -72,7 +72,7 @@ def test_data_is_cut_to_indices_where_they_may_be_smaller() -> None:
         ("onnx.Gather-1", "openvino-8", "gives an element counted from the end, or zeros"),
         ("onnx.Gather-13", "jax", "a function that jax.jit compiles raises no error"),
         ("onnx.Gather-13", "tensorflow", "a function that XLA compiles raises no error"),
-        ("onnx.Gather-13", "torch", "does not look at an index whose slice is empty"),
+        ("onnx.Gather-13", "torch", "refuses no index where the slices have no elements"),
     ],
 )
 def test_a_note_says_what_a_target_cannot_do(version: str, to: str, note: str) -> None:

@@ -51,6 +51,16 @@ def test_the_pretty_report_has_the_text_and_the_proof(run: Run) -> None:
     assert "equal on the given tensors and on 100 made ones, by our evaluation\n" in ran.out
 
 
+def test_the_pretty_report_alone_has_the_notes(run: Run) -> None:
+    call = ("translate", "gather-tree", "[[[1.0]]]", "[[[0.0]]]", "[1.0]", "0.0", "--to", "numpy")
+
+    pretty, piped = run(*call, "-f", "pretty"), run(*call)
+
+    note = "a fractional parent or length such as 0.5, which the version refuses, is truncated"
+    assert note in pretty.out.replace("\n         ", "\n ")
+    assert (pretty.err, piped.err) == ("", f"note: {note} to an integer\n")
+
+
 def test_code_that_is_written_runs_by_itself(run: Run, folder: Path) -> None:
     ran = run(*CALL, "--to", "numpy", "-o", "take.py", "--with", "numpy")
 

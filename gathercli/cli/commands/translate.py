@@ -183,4 +183,4 @@ def _answer(report: TranslationReport) -> Answer:
     if report.paths:
         return Answer(text, lambda: translation_json(report), remarks=remarks)
     plain = report.translation.text
-    return Answer(text, lambda: translation_json(report), plain, notes=notes)
+    return Answer(text, lambda: translation_json(report), plain, notes=notes, text_has_notes=True)
