@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gathercli.report.beam_panels import BeamPanels
 
 _TITLE: Final = 30
+_LANE: Final = 30
+"""The space between steps, for lines."""
 _ARROWS: Final = 16
 """The most arrows of a drawing, but for those of one beam."""
 
@@ -90,7 +92,7 @@ class BeamDrawing:
             (),
             (self._panels.steps, beams),
             texts,
-            has_lanes=True,
+            lane=_LANE,
             named=lambda at: (at[0], self._b, at[1]),
         )
         return TensorBlock(excerpt, down=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.drawing.frame import HEIGHT, LANE, NARROWEST, SPACE, GridFrame, Ruler
+from gathercli.drawing.frame import HEIGHT, NARROWEST, SPACE, GridFrame, Ruler
 from gathercli.drawing.lanes import Lane, Lanes
 from gathercli.drawing.routes import Stop, turned
 from gathercli.drawing.scene import Caption, GridSlice, cell_id, slice_id
@@ -45,8 +45,8 @@ class Excerpt(NamedTuple):
         The coordinates of those before the last two; None for all combinations.
     upright
         Whether a vector is a column.
-    has_lanes
-        Whether lines run between its cells.
+    lane
+        The space between its cells for the lines that run there; 0 without lines.
     from_end
         The dimensions whose coordinates are also written from the end.
     named
@@ -60,7 +60,7 @@ class Excerpt(NamedTuple):
     texts: Callable[[tuple[int, ...]], str]
     facets: list[tuple[int, ...]] | None = None
     upright: bool = False
-    has_lanes: bool = False
+    lane: float = 0
     from_end: frozenset[int] = frozenset()
     named: Callable[[At], At] = lambda at: at
 
@@ -109,9 +109,9 @@ class TensorBlock:
     def _frame(self) -> GridFrame:
         excerpt = self.excerpt
         # The lines of a drawing that flows down run between columns, else between rows.
-        spaces = [SPACE, SPACE]
-        if excerpt.has_lanes:
-            spaces[self._down] = LANE
+        spaces: list[float] = [SPACE, SPACE]
+        if excerpt.lane:
+            spaces[self._down] = excerpt.lane
         lengths = (HEIGHT, self.cell_width)
         rulers = []
         for d, length, space in zip(self._dims, lengths, spaces, strict=True):
@@ -255,7 +255,7 @@ class TensorBlock:
         if self.is_slice(at, leaves=leaves):
             return False
         inner, box = self._turn(self._place_of(at)[0].inner), self._turn(self.cell_box(at))
-        return not leaves or box.right < inner.right
+        return not leaves or box.width < inner.width
 
     def _turn(self, box: Box) -> Box:
         """Return a box along the flow and across it."""
@@ -268,7 +268,14 @@ class TensorBlock:
         space = (frame.columns if self._down else frame.rows).space
         enters = not leaves and not after
         start = box.y - space if enters else box.bottom
-        return Lane(f"{self.excerpt.name}{frame.outer}", start, space, enters, box.x)
+        return Lane(self._grid(frame), start, space, enters, box.x)
+
+    def _grid(self, frame: GridFrame) -> str:
+        return f"{self.excerpt.name}{frame.outer}"
+
+    def lane_width(self, lanes: Lanes) -> float:
+        """Return the space between cells that lines need; 0 without lines."""
+        return lanes.width({self._grid(frame) for frame in self.frames.values()})
 
     def stop(self, at: At, lanes: Lanes, *, leaves: bool, turns: bool = False) -> Stop:
         """Return the end of an arrow.

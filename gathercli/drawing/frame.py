@@ -14,7 +14,7 @@ HEIGHT: Final = 38
 """The height of a cell."""
 NARROWEST: Final = 44
 """The smallest width of a cell."""
-LANE: Final = 18
+LANE: Final = 24
 """The space between cells that lines run through."""
 SPACE: Final = 10
 """The space between other cells."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gathercli.drawing.block import At, Excerpt, TensorBlock
-from gathercli.drawing.frame import HEIGHT, NARROWEST
+from gathercli.drawing.frame import HEIGHT, LANE, NARROWEST
 from gathercli.drawing.lanes import Lanes
 from gathercli.drawing.picks import OUTSIDE, Link, PanelPicks
 from gathercli.drawing.routes import Stop, route, turned
@@ -52,10 +52,16 @@ def panel_drawings(selection: Selection) -> list[PanelDrawing]:
     from_end = frozenset(d for each in contents for d in each.from_end)
     has_outside = any(each.points_outside for each in contents)
     drawings = [PanelDrawing(each, from_end, has_outside=has_outside) for each in contents]
-    widths = [[block.cell_width for block in each.blocks] for each in drawings]
-    for each in drawings:
-        each.measure([*map(max, *widths)] if len(widths) > 1 else widths[0])
+    align(drawings)
     return drawings
+
+
+def align(drawings: Sequence[PanelDrawing]) -> None:
+    """Give the cells of each tensor, and the spaces between them, one width in all batches."""
+    widths = [max(each) for each in zip(*(each.cell_widths for each in drawings), strict=True)]
+    lanes = [max(each) for each in zip(*(each.lane_widths for each in drawings), strict=True)]
+    for each in drawings:
+        each.measure(widths, lanes)
 
 
 class PanelDrawing:
@@ -90,20 +96,39 @@ class PanelDrawing:
         self._traced: Trace | None = None
         self.links: list[Link] = []
         lanes = self.contents.crossed()
-        self._excerpts = [
-            each._replace(has_lanes=each.name in lanes)
-            for each in self._excerpts_of(selection, from_end)
-        ]
+        self._excerpts = self._excerpts_of(selection, from_end)
         self._has_room_outside, self._has_outside = has_outside, contents.points_outside
-        self.measure([NARROWEST] * len(self._excerpts))
+        spaces = [LANE if each.name in lanes else 0 for each in self._excerpts]
+        self.measure([NARROWEST] * len(self._excerpts), spaces)
 
-    def measure(self, widths: Sequence[float]) -> None:
-        """Lay out the tensors with cells that are at least so wide."""
+    @property
+    def cell_widths(self) -> list[float]:
+        """The width of the cells of each tensor."""
+        return [block.cell_width for block in self.blocks]
+
+    @property
+    def lane_widths(self) -> list[float]:
+        """The space between the cells of each tensor for lines, more if the arrows need it."""
+        lanes = self._lanes()
+        return [max(block.excerpt.lane, block.lane_width(lanes)) for block in self.blocks]
+
+    def measure(self, widths: Sequence[float], lanes: Sequence[float]) -> None:
+        """Lay out the tensors.
+
+        Where coordinates stay, those of all tensors line up.
+
+        Parameters
+        ----------
+        widths
+            The least widths of the cells of each tensor.
+        lanes
+            The spaces between them for lines, 0 without lines.
+        """
         if self._lines_up:
-            widths = [max(widths)] * len(widths)
+            widths, lanes = ([max(each)] * len(each) for each in (widths, lanes))
         self.blocks = [
-            TensorBlock(each, down=self.down, narrowest=width)
-            for each, width in zip(self._excerpts, widths, strict=True)
+            TensorBlock(each._replace(lane=lane), down=self.down, narrowest=width)
+            for each, width, lane in zip(self._excerpts, widths, lanes, strict=True)
         ]
         self.indices, self.data, self.out = self.blocks
         self._by_name = {block.excerpt.name: block for block in self.blocks}
@@ -352,8 +377,8 @@ class PanelDrawing:
                     slices[part.id] = part
         return list(slices.values())
 
-    def arrows(self) -> Iterator[Arrow]:
-        """Yield the arrows, once each."""
+    def _lanes(self) -> Lanes:
+        """Return the use of the spaces between cells."""
         lanes = Lanes()
         for link in self.links:
             for block, at, leaves in self._ends(link):
@@ -361,6 +386,11 @@ class PanelDrawing:
                     lanes.add(block.lane(at, leaves=leaves))
                     if not leaves and self._turns(link):
                         lanes.add(block.lane(at, leaves=leaves, after=True))
+        return lanes
+
+    def arrows(self) -> Iterator[Arrow]:
+        """Yield the arrows, once each."""
+        lanes = self._lanes()
         arrows: dict[tuple[str, str], Arrow] = {}
         for link in self.links:
             arrow = self._arrow(link, lanes)

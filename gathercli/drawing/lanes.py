@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_PITCH: Final = 8
+"""The distance of lines in a space."""
+_HEAD: Final = 8
+"""The further distance from the cells that lines lead into, for heads."""
 
 
 class Lane(NamedTuple):
@@ -50,4 +58,14 @@ class Lanes:
         """
         uses = self._spaces[lane.grid, round(lane.start)]
         order = sorted(uses, key=lambda use: (use.enters, -use.order))
-        return lane.start + lane.space * (order.index(lane) + 1) / (len(order) + 1)
+        pitch = lane.space / (len(order) + 1) if lane.space < _width(uses) else _PITCH
+        return lane.start + pitch * (order.index(lane) + 1)
+
+    def width(self, grids: Collection[str]) -> float:
+        """Return the space that the lines in any of these grids need; 0 without lines."""
+        spaces = (uses for (grid, _), uses in self._spaces.items() if grid in grids)
+        return max(map(_width, spaces), default=0)
+
+
+def _width(uses: set[Lane]) -> float:
+    return _PITCH * (len(uses) + 1) + (_HEAD if any(use.enters for use in uses) else 0)

@@ -7,7 +7,7 @@ from math import ceil, inf, log
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from gathercli.drawing.beams import BeamDrawing
-from gathercli.drawing.gathers import panel_drawings
+from gathercli.drawing.gathers import align, panel_drawings
 from gathercli.drawing.notes import (
     beam_description,
     description,
@@ -217,6 +217,7 @@ def _gathers(lesson: Lesson, look: Look, cell: At | None) -> Sketch:
     traced = _traced(lesson, whole or traces, cell)
     for each in batches:
         each.link(traced, 1 / len(batches))
+    align(batches)
     contents = [each.contents for each in batches]
     linked = len({link.pick.at for each in batches for link in each.links})
     cut = [*without_arrows(contents, linked), *hidden(lesson, look, len(traces))]
