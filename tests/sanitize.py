@@ -1,8 +1,9 @@
 """``python -m tests.sanitize 10000``: random calls of the kernel in C under ASan and UBSan.
 
-Half of the calls are gathers, compared with numpy's way. The others are plans of random numbers on
-small buffers: each is refused or done, and the sanitizers say whether it left a buffer. Both are
-tried with blocks as they are, and with blocks of a few positions.
+A third of the calls are gathers, compared with numpy's way. Another third are plans of random
+numbers on small buffers: each is refused or done, and the sanitizers say whether it left a buffer.
+Both are tried with blocks as they are, and with blocks of a few positions. The others write float32,
+compared with orjson.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 
 import hatch_build
 from gathercli.arrays import kernel, native, result
-from tests.test_native import trial
+from tests.test_native import shortest_lists, some_floats, some_shape, trial
 
 ROOT = Path(__file__).parents[1]
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-g", "-std=c99")
@@ -39,13 +40,13 @@ NUMBERS = (0, 1, 1, 2, 3, 4, 5, 8, 16, 17, 100, -1, -8, 1 << 31, (1 << 31) - 1, 
 
 
 def load(library: str) -> Any:
-    """Return the function of a library."""
+    """Return the functions of a library."""
     spec = importlib.util.spec_from_file_location("_native", library)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.fill
+    return module
 
 
 def compare(fill: Any, choose: random.Random) -> None:
@@ -90,15 +91,25 @@ def attack(fill: Any, choose: random.Random) -> bool:
     return True
 
 
+def write(float_lists: Any, choose: random.Random) -> None:
+    """Write float32 at random."""
+    numbers = np.random.default_rng(choose.getrandbits(32))
+    values = some_floats(numbers, some_shape(choose, choose.randint(1, 6), 300))
+    if float_lists(values) != shortest_lists(values):
+        raise SystemExit(f"C writes differently: {values!r}")
+
+
 def try_calls(library: str, seed: int, count: int) -> None:
     """Try `count` calls in this process."""
-    fill, choose, done = load(library), random.Random(seed), 0  # noqa: S311
+    module, choose, done = load(library), random.Random(seed), 0  # noqa: S311
     for number in range(count):
-        if number % 2:
-            compare(fill, choose)
+        if number % 3 == 1:
+            compare(module.fill, choose)
+        elif number % 3 == 2:
+            write(module.float_lists, choose)
         else:
-            done += attack(fill, choose)
-    print(f"{count} calls; {done} of {-(-count // 2)} random plans were within their buffers")
+            done += attack(module.fill, choose)
+    print(f"{count} calls; {done} of {-(-count // 3)} random plans were within their buffers")
 
 
 def main() -> None:

@@ -291,26 +291,37 @@ def text(
     values
         Shape (N, D..), float32, float64, an integer type or bool; native byte order.
     special
-        Writes the elements, shape (N,), that orjson writes in another way.
+        Writes the elements, shape (N,), that orjson writes in another way than Python.
     """
     import numpy as np
     import orjson
 
     values, texts = np.ascontiguousarray(values), list[str]()
-    if values.dtype.kind == "f":
+    write = _float_lists() if values.dtype == np.float32 else None
+    raw = write(values) if write else b""
+    if values.dtype.kind == "f" and (not raw or b"n" in raw):
         magnitude = np.abs(values)
         is_special = ~((magnitude >= _PLAIN[0]) & (magnitude < _PLAIN[1])) & (values != 0)
         if is_special.any():
             texts = special(values[is_special])
-            values = np.where(is_special, values.dtype.type("nan"), values)
-    raw = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
+            values = values if raw else np.where(is_special, values.dtype.type("nan"), values)
+    raw = raw or orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
     view, start = memoryview(raw), 1
-    for text in texts:  # orjson writes null for NaN, and no other "n"
+    for text in texts:  # in their place is null, and there is no other "n"
         at = raw.index(b"n", start)  # a search for "null" takes 70 times as long
         yield view[start:at]
         yield text.encode()
         start = at + len("null")
     yield view[start:-1]
+
+
+def _float_lists() -> Callable[[AnyArray], bytes] | None:
+    """Return the function in C that writes float32; None if the package was built without."""
+    try:
+        from gathercli.arrays._native import float_lists
+    except ImportError:
+        return None
+    return float_lists
 
 
 def shortest(values: AnyArray) -> list[float]:
