@@ -2,8 +2,8 @@
 
 A third of the calls are gathers, compared with numpy's way. Another third are plans of random
 numbers on small buffers: each is refused or done, and the sanitizers say whether it left a buffer.
-Both are tried with blocks as they are, and with blocks of a few positions. The others write float32,
-compared with orjson.
+Both are tried with blocks as they are, and with blocks of a few positions. The others write
+float32, compared with orjson.
 """
 
 from __future__ import annotations

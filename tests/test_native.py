@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(native.fill is None, reason="built without the kernel in C")
 
 
-def float_lists(values: AnyArray) -> bytes:
+def float_lists(values: AnyArray) -> bytearray:
     from gathercli.arrays import _native
 
     return _native.float_lists(values)

@@ -868,8 +868,8 @@ float_lists(PyObject *module, PyObject *values)
         PyErr_NoMemory();
     } else {
         Py_ssize_t width = view.shape[view.ndim - 1], rows = total / width;
-        text = PyBytes_FromStringAndSize(NULL, total * NUMBER + rows * 2 * view.ndim + SLACK);
-        char *begin = text ? PyBytes_AsString(text) : NULL, *out = begin;
+        text = PyByteArray_FromStringAndSize(NULL, total * NUMBER + rows * 2 * view.ndim + SLACK);
+        char *begin = text ? PyByteArray_AsString(text) : NULL, *out = begin;
         const char *value = view.buf;
         for (Py_ssize_t row = 0; text && row < rows; row++) {
             for (int lists = lists_at(row, &view); lists > 0; lists--)
@@ -886,8 +886,8 @@ float_lists(PyObject *module, PyObject *values)
                 *out++ = ']';
             *out++ = ',';
         }
-        if (text)
-            _PyBytes_Resize(&text, out - 1 - begin);
+        if (text && PyByteArray_Resize(text, out - 1 - begin) < 0)
+            Py_CLEAR(text);
     }
     PyBuffer_Release(&view);
     return text;

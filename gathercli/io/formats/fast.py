@@ -298,7 +298,7 @@ def text(
 
     values, texts = np.ascontiguousarray(values), list[str]()
     write = _float_lists() if values.dtype == np.float32 else None
-    raw = write(values) if write else b""
+    raw: bytes | bytearray = write(values) if write else b""
     if values.dtype.kind == "f" and (not raw or b"n" in raw):
         magnitude = np.abs(values)
         is_special = ~((magnitude >= _PLAIN[0]) & (magnitude < _PLAIN[1])) & (values != 0)
@@ -315,7 +315,7 @@ def text(
     yield view[start:-1]
 
 
-def _float_lists() -> Callable[[AnyArray], bytes] | None:
+def _float_lists() -> Callable[[AnyArray], bytearray] | None:
     """Return the function in C that writes float32; None if the package was built without."""
     try:
         from gathercli.arrays._native import float_lists
