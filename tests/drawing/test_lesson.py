@@ -340,6 +340,25 @@ def test_a_cell_that_hidden_indices_read_is_marked() -> None:
     assert "+ read by indices that are not shown" in picture.texts
 
 
+@pytest.mark.parametrize("axis", [1, 2])
+def test_the_tensors_of_batches_line_up_though_one_alone_has_indices_from_the_end(
+    axis: int,
+) -> None:
+    data = np.arange(24).reshape(2, 4, 3)
+
+    lesson = explain("gather", data, [[0, 1], [-1, 9]], axis=axis, batch_dims=1)
+    picture = Picture(svg(scene_of(lesson, Look(None))))
+
+    for name in ("indices", "data", "out"):
+        cells = picture.tensor(name)
+        pairs = [(cells[at], cells[1, *at[1:]]) for at in cells if at[0] == 0]
+        steps = {(round(two.x - one.x), round(two.y - one.y)) for one, two in pairs}
+        assert pairs
+        assert len(steps) == 1
+        assert 0 in steps.pop()
+        assert all(one.width == two.width for one, two in pairs)
+
+
 @pytest.mark.parametrize("aspect", [(16, 9), (4, 3), (1, 1)])
 def test_margins_give_the_ratio_that_is_asked_for(aspect: tuple[int, int]) -> None:
     scene = scene_of(explain("gather", [[1, 2], [3, 4]], [1, 0]), Look(None))
