@@ -18,6 +18,7 @@ from gathercli.drawing.routes import climb, route
 from gathercli.drawing.scene import Arrow, Caption, Grid, GridCell
 from gathercli.drawing.shapes import Box, text_width
 from gathercli.lessons.provenance import Fate
+from gathercli.report.beam_panels import FEW
 from gathercli.report.beam_trace import Tokens
 
 if TYPE_CHECKING:
@@ -81,6 +82,18 @@ class BeamDrawing:
         first = [] if self._traced is None else [self._traced.out[2]]
         most = max(1, int(_ARROWS * share) // max(1, 2 * len(self._panels.steps)))
         self._beams = [*first, *(w for w in self._panels.beams if w not in first)][:most]
+
+    @property
+    def linked(self) -> int:
+        """The number of beams that have arrows."""
+        return len(self._beams)
+
+    @property
+    def has_many(self) -> bool:
+        """Whether a cell has more readers than letters."""
+        return any(
+            len(beams) > FEW for (_, b, _), beams in self._panels.users.items() if b == self._b
+        )
 
     def _block(
         self, name: str, beams: Sequence[int], texts: Callable[[tuple[int, ...]], str]
@@ -153,7 +166,7 @@ class BeamDrawing:
         """Return a cell of `step_ids` or `parent_ids`, in the colour of the beam that passes it."""
         t, beam = at
         users = self._panels.users.get((t, self._b, beam), [])
-        letter = "".join(self._panels.letters[self._b, w] for w in users[:3])
+        letter = self._panels.letters_of(self._b, users)
         if not users and self.lesson.read_cells[t, self._b, beam]:
             letter = self._panels.look.marks.hidden
         kinds = [] if users else ["unread"]

@@ -20,7 +20,7 @@ from gathercli.drawing.scene import Scene
 from gathercli.drawing.shapes import text_width
 from gathercli.lessons.lesson import Lesson
 from gathercli.lessons.telling import telling_traces
-from gathercli.report.beam_panels import BeamPanels
+from gathercli.report.beam_panels import MANY, BeamPanels
 from gathercli.report.selection import COLUMNS, ROWS, Selection
 
 if TYPE_CHECKING:
@@ -220,7 +220,9 @@ def _gathers(lesson: Lesson, look: Look, cell: At | None) -> Sketch:
     align(batches)
     contents = [each.contents for each in batches]
     linked = len({link.pick.at for each in batches for link in each.links})
-    cut = [*without_arrows(contents, linked), *hidden(lesson, look, len(traces))]
+    indices = sum(len(each.picks) for each in contents)
+    cut = without_arrows(linked, indices, "index", "indices")
+    cut += hidden(lesson, look, len(traces))
     return Sketch(batches, traced, cut, description(lesson, contents))
 
 
@@ -241,7 +243,11 @@ def _beams(lesson: BeamLesson, look: Look, cell: At | None) -> Sketch:
     traced = _traced(lesson, traces, cell)
     for each in batches:
         each.link(traced, 1 / len(batches))
-    return Sketch(batches, traced, hidden(lesson, look, len(traces)), beam_description(lesson))
+    linked, beams = sum(each.linked for each in batches), {trace.out[1:] for trace in traces}
+    cut = [MANY] if any(each.has_many for each in batches) else []
+    cut += without_arrows(linked, len(beams), "beam")
+    cut += hidden(lesson, look, len(traces))
+    return Sketch(batches, traced, cut, beam_description(lesson))
 
 
 def _traced(lesson: Provenance[Any], traces: list[Any], cell: At | None) -> Any:

@@ -127,12 +127,11 @@ def hidden(lesson: Provenance[Any], look: Look, cells: int) -> list[str]:
     return [text if look.window else f"{text}; {look.advice}"]
 
 
-def without_arrows(contents: Sequence[PanelPicks], linked: int) -> list[str]:
-    """Return a sentence about the indices that have no arrow, if there are any."""
-    total = sum(len(each.picks) for each in contents)
+def without_arrows(linked: int, total: int, *noun: str) -> list[str]:
+    """Return a sentence about what has no arrow, such as indices, if there are any."""
     if linked >= total:
         return []
-    return [f"arrows for {linked} of {counted(total, 'index', 'indices')}; letters mark the rest"]
+    return [f"arrows for {linked} of {counted(total, *noun)}; letters mark the rest"]
 
 
 def description(lesson: Provenance[Any], contents: Sequence[PanelPicks]) -> str:

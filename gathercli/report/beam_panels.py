@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 FEW: Final = 3
 """The largest number of letters beside a cell on several paths."""
 
-MANY: Final = "used by many beams"
-"""A mark that a legend explains."""
+MANY: Final = "a+n read by a and n other beams"
+"""The meaning of the letter of a cell on more paths."""
 
 
 class BeamPanels:
@@ -196,12 +196,16 @@ class BeamPanels:
             if hidden:
                 self.seen.add(HIDDEN)
             return (self.look.marks.hidden, "") if hidden else ("", "dim")
-        first = self.letters[b, users[0]]
         if len(users) > FEW:
             self.seen.add(MANY)
-            return f"{first}+{len(users) - 1}", ""
         style = self.styles[b, users[0]] if len(users) == 1 else ""
-        return "".join(self.letters[b, w] for w in users), style
+        return self.letters_of(b, users), style
+
+    def letters_of(self, b: int, beams: Sequence[int]) -> str:
+        """Return the letters of beams; of many the first, and the number of the others."""
+        if len(beams) > FEW:
+            return f"{self.letters[b, beams[0]]}+{len(beams) - 1}"
+        return "".join(self.letters[b, w] for w in beams)
 
     def _out(self, b: int) -> TensorPart:
         at = np.ix_(self.steps, [b], self.beams)

@@ -214,7 +214,7 @@ def _legend(beam_panels: BeamPanels) -> Iterator[Line]:
     if Fate.REFUSED in seen:
         yield [(marks.refused, REFUSED), (" refused", "")]
     if MANY in seen:
-        yield [("a+n read by a and n other beams", "")]
+        yield [(MANY, "")]
     if HIDDEN in seen:
         yield [(f"{marks.hidden} read by beams that are not shown", "")]
     if lesson.size and not lesson.read_cells.all():

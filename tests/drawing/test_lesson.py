@@ -296,6 +296,29 @@ def test_the_arrows_of_beams_follow_the_parents_and_carry_the_tokens(seed: int) 
             assert to == (at[0] - 1, at[1], parents[at])
 
 
+def test_a_token_of_more_beams_than_have_room_has_a_letter_and_their_number() -> None:
+    lesson = explain(
+        "gather-tree", [[[1, 2, 3, 4]], [[5, 6, 7, 8]]], [[[0] * 4], [[1] * 4]], [2], 0
+    )
+
+    texts = Picture(svg(scene_of(lesson, Look(None)))).texts
+
+    assert "a+3" in texts
+    assert "abc" not in texts
+    assert "a+n read by a and n other beams" in texts
+
+
+def test_a_drawing_says_how_many_beams_have_arrows() -> None:
+    parents = [[[0, 0, 0]], [[1, 0, 2]], [[2, 2, 0]], [[0, 1, 1]]]
+    lesson = explain("gather-tree", np.arange(12).reshape(4, 1, 3), parents, [4], 0)
+
+    picture = Picture(svg(scene_of(lesson, Look(None))))
+
+    beams = {way.target.at[2] for way in picture.ways if "lands" in way.kinds}
+    assert f"arrows for {len(beams)} of 3 beams; letters mark the rest" in picture.texts
+    assert len(beams) < 3
+
+
 def test_nothing_comes_from_outside_and_the_bytes_are_always_the_same() -> None:
     lesson = explain("gather", [['<a href="x">', "]]>"], ["&amp;", "\x00\uffff"]], [0, 3, -1])
 
