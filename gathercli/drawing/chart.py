@@ -32,6 +32,10 @@ LINE: Final = 20
 """The height of a line of notes."""
 
 
+_SIZES: Final = {"heading": 19, "title": 15, "note": 13.5}
+"""The sizes of the text of the style sheet."""
+
+
 class Chart:
     """The elements of a picture, and its size as they are added.
 
@@ -47,7 +51,7 @@ class Chart:
         self.title, self.description = title, description
         self.box = Box(0, 0, MARGIN, MARGIN)
         self._elements: list[str] = []
-        self.add_text(MARGIN, MARGIN + 16, heading, "heading", width=text_width(heading, 18))
+        self.add_text(MARGIN, MARGIN + 16, heading, "heading")
         for number, note in enumerate(notes):
             self.add_text(MARGIN, MARGIN + 16 + LINE * (number + 1.2), note, "note")
 
@@ -57,12 +61,10 @@ class Chart:
         width, height = max(self.box.width, box.right), max(self.box.height, box.bottom)
         self.box = Box(0, 0, width, height)
 
-    def add_text(
-        self, x: float, y: float, words: str, kind: str, *, width: float | None = None
-    ) -> None:
-        """Add a line of text of a kind of the style sheet."""
-        wide = text_width(words, 13, mono=False) if width is None else width
-        self.add(Box(x, y, wide, 6), [text(x, y, words, class_=kind)])
+    def add_text(self, x: float, y: float, words: str, kind: str) -> None:
+        """Add a line of text of a kind of the style sheet: a heading, a title or a note."""
+        width = text_width(words, _SIZES[kind], mono=False)
+        self.add(Box(x, y, width, 6), [text(x, y, words, class_=kind)])
 
     def svg(self, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
         """Return the picture; `aspect` and `dark` are as in `svg.svg`."""
