@@ -69,6 +69,14 @@ def test_a_file_is_refused_for_the_same_reasons(
     assert not (folder / "a.svg").exists()
 
 
+def test_the_hint_for_a_suffix_changes_the_option_though_a_tensor_has_the_same_name(
+    run: Run,
+) -> None:
+    ran = run("explain", "gather", "d.npy", "i.npy", "--save", "d.npy")
+
+    assert "`gathercli explain gather d.npy i.npy --save d.svg`" in ran.err
+
+
 @every_command
 def test_a_terminal_says_what_was_written(words: tuple[str, ...], run: Run) -> None:
     ran = run(*words, "--save", "a.svg", terminal=(2,))

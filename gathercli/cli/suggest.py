@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.dialects import translate
@@ -140,6 +141,10 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
     If `value` is a call of another framework, translate its arguments too.
     """
     at = list(words).index(value)
+    for n, (option, word) in enumerate(pairwise(words), 1):
+        if word == value and option.startswith("--"):  # rather than an argument that is equal
+            at = n
+            break
     before, rest = words[:at], words[at + 1 :]
     if words[0] in ("help", "man"):
         return did_you_mean([*before, name])

@@ -129,7 +129,7 @@ def hidden(lesson: Provenance[Any], look: Look, cells: int) -> list[str]:
 
 def without_arrows(linked: int, total: int, *noun: str) -> list[str]:
     """Return a sentence about what has no arrow, such as indices, if there are any."""
-    if linked >= total:
+    if not linked or linked >= total:  # of an empty tensor there are neither arrows nor letters
         return []
     return [f"arrows for {linked} of {counted(total, *noun)}; letters mark the rest"]
 

@@ -406,6 +406,7 @@ def test_empty_tensors_and_single_cells_are_drawn(data: Any, indices: Any) -> No
     empty = 0 in (np.size(data), np.size(indices))
     assert ("empty: no elements" in picture.texts) == empty
     assert bool(picture.ways) == (not empty)
+    assert not any("letters mark the rest" in text for text in picture.texts)
 
 
 @every_row
