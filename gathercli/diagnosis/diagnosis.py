@@ -136,6 +136,13 @@ class Diagnosis(NamedTuple):
         )
 
     @property
+    def likely(self) -> tuple[Named, ...]:
+        """The explanations that explain more than chance; empty if the best does not."""
+        if self.best.explanation.by_chance:
+            return ()
+        return tuple(each for each in self.explanations if not each.explanation.by_chance)
+
+    @property
     def is_right(self) -> bool:
         """Whether the output is that of the version."""
         return self.is_whole and not self.best.names

@@ -12,7 +12,7 @@ import numpy as np
 
 from gathercli.arrays.compare import text_of
 from gathercli.diagnosis.indices import TREATMENTS, CellFate
-from gathercli.diagnosis.scores import ProvedHypothesis, Score
+from gathercli.diagnosis.scores import ProvedHypothesis, Score, is_by_chance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,6 +35,9 @@ PROVED: Final = 8
 
 ROUNDS: Final = 3
 """The searches after cells that contradict the best combination joined the few."""
+
+SHIFTS: Final = 32
+"""The cells that each prediction is compared with to see how likely it agrees by chance."""
 
 TOGETHER: Final = 1 << 16
 """Cells that are predicted at once."""
@@ -76,7 +79,29 @@ class Search:
             if not contrary.size or np.isin(contrary, self._few).all():
                 break
             self._few = np.union1d(self._few, contrary)
-        return best
+        return self._weighed(best)
+
+    def _weighed(self, best: list[ProvedHypothesis]) -> list[ProvedHypothesis]:
+        """Mark those that explain no more wrong cells than chance, if none explains all."""
+        if not best or best[0].score.is_whole:
+            return best
+        base = self._right
+        cells = self._few if base is None else self.wrong_cells(base.hypothesis, MORE)
+        return [each._replace(by_chance=self._is_chance(each, cells)) for each in best]
+
+    def _is_chance(self, each: ProvedHypothesis, cells: AnyArray) -> bool:
+        prediction = self._candidates.prediction(each.hypothesis)
+        if prediction is None or each.score.accounts:
+            return False
+        values, fates = prediction.values(cells)
+        predicts, held = fates <= CellFate.FILLED, self._output.held(cells)
+        explained = int((predicts & self._output.agrees(values, held)).sum())
+        shifts = range(1, min(len(cells), SHIFTS + 1))
+        agreeing = sum(
+            int((predicts & self._output.agrees(values, np.roll(held, n))).sum()) for n in shifts
+        )
+        likelihood = (agreeing + 0.5) / (len(shifts) * len(cells) + 1)
+        return is_by_chance(explained, len(cells), likelihood, each.departures)
 
     def _round(self, wrong: int | None, right: ProvedHypothesis | None) -> list[ProvedHypothesis]:
         """Search on the few cells, and prove the best."""

@@ -43,6 +43,9 @@ def diagnosis_text(diagnosis: Diagnosis, width: int | None) -> Text:
     if diagnosis.is_right:
         return text
     text.append("\n")
+    if not diagnosis.likely:
+        text.append(hanging("", "nothing known explains it", width))
+        return text
     shown = list(_shown(diagnosis))
     heads = [_cells(each) for each in shown]
     room = max(map(len, heads))
@@ -96,7 +99,7 @@ def _shown(diagnosis: Diagnosis) -> Iterator[Named]:
     """Yield the first explanations; where they do not explain all, the next ones too."""
     if diagnosis.is_whole:
         return islice(diagnosis.first, SHOWN)
-    return islice(diagnosis.explanations, max(AT_LEAST, min(SHOWN, len(diagnosis.first))))
+    return islice(diagnosis.likely, max(AT_LEAST, min(SHOWN, len(diagnosis.first))))
 
 
 def _cells(each: Named) -> str:
@@ -128,8 +131,8 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
 
 def diagnosis_json(diagnosis: Diagnosis) -> str:
     """Return a diagnosis as one line of JSON."""
-    verdict = "right" if diagnosis.is_right else "named" if diagnosis.is_whole else "in part"
-    call = diagnosis.call
+    call, likely = diagnosis.call, diagnosis.likely
+    first = diagnosis.first if likely else ()
     fields: dict[str, Any] = {
         "operator": diagnosis.row.full_name,
         **{each.name: call and getattr(call, each.name) for each in diagnosis.row.attrs},
@@ -139,19 +142,24 @@ def diagnosis_json(diagnosis: Diagnosis) -> str:
     }
     fields |= {
         "wrong": tensor_json(diagnosis.wrong.dtype, diagnosis.wrong.shape),
-        "verdict": verdict,
+        "verdict": _verdict(diagnosis),
         "refusal": diagnosis.refusal and diagnosis.refusal.message,
         "refused": diagnosis.refused and diagnosis.refused._asdict(),
         "differing": _cells_json(diagnosis.wrong_cells),
-        "unexplained": _cells_json(diagnosis.unexplained),
+        "unexplained": _cells_json(diagnosis.unexplained if likely else diagnosis.wrong_cells),
         "explanations": [
-            _explanation_json(each, is_first=n < len(diagnosis.first))
-            for n, each in enumerate(diagnosis.explanations[:LISTED])
+            _explanation_json(each, is_first=each in first) for each in likely[:LISTED]
         ],
-        "tied": len(diagnosis.first),
-        "apart": diagnosis.apart,
+        "tied": len(first),
+        "apart": diagnosis.apart if likely else None,
     }
     return json.dumps(fields, separators=(",", ":")) + "\n"
+
+
+def _verdict(diagnosis: Diagnosis) -> str:
+    if not diagnosis.likely:
+        return "unexplained"
+    return "right" if diagnosis.is_right else "named" if diagnosis.is_whole else "in part"
 
 
 def _cells_json(cells: WrongCells | None) -> dict[str, Any] | None:

@@ -253,6 +253,38 @@ def test_a_line_says_what_is_wrong(run: Run, words: tuple[str, ...], line: str) 
     assert line in run("diagnose", "gather", *words).out.splitlines()
 
 
+@pytest.mark.parametrize("factor", [0, 2])
+def test_what_no_hypothesis_explains_better_than_chance_is_said(
+    factor: int, run: Run, folder: Path
+) -> None:
+    dice = np.random.default_rng(0)
+    data = dice.random((8, 5), np.float32)
+    right = np.array([[data[0], data[-1]], [np.zeros(5), data[3]]], np.float32)
+    wrong = right * factor if factor else dice.random(right.shape, np.float32)
+    np.save(folder / "data.npy", data)
+    np.save(folder / "wrong.npy", wrong)
+    words = ("diagnose", "gather", "data.npy", "[[0,-1],[9,3]]", "wrong.npy")
+
+    text, report = run(*words), json.loads(run(*words, "-f", "json").out)
+
+    assert text.status == 1
+    assert text.out.endswith("\n\nnothing known explains it\n")
+    assert (report["verdict"], report["explanations"], report["tied"]) == ("unexplained", [], 0)
+    assert report["unexplained"] == report["differing"]
+
+
+def test_what_explains_most_cells_of_small_numbers_is_more_than_chance() -> None:
+    data, indices = np.arange(40).reshape(8, 5) % 7, [[0, -1], [9, 3]]
+    wrong = data[np.minimum(indices, 7)]
+    noise = np.random.default_rng(0).integers(0, 7, wrong.shape)
+    wrong[1, 0, 2] += 1
+
+    likely = found("gather", data, indices, wrong=wrong, axis=0).likely
+
+    assert ("clamped after wrapping",) in [each.names for each in likely]
+    assert not found("gather", data, indices, wrong=noise, axis=0).likely
+
+
 def test_json_has_the_verdict_and_the_explanations(run: Run) -> None:
     report = json.loads(run("diagnose", "gather", "1,2,3", "0,6", "1,3", "-f", "json").out)
 
