@@ -106,6 +106,7 @@ class BeamDrawing:
             (self._panels.steps, beams),
             texts,
             lane=_LANE,
+            has_entries=name == "out",
             named=lambda at: (at[0], self._b, at[1]),
         )
         return TensorBlock(excerpt, down=False)

@@ -43,6 +43,8 @@ class Excerpt(NamedTuple):
         A function from the coordinates of a cell to its text.
     facets
         The coordinates of those before the last two; None for all combinations.
+    has_entries
+        Whether such lines come in to cells, so that there is a space before the first ones.
     upright
         Whether a vector is a column.
     lane
@@ -61,6 +63,7 @@ class Excerpt(NamedTuple):
     facets: list[tuple[int, ...]] | None = None
     upright: bool = False
     lane: float = 0
+    has_entries: bool = False
     from_end: frozenset[int] = frozenset()
     named: Callable[[At], At] = lambda at: at
 
@@ -120,7 +123,7 @@ class TensorBlock:
             rulers.append(Ruler(names, size, length, space, from_end=d in excerpt.from_end))
         corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER
         beside = self._down and len(excerpt.shape) - len(excerpt.lead) > 2
-        return GridFrame(*rulers, corner=corner if beside else 0)
+        return GridFrame(*rulers, corner=corner if beside else 0, has_entries=excerpt.has_entries)
 
     def _subtitle(self, facet: tuple[int, ...]) -> str:
         """Return the name of a facet, and that from the end if it is wanted."""
@@ -306,5 +309,5 @@ class TensorBlock:
 
     @property
     def label_width(self) -> float:
-        """The width of the coordinates of rows."""
-        return max((frame.left for frame in self.frames.values()), default=0)
+        """The width of the coordinates of rows, and of the space before the first column."""
+        return max((frame.left + frame.lane_left for frame in self.frames.values()), default=0)

@@ -95,6 +95,8 @@ class GridFrame:
         The two directions.
     corner
         The least width of the labels of rows.
+    has_entries
+        Whether lines come in to cells, so that there is a space before the first ones.
 
     Attributes
     ----------
@@ -102,17 +104,19 @@ class GridFrame:
         The size with the labels.
     """
 
-    def __init__(self, rows: Ruler, columns: Ruler, *, corner: float = 0) -> None:
+    def __init__(
+        self, rows: Ruler, columns: Ruler, *, corner: float = 0, has_entries: bool = False
+    ) -> None:
         self.rows, self.columns = rows, columns
         self._x = self._y = 0.0
         self._step = rows.label_width + 8
         self._label_width = self._step * rows.label_rows + _ROOM if rows.label_rows else 0
         self.left = max(self._label_width, corner)
         self.top = 15.0 * columns.label_rows + _ROOM if columns.label_rows else 0
-        self.lane_left = columns.space if columns.space > SPACE else 0
-        self.lane_top = rows.space if rows.space > SPACE else 0
-        self.width = self.left + columns.total + 2 * self.lane_left
-        self.height = self.top + rows.total + 2 * self.lane_top
+        self.lane_left = columns.space if has_entries and columns.space > SPACE else 0
+        self.lane_top = rows.space if has_entries and rows.space > SPACE else 0
+        self.width = self.left + self.lane_left + columns.total + _after(columns)
+        self.height = self.top + self.lane_top + rows.total + _after(rows)
 
     def move_to(self, x: float, y: float) -> None:
         """Set the upper left corner."""
@@ -189,6 +193,11 @@ class GridFrame:
         for gap in self.columns.gaps:
             y = inner.y - self.lane_top - 6
             yield Caption(inner.x + gap, y, "⋯", "gap", "middle")
+
+
+def _after(ruler: Ruler) -> float:
+    """Return the space after the last cell, for lines."""
+    return ruler.space if ruler.space > SPACE else 0
 
 
 def _kind(level: int, further: str) -> str:

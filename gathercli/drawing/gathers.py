@@ -95,10 +95,13 @@ class PanelDrawing:
         self.contents = contents
         self._traced: Trace | None = None
         self.links: list[Link] = []
-        lanes = self.contents.crossed()
-        self._excerpts = self._excerpts_of(selection, from_end)
+        leaves, enters = contents.crossed()
+        self._excerpts = [
+            each._replace(has_entries=each.name in enters)
+            for each in self._excerpts_of(selection, from_end)
+        ]
         self._has_room_outside, self._has_outside = has_outside, contents.points_outside
-        spaces = [LANE if each.name in lanes else 0 for each in self._excerpts]
+        spaces = [LANE if each.name in leaves | enters else 0 for each in self._excerpts]
         self.measure([NARROWEST] * len(self._excerpts), spaces)
 
     @property

@@ -220,15 +220,18 @@ class PanelPicks:
         """Return whether a dimension lies within a facet."""
         return d >= max(self.lead, rank - 2)
 
-    def crossed(self) -> set[str]:
-        """Return the tensors with single cells at the ends of arrows, which run between cells."""
-        return {
-            name
-            for pick in self.picks.values()
-            for link in self.links_of(pick)
-            for name, at in zip(link.names, (link.source, link.target), strict=True)
-            if None not in at and len(at) - self.lead > 1
-        }
+    def crossed(self) -> tuple[set[str], set[str]]:
+        """Return the tensors whose single cells arrows leave, and those that arrows come into.
+
+        These arrows run between cells.
+        """
+        links = [link for pick in self.picks.values() for link in self.links_of(pick)]
+        leaves = {link.names[0] for link in links if self._is_cell(link.source)}
+        return leaves, {link.names[1] for link in links if self._is_cell(link.target)}
+
+    def _is_cell(self, at: At) -> bool:
+        """Return whether coordinates are those of a cell of more than a vector."""
+        return None not in at and len(at) - self.lead > 1
 
     def links(
         self, is_drawn: Callable[[Link], bool], share: float, first: tuple[int, ...] | None
