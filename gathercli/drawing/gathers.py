@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from math import inf
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.drawing.block import At, Excerpt, TensorBlock
 from gathercli.drawing.frame import HEIGHT, LANE, NARROWEST
 from gathercli.drawing.lanes import Lanes
 from gathercli.drawing.picks import OUTSIDE, Link, PanelPicks
-from gathercli.drawing.routes import Stop, route, turned
+from gathercli.drawing.routes import Stop, route, spread, turned
 from gathercli.drawing.scene import Arrow, Caption, Grid, GridCell, GridSlice, slice_id
 from gathercli.drawing.shapes import Box, text_width
 from gathercli.drawing.titles import lines_up, titles
@@ -62,6 +63,26 @@ def align(drawings: Sequence[PanelDrawing]) -> None:
     lanes = [max(each) for each in zip(*(each.lane_widths for each in drawings), strict=True)]
     for each in drawings:
         each.measure(widths, lanes)
+
+
+class _Way(NamedTuple):
+    """An arrow before it is known which others come into the same box.
+
+    Attributes
+    ----------
+    link, ids, stops
+        What it is for; the ids of the elements at its ends, and their places.
+    bend
+        The place across the flow that it passes, beyond the end of an axis; None for none.
+    kinds
+        As of `Arrow`.
+    """
+
+    link: Link
+    ids: tuple[str, ...]
+    stops: tuple[Stop, ...]
+    bend: float | None
+    kinds: tuple[str, ...]
 
 
 class PanelDrawing:
@@ -394,11 +415,19 @@ class PanelDrawing:
     def arrows(self) -> Iterator[Arrow]:
         """Yield the arrows, once each."""
         lanes = self._lanes()
-        arrows: dict[tuple[str, str], Arrow] = {}
+        ways: dict[tuple[str, ...], _Way] = {}
         for link in self.links:
-            arrow = self._arrow(link, lanes)
-            arrows.setdefault((arrow.source, arrow.target), arrow)
-        yield from arrows.values()
+            way = self._way(link, lanes)
+            ways.setdefault(way.ids, way)
+        groups: dict[str, list[_Way]] = {}
+        for way in ways.values():
+            groups.setdefault(way.ids[1], []).append(way)
+        for group in groups.values():
+            levels = [each.stops[0].level if each.bend is None else inf for each in group]
+            targets = spread(levels, [each.stops[1] for each in group])
+            for way, stop in zip(group, targets, strict=True):
+                d = route(way.stops[0], stop, down=self.down, bend=way.bend)
+                yield Arrow(way.ids[0], way.ids[1], d, way.link.pick.color, way.kinds)
 
     def _turns(self, link: Link) -> bool:
         """Whether an arrow bends round the end of an axis along the flow."""
@@ -406,7 +435,7 @@ class PanelDrawing:
         is_cell = None not in link.target and self._lead_rank > 1
         return not link.lands and is_cell and d in self.contents.axes_from_end(link.pick)
 
-    def _arrow(self, link: Link, lanes: Lanes) -> Arrow:
+    def _way(self, link: Link, lanes: Lanes) -> _Way:
         kinds = ["lands" if link.lands else "picks"]
         kinds += [_fate(link.pick.fate)] if link.pick.fate is not Fate.COPIED else []
         kinds += ["traced"] if self._is_traced(link) else []
@@ -424,8 +453,7 @@ class PanelDrawing:
             kinds.append("negative")
             if not self._turns(link):
                 bend = stops[1].frame.bottom + BEYOND
-        d = route(stops[0], stops[1], down=self.down, bend=bend)
-        return Arrow(ids[0], ids[1], d, link.pick.color, tuple(kinds))
+        return _Way(link, tuple(ids), tuple(stops), bend, tuple(kinds))
 
 
 def _fate(fate: Fate) -> str:

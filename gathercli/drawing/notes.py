@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,18 +54,13 @@ def _dtype(lesson: Provenance[Any]) -> Any:
     return next(iter(lesson.call.inputs.values())).dtype
 
 
-def _says_what_stays(lesson: Lesson) -> bool:
-    """Return whether an index keeps the other coordinates of its own place."""
-    return lesson.picks_cells and not (lesson.is_tuple or lesson.call.batch_dims)
-
-
 def _spans(lesson: Provenance[Any]) -> Iterator[tuple[int, int, str]]:
     """Yield the coordinates in the equation that an index replaces, and those that stay."""
     if not isinstance(lesson, Lesson):
         return
     equation, name = lesson.equation, lesson.name
     start = equation.find("= data[") + len("= data[")
-    stays = _says_what_stays(lesson)
+    stays = lesson.picks_cells and not (lesson.is_tuple or lesson.call.batch_dims)
     depth, begin = 0, start
     for at in range(start, len(equation)):
         each = equation[at]
@@ -102,6 +98,7 @@ def notes(lesson: Provenance[Any], look: Look, traced: Any, cut: Sequence[str]) 
             lines.append(Caption(0, 0, text, "step", spans=spans))
         lines.append(Caption(0, 0, _legend(lesson, traced), "note"))
     formula = "  =  ".join(header.formula(lesson.call, Shape(lesson.shape)))
+    formula = re.sub(rf"\b({'|'.join(lesson.call.inputs)})\[", r"\1.shape[", formula)
     lines.append(Caption(0, 0, f"shape of out: {formula}", "note"))
     lines += [Caption(0, 0, text, "note") for text in cut]
     return lines
@@ -114,7 +111,7 @@ def _legend(lesson: Provenance[Any], traced: Any) -> str:
     words.append(f"thick: the way to out[{','.join(map(str, traced.out))}]")
     if isinstance(lesson, Lesson) and lesson.axes:
         words.append("bold: by index")
-        if _says_what_stays(lesson):
+        if any(kind == "stays" for *_, kind in _spans(lesson)):
             words.append("underlined: stays")
     return "   ".join(words)
 

@@ -23,6 +23,10 @@ _SHAFT: Final = 15
 """The length of the straight line before a slice, most of it before the head."""
 
 
+_WIDEST: Final = 14
+"""The largest distance of arrows that come into one box."""
+
+
 class Stop(NamedTuple):
     """An end of an arrow, along the flow and across it.
 
@@ -37,12 +41,39 @@ class Stop(NamedTuple):
         the grid without that.
     back
         The same on the far side of the cell, for a line that turns round at the end of the grid.
+    shift
+        How far from the middle of the box a line without a lane comes in, across the flow.
     """
 
     box: Box
     frame: Box
     lane: float | None = None
     back: float | None = None
+    shift: float = 0
+
+    @property
+    def level(self) -> float:
+        """The place across the flow where a line reaches the edge of the grid."""
+        return self.box.center[1] + self.shift if self.lane is None else self.lane
+
+
+def spread(sources: Sequence[float], targets: Sequence[Stop]) -> list[Stop]:
+    """Return the ends of arrows that come into one box side by side, as far as it has room.
+
+    Parameters
+    ----------
+    sources
+        Where each comes from, across the flow.
+    targets
+        Their ends in the middle of the box, or in the lanes to it.
+    """
+    last = len(sources) - 1
+    pitch = min(_WIDEST, (targets[0].box.height - _WIDEST) / last) if last else 0
+    if targets[0].lane is not None or pitch < _HEAD:
+        return [*targets]
+    order = sorted(range(len(sources)), key=sources.__getitem__)
+    shifts = ((order.index(n) - last / 2) * pitch for n in range(len(sources)))
+    return [each._replace(shift=shift) for each, shift in zip(targets, shifts, strict=True)]
 
 
 def turned(box: Box) -> Box:
@@ -112,7 +143,7 @@ def _entry(stop: Stop) -> tuple[Point, list[Point]]:
     """Return the point on the edge of the grid, and those from there."""
     box, frame = stop.box, stop.frame
     if stop.lane is None:
-        return (min(box.x, frame.x) - _SHAFT, box.center[1]), [(box.x, box.center[1])]
+        return (min(box.x, frame.x) - _SHAFT, stop.level), [(box.x, stop.level)]
     edge, u = (frame.x - 4, stop.lane), box.x + box.width * 0.28
     if stop.back is None:
         return edge, [(u, stop.lane), (u, box.y)]

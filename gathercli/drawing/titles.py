@@ -48,6 +48,9 @@ def titles(lesson: Lesson, panel: tuple[int, ...], block: TensorBlock) -> list[C
         operands["out"] = described(lesson.data.dtype, Shape(lesson.shape).inner())
         words = f"{name} {operands[name]}"
     lines = [Caption(0, 0, words, "title")]
+    if name == lesson.name and lesson.is_tuple and lesson.axes:
+        axes = ", ".join(f"axis {d}" for d in lesson.axes)
+        lines.append(Caption(0, 0, f"tuple: ({axes})", "note"))
     if name == next(iter(lesson.call.inputs)) and not panel:
         lines += axis_lines(lesson)
     return lines
