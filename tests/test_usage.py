@@ -295,7 +295,7 @@ WRONG: Final[dict[str, tuple[str, str]]] = {
     ),
     "demo gather columns": (
         "`columns` is one argument too many: expected [NAME]",
-        "`gathercli demo --help` lists the options",
+        "`gathercli demo --all` shows every lesson",
     ),
     # commands
     "-v": ("gathercli has no option `-v`", PROGRAM),
@@ -369,6 +369,24 @@ def test_a_command_without_its_arguments_shows_an_example(command: str, run: Run
         assert ran.err.splitlines()[0].startswith("error: `")
         assert " is missing: expected " in ran.err
         assert f"`gathercli {command} " in ran.err or command == "completion"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected", "example"),
+    [
+        ("translate gather [1] 0", "expected onnx-13, openvino-8, torch", "--to onnx-13"),
+        ("translate gather [1] 0 -o y.py", "expected onnx-13, openvino-8, torch", "--to torch"),
+        ("reproduce gather [1] 0 -o x", "expected onnxruntime, ", "--for numpy"),
+        ("reproduce gather [1] 0", "expected onnxruntime, ", "--for numpy --output new"),
+    ],
+)
+def test_a_missing_option_is_added_to_the_line(
+    line: str, expected: str, example: str, run: Run
+) -> None:
+    ran = run(*line.split())
+
+    assert f" is missing: {expected}" in ran.err
+    assert f"hint: `{shlex.join(['gathercli', *line.split()])} {example}` is an example" in ran.err
 
 
 def test_only_the_option_is_suggested_if_arguments_are_missing(run: Run) -> None:
@@ -490,6 +508,8 @@ def test_a_usage_error_is_one_message_and_status_2(
         (["gather-element", "[1]", "0"], "gather-elements"),
         (["shap", "gather"], "shape"),
         (["gather", "[1]", "0", "-V", "openvino.Gather-9"], "`-V openvino-9`"),
+        (["translate", "gather", "[1]", "0", "--to", "tf"], "`gathercli translate gather '[1]' 0"),
+        (["reproduce", "gather", "[1]", "0", "-o", "x", "--for", "tf"], "`tensorflow`"),
     ],
 )
 def test_a_misspelt_word_gets_the_nearest_name(words: list[str], near: str, run: Run) -> None:

@@ -33,6 +33,7 @@ OPTIONS: Final[dict[str, tuple[str, ...]]] = {
 
 VALUES: Final = {
     "--out-of-range": OTHER_NAMES,
+    "--to": {"np": "numpy", "pytorch": "torch", "tf": "tensorflow"},
 }
 """Values of other programs, by option."""
 
@@ -160,7 +161,7 @@ def translate_value(param: Any, value: str) -> str | None:
     value_here = VALUES.get(max(param.opts, key=len), {}).get(value.lower(), value)
     choices = choices_of(param)
     if not choices or value_here in choices:
-        return value_here
+        return value_here if choices else value
     return closest(value.lower(), choices)
 
 

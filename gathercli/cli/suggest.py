@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.dialects import translate
+from gathercli.cli.dialects import choices_of, translate
 from gathercli.cli.line import CommandLine
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
@@ -15,6 +15,7 @@ from gathercli.text import closest, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from gathercli.errors import GatherError
     from gathercli.spec.equivalents import Equivalent
@@ -240,6 +241,41 @@ def suggest_example(
         options = [*options, "--axis", "0"]
     line = shell_line([*head, *(members or _sample(op)), *options])
     return f"`{line}` {'names the members' if members else 'is an example'}"
+
+
+def complete(line: CommandLine, inputs: Sequence[str]) -> str | None:
+    """Suggest a line with the options that it lacks; return None if it lacks inputs too."""
+    operator = line.arguments[0] if line.arguments else ""
+    if operator not in FAMILIES or len(inputs) != len(FAMILIES[operator].ROWS[0].inputs):
+        return None
+    added: list[str] = []
+    for param in line.params:
+        if param.required and param.opts[0].startswith("-"):
+            texts = [word.text for word in line.words if word.option in param.opts]
+            added += () if texts else (param.opts[0], _value_for(line, param))
+    completed = shell_line([line.command, *(word.text for word in line.words), *added])
+    return f"`{completed}` is an example" if completed else None
+
+
+def _value_for(line: CommandLine, param: Any) -> str:
+    """Return a value of a required option: of targets the first that fits ``--output``."""
+    from gathercli.translation.targets import TARGETS
+
+    if param.metavar != "TARGET":
+        return "numpy" if param.metavar == "RUNTIME" else "new"
+    output = line.param("--output").opts
+    paths = [word.text for word in line.words if word.option in output]
+    fitting = (each.name for each in TARGETS if paths and paths[-1].endswith(each.suffix))
+    return next(fitting, TARGETS[0].name)
+
+
+def values_of(param: Any) -> list[str]:
+    """Return the choices of a parameter, or the runtimes if it names one."""
+    if param.metavar == "RUNTIME":
+        from gathercli.runtimes.client import RUNTIMES
+
+        return list(RUNTIMES)
+    return choices_of(param)
 
 
 def members_of_all(op: Op, inputs: Sequence[str]) -> list[str]:

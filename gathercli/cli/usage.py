@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.dialects import PICTURES, choices_of, similar_option, translate, translate_value
 from gathercli.cli.suggest import (
+    complete,
     did_you_mean,
     inputs_as_arguments,
     members_of_all,
     rejoin,
     shell_line,
     suggest_example,
+    values_of,
 )
 from gathercli.errors import UsageError
 from gathercli.ops import FAMILIES
@@ -232,7 +234,7 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
     example = next((each for each in lines if f" {operator} " in each), None)
     hint = f"`{example or lines[0]}` is an example"
     if param.opts[0].startswith("-"):
-        return _missing_option(param, hint)
+        return _missing_option(param, complete(line, inputs) or hint)
     is_last = param.metavar == "INDICES" and line.command in ("gather", "compare")
     if is_last and (short_line := shell_line([line.command, *line.arguments, "0,", *line.options])):
         hint = f"`{short_line}` is an example"
@@ -257,7 +259,7 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
 
 def _missing_option(param: Any, hint: str) -> UsageError:
     option = param.opts[0]
-    choices = choices_of(param)
+    choices = values_of(param)
     expected = listed(choices) if choices else f"`{option} {param.metavar}`"
     return UsageError(
         f"`{option}` is missing: expected {expected}",
@@ -339,7 +341,9 @@ def _too_many(line: CommandLine) -> UsageError:
         rule="usage",
         value=extra,
         expected=expected,
-        hint=did_you_mean(*_with_fewer(line, most)) or _only_version(line) or _list_hint(line),
+        hint=did_you_mean(*_with_fewer(line, most))
+        or _only_version(line)
+        or (_lesson_hint(line) if line.command == "demo" else _list_hint(line)),
     )
 
 
@@ -378,13 +382,25 @@ def _repeats(line: CommandLine, word: Word) -> bool:
     return is_integer and not word.is_value and word.text[2:].isalpha()
 
 
+def _lesson_hint(line: CommandLine) -> str | None:
+    """Suggest the lesson whose name has blanks on the line, or all lessons."""
+    from gathercli.cli.manual.lessons import LESSONS
+
+    name = "-".join(line.arguments).lower()
+    is_lesson = any(lesson.name == name for lesson in LESSONS)
+    return (
+        did_you_mean(["demo", name]) if is_lesson else "`gathercli demo --all` shows every lesson"
+    )
+
+
 def _list_hint(line: CommandLine) -> str | None:
     """Explain how to write a list, if all arguments are integers."""
     from gathercli.cli.manual.examples import EXAMPLES
 
-    if not all(map(_INTEGER.fullmatch, line.arguments)):
+    example = EXAMPLES[line.command][0].command
+    if "," not in example or not all(map(_INTEGER.fullmatch, line.arguments)):
         return None
-    return f"a list of numbers is one word, as in `{EXAMPLES[line.command][0].command}`"
+    return f"a list of numbers is one word, as in `{example}`"
 
 
 def _without_operator(line: CommandLine, most: int) -> list[list[str]]:

@@ -30,6 +30,15 @@ if TYPE_CHECKING:
 RUNTIMES: Final = tuple(worker.RUNTIMES)
 """The names of the runtimes."""
 
+ALIASES: Final = {
+    "np": "numpy",
+    "onnx": "onnx.reference",
+    "ort": "onnxruntime",
+    "pytorch": "torch",
+    "tf": "tensorflow",
+}
+"""Other names of the runtimes, for hints."""
+
 SECONDS: Final = 60.0
 """The most seconds of a call, unless the user says otherwise."""
 
@@ -79,7 +88,7 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
     for word in filter(None, map(str.strip, text.split(","))):
         name, mark, python = word.partition("=")
         if name not in RUNTIMES or name in chosen:
-            near = None if name in chosen else closest(name, RUNTIMES)
+            near = None if name in chosen else ALIASES.get(name) or closest(name, RUNTIMES)
             raise UsageError(
                 f"`{option}` names `{clean(name[:40])}`{' twice' * (name in chosen)}: "
                 f"expected {listed(RUNTIMES)}, each once",

@@ -46,12 +46,25 @@ def run(
 ) -> Answer:
     """Show one lesson, all of them, or their names."""
     if sum((name is not None or answer, list_lessons, all_lessons)) > 1:
-        raise UsageError(
-            "a lesson, `--list` and `--all` exclude each other: expected one of them", rule="usage"
-        )
+        raise _exclusive(name, answer=answer, list_lessons=list_lessons, all_lessons=all_lessons)
     if list_lessons:
         return _list()
     return _all(errors) if all_lessons else _one(name, answer=answer)
+
+
+def _exclusive(
+    name: str | None, *, answer: bool, list_lessons: bool, all_lessons: bool
+) -> UsageError:
+    """Return the error for words that exclude each other."""
+    flags = {"--answer": answer, "--list": list_lessons, "--all": all_lessons}
+    words = [word for word in (name, *(flag for flag in flags if flags[flag])) if word is not None]
+    hint = "`gathercli demo --all` has the answers: below the lessons, or at the key `?`"
+    return UsageError(
+        f"{listed((f'`{word}`' for word in words), 'and')} exclude each other: "
+        "expected one of them",
+        rule="usage",
+        hint=hint if answer and all_lessons else None,
+    )
 
 
 def _list() -> Answer:
@@ -100,7 +113,9 @@ def _number(word: str) -> int:
         message = f"`{word}` is the start of several lessons: expected {listed(near)}"
     suggestion = near[0] if near else closest(key, names)
     hint = "`gathercli demo --list` lists the lessons"
-    if suggestion:
+    if key in ("all", "answer", "list"):
+        hint = f"did you mean `gathercli demo --{key}`?"
+    elif suggestion:
         hint = f"did you mean `gathercli demo {suggestion}`?"
     raise UsageError(message, rule="usage", value=word, hint=hint)
 
