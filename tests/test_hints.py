@@ -734,6 +734,7 @@ UNTRIED: Final = (
     "`-f json` writes any number of them",
     " > FILE` unpacks it",
     " writes a file",
+    "` its text goes to stdout",
     "` with ",
     "`python -m pip install '",
     "`array.shape` is the shape",
