@@ -265,13 +265,16 @@ class TensorBlock:
         return turned(box) if self._down else box
 
     def lane(self, at: At, *, leaves: bool, after: bool = False) -> Lane:
-        """Return the lane of an arrow; `after` is that on the far side of the cell."""
+        """Return the lane of an arrow; `after` is that on the far side of the cell.
+
+        There it lies beyond the lane of a line that leaves the same cell.
+        """
         frame, rows, columns = self._place_of(at)
         box = self._turn(frame.box(rows[0], columns[0]))
         space = (frame.columns if self._down else frame.rows).space
         enters = not leaves and not after
         start = box.y - space if enters else box.bottom
-        return Lane(self._grid(frame), start, space, enters, box.x)
+        return Lane(self._grid(frame), start, space, enters, box.x - after)
 
     def _grid(self, frame: GridFrame) -> str:
         return f"{self.excerpt.name}{frame.outer}"
@@ -311,3 +314,8 @@ class TensorBlock:
     def label_width(self) -> float:
         """The width of the coordinates of rows, and of the space before the first column."""
         return max((frame.left + frame.lane_left for frame in self.frames.values()), default=0)
+
+    @property
+    def label_height(self) -> float:
+        """The height of the coordinates of columns, and of the space before the first row."""
+        return max((frame.top + frame.lane_top for frame in self.frames.values()), default=0)

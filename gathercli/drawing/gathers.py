@@ -266,14 +266,18 @@ class PanelDrawing:
         spans = [block.height + (beside if block is self.data else 0) for block in self.blocks]
         notes = [titles(self.lesson, self.panel, block) for block in self.blocks]
         title = _TITLE + _NOTE * (max(map(len, notes)) - 1)
+        highest = max(block.label_height for block in self.blocks)
         left = x
         for block, span, words in zip(self.blocks, spans, notes, strict=True):
-            top = 0.0 if self._lines_up else (max(spans) - span) / 2
+            top = (max(spans) - span) / 2
+            if self._lines_up:
+                top = highest - block.label_height
             before, after = self._overhang(block, words)
             block.move_to(left + before, y + title + top)
             left += before + block.width + after + CHANNEL
         self.width = left - x - CHANNEL
-        self.height = title + max(spans)
+        lowest = max(block.box.bottom for block in self.blocks) - y
+        self.height = max(title + max(spans), lowest)
         data = self.data.box
         start = min((frame.inner.x for frame in self.data.frames.values()), default=data.x)
         width = max(data.right - start, _OUTSIDE_WIDTH)
