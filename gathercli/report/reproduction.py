@@ -70,7 +70,10 @@ def _lines(each: Reproduction) -> Iterator[str]:
     op = each.verdict.op
     yield f"# {saw(each)}"
     yield ""
-    yield f"`python {SCRIPT}` in this folder shows it."
+    if each.run is None:
+        yield f"`python {SCRIPT}` in this folder calls it where it is installed."
+    else:
+        yield f"`python {SCRIPT}` in this folder shows it."
     yield ""
     yield "## What the specification says"
     yield ""

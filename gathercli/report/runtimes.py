@@ -37,10 +37,19 @@ def runtimes_text(verdicts: Iterable[RuntimeVerdict], width: int | None) -> Text
     """Format a line for every call in a runtime."""
     from rich.text import Text
 
-    text = Text("\n" + columns([HEADINGS, *map(runtime_words, verdicts)], width))
+    text = Text("\n" + columns([HEADINGS, *runtime_rows(verdicts)], width))
     for pattern, style in _STYLES:
         text.highlight_regex(pattern, style)
     return text
+
+
+def runtime_rows(verdicts: Iterable[RuntimeVerdict]) -> list[tuple[str, ...]]:
+    """Return the rows of a table with `HEADINGS`; a runtime that is not installed has one."""
+    rows = []
+    for each in verdicts:
+        runtime, call, *rest = runtime_words(each)
+        rows.append((runtime, "-" if each.outcome is RuntimeOutcome.ABSENT else call, *rest))
+    return list(dict.fromkeys(rows))
 
 
 def runtime_words(each: RuntimeVerdict) -> tuple[str, ...]:

@@ -107,23 +107,34 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
         _IMPORTS[call.runtime],
         "",
         *_inputs(call, tensors),
+        f"print({', '.join(_versions(call.runtime))})",
+        *_expected(dtype, expected),
         *_calls(call, list(tensors)),
         *_conversions(call.runtime, dtype),
-        f'print("{call.runtime}", {_MODULES.get(call.runtime, call.runtime)}.__version__, '
-        '"numpy", np.__version__)',
         f'print("result  ", result.dtype, result.shape, result.ravel()[:{SHOWN}].tolist())',
     ]
+    if expected is not None:
+        nan = ", equal_nan=True" * (dtype.kind in (Kind.FLOAT, Kind.COMPLEX))
+        lines.append(f'print("equal   ", np.array_equal(result, expected{nan}))')
+    return "\n".join(lines) + "\n"
+
+
+def _versions(runtime: str) -> list[str]:
+    """Return what prints the runtime and NumPy, each with its version."""
+    module = _MODULES.get(runtime, runtime)
+    numpy = ['"numpy"', "np.__version__"]
+    return numpy if module == "np" else [f'"{runtime}"', f"{module}.__version__", *numpy]
+
+
+def _expected(dtype: DType, expected: Tensor | None) -> list[str]:
+    """Return the lines that print what is expected, before a call that may fail."""
     if expected is None:
-        lines.append('print("expected an error")')
-        return "\n".join(lines) + "\n"
+        return ['print("expected an error")']
     content = _BITS.format("expected.npy") if dtype is BFLOAT16 else 'np.load("expected.npy")'
-    may_be_nan = dtype.kind in (Kind.FLOAT, Kind.COMPLEX)
-    lines += [
+    return [
         f"expected = {content}",
         f'print("expected", expected.dtype, expected.shape, expected.ravel()[:{SHOWN}].tolist())',
-        f'print("equal   ", np.array_equal(result, expected{", equal_nan=True" * may_be_nan}))',
     ]
-    return "\n".join(lines) + "\n"
 
 
 def _inputs(call: RuntimeCall, tensors: Mapping[str, Tensor]) -> Iterator[str]:

@@ -43,8 +43,8 @@ def test_the_script_runs_by_itself_and_shows_that_a_runtime_agrees(folder: Path,
         [sys.executable, "-I", "reproduce.py"], cwd=folder / "out", capture_output=True, check=True
     )
     assert done.stdout.decode().splitlines()[1:] == [
-        "result   float64 (2,) [20.0, 10.5]",
         "expected float64 (2,) [20.0, 10.5]",
+        "result   float64 (2,) [20.0, 10.5]",
         "equal    True",
     ]
 
@@ -60,6 +60,7 @@ def test_the_report_cites_the_specification_and_shows_what_was_printed(
         "OpenVINO operation set, Gather-8. `out[p, i, s] = ",
         "    openvino.Gather-8   axis 0   batch_dims 0   out[i] = data[indices[i]]\n",
         "So the result is `expected.npy` (1 zero-filled, first 5 at [0]):\n\n    [0]\n",
+        "    expected int64 (1,) [0]\n",
         "    IndexError: index 5 is out of bounds for axis 0 with size 2\n    dies with status 1\n",
         "- `indices.npy`: indices, i64[1]\n",
     ):
@@ -103,7 +104,9 @@ def test_a_runtime_that_is_not_installed_gets_its_folder(
 
     assert ran.status == 0
     assert ran.out.startswith("torch was not called: it is not installed: OSError")
-    assert "so the script was not run" in (folder / "out" / "report.md").read_text()
+    text = (folder / "out" / "report.md").read_text()
+    assert "`python reproduce.py` in this folder calls it where it is installed.\n" in text
+    assert "so the script was not run" in text
 
 
 def test_the_model_of_onnx_is_what_the_package_writes(folder: Path, run: Run) -> None:

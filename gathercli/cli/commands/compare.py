@@ -216,7 +216,18 @@ def _answer(
     def text(width: int | None, color: bool) -> str:
         return rendered(_text(comparison, call, values, runtimes, width), color=color)
 
-    return Answer(text)
+    return Answer(text, notes=tuple(_absences(runtimes)))
+
+
+def _absences(runtimes: list[RuntimeVerdict]) -> Iterator[str]:
+    """Yield how to name another Python for each runtime that is not installed."""
+    if not runtimes:
+        return
+    from gathercli.runtimes.verdict import RuntimeOutcome
+
+    absent = (each.call.runtime for each in runtimes if each.outcome is RuntimeOutcome.ABSENT)
+    for name in dict.fromkeys(absent):
+        yield f"`--with {name}=/venv/bin/python` names a Python that has {name}"
 
 
 def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) -> str:
@@ -262,9 +273,9 @@ def _draw(
     values = _values(comparison, "bare")
     tables = [Table(report.COMPARED_HEADINGS, report.compared_rows(comparison), letters=2)]
     if runtimes:
-        from gathercli.report.runtimes import HEADINGS, runtime_words
+        from gathercli.report.runtimes import HEADINGS, runtime_rows
 
-        tables.append(Table(HEADINGS, list(map(runtime_words, runtimes)), letters=3))
+        tables.append(Table(HEADINGS, runtime_rows(runtimes), letters=3))
     lines = [": ".join(each) for each in report.compared_reasons(comparison)]
     lines += ["".join(each) for each in report.compared_results(comparison, values)]
     chart = versions_chart(" · ".join(call.split("   ")), tables, lines)
