@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET  # the tests read what the package wrote
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from gathercli.drawing.shapes import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -72,3 +74,21 @@ def words(root: ET.Element, kind: str = "") -> list[str]:
 def tooltips(root: ET.Element) -> list[str]:
     """Return the tooltips of groups."""
     return [group.findtext(f"{SVG}title", "") for group in root.iter(f"{SVG}g")]
+
+
+SIZES: Final = {"heading": 19, "title": 15, "note": 13.5, "axis": 12, "value": 12, "word": 12}
+"""The sizes of texts by class; those of `word` have the width of a fixed-width font."""
+
+
+def beyond(root: ET.Element) -> list[str]:
+    """Return the texts that leave a picture, on its left or on its right."""
+    _, _, width, _ = (float(each) for each in root.get("viewBox", "").split())
+    outside = []
+    for each in root.iter(f"{SVG}text"):
+        kind, words_ = each.get("class", "").split(" ")[0], each.text or ""
+        wide = text_width(words_, SIZES.get(kind, 12), mono=kind in ("word", "value", ""))
+        anchor = each.get("text-anchor", "middle" if kind in ("value", "") else "start")
+        left = float(each.get("x", "")) - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
+        if left < 0 or left + wide > width:
+            outside.append(words_)
+    return outside

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,14 @@ from hypothesis import strategies as st
 
 from gathercli.drawing.chart import MARGIN, Chart, page, round_ticks, spread, swatch, ticks
 from gathercli.drawing.shapes import Box
-from tests.drawing.charts import SVG, parse, words
+from tests.drawing.charts import SVG, beyond, parse, words
 from tests.tensorfiles import amply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Ran
 
 
 def chart() -> Chart:
@@ -53,6 +60,30 @@ def test_a_chart_fits_a_slide() -> None:
     ]
 
     assert box[2] / box[3] == pytest.approx(16 / 9, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check gather [1,2,3] [0,1]",
+        "check gather-nd arange:4x4 [[0,9],[-5,1],[1,1]]",
+        "check gather arange:3 [-999999999999,888888888888,7]",
+        "check gather-elements arange:2x2 [[9,0]] -a 0",
+        "check gather 1,2 0",
+        "check gather arange:90x2x2x2 arange:40x50 -a 3",
+        "info arange:300x400",
+        "info 1e300,2,3",
+        "info [[true,false]]",
+        "info arange:2x3x70x2",
+    ],
+)
+def test_no_text_of_a_chart_leaves_it(run: Callable[..., Ran], folder: Path, command: str) -> None:
+    run(*command.split(), "--save", "x.svg")
+
+    root = parse((folder / "x.svg").read_text(encoding="utf-8"))
+
+    assert words(root)
+    assert beyond(root) == []
 
 
 @amply
