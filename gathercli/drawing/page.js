@@ -252,10 +252,10 @@
       this.legend.textContent = `A value of ${input} on ${axisOf(this.table)}, in each version`;
       this.slider.max = values.length - 1;
       [this.box.min, this.box.max] = [values[0], values.at(-1)];
-      const named = { "-s-1": -size - 1, "-s": -size, "-1": -1, "s-1": size - 1, s: size };
+      const ends = new Set([-size - 1, -size, -1, size - 1, size]);
       this.values.replaceChildren(
-        ...Object.entries(named).map(([name, value]) => {
-          const button = element("button", { type: "button" }, name);
+        ...[...ends].map((value) => {
+          const button = element("button", { type: "button" }, String(value));
           button.addEventListener("click", () => this.show(value));
           return button;
         }),
@@ -294,8 +294,8 @@
   }
 
   function axisOf({ axis, size, component }) {
-    const where = component === null ? "" : `number ${component}: `;
-    return `${where}axis ${axis}, s = ${size}`;
+    const where = component === null ? "" : `component ${component}: `;
+    return `${where}axis ${axis} of size ${size}`;
   }
 
   /** The page of one call: a drawing, the trace of a cell below it, and the fates of an index. */
@@ -427,9 +427,8 @@
         const cells = count === 1 ? "1 cell" : `${count} cells`;
         return record ? `${nameOf(cell)} is used by ${cells} of ${OUT}` : "";
       }
-      const cells = order.length === 1 ? "cell" : "cells";
       const drawn = total ? ` drawn, of ${total}` : "";
-      return `${order.indexOf(cell.id) + 1} of ${order.length} ${cells}${drawn}`;
+      return `cell ${order.indexOf(cell.id) + 1} of ${order.length}${drawn}`;
     }
   }
 

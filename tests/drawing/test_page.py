@@ -343,7 +343,7 @@ def test_the_steps_end_at_the_first_and_the_last_cell(tab: Tab, saved: Callable[
 
     ids = ("out-0-0", "out-0-1", "out-1-0", "out-1-1", "out-1-1")
     assert [cell for cell, _ in walk] == list(ids)
-    assert walk[2][1] == "3 of 4 cells"
+    assert walk[2][1] == "cell 3 of 4"
 
 
 def test_the_trace_covers_no_cell_that_has_the_focus(tab: Tab, saved: Callable[..., Path]) -> None:
@@ -470,15 +470,13 @@ def test_the_slider_shows_what_each_version_makes_of_an_index(
         tab.press("ArrowRight")
 
 
-@pytest.mark.parametrize(
-    ("button", "value"), [("-s-1", -4), ("-s", -3), ("-1", -1), ("s-1", 2), ("s", 3)]
-)
+@pytest.mark.parametrize("value", [-4, -3, -1, 2, 3])
 def test_a_button_chooses_a_telling_index(
-    button: str, value: int, tab: Tab, saved: Callable[..., Path]
+    value: int, tab: Tab, saved: Callable[..., Path]
 ) -> None:
     tab.open(saved("gather", "[10,20,30]", "[1]"))
 
-    tab.page.get_by_role("button", name=button, exact=True).click()
+    tab.page.get_by_role("button", name=str(value), exact=True).click()
 
     number = tab.page.get_by_role("spinbutton")
     assert number.input_value() == str(value)

@@ -368,7 +368,7 @@ def _walk(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
         here = coordinate(number, lesson.shape)
         at_cell = look._replace(width=width_of(STDOUT), here=here)
         text = text_of(view.trace_steps(lesson, lesson.trace(*here), at_cell))
-        text.append(f"{grouped(number + 1)} of {counted(lesson.size, 'cell')}\n\n", "bold")
+        text.append(f"cell {grouped(number + 1)} of {grouped(lesson.size)}\n\n", "bold")
         text = folded(text, at_cell.width or WIDTH)
         height = room() - text.plain.count("\n")
         text.append_text(view.panels(lesson, at_cell._replace(height=height)))
