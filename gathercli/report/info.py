@@ -258,7 +258,8 @@ def summary_lines(summary: Summary, tensor: Tensor, precision: int) -> list[tupl
         mean = f"{summary.mean:.{precision}g}"
         lines.append(("mean", mean + (" of the finite" if special else "")))
     if summary.nan is not None and summary.infinite is not None:
-        lines.append(("NaN, Inf", f"{grouped(summary.nan)}, {grouped(summary.infinite)}"))
+        lines.append(("NaN", grouped(summary.nan)))
+        lines.append(("infinite", grouped(summary.infinite)))
     if summary.true is not None:
         lines.append(("true", f"{grouped(summary.true)} of {grouped(tensor.array.size)}"))
     if summary.longest is not None:
