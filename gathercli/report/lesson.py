@@ -297,7 +297,8 @@ class _View:
         text = f"{listed(parts, 'and')} shown"
         if not self._look.window and selection.cells < lesson.size:
             text += f"; {self._look.advice}"
-        return text if len(parts) == 1 else "\n".join(wrap(text, self._look.width or WIDTH))
+        lines = wrap(text, self._look.width or WIDTH, break_on_hyphens=False)  # keeps `--window`
+        return text if len(parts) == 1 else "\n".join(lines)
 
 
 def summary_json(lesson: Lesson) -> dict[str, Any]:
