@@ -471,9 +471,7 @@ def test_the_slider_shows_what_each_version_makes_of_an_index(
 
 
 @pytest.mark.parametrize("value", [-4, -3, -1, 2, 3])
-def test_a_button_chooses_a_telling_index(
-    value: int, tab: Tab, saved: Callable[..., Path]
-) -> None:
+def test_a_button_chooses_a_telling_index(value: int, tab: Tab, saved: Callable[..., Path]) -> None:
     tab.open(saved("gather", "[10,20,30]", "[1]"))
 
     tab.page.get_by_role("button", name=str(value), exact=True).click()
