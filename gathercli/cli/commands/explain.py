@@ -23,7 +23,7 @@ from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS, family_of
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import clean, counted, grouped, listed, shell_word
+from gathercli.text import clean, grouped, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
