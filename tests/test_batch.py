@@ -122,6 +122,17 @@ def test_a_line_on_stdout_has_the_keys_in_order_and_a_typed_result(run: Run) -> 
     assert 0 < line["seconds"] < PATIENCE
 
 
+def test_a_line_counts_the_adjusted_indices_of_a_job(run: Run) -> None:
+    filled = job("a", indices=[9, 0, -9])
+    wrapped = job("b", indices=[9, 0], out_of_range="wrap", output="b.npy")
+
+    first, second = lines(run("batch", write_jobs(filled, wrapped), "-q").out)
+
+    assert list(first) == [*KEYS, "result", "seconds", "adjusted"]
+    assert list(second) == [*KEYS, "output", "seconds", "adjusted"]
+    assert (first["adjusted"], second["adjusted"]) == ({"zero-filled": 2}, {"wrapped": 1})
+
+
 def test_a_line_of_a_job_with_an_output_names_it_and_holds_no_result(run: Run) -> None:
     ran = run("batch", write_jobs(job("a", output="new/folder/a.npy")), "-q")
     (line,) = lines(ran.out)

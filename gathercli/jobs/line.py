@@ -37,7 +37,7 @@ class Line:
     result
         The typed tensor as JSON.
     notes, adjustments
-        Notes on the tensors, and on adjusted indices; not in the line.
+        Notes on the tensors, which are not in the line, and the treatment of illegal indices.
     """
 
     id: str
@@ -84,6 +84,8 @@ class Line:
             "dtype": self.dtype,
         }
         end: dict[str, Any] = {"seconds": round(self.seconds, 6)}
+        if self.adjustments:
+            end["adjusted"] = {each.how: each.number for each in self.adjustments}
         if self.fingerprints is not None:
             end["stamp"] = self.fingerprints._asdict()
         if self.output is None:  # the text of the result can be long
