@@ -22,6 +22,9 @@ LEGEND_WITH_ANSWERS: Final = "space: next   b: back   ?: answer   g, G: first, l
 SHORT_WITH_ANSWERS: Final = "keys: space b ? g G q"
 """The same for screens with a question."""
 
+LEGEND_OF_ANSWER: Final = LEGEND_WITH_ANSWERS.replace("?: answer", "?: lesson")
+"""The same for the answer, from which the key returns."""
+
 _WORDS: Final = {
     "next": (" ", "n", "j", "l", "\r", "\n", "\x1b[C", "\x1b[B", "\x1bOC", "\x1bOB", "\x1b[6~"),
     "back": ("b", "p", "k", "h", "\x7f", "\x1b[D", "\x1b[A", "\x1bOD", "\x1bOA", "\x1b[5~"),
@@ -129,7 +132,10 @@ class Keys:
         last = count - 1
         legends = (LEGEND_WITH_ANSWERS, SHORT_WITH_ANSWERS) if answer else (LEGEND, SHORT)
         while at < count:
-            self._show(answer(at) if answer and answered else screen(at), *legends)
+            if answer and answered:
+                self._show(answer(at), LEGEND_OF_ANSWER, SHORT_WITH_ANSWERS)
+            else:
+                self._show(screen(at), *legends)
             key = self.read()
             while key == "answer" and not answer:
                 key = self.read()
