@@ -21,7 +21,8 @@ from gathercli.drawing.shapes import text_width
 from gathercli.lessons.lesson import Lesson
 from gathercli.lessons.telling import telling_traces
 from gathercli.report.beam_panels import MANY, BeamPanels
-from gathercli.report.selection import COLUMNS, ROWS, Selection
+from gathercli.report.selection import COLUMNS, ROWS, Selection, lead_of
+from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -222,7 +223,13 @@ def _gathers(lesson: Lesson, look: Look, cell: At | None) -> Sketch:
     linked = len({link.pick.at for each in batches for link in each.links})
     indices = sum(len(each.picks) for each in contents)
     cut = without_arrows(linked, indices, "index", "indices")
-    cut += hidden(lesson, look, len(traces))
+    lead = lead_of(lesson)
+    noun = ("batch", "batches") if lesson.call.batch_dims else ("facet", "facets")
+    parts = [(len(batches), product(lesson.panel_shape[:lead]), *noun)]
+    if contents:
+        facets = len(contents[0].data_facets), product(lesson.data.shape[lead:-2])
+        parts.append((*facets, "facet of data", "facets of data"))
+    cut += hidden(lesson, look, len(traces), *parts)
     return Sketch(batches, traced, cut, description(lesson, contents))
 
 
@@ -246,7 +253,8 @@ def _beams(lesson: BeamLesson, look: Look, cell: At | None) -> Sketch:
     linked, beams = sum(each.linked for each in batches), {trace.out[1:] for trace in traces}
     cut = [MANY] if any(each.has_many for each in batches) else []
     cut += without_arrows(linked, len(beams), "beam")
-    cut += hidden(lesson, look, len(traces))
+    parts = len(batches), lesson.shape[1], "batch", "batches"
+    cut += hidden(lesson, look, len(traces), parts)
     return Sketch(batches, traced, cut, beam_description(lesson))
 
 

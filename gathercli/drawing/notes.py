@@ -116,12 +116,28 @@ def _legend(lesson: Provenance[Any], traced: Any) -> str:
     return "   ".join(words)
 
 
-def hidden(lesson: Provenance[Any], look: Look, cells: int) -> list[str]:
-    """Return a sentence about the output cells that are not drawn, if there are any."""
-    if cells >= lesson.size:
+def hidden(
+    lesson: Provenance[Any], look: Look, cells: int, *others: tuple[int, int, str, str]
+) -> list[str]:
+    """Return a sentence about the output cells that are not drawn, if there are any.
+
+    Parameters
+    ----------
+    cells
+        The number of cells that are drawn.
+    others
+        The number that are drawn, the number of all, and the noun, one and many, of other parts.
+    """
+    parts = [(cells, lesson.size, "cell of out", "cells of out"), *others]
+    words = [
+        f"{grouped(count)} of {counted(size, *noun)}"
+        for count, size, *noun in parts
+        if count < size
+    ]
+    if not words:
         return []
-    text = f"{grouped(cells)} of {counted(lesson.size, 'cell')} of out shown"
-    return [text if look.window else f"{text}; {look.advice}"]
+    text = f"{listed(words, 'and')} shown"
+    return [text if look.window or cells >= lesson.size else f"{text}; {look.advice}"]
 
 
 def without_arrows(linked: int, total: int, *noun: str) -> list[str]:

@@ -319,6 +319,26 @@ def test_a_drawing_says_how_many_beams_have_arrows() -> None:
     assert len(beams) < 3
 
 
+def test_a_drawing_says_how_many_batches_it_shows() -> None:
+    indices = [[0, 3], [1, -1], [3, 9], [0, 0], [1, 2], [2, 1]]
+    lesson = explain("gather", np.zeros((6, 4)), indices, axis=1, batch_dims=1)
+
+    texts = Picture(svg(scene_of(lesson, Look(None)))).texts
+
+    assert "4 of 12 cells of out and 2 of 6 batches shown; --window chooses others" in texts
+
+
+def test_a_drawing_says_how_many_facets_it_shows() -> None:
+    lesson = explain("gather", np.zeros((2, 3, 4, 5)), [4, 0], axis=3)
+
+    picture = Picture(svg(scene_of(lesson, Look(None))))
+
+    (words,) = (each for each in picture.texts if each.endswith("; --window chooses others"))
+    found = re.search(r"(\d+) of 6 facets", words)
+    assert found is not None
+    assert int(found[1]) == len({at[:2] for at in picture.tensor("data")})
+
+
 def test_nothing_comes_from_outside_and_the_bytes_are_always_the_same() -> None:
     lesson = explain("gather", [['<a href="x">', "]]>"], ["&amp;", "\x00\uffff"]], [0, 3, -1])
 
