@@ -21,7 +21,7 @@ import pytest
 from gathercli.cli import batch_run
 from gathercli.io.descriptors import write_all
 from gathercli.jobs import job as jobs
-from gathercli.jobs import pool
+from gathercli.jobs import journal, pool
 from gathercli.jobs.tally import BatchTotals, Limit, Note
 from gathercli.jobs.work import Settings, line_of
 from gathercli.jobs.worker import READY
@@ -645,6 +645,27 @@ def test_processes_that_are_at_a_job_are_asked_to_end_before_they_are_killed(
 
     assert ran.status == 130
     assert [worker.process.returncode for worker in workers] == [143]
+
+
+@pytest.mark.parametrize("turn", [0, 1, 2])
+def test_an_interrupt_after_a_write_leaves_each_line_once(
+    turn: int, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = iter(range(99))
+
+    def write_and_interrupt(fd: int, part: bytes) -> None:
+        write_all(fd, part)
+        if next(turns) == turn:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(journal, "write_all", write_and_interrupt)
+
+    ran = run("batch", write_jobs(*map(job, "abcd")), "-q", "-j", "1", "--report", "r.jsonl")
+
+    written = [name for name, _, _ in statuses(Path("r.jsonl").read_bytes())]
+    assert ran.status in (0, 130)  # a few lines may go out together
+    assert written == sorted(set(written))
+    assert ran.status == 130 or written == list("abcd")
 
 
 @LINUX

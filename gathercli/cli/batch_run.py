@@ -253,7 +253,11 @@ class Batch:
             numbers = range(len(self._plan)) if journal is None else journal.todo()
             queue = JobQueue(numbers, ordered=journal is None)
 
+            reported: list[Outcome] = []
+
             def report(outcomes: list[Outcome]) -> None:
+                write(outcomes)
+                reported[:] = outcomes
                 for outcome in outcomes:
                     if outcome.status != OK or outcome.notes:
                         line = json.loads(outcome.line)
@@ -261,7 +265,6 @@ class Batch:
                         self._totals.note(outcome.number, line["id"], outcome.notes)
                     if junit is not None and journal is None:
                         junit.add(outcome.line)
-                write(outcomes)
 
             try:
                 with self._workers(fingerprints=journal is not None) as workers:
@@ -271,7 +274,9 @@ class Batch:
                         if outcomes:
                             report(outcomes)
             except (KeyboardInterrupt, SystemExit):
-                report(queue.rest())
+                if journal is not None:
+                    journal.cut()
+                report([outcome for outcome in queue.rest() if outcome not in reported])
                 self._clear()
                 self._sum_up(f"interrupted{_resume_hint(journal)}")
                 raise

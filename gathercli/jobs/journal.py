@@ -162,11 +162,17 @@ class Journal:
     def write(self, outcomes: list[Outcome]) -> None:
         """Append the lines of jobs, by one write."""
         write_all(self._fd, b"".join([outcome.line for outcome in outcomes]))
+        at = self._end
         for number, _, line, _ in outcomes:
             self._sorted &= number == self._count
-            self._offsets[number] = self._end
+            self._offsets[number] = at
             self._count += 1
-            self._end += len(line)
+            at += len(line)
+        self._end = at
+
+    def cut(self) -> None:
+        """Remove the lines of a `write` that an interruption ended, which are written again."""
+        os.ftruncate(self._fd, self._end)
 
     def arrange(self) -> None:
         """Sort the lines by job, and keep the last line of each."""
