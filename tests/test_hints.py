@@ -218,7 +218,7 @@ CALLS: Final = (
     Wrong("ops 99"),
     Wrong("gather 1,2 0 -V onnx-1.13"),
     Wrong("gather 1,2 0 -V openvino-2024.1"),
-    Wrong("explain gather 1,2 0 --save x.png"),
+    Wrong("explain gather 1,2 0 --save x.gif"),
     Wrong("gather 1,2 0 -V ''"),
     Wrong("ops onnx.Gathr-11"),
     Wrong("ops --like torch.gahter"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product as combinations
+from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.drawing.frame import HEIGHT, NARROWEST, SPACE, GridFrame, Ruler
@@ -99,7 +100,8 @@ class TensorBlock:
         self.facets = excerpt.facets or list(combinations(*excerpt.coordinates[:-2]))
         ats = [] if self.is_empty else list(self._ats())
         widest = max((text_width(excerpt.texts(at), TEXT) for at in ats), default=0)
-        self.cell_width = max(narrowest, widest + 22)
+        # Whole pixels, an even number: positions and centres need no decimals.
+        self.cell_width = max(narrowest, 2 * ceil(widest / 2 + 11))
         self.frames = {} if self.is_empty else {facet: self._frame() for facet in self.facets}
         self.has_subtitles = len(inner) > 2
         self._place(0, 0)

@@ -45,7 +45,8 @@
       this.tensors = new Map();
       for (const cell of svg.querySelectorAll(".cell")) {
         this.cells.set(cell.id, cell);
-        const { tensor } = cell.dataset;
+        const [tensor, ...at] = cell.id.split("-");
+        Object.assign(cell.dataset, { tensor, at: at.join(",") });
         if (!this.tensors.has(tensor)) this.tensors.set(tensor, []);
         this.tensors.get(tensor).push(cell);
       }

@@ -1,9 +1,9 @@
 """Write a scene as SVG, for light and dark pages.
 
-Each cell is a group of class ``cell`` with an id such as ``out-0-1``, the tensor in ``data-tensor``
-and the coordinates in ``data-at``. Each slice is a rectangle of class ``slice`` with the same, None
-written ``:``. Each arrow is a path of class ``arrow``, with the ids of its ends in ``data-from``
-and ``data-to``; its first point and the last before its head lie on their edges.
+Each cell is a group of class ``cell`` whose id is the tensor and the coordinates: ``out-0-1``. Each
+slice is a rectangle of class ``slice`` with the tensor in ``data-tensor`` and the coordinates in
+``data-at``, ``:`` for None. Each arrow is a path of class ``arrow``, with the ids of its ends in
+``data-from`` and ``data-to``; its first point and the last before its head lie on their edges.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _cell(cell: GridCell) -> str:
     parts = [rect(cell.box, rx=_RADIUS)]
     if cell.fate not in ("", "copied"):
         parts.append(path(hatch(cell.box), class_="hatch"))
-    parts.append(text(x, y + 6.5, cell.text))
+    parts.append(text(x, y + 7, cell.text))
     if cell.letter:
         parts.append(text(cell.box.x + 4, cell.box.y + 11, cell.letter, class_="letter"))
     return element(
@@ -74,8 +74,6 @@ def _cell(cell: GridCell) -> str:
         *parts,
         id=cell.id,
         class_=_classes("cell", cell.fate, *cell.kinds, color=cell.color),
-        data_tensor=cell.tensor,
-        data_at=",".join(map(str, cell.at)),
     )
 
 

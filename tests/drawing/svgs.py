@@ -70,15 +70,17 @@ class Picture:
 
     def _drawn(self) -> Iterator[tuple[str, Drawn]]:
         for each in self.root.iter():
-            if "data-tensor" not in each.attrib:
+            kinds = frozenset(each.attrib.get("class", "").split())
+            if not kinds & {"cell", "slice"}:
                 continue
             box = each if each.tag == f"{SVG}rect" else each.find(f"{SVG}rect")
             assert box is not None
             x, y, width, height = (float(box.attrib[key]) for key in ("x", "y", "width", "height"))
-            words = [word for word in each.attrib["data-at"].split(",") if word]
+            tensor, *words = each.attrib["id"].split("-")
+            if "slice" in kinds:
+                tensor = each.attrib["data-tensor"]
+                words = [word for word in each.attrib["data-at"].split(",") if word]
             at = tuple(None if word == ":" else int(word) for word in words)
-            kinds = frozenset(each.attrib["class"].split())
-            tensor = each.attrib["data-tensor"]
             value = each.find(f"{SVG}text")
             text = None if value is None else value.text
             yield each.attrib["id"], Drawn(text, tensor, at, x, y, width, height, kinds)
