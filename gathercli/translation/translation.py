@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gathercli.translation.evaluate import ONNX, OPENVINO, evaluated, evaluated_graph
 from gathercli.translation.ir_graph import ir_files, ir_graph, read_ir_graph
@@ -13,7 +14,7 @@ from gathercli.translation.lowering import lowered
 from gathercli.translation.onnx_graph import onnx_bytes, onnx_graph, onnx_text, read_onnx
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from gathercli.spec.call import Call
     from gathercli.tensor import Tensor
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gathercli.translation.targets import TranslationTarget
 
 
-class Translation:
+class Translation(ABC):
     """A call in another framework.
 
     Attributes
@@ -50,13 +51,13 @@ class Translation:
         return self.program.fits_all_sizes
 
     @property
+    @abstractmethod
     def size(self) -> str:
         """How large it is, for people: ``5 nodes``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def evaluate(self, tensors: Mapping[str, Tensor]) -> Tensor:
         """Return what the files compute, by our own evaluation."""
-        raise NotImplementedError
 
 
 class OnnxTranslation(Translation):
@@ -143,7 +144,11 @@ def _nodes(graph: Graph) -> str:
     return counted(len(graph.nodes), "node")
 
 
-_KINDS = {".onnx": OnnxTranslation, ".xml": OpenVinoTranslation, ".py": CodeTranslation}
+_KINDS: Final[dict[str, Callable[[Call, TranslationTarget], Translation]]] = {
+    ".onnx": OnnxTranslation,
+    ".xml": OpenVinoTranslation,
+    ".py": CodeTranslation,
+}
 """The translations by the suffix of their targets."""
 
 

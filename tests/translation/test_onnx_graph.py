@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 
 from gathercli.translation.onnx_graph import read_onnx
@@ -13,7 +14,6 @@ ONNX = [pair for pair in PAIRS if pair.target == "onnx-13"]
 
 @pytest.mark.parametrize("pair", ONNX, ids=name)
 def test_the_checker_and_the_parser_of_onnx_accept_the_model_and_its_text(pair: Pair) -> None:
-    onnx = pytest.importorskip("onnx")
     translation = translation_of(pair.version, pair.tensors, pair.target, **pair.options)
     model = onnx.load_model_from_string(translation.files[".onnx"])
 
