@@ -1,4 +1,4 @@
-"""A process that lets the `onnx` package infer shapes: ``python -m`` runs this module.
+"""A process that lets the `onnx` package infer shapes: ``python -I`` runs this file.
 
 It reads a model from standard input and writes the inferred types and shapes as JSON:
 ``{"name": [type, [2, "N", null]]}``, with null for an unknown rank or size. The package runs

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import stat
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.errors import InputError, NoInputError
-from gathercli.io.files import File, unreadable
+from gathercli.errors import InputError
 from gathercli.io.formats.content import check_pointer, malformed
 from gathercli.models.graph import Constant, Model
 from gathercli.models.ir_strings import strings
-from gathercli.models.stored import FLAGS, stored
+from gathercli.models.stored import open_beside, stored
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean, counted
+
+if TYPE_CHECKING:
+    from gathercli.io.files import File
 
 _START: Final = 64
 """Bytes that tell a pointer of Git LFS."""
@@ -64,20 +65,9 @@ class Weights:
         if suffix.lower() != ".xml" or not os.path.lexists(whole):
             self._model.notes.append(f"there is no `{clean(name)}`, so no constant was read")
             return None
-        try:
-            regular = stat.S_ISREG(os.stat(whole).st_mode)  # opening a device may have effects
-            file = File(name, os.open(whole, FLAGS), xml.limit) if regular else None
-        except OSError as error:
-            raise unreadable(name, error) from None
-        if file is not None:
-            file.path, file.guarded = whole, xml.guarded
-            xml.beside.append(file)
-        if file is None or not file.regular:
-            raise NoInputError(
-                f"`{clean(name)}` is not a regular file: expected the .bin of the model",
-                rule="unreadable",
-                value=name,
-            )
+        file = open_beside(xml.path, os.path.basename(whole), xml.limit)
+        file.guarded = xml.guarded
+        xml.beside.append(file)
         return file
 
     def _bytes(self) -> Any:

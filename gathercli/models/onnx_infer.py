@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
 
+from gathercli.models import infer_child
 from gathercli.models.graph import Value
 from gathercli.models.infer_child import ABSENT, SECONDS
 from gathercli.models.onnx_tensor import type_or_none
@@ -38,7 +39,7 @@ def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str |
         if size > MOST_BYTES:
             return {}, "the model is too large for onnx's shape inference"
         parts.append(part)
-    command = [sys.executable, "-P", "-m", "gathercli.models.infer_child"]
+    command = [sys.executable, "-I", infer_child.__file__]
     try:
         process = subprocess.run(  # noqa: S603  (our own module)
             command, input=b"".join(parts), capture_output=True, timeout=2 * SECONDS, check=False

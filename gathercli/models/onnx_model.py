@@ -6,7 +6,6 @@ names, types, and the nodes that constants pass through.
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,7 +26,7 @@ from gathercli.models.onnx_fold import FOLDED, folded
 from gathercli.models.onnx_infer import infer_values
 from gathercli.models.onnx_scope import Scope
 from gathercli.models.onnx_tensor import NOT_OPENED, tensor_constant
-from gathercli.models.stored import open_beside
+from gathercli.models.stored import check_location, open_beside
 from gathercli.models.wire import Span, WireReader, number_of, signed, span_of
 from gathercli.spec.shapes import UNKNOWN
 from gathercli.text import clean, short
@@ -207,9 +206,9 @@ class _OnnxReader:
     def _open_beside(self, location: str) -> File:
         file = self._beside.get(location)
         if file is None:
+            check_location(location)
             file = open_beside(self._file.path, location, self._options.limit)
             file.guarded = self._file.guarded
-            file.path = os.path.join(os.path.dirname(self._file.path), location)
             self._beside[location] = file
             self._file.beside.append(file)
         return file

@@ -267,7 +267,7 @@ class _IrReader:
 
     def _before(self, body: Body, wanted: list[Layer]) -> list[str]:
         """Return the ids of layers and of what they need through constants, dependencies first."""
-        graph: dict[str, set[str]] = {}
+        graph: dict[str, list[str]] = {}
         stack = [each.id for each in wanted]
         while stack:
             key = stack.pop()
@@ -275,7 +275,7 @@ class _IrReader:
                 continue
             layer = body.layers[key]
             follows = layer.is_wanted or layer.type in _FOLDED
-            graph[key] = {source for source, _ in layer.sources.values()} if follows else set()
+            graph[key] = [source for source, _ in layer.sources.values()] if follows else []
             stack += graph[key]
         try:
             return list(TopologicalSorter(graph).static_order())

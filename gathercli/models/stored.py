@@ -76,6 +76,16 @@ def decoded(raw: bytes, at: int) -> str:
         ) from None
 
 
+def check_location(location: str) -> None:
+    """Raise InputError, ``format``, if a name that a model has leads out of its folder."""
+    if "\0" in location or "\\" in location or not _ELSEWHERE.isdisjoint(location.split("/")):
+        raise InputError(
+            f"the elements are in `{clean(location)}`: expected a file beside the model",
+            rule="format",
+            value=location,
+        )
+
+
 def open_beside(path: str, location: str, limit: int | None) -> File:
     """Open a regular file beside a model, through no link.
 
@@ -88,25 +98,17 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
 
     Raises
     ------
-    InputError
-        ``format``: the name leads elsewhere.
     NoInputError
         ``missing``, ``unreadable``.
     """
     *folders, name = location.split("/")
-    if "\0" in location or "\\" in location or not _ELSEWHERE.isdisjoint((*folders, name)):
-        raise InputError(
-            f"the elements are in `{clean(location)}`: expected a file beside the model",
-            rule="format",
-            value=location,
-        )
     descriptors: list[int] = []
     try:
         descriptors.append(os.open(os.path.dirname(path) or ".", _FOLDER & ~os.O_NOFOLLOW))
         for folder in folders:
             descriptors.append(os.open(folder, _FOLDER, dir_fd=descriptors[-1]))
         _check_regular(name, descriptors[-1], location)
-        fd = os.open(name, FLAGS | os.O_NOFOLLOW, dir_fd=descriptors[-1])
+        fd = os.open(name, _FILE, dir_fd=descriptors[-1])
     except NoInputError:
         raise
     except FileNotFoundError:
@@ -124,6 +126,7 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
     if not file.regular:  # it was replaced after the check
         file.close()
         raise _irregular(location, "no regular file")
+    file.path = os.path.join(os.path.dirname(path), location)
     return file
 
 
@@ -146,5 +149,5 @@ _ELSEWHERE: Final = frozenset(("", ".", ".."))
 """Parts of a name that lead out of a folder, or do nothing."""
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 """How a file beside a model is opened: without waiting for the writer of a pipe."""

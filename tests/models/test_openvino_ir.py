@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.errors import GatherError, InputError
+from gathercli.errors import GatherError, InputError, NoInputError
 from gathercli.models import read
 from gathercli.models.verdict import judge
 from tests.modelfiles import Ir, tour_ir
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gathercli.models.graph import Model
@@ -284,43 +285,71 @@ def test_without_its_bin_a_model_is_read_and_its_constants_are_not(path: Path) -
         model.tensors["rows"].tensor()
 
 
-def test_a_bin_that_is_no_regular_file_is_not_opened(path: Path) -> None:
-    tour_ir().save(path)
-    path.with_suffix(".bin").unlink()
-    os.mkfifo(path.with_suffix(".bin"))
+def a_link(weights: Path) -> None:
+    weights.rename(weights.with_name("blob"))
+    weights.symlink_to("blob")
 
-    with pytest.raises(GatherError, match="is not a regular file"):
+
+def a_link_away(weights: Path) -> None:
+    weights.unlink()
+    weights.symlink_to("/etc/passwd")
+
+
+def a_link_to_nothing(weights: Path) -> None:
+    weights.unlink()
+    weights.symlink_to("nothing")
+
+
+def a_pipe(weights: Path) -> None:
+    weights.unlink()
+    os.mkfifo(weights)
+
+
+def a_folder(weights: Path) -> None:
+    weights.unlink()
+    weights.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("put", "kind"),
+    [
+        (a_link, "a link"),
+        (a_link_away, "a link"),
+        (a_link_to_nothing, "a link"),
+        (a_pipe, "no regular file"),
+        (a_folder, "no regular file"),
+    ],
+)
+def test_a_bin_that_is_no_regular_file_is_not_opened(
+    path: Path, put: Callable[[Path], None], kind: str
+) -> None:
+    tour_ir().save(path)
+    put(path.with_suffix(".bin"))
+
+    with pytest.raises(NoInputError) as caught:
         read(str(path))
 
+    what = f"`{path.stem}.bin` is {kind}: expected a regular file beside the model"
+    assert caught.value.message.endswith(f": {what}")
 
-def test_a_bin_that_becomes_a_pipe_after_the_check_is_refused_without_waiting(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+
+@pytest.mark.parametrize("put", [a_link_away, a_pipe])
+def test_a_bin_that_is_replaced_after_the_check_is_refused_without_waiting(
+    path: Path, monkeypatch: pytest.MonkeyPatch, put: Callable[[Path], None]
 ) -> None:
     tour_ir().save(path)
     weights = path.with_suffix(".bin")
     opened = os.open
 
     def swapped(name: Any, *args: Any, **options: Any) -> int:
-        if str(name) == str(weights):
-            weights.unlink()
-            os.mkfifo(weights)
+        if str(name) == weights.name:
+            put(weights)
         return opened(name, *args, **options)
 
     monkeypatch.setattr(os, "open", swapped)
 
-    with pytest.raises(GatherError, match="is not a regular file"):
+    with pytest.raises(NoInputError, match=r"expected a re(gular|adable) file"):
         read(str(path))
-
-
-def test_a_bin_may_be_a_link(path: Path) -> None:
-    tour_ir().save(path)
-    weights = path.with_suffix(".bin")
-    weights.rename(path.parent / "blob")
-    weights.symlink_to("blob")
-
-    model = read(str(path))
-
-    assert judge(model.nodes[1]).checked == ("indices",)
 
 
 @pytest.mark.parametrize(
