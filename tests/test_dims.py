@@ -57,6 +57,8 @@ READ: Final = [
     ("N,3", "[N,3]"),
     ("max", "[max]"),
     ("[max]", "[max]"),
+    ("axb", "[axb]"),
+    ("ax_", "[a,?]"),
     ("x", "[x]"),
     ("x2", "[x2]"),
     ("N", "[N]"),
@@ -337,7 +339,7 @@ def test_two_dimensions_that_must_be_equal_meet(
     assert type(met) is type(both)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, max_examples=300)
 @given(
     a=st.tuples(st.integers(0, 6), st.none() | st.integers(0, 6)),
     b=st.tuples(st.integers(0, 6), st.none() | st.integers(0, 6)),
