@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import gathercli
 from gathercli.arrays import native
@@ -34,6 +35,11 @@ REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 
 """What only Python writes, of an object that was printed as it is."""
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+settings.register_profile(
+    "gathercli", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # a busy machine makes no example wrong
+settings.load_profile("gathercli")
 
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COLORTERM")
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PATIENCE: Final = 120
 """Seconds after which what should happen will not any more, however busy the machine is."""
 
+AGAIN: Final = 10
+"""Seconds after which a signal that a process did not take is sent once more."""
+
 PROGRAM: Final = (sys.executable, "-m", "gathercli")
 
 
@@ -47,12 +50,12 @@ def children(process: subprocess.Popen[bytes]) -> list[int]:
     return list(map(int, Path(path).read_text("ascii").split()))
 
 
-def wait_until(fits: Callable[[], Any]) -> Any:
-    """Return what `fits` returns, once that is true."""
+def wait_until(fits: Callable[[], Any], every: float = 0.01) -> Any:
+    """Return what `fits` returns, once that is true; ask it `every` so many seconds."""
     deadline = time.monotonic() + PATIENCE
     while not (found := fits()):
         assert time.monotonic() < deadline
-        time.sleep(0.01)
+        time.sleep(every)
     return found
 
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 amply = settings(
     derandomize=True,
-    deadline=None,
     max_examples=24,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

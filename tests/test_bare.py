@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
+from tests.processes import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -241,7 +243,7 @@ def at_terminal(words: tuple[str, ...], typed: bytes, folder: Path) -> tuple[int
     )
     os.close(theirs)
     os.write(ours, typed)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     os.close(ours)
     return process.returncode, out, err
 

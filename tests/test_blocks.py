@@ -101,7 +101,7 @@ def outcome(make: Any) -> tuple[Any, Any]:
         return None, (type(error), error.rule, error.message, error.where)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(cases(), st.sampled_from([None, 300_000, 400_000]), st.integers(1, 3))
 def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threads: int) -> None:
     wanted, refused = outcome(

@@ -89,7 +89,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(call, data, picked, oracle_attributes, chunks(len(engine.infer(call))))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     cases(), st.sampled_from([None, 300_000, 400_000]), st.integers(1, 3), st.sampled_from("dib")
 )

@@ -296,7 +296,6 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 @settings(
     derandomize=True,
-    deadline=None,
     max_examples=400,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -34,6 +34,7 @@ from gathercli.report.view import view_of
 from gathercli.tensor import Tensor
 from tests import oracle
 from tests.conftest import drain
+from tests.processes import PATIENCE
 from tests.test_laws import (
     Case,
     Dice,
@@ -692,7 +693,7 @@ def test_the_terminal_is_restored(folder: Path, end: str) -> None:
     rest: list[bytes] = []
     reader = threading.Thread(target=drain, args=(ours, rest))  # to restore waits for readers
     reader.start()
-    status = program.wait(timeout=60)
+    status = program.wait(timeout=PATIENCE)
     assert termios.tcgetattr(theirs) == before
     os.close(theirs)
     reader.join()

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 SETTINGS = settings(
     derandomize=True,
-    deadline=None,
     max_examples=300,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 EDGES = (
     *("0", "-0", "-0.0", "1e400", "-1e400", "1e-400", "5e-324", "2.4703282292062327e-324"),

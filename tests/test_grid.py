@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ESC: Final = "\x1b"
 NUMERIC: Final = [d.name for d in PLAIN if d.kind in (Kind.INT, Kind.UINT, Kind.FLOAT)]
 
-carefully = settings(derandomize=True, deadline=None, max_examples=300)
+carefully = settings(derandomize=True, max_examples=300)
 
 
 def drawn(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-carefully = settings(derandomize=True, deadline=None, max_examples=150)
+carefully = settings(derandomize=True, max_examples=150)
 
 
 def operand(text: str) -> Operand:

@@ -27,7 +27,7 @@ from tests.hostile.judge import (
 )
 from tests.hostile.make import ONE, PACKED, bomb, changed, entry, npy
 from tests.hostile.table import ALL, CASES, FILES, QUICK, SLOW
-from tests.processes import PATIENCE
+from tests.processes import AGAIN, PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -243,7 +243,7 @@ def bounded(
         input=stdin,
         stderr=subprocess.PIPE,
         check=False,
-        timeout=30,
+        timeout=PATIENCE,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         **streams,
     )
@@ -368,7 +368,7 @@ def test_a_signal_while_a_pipe_is_read_is_its_status_and_silence(
         while process.poll() is None:  # Python may miss a signal just before it reads
             process.send_signal(number)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=10)
+                process.wait(timeout=AGAIN)
         out, err = process.communicate(timeout=PATIENCE)
 
     assert (process.returncode, out, err) == (status, b"", b"")

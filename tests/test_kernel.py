@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -29,6 +28,7 @@ from gathercli.ops import FAMILIES, OPERATORS, find
 from gathercli.spec.call import Operand
 from gathercli.spec.op import OffAxis
 from gathercli.tensor import Tensor
+from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 TYPES = ("u1", "<i2", ">i2", "<f4", ">f8", "<c16", ">c8", "<U3", ">U2", "?")
 INDEX_TYPES = ("<i4", ">i4", "<i8", ">i8", "u1", "i1", ">u2", "<u8")
 pytestmark = pytest.mark.usefixtures("kernel_language")
-SMALL = settings(derandomize=True, deadline=None, max_examples=400)
+SMALL = settings(derandomize=True, max_examples=400)
 MANY: Final = 2048
 """Cells of an output that take a second where each is a block: another is drawn instead."""
 
@@ -428,7 +428,8 @@ def test_columns_of_large_data_are_copied_in_parts_of_many_rows(axis: int, worke
 def test_a_signal_while_threads_start_stops_those_that_did(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real, started, done = Thread.start, list[Thread](), list[int]()
+    real, join = Thread.start, Thread.join
+    started, done, is_waited_for = list[Thread](), list[int](), Event()
 
     def start(thread: Thread) -> None:
         if started:
@@ -438,13 +439,18 @@ def test_a_signal_while_threads_start_stops_those_that_did(
 
     def do(piece: int) -> None:
         done.append(piece)
-        time.sleep(0.001)
+        is_waited_for.wait(PATIENCE)
+
+    def note_and_join(thread: Thread) -> None:
+        is_waited_for.set()
+        join(thread)
 
     monkeypatch.setattr(Thread, "start", start)
+    monkeypatch.setattr(Thread, "join", note_and_join)
     with pytest.raises(KeyboardInterrupt):
         threads.share(1000, lambda: do, 3)
     assert not started[0].is_alive()
-    assert len(done) < 1000
+    assert len(done) <= 1
 
 
 def test_pieces_are_each_done_once_by_all_threads() -> None:

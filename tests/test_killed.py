@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,7 +21,7 @@ import pytest
 
 from gathercli.cli import main
 from tests.faults import Faults
-from tests.processes import PATIENCE
+from tests.processes import AGAIN, PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,10 +62,7 @@ def written(process: subprocess.Popen[bytes]) -> int:
 
 def wait_for(process: subprocess.Popen[bytes], amount: int) -> None:
     """Return once a process has written an amount, or has ended."""
-    deadline = time.monotonic() + PATIENCE
-    while written(process) < amount:
-        assert time.monotonic() < deadline
-        time.sleep(POLL)
+    wait_until(lambda: written(process) >= amount, POLL)
 
 
 def left_in(folder: Path) -> list[str]:
@@ -186,7 +182,7 @@ def test_a_signal_while_a_fifo_is_read_ends_the_run_silently(
             while process.poll() is None:  # one just before a call that waits does not end that
                 process.send_signal(number)
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=10)
+                    process.wait(timeout=AGAIN)
         out, err = process.communicate(timeout=PATIENCE)
 
     assert (process.returncode, out, err) == (status, b"", b"")
@@ -201,7 +197,7 @@ def test_a_program_under_nohup_goes_on_when_its_terminal_closes(folder: Path) ->
         with open(folder / "pipe", "wb", buffering=0) as pipe:  # returns once it is being read
             process.send_signal(signal.SIGHUP)
             pipe.write(b"[5]")
-        status = process.wait(timeout=30)
+        status = process.wait(timeout=PATIENCE)
 
     assert status == 0
     assert np.load("x.npy").tolist() == [5]

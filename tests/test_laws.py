@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Choice = TypeVar("Choice")
 
-moderately = settings(derandomize=True, deadline=None, max_examples=60)
+moderately = settings(derandomize=True, max_examples=60)
 amply = settings(moderately, max_examples=400)
 
 ROWS: Final = [op for op in gathercli.OPERATORS if op.full_name in oracle.VERSIONS]

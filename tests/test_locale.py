@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from tests.processes import PATIENCE
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -37,7 +39,7 @@ def ran(world: dict[str, str], *words: str | bytes) -> tuple[int, bytes, bytes]:
         env=kept | world,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     return done.returncode, done.stdout, done.stderr
 

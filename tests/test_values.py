@@ -582,7 +582,7 @@ FLOAT_TYPES: Final = ["float16", "bfloat16", "float32", "float64"]
 notable = st.sampled_from([2**k + d for k in (7, 8, 11, 24, 31, 53, 63, 64) for d in (-1, 0, 1)])
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(derandomize=True, max_examples=400)
 @given(
     value=notable | notable.map(lambda v: -v) | st.integers(-(2**63), 2**64 - 1),
     source=st.sampled_from(INTEGER_TYPES),
@@ -726,13 +726,13 @@ def test_random_bits_are_rounded_exactly() -> None:
     assert rounded(values) == [nearest_bfloat16(v) for v in values]
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, max_examples=300)
 @given(values=st.lists(st.floats(allow_nan=False), min_size=1, max_size=5))
 def test_any_float_is_rounded_exactly(values: list[float]) -> None:
     assert rounded(values) == [nearest_bfloat16(v) for v in values]
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, max_examples=100)
 @given(value=st.floats(width=32, allow_nan=False))
 def test_from_float32_the_rounding_is_that_of_everyone(value: float) -> None:
     with np.errstate(over="ignore"):
