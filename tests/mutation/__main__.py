@@ -16,7 +16,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tests.mutation.mutants import FILES, ROOT, Mutant, mutants, source_of
+from tests.mutation.mutants import FILES, ROOT, Mutant, draw, mutants, source_of
 from tests.mutation.reach import Measure, Reach, Select
 
 if TYPE_CHECKING:
@@ -55,7 +55,10 @@ class Tried(NamedTuple):
 def main(argv: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation")
-    parser.add_argument("files", nargs="*", default=[*FILES], help="of: " + " ".join(FILES))
+    parser.add_argument("areas", nargs="*", default=[""], help="files or folders of gathercli/")
+    parser.add_argument("--tests", nargs="+", default=["gathercli", "tests"], help="these alone")
+    parser.add_argument("--sample", type=int, metavar="N", help="draw N mutants of each area")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     given = parser.parse_args(argv)
     if os.geteuid() == 0:
@@ -69,7 +72,7 @@ def main(argv: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         copies = [os.path.join(folder, str(number)) for number in range(given.j)]
         _copy(copies[0])
-        status = _measure(copies[0], folder)
+        status = _measure(copies[0], folder, given.tests)
         reach = Reach(folder)
         _say("".join(f"fails when it is measured: {test}\n" for test in reach.failed))
         if status not in {0, 1} or len(reach.failed) > len(reach.seconds) // 100:
@@ -79,16 +82,24 @@ def main(argv: list[str] | None = None) -> int:
         for copy in copies[1:]:
             shutil.copytree(copies[0], copy)
         _say(f"{len(reach.seconds)} tests measured in {time.monotonic() - started:.0f} s")
-        todo = [Mutant(path, 0, UNCHANGED, source_of(path)) for path in given.files]
-        tried = _try_all(
-            todo + [each for path in given.files for each in mutants(path)], copies, reach
-        )
+        made = [each for area in given.areas for each in _made(area, given.sample, given.seed)]
+        paths = dict.fromkeys(each.path for each in made)
+        first = [Mutant(path, 0, UNCHANGED, source_of(path)) for path in paths]
+        tried = _try_all(first + made, copies, reach)
     _report(tried, time.monotonic() - started)
     return 0
 
 
-def _measure(copy: str, folder: str) -> int:
-    child = _fork(copy, lambda: _pytest(copy, Measure(folder), ["gathercli", "tests"]))
+def _made(area: str, sample: int | None, seed: int) -> list[Mutant]:
+    """Make the mutants of a file or folder, or a sample of those that the operators make."""
+    paths = [path for path in FILES if path.startswith(area)]
+    if sample is None:
+        return [each for path in paths for each in mutants(path)]
+    return draw(paths, sample, seed)
+
+
+def _measure(copy: str, folder: str, tests: list[str]) -> int:
+    child = _fork(copy, lambda: _pytest(copy, Measure(folder), tests))
     try:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     finally:

@@ -9,26 +9,30 @@ import ast
 import os
 import re
 from functools import cache
+from itertools import islice
+from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.mutation.by_hand import BY_HAND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 ROOT: Final = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 TARGETS: Final = {
     "io/stream.py": r".*",
     "io/write.py": r".*",
-    "spec/shapes.py": r"LARGEST|MAX_RANK|product",
+    "jobs/journal.py": r".*",
     "text.py": r"UNSAFE|clean|_escape|json_string",
     "arrays/check.py": r".*",
     "arrays/counts.py": r".*",
     "arrays/result.py": r"GatherResult\..*",
     "bound.py": r"check_size",
     "adjustments.py": r".*",
+    "small/elements.py": r".*",
     "small/gather.py": r".*",
+    "small/text.py": r".*",
     "arrays/run.py": r".*",
     "arrays/kernel.py": r".*",
     "lessons/lesson.py": r"Lesson\..*|Reads\..*",
@@ -38,11 +42,20 @@ TARGETS: Final = {
     "lessons/verdicts.py": r".*",
     "arrays/indices.py": r".*",
     "arrays/threads.py": r".*",
+    "spec/call.py": r".*",
+    "spec/coordinates.py": r".*",
+    "spec/decisions.py": r".*",
+    "spec/dtypes.py": r".*",
+    "spec/equivalents.py": r".*",
+    "spec/framework_calls.py": r".*",
+    "spec/op.py": r".*",
+    "spec/rules/__init__.py": r".*",
     "spec/rules/attributes.py": r".*",
     "spec/rules/dimensions.py": r".*",
+    "spec/rules/element_types.py": r".*",
     "spec/rules/values.py": r".*",
-    "spec/rules/wording.py": r"interval|plain_value",
-    "spec/call.py": r".*",
+    "spec/rules/wording.py": r".*",
+    "spec/shapes.py": r".*",
     "io/formats/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.nbytes|read_header"
     r"|_check_declared|check_length|view|check_strings",
     "io/formats/npz.py": r"MAX_\w+|_ENCRYPTED|Archive\.(?!layout|tensor|_member)\w+",
@@ -185,10 +198,47 @@ def by_hand(path: str) -> Iterator[Mutant]:
             yield Mutant(path, head.count("\n") + 1, "ByHand", head + after + tail)
 
 
+class Site(NamedTuple):
+    """Where an operator can make a mutant: its number among those of the file."""
+
+    path: str
+    line: int
+    operator: str
+    number: int
+
+    def mutant(self) -> Mutant | None:
+        """Make the mutant; None if nothing changes."""
+        from cosmic_ray.mutating import mutate_code
+
+        before = source_of(self.path)
+        after = mutate_code(before, dict(operators())[self.operator], self.number)
+        return None if after in {None, before} else Mutant(*self[:3], after)
+
+
 def by_operators(path: str) -> Iterator[Mutant]:
     """Make the mutants of the operators, of a file of `TARGETS`."""
+    return _distinct(sites(path))
+
+
+def draw(paths: Sequence[str], number: int, seed: int) -> list[Mutant]:
+    """Draw mutants of the operators, each as likely; the same seed draws the same."""
+    found = [site for path in paths if path in TARGETS for site in sites(path)]
+    Random(seed).shuffle(found)  # noqa: S311
+    return sorted(islice(_distinct(found), number))
+
+
+def _distinct(found: Iterable[Site]) -> Iterator[Mutant]:
+    seen = set[str]()
+    for site in found:
+        mutant = site.mutant()
+        if mutant and mutant.source not in seen:
+            seen.add(mutant.source)
+            yield mutant
+
+
+def sites(path: str) -> Iterator[Site]:
+    """Find where the operators can make mutants of a file of `TARGETS`."""
     from cosmic_ray.ast import ast_nodes, get_ast
-    from cosmic_ray.mutating import mutate_code
 
     source = source_of(path)
     tree, lines = get_ast(source), _chosen(path)
@@ -198,16 +248,11 @@ def by_operators(path: str) -> Iterator[Mutant]:
         for each in (getattr(node, "annotation", None), getattr(node, "returns", None))
         if isinstance(each, ast.expr)
     ]
-    seen = {source}
     for name, operator in operators():
         spans = [span for node in ast_nodes(tree) for span in operator.mutation_positions(node)]
         for number, (start, _) in enumerate(spans):
-            if start[0] not in lines or any(first <= start < last for first, last in hints):
-                continue
-            code = mutate_code(source, operator, number)
-            if code is not None and code not in seen:
-                seen.add(code)
-                yield Mutant(path, start[0], name, code)
+            if start[0] in lines and not any(first <= start < last for first, last in hints):
+                yield Site(path, start[0], name, number)
 
 
 @cache

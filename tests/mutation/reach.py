@@ -118,6 +118,9 @@ class Measure:
             )
         os.environ |= {"COVERAGE_PROCESS_START": settings, "COVERAGE_CORE": "ctrace"}
         self._coverage = coverage.Coverage(config_file=settings, context="")
+
+    def pytest_runtestloop(self) -> None:
+        """Count lines from here on, those of tests marked `no_cover` too."""
         self._coverage.start()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
