@@ -130,7 +130,7 @@ class TensorBlock:
     def _subtitle(self, facet: tuple[int, ...]) -> str:
         """Return the name of a facet, and that from the end if it is wanted."""
         excerpt, at = self.excerpt, (*self.excerpt.lead, *facet)
-        names = [at]
+        names = [excerpt.named((*at, None, None))[:-2]]
         if any(d in excerpt.from_end for d in range(len(excerpt.lead), len(at))):
             sizes = enumerate(zip(at, excerpt.shape, strict=False))
             names += [tuple(n - size if d in excerpt.from_end else n for d, (n, size) in sizes)]

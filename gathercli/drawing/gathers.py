@@ -206,7 +206,7 @@ class PanelDrawing:
                 tuple(selection.out[lead:]),
                 contents.out_text,
                 upright=self._out_is_upright(),
-                named=contents.real_out,
+                named=self.lesson.joined,
             ),
         ]
 

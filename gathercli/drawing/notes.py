@@ -183,7 +183,7 @@ def _sentence(contents: PanelPicks, pick: Pick) -> str:
 def _landing(contents: PanelPicks, pick: Pick) -> str:
     """Return the part of the output that an index fills: ``out[0,:]``."""
     dims = [None if i is None else pick.at[i] for _, i in contents.lesson.dim_map]
-    at = contents.real_out(tuple(dims))
+    at = contents.lesson.joined(tuple(dims))
     return f"out[{','.join(':' if n is None else str(n) for n in at)}]" if at else "out"
 
 

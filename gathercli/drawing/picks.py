@@ -140,14 +140,6 @@ class PanelPicks:
         trace = self.traces[at]
         return "!" if trace.fate is Fate.REFUSED else self._write(trace.value)
 
-    def real_out(self, at: At) -> At:
-        """Return coordinates of the output from those with the batch dimensions apart."""
-        shape = self.lesson.panel_shape
-        count = len(shape) - len(self.lesson.shape) + 1
-        if count == 1:
-            return at
-        return (flat_positions(at[:count], shape[:count], none=False), *at[count:])
-
     def axes_from_end(self, pick: Pick) -> list[int]:
         """Return the dimensions of `data` on which an index counts from the end."""
         if pick.position is None:

@@ -215,11 +215,25 @@ class Lesson(Provenance[Trace]):
         """Return the dimension of `data` for a dimension of the view other than the axis."""
         return d if d < self.axis else d + len(self.axes) - 1
 
+    def out_is_row(self, lead: int) -> bool:
+        """Return whether the output without `lead` dimensions is a vector along a row of `data`."""
+        inner, last = self.dim_map[lead:], len(self.data.shape) - 1
+        if len(inner) != 1 or inner[0][1] is not None or last <= lead:
+            return False
+        return self.data_dim(inner[0][0] or 0) == last
+
     def apart(self, out: Sequence[int]) -> tuple[int, ...]:
         """Return the coordinates of an output cell with the batch dimensions apart."""
         if len(out) == len(self.panel_shape):
             return tuple(out)
         return coordinate(flat_positions(out, self.shape, none=False), self.panel_shape)
+
+    def joined(self, at: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return coordinates of the output from those with the batch dimensions apart."""
+        count = len(self.panel_shape) - len(self.shape) + 1
+        if count == 1:
+            return at
+        return (flat_positions(at[:count], self.panel_shape[:count], none=False), *at[count:])
 
     def unit(self, at: Sequence[int], position: Index | None) -> Unit | None:
         """Return the unit that the index at `at` picks; None if it points nowhere.

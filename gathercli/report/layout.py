@@ -129,9 +129,13 @@ class TensorPart(NamedTuple):
     cell
         A function from coordinates to a cell.
     note
-        A function from the coordinates of a row to its note; None without notes.
+        A function from the coordinates of a row or facet to its note; None without notes.
     facets
         The leading coordinates to show; None for all combinations.
+    lead
+        The coordinates before these in the whole tensor.
+    across
+        Whether a vector is a row.
     floats, left
         Whether to align the points of a column; whether to align values to the left.
     """
@@ -143,13 +147,20 @@ class TensorPart(NamedTuple):
     cell: Callable[[tuple[int, ...]], Cell]
     note: Callable[[tuple[int, ...]], Line] | None = None
     facets: list[tuple[int, ...]] | None = None
+    lead: tuple[int, ...] = ()
+    across: bool = False
     floats: bool = False
     left: bool = False
 
     @property
+    def has_columns(self) -> bool:
+        """Whether its last dimension runs along lines."""
+        return len(self.shape) > 1 or (self.across and bool(self.shape))
+
+    @property
     def heads(self) -> int:
         """The number of lines between the title and the first row."""
-        if len(self.shape) < 2 or 0 in self.shape or not all(self.coordinates):
+        if not self.has_columns or 0 in self.shape or not all(self.coordinates):
             return 0
         gap = any(self.facets[0] if self.facets else (each[0] for each in self.coordinates[:-2]))
         return 1 + (self.place is Placement.COLUMN) + (len(self.shape) > 2) + gap
@@ -257,9 +268,8 @@ class _Drawing:
 
     def __init__(self, part: TensorPart, marks: Marks) -> None:
         self._part, self._marks = part, marks
-        rank = len(part.shape)
-        self._rows = list(part.coordinates[-2 if rank > 1 else -1]) if rank else []
-        self._columns = list(part.coordinates[-1]) if rank > 1 else []
+        above, last = ([], [], *map(list[int], part.coordinates))[-2:]
+        self._rows, self._columns = (above, last) if part.has_columns else (last, [])
         self._facets = part.facets or list(combinations(*part.coordinates[:-2]))
         pairs = combinations(self._facets, combinations(*part.coordinates[-2:]))
         self._cells = {(*facet, *at): part.cell((*facet, *at)) for facet, at in pairs}
@@ -308,10 +318,13 @@ class _Drawing:
         return lines
 
     def _facet_heading(self, facet: tuple[int, ...]) -> Line:
-        line = [(f"[{','.join(map(str, facet))},:,:]", "bold")]
+        at = (*self._part.lead, *facet)
+        line = [(f"[{','.join(map(str, at))},:,:]", "bold")]
         if self._part.place is Placement.FACET:
             cell = self._cells[(*facet, self._rows[0], self._columns[0])]
             line += [("  ", ""), (cell.label, cell.style)]
+            if self._part.note:
+                line += [("  ", ""), *self._part.note(facet)]
         return line
 
     def _start(self, label: str, style: str, row: str) -> Line:
@@ -342,7 +355,7 @@ class _Drawing:
         line: Line = []
         after: Word | None = None
         for column, box in zip(self._by_column, boxes, strict=True):
-            before = self._before[column] if self._margin else ""
+            before = "" if column is None and not self._margin else self._before[column]
             before = before if marks else " " * len(before)
             if after is not None:
                 line.append(after)
@@ -370,7 +383,7 @@ class _Drawing:
 
     def _body(self, facet: tuple[int, ...]) -> list[Line]:
         part, lines, last = self._part, list[Line](), -1
-        if not part.shape:
+        if not self._rows:
             return [self._row((), "")]
         gap = self._start("", "", self._marks.rows)
         for row in self._rows:
@@ -391,7 +404,7 @@ class _Drawing:
         rest: Line = []
         if self._columns and self._columns[-1] < part.shape[-1] - 1:
             rest.append((f"  {self._marks.columns}", "dim"))
-        if part.note:
+        if part.note and part.place is Placement.ROW:
             rest += [("   ", ""), *part.note(at)]
         if rest:  # the edge takes the place of a blank
             (edge, style), (blanks, other) = line.pop(), rest[0]

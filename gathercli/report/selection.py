@@ -158,7 +158,7 @@ class Selection:
 
     def _limits(self, dim: int, rank: int) -> tuple[int, int]:
         """Return the most coordinates of a dimension to show whole, and the number at an edge."""
-        if dim == rank - 1 and rank > 1:
+        if dim == rank - 1 and (rank > 1 or self.lesson.out_is_row(self.lead)):
             return self._columns
         if dim >= rank - 2:
             return self._rows
@@ -278,7 +278,7 @@ class Selection:
     def _data_coordinates(self, d: int, positions: list[int]) -> Sequence[int]:
         """Choose the coordinates of a dimension of `data`, on the axis those that indices pick."""
         lesson, size = self.lesson, self.lesson.data.shape[d]
-        most, edge = self._limits(d - self.lead, len(lesson.data.shape) - self.lead)
+        most, _ = self._limits(d - self.lead, len(lesson.data.shape) - self.lead)
         if d in lesson.axes:
             on_axis = dict.fromkeys(lesson.on_axes(position)[d] for position in positions)
             return self._axis_coordinates(d, most, list(on_axis))
@@ -287,12 +287,7 @@ class Selection:
         windowed = j < len(self._window) and self._window[j] is not None
         # GatherElements may read only the first part of a dimension of `data`.
         larger = size != lesson.panel_shape[j] and not windowed
-        coords = range(size) if larger and size <= most else self.out[j]
-        # The rows of a 1-D output are columns of `data`, where fewer may fit.
-        turned = len(lesson.panel_shape) - self.lead == 1 and d > self.lead and not windowed
-        if not turned or len(coords) <= most or self.here is not None:
-            return coords
-        return [coords[n] for n in shown(len(coords), most, edge, None)]
+        return range(size) if larger and size <= most else self.out[j]
 
     def _axis_coordinates(self, d: int, most: int, positions: list[int]) -> Sequence[int]:
         """Choose positions on an axis: all, or those that indices pick and the ends."""

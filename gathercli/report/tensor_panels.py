@@ -100,6 +100,7 @@ class Parts:
         part = self._part(self._title(name, operand), array.shape, self._selection.data, units)
         return part._replace(
             cell=cell,
+            lead=panel,
             facets=self._selection.facets(panel),
             floats=dtype.kind is Kind.FLOAT,
             left=dtype is STRING,
@@ -127,7 +128,7 @@ class Parts:
         name = lesson.name
         title = self._title(name, lesson.call.inputs[name])
         part = self._part(title, lesson.index_shape, self._selection.indices, {*range(rank)})
-        return part._replace(cell=cell)
+        return part._replace(cell=cell, lead=panel)
 
     def _out_part(self, panel: tuple[int, ...]) -> TensorPart:
         lesson = self._lesson
@@ -142,19 +143,21 @@ class Parts:
             return marked(Cell(label, text, style=style), self._look.here == trace.out)
 
         def note(inner: tuple[int, ...]) -> Line:
-            last = [part.coordinates[-1][0]] if len(inner) < len(part.coordinates) else []
-            trace = traces[(*panel, *inner, *last)]
-            return [(self._picked(trace), "")]
+            first = [each[0] for each in part.coordinates[len(inner) :]]
+            at = (*panel, *inner)
+            return [(self._source(traces[(*at, *first)], len(at)), "")]
 
         labelled = {j for j, (_, i) in enumerate(lesson.dim_map) if i is not None}
         dtype = lesson.data.dtype
         title = self._title("out", described(dtype, Shape(lesson.shape).inner()))
         part = self._part(title, lesson.panel_shape, self._selection.out, labelled)
-        # Without panels, each labelled row has a note on its source.
+        # Without panels, each row or facet that comes from one place has a note on it.
         whole = not self._lead and self._look.here is None and bool(part.shape)
         return part._replace(
             cell=cell,
-            note=note if whole and part.place is Placement.ROW else None,
+            note=note if whole and part.place in (Placement.ROW, Placement.FACET) else None,
+            lead=lesson.joined(panel),
+            across=lesson.out_is_row(self._lead),
             floats=dtype.kind is Kind.FLOAT,
             left=dtype is STRING,
         )
@@ -175,12 +178,16 @@ class Parts:
         marks = self._look.marks
         return (marks.nowhere, "italic") if fate is Fate.FILLED else (marks.refused, REFUSED)
 
-    def _picked(self, trace: Trace) -> str:
-        """Format the source of a cell: ``data[3,:]``."""
-        unit = self._lesson.unit(trace.indices, trace.position)
-        if unit is None:
+    def _source(self, trace: Trace, rank: int) -> str:
+        """Format the source of the cells that share the first `rank` coordinates of one.
+
+        ``data[3,:]`` is that of a row.
+        """
+        if trace.data is None:
             return "zeros" if trace.fate is Fate.FILLED else "refused"
-        return unit_text(unit)
+        dims = (d for d, i in self._lesson.dim_map[rank:] if d is not None and i is None)
+        along = set(map(self._lesson.data_dim, dims))
+        return unit_text(tuple(None if d in along else n for d, n in enumerate(trace.data)))
 
 
 def marked(cell: Cell, here: bool) -> Cell:
