@@ -124,8 +124,8 @@ class RunOptions(Options):
         "--timeout",
         metavar="S",
         kind=float,
-        help="Seconds a job may take; after that it has failed. With --with, seconds of a call in "
-        "a runtime; default 60.",
+        help="Seconds a job may take; after that it has failed. With --with, seconds of the "
+        "import of a runtime, and of a call; default 60.",
     )
     runtimes: WithOptions
     memory: MemoryOptions

@@ -15,7 +15,7 @@ from gathercli.io.write import Output
 from gathercli.jobs.calls import case_of, row_of
 from gathercli.jobs.job import SHAPE
 from gathercli.lessons.groups import compared
-from gathercli.report.runtimes import runtime_json
+from gathercli.report.runtimes import absence_json, absence_text, runtime_json
 from gathercli.report.terminal import is_terminal, print_text
 from gathercli.runtimes.verdict import RuntimeOutcome, Runtimes, expected_of
 from gathercli.text import clean, counted
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gathercli.cli.messages import Messages
     from gathercli.jobs.job import Job
     from gathercli.jobs.plan import Plan
+    from gathercli.runtimes.client import Absence
     from gathercli.runtimes.verdict import RuntimeVerdict
 
 _WORDS = {
@@ -37,7 +38,6 @@ _WORDS = {
     RuntimeOutcome.DIES: "die",
     RuntimeOutcome.HANGS: "hang",
     RuntimeOutcome.UNSTEADY: "are unsteady",
-    RuntimeOutcome.ABSENT: "are not made, as it is not installed",
 }
 """What calls of a runtime do, in the summary."""
 
@@ -73,6 +73,7 @@ class RuntimeBatch:
         self._plan, self._running, self._reporting = plan, running, reporting
         self._messages, self._external = messages, external
         self._counts: dict[str, Counter[RuntimeOutcome]] = {}
+        self._absences: list[Absence] = []
         self._failed = 0
 
     def run(self) -> int:
@@ -85,10 +86,14 @@ class RuntimeBatch:
             for _, _, job in self._plan.read(range(len(self._plan))):
                 for line in self._lines(job, processes):
                     write(line)
+            self._absences = processes.absences
+            for each in self._absences:
+                write({"id": None, **absence_json(each)})
         self._sum_up()
-        disagreements = (outcome for counts in self._counts.values() for outcome in counts)
-        fine = {RuntimeOutcome.AGREES, RuntimeOutcome.ABSENT}
-        return int(self._failed > 0 or not fine.issuperset(disagreements))
+        fine = {RuntimeOutcome.AGREES}
+        disagrees = any(counts.keys() - fine for counts in self._counts.values())
+        is_absent = self._absences and not self._running.runtimes.allow_absent
+        return int(self._failed > 0 or disagrees or bool(is_absent))
 
     @property
     def _pretty(self) -> bool:
@@ -138,6 +143,7 @@ class RuntimeBatch:
         for name, counts in self._counts.items():
             parts = [f"{number} {_WORDS[outcome]}" for outcome, number in counts.most_common()]
             lines.append(f"{name}  {counted(counts.total(), 'call')}: {', '.join(parts)}")
+        lines += [f"{each.runtime}  {absence_text(each)}" for each in self._absences]
         text = "".join(f"{line}\n" for line in lines)
         if self._pretty:
             print_text(text)

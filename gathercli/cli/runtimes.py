@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.cli.command import Options, option
+from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import RUNNING
 from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
-    from gathercli.runtimes.client import Runtime
+    from collections.abc import Iterable, Iterator
+    from typing import Final
+
+    from gathercli.runtimes.client import Absence, Runtime
 
 DEFAULT_SECONDS = 60.0
-"""The most seconds of a call in a runtime, unless the user says otherwise."""
+"""The most seconds of an import and of a call, unless the user says otherwise."""
+
+ALLOW_ABSENT: Final = flag(
+    RUNNING,
+    "--allow-absent",
+    help="Exit with 0 though a named runtime cannot be called.",
+)
 
 
 def check_seconds(seconds: float) -> None:
@@ -21,8 +30,18 @@ def check_seconds(seconds: float) -> None:
         raise UsageError(f"`--timeout` is {seconds:g}: expected seconds, more than 0", rule="usage")
 
 
+def absence_notes(absences: Iterable[Absence], option: str = "--with") -> Iterator[str]:
+    """Yield for each absent runtime how to name another Python, or to do without."""
+    for each in absences:
+        name = each.runtime
+        yield (
+            f"`{option} {name}=/venv/bin/python` names a Python that has {name}; "
+            "`--allow-absent` exits with 0 without it"
+        )
+
+
 class WithOptions(Options):
-    """The option that names runtimes."""
+    """The options that name runtimes."""
 
     names: str | None = option(
         RUNNING,
@@ -33,8 +52,15 @@ class WithOptions(Options):
         "that has it.",
     )
 
+    allow_absent: bool = ALLOW_ABSENT
+
     def chosen(self) -> list[Runtime]:
         """Return the runtimes; none without the option."""
+        if self.names is None and self.allow_absent:
+            raise UsageError(
+                "`--allow-absent` is given without `--with`: expected the runtimes it allows for",
+                rule="usage",
+            )
         if self.names is None:
             return []
         from gathercli.runtimes.client import runtimes_of
@@ -50,12 +76,12 @@ class RuntimeOptions(WithOptions):
         "--timeout",
         metavar="S",
         kind=float,
-        help="Seconds that a call in a runtime of --with may take; default 60.",
+        help="Seconds that the import of a runtime of --with, and each call, may take; default 60.",
     )
 
     @property
     def seconds(self) -> float:
-        """The most seconds of a call."""
+        """The most seconds of an import, and of a call."""
         seconds = DEFAULT_SECONDS if self.timeout is None else self.timeout
         if self.timeout is not None and self.names is None:
             raise UsageError(

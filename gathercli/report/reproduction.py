@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import platform
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.report.header import header
-from gathercli.report.runtimes import FEW, outcome_text, plain
+from gathercli.report.runtimes import FEW, absence_text, outcome_text, plain
 from gathercli.report.verdicts import outcome
+from gathercli.runtimes.client import PACKAGES
 from gathercli.runtimes.script import SCRIPT
 from gathercli.runtimes.verdict import RuntimeOutcome, shortened
-from gathercli.text import clean
+from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gathercli.lessons.verdicts import Verdict
-    from gathercli.runtimes.client import ScriptRun
+    from gathercli.runtimes.calls import RuntimeCall
+    from gathercli.runtimes.client import Absence, ScriptRun, Versions
     from gathercli.runtimes.verdict import RuntimeVerdict
     from gathercli.tensor import Tensor
 
@@ -26,27 +29,38 @@ class Reproduction(NamedTuple):
 
     Attributes
     ----------
+    call
+        The call in the runtime.
     verdict
         The verdict of the version.
     tensors
         The inputs by name.
     expected
         The result of the version; None if it refuses.
-    chosen, others
-        The call in the runtime, and its other ways.
+    seen
+        The verdicts on the call, and on its other ways, the worst first; none without the runtime.
+    absence, versions
+        Why the runtime cannot be called, or its versions.
+    files
+        The files of the folder with a description; none if nothing was written.
     run
         What the script did; None if it was not run.
-    files
-        The files of the folder with a description.
     """
 
+    call: RuntimeCall
     verdict: Verdict
     tensors: Mapping[str, Tensor]
     expected: Tensor | None
-    chosen: RuntimeVerdict
-    others: Sequence[RuntimeVerdict]
-    run: ScriptRun | None
-    files: Mapping[str, str]
+    seen: Sequence[RuntimeVerdict]
+    absence: Absence | None = None
+    versions: Versions | None = None
+    files: Mapping[str, str] = {}
+    run: ScriptRun | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the runtime was called, and agrees in each of its ways."""
+        return bool(self.seen) and not any(each.disagrees for each in self.seen)
 
 
 def report(each: Reproduction) -> str:
@@ -56,10 +70,14 @@ def report(each: Reproduction) -> str:
 
 def saw(each: Reproduction) -> str:
     """Describe in a line what the runtime did."""
-    if each.run is None:
-        return f"{each.chosen.call.runtime} was not called: it {_outcome(each.chosen)}"
-    name = " ".join(filter(None, (each.chosen.call.runtime, each.chosen.version)))
-    return f"{name}, {each.chosen.call.text}: {_outcome(each.chosen)}"
+    if not each.seen:
+        why = "was not called" if each.absence is None else absence_text(each.absence)
+        return f"{each.call.runtime} {why}"
+    name = " ".join(filter(None, (each.call.runtime, each.seen[0].version)))
+    if each.agrees:
+        ways = listed((clean(verdict.call.text) for verdict in each.seen), "and")
+        return f"{name} agrees, so nothing is written: {ways}"
+    return f"{name}, {each.call.text}: {_outcome(each.seen[0])}"
 
 
 def _outcome(verdict: RuntimeVerdict) -> str:
@@ -77,7 +95,7 @@ def _lines(each: Reproduction) -> Iterator[str]:
     yield ""
     yield "## What the specification says"
     yield ""
-    yield f"{op.source}. `{op.equation}`, of the shape `{op.shape}`."
+    yield f"[{op.source}]({op.page}). `{op.equation}`, of the shape `{op.shape}`."
     yield f"Legal indices on an axis of size s are {op.index_range.value};"
     yield f"an index from -s to -1 is {op.negative}, any other one {op.out_of_range.done}."
     yield ""
@@ -91,11 +109,12 @@ def _lines(each: Reproduction) -> Iterator[str]:
     yield ""
     yield from _printed(each)
     yield ""
-    yield "| call | outcome |"
-    yield "| --- | --- |"
-    for verdict in (each.chosen, *each.others):
-        yield f"| {verdict.call.text} | {_outcome(verdict).replace('|', chr(92) + '|')} |"
-    yield ""
+    if each.seen:
+        yield "| call | outcome |"
+        yield "| --- | --- |"
+        for verdict in each.seen:
+            yield f"| {verdict.call.text} | {_outcome(verdict).replace('|', chr(92) + '|')} |"
+        yield ""
     yield "## Files"
     yield ""
     for name, what in each.files.items():
@@ -123,18 +142,39 @@ def _expected(each: Reproduction) -> Iterator[str]:
 
 
 def _printed(each: Reproduction) -> Iterator[str]:
-    if each.run is None:
-        yield f"{each.chosen.call.runtime} is not installed here, so the script was not run."
+    if each.run is None or each.versions is None:
+        why = "" if each.absence is None else f" {absence_text(each.absence)}"
+        yield f"The script was not run, as here {each.call.runtime}{why or ' was not called'}."
         return
     output = shortened(each.run.error) if each.run.ending else ""
     text = "\n".join(filter(None, (each.run.output.rstrip("\n"), output, each.run.ending)))
-    system = f"{platform.system()}, {platform.machine()}"
-    yield f"The script, run with {each.chosen.call.runtime} {each.chosen.version} on {system}:"
+    yield f"The script, run with {each.call.runtime} {each.versions.runtime}, Python"
+    yield f"{each.versions.python} and NumPy {each.versions.numpy} on {_machine()}:"
     yield ""
     yield from _indented("\n".join(map(clean, text.splitlines())))
-    if each.chosen.outcome is RuntimeOutcome.UNSTEADY:
+    yield ""
+    yield "The same versions:"
+    yield ""
+    yield from _indented(_pip(each.call.runtime, each.versions))
+    if each.seen and each.seen[0].outcome is RuntimeOutcome.UNSTEADY:
         yield ""
         yield "Other runs give other values."
+
+
+def _pip(runtime: str, versions: Versions) -> str:
+    """Return the line that installs a runtime and NumPy; of a local version the public part."""
+    packages = {PACKAGES[runtime]: versions.runtime, "numpy": versions.numpy}
+    words = (f"{name}=={version.partition('+')[0]}" for name, version in packages.items())
+    return f"pip install {clean(' '.join(words))}"
+
+
+def _machine() -> str:
+    """Return the system and the processor."""
+    processor = platform.processor()
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        names = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+        processor = next(names, processor)
+    return clean(", ".join(filter(None, (platform.system(), platform.machine(), processor))))
 
 
 def _indented(text: str) -> Iterator[str]:

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.io.formats.encode import TextOptions, plain_json
 from gathercli.report.verdicts import columns
-from gathercli.runtimes.verdict import RuntimeOutcome
+from gathercli.runtimes.verdict import RuntimeOutcome, shortened
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from rich.text import Text
 
+    from gathercli.runtimes.client import Absence
     from gathercli.runtimes.verdict import RuntimeVerdict
     from gathercli.tensor import Tensor
 
 FEW: Final = 8
 """The most elements of a result that is shown whole."""
+
+
+class Seen(NamedTuple):
+    """What runtimes did with calls, and the runtimes that cannot be called."""
+
+    verdicts: Sequence[RuntimeVerdict] = ()
+    absences: Sequence[Absence] = ()
+
 
 HEADINGS: Final = ("runtime", "call", "shape", "group", "outcome")
 
@@ -33,23 +42,26 @@ _STYLES: Final = (
 )
 
 
-def runtimes_text(verdicts: Iterable[RuntimeVerdict], width: int | None) -> Text:
+def runtimes_text(seen: Seen, width: int | None) -> Text:
     """Format a line for every call in a runtime."""
     from rich.text import Text
 
-    text = Text("\n" + columns([HEADINGS, *runtime_rows(verdicts)], width))
+    text = Text("\n" + columns([HEADINGS, *runtime_rows(seen)], width))
     for pattern, style in _STYLES:
         text.highlight_regex(pattern, style)
     return text
 
 
-def runtime_rows(verdicts: Iterable[RuntimeVerdict]) -> list[tuple[str, ...]]:
-    """Return the rows of a table with `HEADINGS`; a runtime that is not installed has one."""
-    rows = []
-    for each in verdicts:
-        runtime, call, *rest = runtime_words(each)
-        rows.append((runtime, "-" if each.outcome is RuntimeOutcome.ABSENT else call, *rest))
-    return list(dict.fromkeys(rows))
+def runtime_rows(seen: Seen) -> list[tuple[str, ...]]:
+    """Return the rows of a table with `HEADINGS`, the last ones for runtimes without a call."""
+    rows = list(map(runtime_words, seen.verdicts))
+    rows += [(each.runtime, "-", "", "-", absence_text(each)) for each in seen.absences]
+    return rows
+
+
+def absence_text(each: Absence) -> str:
+    """Say why a runtime cannot be called: ``is not installed: …``."""
+    return clean(shortened(each.why))
 
 
 def runtime_words(each: RuntimeVerdict) -> tuple[str, ...]:
@@ -69,7 +81,6 @@ def outcome_text(each: RuntimeVerdict, reference: str | None = None) -> str:
 
 
 _TEXTS: Final = {
-    RuntimeOutcome.ABSENT: "is not installed: {message}",
     RuntimeOutcome.HANGS: "hangs: {message}",
     RuntimeOutcome.DIES: "dies {message}",
     RuntimeOutcome.UNSTEADY: "unsteady: three runs differ",
@@ -121,4 +132,15 @@ def runtime_json(each: RuntimeVerdict, reference: str | None = None) -> dict[str
         "at": each.at,
         "values": values,
         "message": outcome_text(each, reference),
+    }
+
+
+def absence_json(each: Absence) -> dict[str, Any]:
+    """Return the absence of a runtime as fields of an object."""
+    return {
+        "runtime": each.runtime,
+        "version": None,
+        "call": None,
+        "outcome": "absent",
+        "message": absence_text(each),
     }

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gathercli.report.header import title
+from gathercli.report.runtimes import absence_json, absence_text
 from gathercli.report.versions import aligned
 from gathercli.text import clean, counted
 from gathercli.translation.proof import ProofOutcome
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from gathercli.runtimes.client import Absence
     from gathercli.translation.proof import Proof
     from gathercli.translation.running import RuntimeProof
     from gathercli.translation.translation import Translation
@@ -25,8 +27,8 @@ class TranslationReport(NamedTuple):
 
     Attributes
     ----------
-    runtimes
-        What runtimes did with it.
+    runtimes, absences
+        What runtimes did with it, and those that cannot be called.
     paths
         The files that were written.
     """
@@ -34,6 +36,7 @@ class TranslationReport(NamedTuple):
     translation: Translation
     proof: Proof
     runtimes: Sequence[RuntimeProof]
+    absences: Sequence[Absence]
     paths: Sequence[str]
 
 
@@ -61,8 +64,8 @@ def _pairs(report: TranslationReport) -> Iterator[tuple[str, str]]:
     sizes = "for tensors of any size" if translation.any_size else "for tensors of these sizes"
     yield "in", f"{translation.target.title}: {translation.size}, {sizes}"
     yield "proof", proof_text(report.proof)
-    for each in report.runtimes:
-        yield "", runtime_text(each)
+    for line in runtime_lines(report):
+        yield "", line
     for note in translation.program.notes:
         yield "note", note
 
@@ -93,11 +96,15 @@ def proof_text(proof: Proof) -> str:
     return ", ".join([" ".join(parts), *filter(None, rest)]) + ", by our evaluation"
 
 
+def runtime_lines(report: TranslationReport) -> list[str]:
+    """Describe what each runtime showed, or why it cannot be called."""
+    absences = (f"{each.runtime} {absence_text(each)}" for each in report.absences)
+    return [*map(runtime_text, report.runtimes), *absences]
+
+
 def runtime_text(each: RuntimeProof) -> str:
     """Describe what a runtime showed."""
     total = sum(each.outcomes.values())
-    if each.version is None and each.first is not None:
-        return clean(f"{each.runtime} is not installed ({each.first[1]})")
     name = f"{each.runtime} {each.version}"
     if each.agreeing == total:
         return clean(f"{name} agrees on all {counted(total, 'call')}")
@@ -135,7 +142,8 @@ def translation_json(report: TranslationReport) -> str:
                 "first": each.first and {"call": each.first[0], "message": each.first[1]},
             }
             for each in report.runtimes
-        ],
+        ]
+        + list(map(absence_json, report.absences)),
         "notes": list(translation.program.notes),
     }
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"

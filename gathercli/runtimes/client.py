@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 RUNTIMES: Final = tuple(worker.RUNTIMES)
 """The names of the runtimes."""
 
+PACKAGES: Final = {name: module for name, (module, _) in worker.RUNTIMES.items()}
+"""The packages that install them."""
+
 ALIASES: Final = {
     "np": "numpy",
     "onnx": "onnx.reference",
@@ -40,10 +43,7 @@ ALIASES: Final = {
 """Other names of the runtimes, for hints."""
 
 SECONDS: Final = 60.0
-"""The most seconds of a call, unless the user says otherwise."""
-
-START: Final = 120.0
-"""The most seconds until a runtime is imported."""
+"""The most seconds of the import, and of a call, unless the user says otherwise."""
 
 MEMORY: Final = 16 << 30
 """The most bytes of address space, most of which a runtime reserves and never uses; and of a file.
@@ -115,19 +115,34 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
     return list(chosen.values())
 
 
+class Absence(NamedTuple):
+    """A runtime that cannot be called, and why: ``is not installed: …``."""
+
+    runtime: str
+    why: str
+
+
+class Versions(NamedTuple):
+    """The versions of a runtime, of its Python and of the NumPy there."""
+
+    runtime: str
+    python: str
+    numpy: str
+
+
 class Observation(NamedTuple):
     """What a runtime made of a call.
 
     Attributes
     ----------
     version
-        The version of the runtime; None if it is not installed.
+        The version of the runtime; None if it cannot be called.
     tensor
         The result; None if there is none.
     problem
         ``refuses``, ``dies``, ``hangs``, ``unsteady`` or ``absent``; None if all is well.
     message
-        The text of an exception, the signal, or the time.
+        The text of an exception, the signal, the time, or why the runtime is absent.
     """
 
     version: str | None
@@ -142,7 +157,12 @@ class RuntimeProcess:
     Parameters
     ----------
     seconds
-        The most seconds of a call.
+        The most seconds of the import, and of a call.
+
+    Attributes
+    ----------
+    versions
+        The versions; None until it was imported.
     """
 
     def __init__(self, runtime: Runtime, seconds: float = SECONDS) -> None:
@@ -154,8 +174,9 @@ class RuntimeProcess:
         self._calls = 0
         """The calls that the process was sent."""
         self._buffer = b""
-        self._version: str | None = None
-        self._absent: Observation | None = None
+        self.versions: Versions | None = None
+        self._is_imported = False
+        self._absence: Absence | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -189,8 +210,6 @@ class RuntimeProcess:
         threads
             The threads that run the model.
         """
-        if self._absent is not None:
-            return self._absent
         output = self._path("output.npy")
         request: dict[str, Any] = {
             "code": code,
@@ -216,9 +235,8 @@ class RuntimeProcess:
         """Make a call once."""
         with suppress(FileNotFoundError):
             os.unlink(request["output"])
-        self.start()
-        if self._version is None and (problem := self._await_import()):
-            return problem
+        if absence := self.absence():
+            return Observation(None, None, "absent", absence.why)
         self._calls += 1
         answer = self._ask(request)
         if isinstance(answer, Observation):
@@ -253,7 +271,7 @@ class RuntimeProcess:
 
     def start(self) -> None:
         """Start the process, which begins to import the runtime, unless it runs."""
-        if self._process is not None or self._absent is not None:
+        if self._process is not None or self._absence is not None:
             return
         reader, writer = os.pipe()
         words = (self.runtime.name, str(writer))
@@ -270,25 +288,51 @@ class RuntimeProcess:
             )
         except OSError as error:
             os.close(reader)
-            self._absent = Observation(None, None, "absent", str(error.strerror))
+            self._give_up(f"cannot be started: {error.strerror}")
             return
         finally:
             os.close(writer)
-        self._answers, self._buffer, self._version, self._calls = reader, b"", None, 0
+        self._answers, self._buffer, self._is_imported, self._calls = reader, b"", False, 0
 
-    def _await_import(self) -> Observation | None:
-        """Wait until the runtime is imported; return an observation if it cannot be."""
-        if self._absent is not None:
-            return self._absent
-        answer = self._read_answer(START)
-        if isinstance(answer, dict):
-            if "version" in answer:
-                self._version = str(answer["version"])
-                return None
-            self._end()
-            answer = Observation(None, None, "absent", str(answer.get("absent")))
-        self._absent = answer
-        return answer
+    def absence(self) -> Absence | None:
+        """Wait until the runtime is imported; return why it cannot be, once and for all."""
+        self.start()
+        if self._absence is None and not self._is_imported:
+            self._await_import()
+        return self._absence
+
+    def _await_import(self) -> None:
+        """Read the versions of the Python and of the runtime."""
+        began = time.monotonic()
+        first = self._read_answer(self._seconds)
+        if isinstance(first, Observation) or "python" not in first:
+            self._give_up(f"cannot be started: its Python {self._ended(first)}")
+            return
+        second = self._read_answer(max(0, began + self._seconds - time.monotonic()))
+        if isinstance(second, Observation):
+            self._give_up(f"cannot be started: its import {self._ended(second)}")
+        elif "version" not in second:
+            self._give_up(str(second.get("absent")))
+        else:
+            version, numpy = str(second["version"]), str(second.get("numpy"))
+            self.versions = Versions(version, str(first["python"]), numpy)
+            self._is_imported = True
+
+    def _ended(self, answer: Mapping[str, Any] | Observation) -> str:
+        """Describe how a process ended before it answered as it should."""
+        if not isinstance(answer, Observation):
+            return "gives another answer than a Python"
+        is_late = answer.problem == "hangs"
+        return f"takes more than {self._seconds:g} s" if is_late else f"ends {answer.message}"
+
+    def _give_up(self, why: str) -> None:
+        """End the process for good."""
+        self._end(patience=0)
+        self._absence = Absence(self.runtime.name, why)
+
+    @property
+    def _version(self) -> str | None:
+        return self.versions and self.versions.runtime
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any] | Observation:
         """Send a call and return the answer, or how the process ended."""
@@ -322,7 +366,7 @@ class RuntimeProcess:
             answer = None
         if not isinstance(answer, dict):
             self._end()
-            return Observation(self._version, None, "dies", "an answer that is not JSON")
+            return Observation(self._version, None, "dies", "with an answer that is not JSON")
         return answer
 
     def _end(self, *, patience: float = 1) -> int:
@@ -384,7 +428,7 @@ def run_script(runtime: Runtime, folder: str, name: str, seconds: float) -> Scri
                 cwd=folder,
             )
         try:
-            status: int | None = process.wait(timeout=START + seconds)
+            status: int | None = process.wait(timeout=2 * seconds)
         except subprocess.TimeoutExpired:
             status = None
         finally:
@@ -392,7 +436,7 @@ def run_script(runtime: Runtime, folder: str, name: str, seconds: float) -> Scri
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         printed, errors = (_head(path) for path in (out, err))
-    ending = f"hangs: no end within {START + seconds:g} s" if status is None else None
+    ending = f"hangs: no end within {2 * seconds:g} s" if status is None else None
     if status:
         ending = f"dies {_ending(status)}"
     return ScriptRun(printed, errors.strip().rpartition("\n")[2], ending)

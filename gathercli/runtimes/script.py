@@ -107,7 +107,7 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
         _IMPORTS[call.runtime],
         "",
         *_inputs(call, tensors),
-        f"print({', '.join(_versions(call.runtime))})",
+        f"print({', '.join(_versions(call.runtime))}, flush=True)",
         *_expected(dtype, expected),
         *_calls(call, list(tensors)),
         *_conversions(call.runtime, dtype),
@@ -127,13 +127,14 @@ def _versions(runtime: str) -> list[str]:
 
 
 def _expected(dtype: DType, expected: Tensor | None) -> list[str]:
-    """Return the lines that print what is expected, before a call that may fail."""
+    """Return the lines that print what is expected, flushed before a call that may crash."""
     if expected is None:
-        return ['print("expected an error")']
+        return ['print("expected an error", flush=True)']
     content = _BITS.format("expected.npy") if dtype is BFLOAT16 else 'np.load("expected.npy")'
     return [
         f"expected = {content}",
-        f'print("expected", expected.dtype, expected.shape, expected.ravel()[:{SHOWN}].tolist())',
+        'print("expected", expected.dtype, expected.shape, '
+        f"expected.ravel()[:{SHOWN}].tolist(), flush=True)",
     ]
 
 

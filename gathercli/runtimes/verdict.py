@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gathercli.lessons.groups import Comparison
     from gathercli.lessons.verdicts import Case
-    from gathercli.runtimes.client import Observation, Runtime
+    from gathercli.runtimes.client import Absence, Observation, Runtime
     from gathercli.spec.op import Op
 
 SHORT: Final = 160
@@ -42,7 +42,6 @@ class RuntimeOutcome(Enum):
     DIES = "dies"
     HANGS = "hangs"
     UNSTEADY = "unsteady"
-    ABSENT = "absent"
 
 
 WORST_FIRST: Final = (
@@ -53,7 +52,6 @@ WORST_FIRST: Final = (
     RuntimeOutcome.VALUES,
     RuntimeOutcome.REFUSES,
     RuntimeOutcome.AGREES,
-    RuntimeOutcome.ABSENT,
 )
 
 
@@ -100,7 +98,7 @@ class RuntimeVerdict(NamedTuple):
     Attributes
     ----------
     version
-        The version of the runtime; None if it is not installed.
+        The version of the runtime.
     letter
         The group whose output it equals; None if there is none.
     result
@@ -130,7 +128,7 @@ class RuntimeVerdict(NamedTuple):
     @property
     def disagrees(self) -> bool:
         """Whether the runtime does something else than the version, or than any version."""
-        return self.outcome not in (RuntimeOutcome.AGREES, RuntimeOutcome.ABSENT)
+        return self.outcome is not RuntimeOutcome.AGREES
 
 
 class Runtimes:
@@ -139,11 +137,21 @@ class Runtimes:
     Parameters
     ----------
     seconds
-        The most seconds of a call.
+        The most seconds of an import, and of a call.
     """
 
     def __init__(self, runtimes: Iterable[Runtime], seconds: float) -> None:
         self._processes = [RuntimeProcess(each, seconds) for each in runtimes]
+
+    @property
+    def absences(self) -> list[Absence]:
+        """Why runtimes cannot be called; none for those that can."""
+        return [each for each in (process.absence() for process in self._processes) if each]
+
+    @property
+    def present(self) -> list[RuntimeProcess]:
+        """The processes of those that can be called."""
+        return [each for each in self._processes if each.absence() is None]
 
     def __enter__(self) -> Self:
         for each in self._processes:  # imports take seconds, and more than one core
@@ -174,9 +182,12 @@ class Runtimes:
         if numbers is None or not ops:
             return
         named = {each.name: tensor for each, tensor in zip(ops[0].inputs, tensors, strict=True)}
-        for process in self._processes:
+        for process in self.present:
             for call in calls(process.runtime.name, ops, named, numbers):
-                yield judge(call, call.run(process, named, numbers), expected)
+                seen = call.run(process, named, numbers)
+                if process.absence() is not None:  # it was there, but could not be restarted
+                    break
+                yield judge(call, seen, expected)
 
 
 def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVerdict:

@@ -10,8 +10,9 @@ with functions of a file, or a model and its inputs::
     {"model": "/tmp/x/model.onnx", ...}
 
 An answer is ``{"dtype": "float32"}``, the type of the tensor in the output file, with
-``"unsteady": true`` if the runs differ, or ``{"refuses": "..."}``, the text of an exception. The
-first answer is ``{"version": "2.4.6"}``, or ``{"absent": "..."}`` if the runtime is not there.
+``"unsteady": true`` if the runs differ, or ``{"refuses": "..."}``, the text of an exception.
+Before the calls come ``{"python": "3.11.7"}``, which a Python alone answers, and once the runtime
+is imported ``{"version": "2.4.6", "numpy": "2.3.1"}``, or ``{"absent": "..."}``, why it is not.
 """
 
 from __future__ import annotations
@@ -48,12 +49,16 @@ def main(runtime: str, descriptor: int, memory: int) -> None:
         answers.write(json.dumps(fields) + "\n")
         answers.flush()
 
+    answer({"python": sys.version.split()[0]})
     module, run = RUNTIMES[runtime]
     try:
         loaded = importlib.import_module(module)
-        answer({"version": str(loaded.__version__).split("-")[0]})
+        version = str(loaded.__version__).split("-")[0]
+        answer({"version": version, "numpy": importlib.import_module("numpy").__version__})
     except Exception as error:  # noqa: BLE001  (whatever an import raises)
-        answer({"absent": _message(error)})
+        is_installed = not isinstance(error, ModuleNotFoundError) or error.name != module
+        why = "cannot be started" if is_installed else "is not installed"
+        answer({"absent": f"{why}: {_message(error)}"})
         return
     for line in sys.stdin:
         call = json.loads(line)

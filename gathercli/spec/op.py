@@ -233,6 +233,11 @@ class Op(NamedTuple):
         """The fate of an index from -s to -1, for people."""
         return FROM_THE_END if self.index_range is IndexRange.SIGNED else self.out_of_range.done
 
+    @property
+    def page(self) -> str:
+        """The address of the specification."""
+        return _PAGES[self.framework].format(self.name, self.version, family=self.family)
+
     def __str__(self) -> str:
         return self.full_name
 
@@ -244,6 +249,13 @@ class Op(NamedTuple):
 
 
 FROM_THE_END: Final = "counted from the end"
+_PAGES: Final = {
+    "openvino": "https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/"
+    "operation-specs/movement/{family}-{1}.html",
+    "onnx": "https://onnx.ai/onnx/operators/onnx__{0}.html",
+}
+"""The address of a specification by framework: {0} is the name of the operator, {1} its version."""
+
 _HEADINGS: Final = {
     "data_types": "data",
     "indices_types": "indices",

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.runtimes.client import RuntimeProcess
 from gathercli.runtimes.verdict import same, shortened
 from gathercli.translation.code import function_name
 from gathercli.translation.known import known_mistake
 from gathercli.translation.proof import ProofOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from gathercli.runtimes.client import Observation, Runtime
+    from gathercli.runtimes.client import Observation, RuntimeProcess
     from gathercli.tensor import Tensor
     from gathercli.translation.proof import ProvenCall
     from gathercli.translation.translation import Translation
@@ -36,10 +34,10 @@ class RuntimeProof(NamedTuple):
     Attributes
     ----------
     runtime, version
-        The runtime, and its version; None if it is not installed.
+        The runtime, and its version.
     outcomes
-        The number of calls by outcome: those of `ProofOutcome`, ``dies``, ``hangs``, ``unsteady``
-        or ``absent``.
+        The number of calls by outcome: those of `ProofOutcome`, ``dies``, ``hangs`` or
+        ``unsteady``.
     known
         What it is known to do wrong, with the number of calls that differ by it.
     first
@@ -48,7 +46,7 @@ class RuntimeProof(NamedTuple):
     """
 
     runtime: str
-    version: str | None
+    version: str
     outcomes: Mapping[str, int]
     known: Mapping[str, int]
     first: tuple[int, str] | None
@@ -62,46 +60,28 @@ class RuntimeProof(NamedTuple):
 _AGREES: Final = (ProofOutcome.EQUAL, ProofOutcome.BOTH_REFUSE)
 
 
-def run_with(
-    translation: Translation,
-    calls: Sequence[ProvenCall],
-    runtimes: Iterable[Runtime],
-    seconds: float,
-) -> Iterator[RuntimeProof]:
-    """Yield what each runtime does with a translation.
-
-    Parameters
-    ----------
-    seconds
-        The most seconds of a call.
-    """
-    with ExitStack() as stack:
-        processes = [stack.enter_context(RuntimeProcess(each, seconds)) for each in runtimes]
-        for each in processes:  # imports take seconds, and more than one core
-            each.start()
-        for process in processes:
-            yield _run(translation, calls, process)
-
-
-def _run(
-    translation: Translation, calls: Sequence[ProvenCall], process: RuntimeProcess
+def run_in(
+    process: RuntimeProcess, translation: Translation, calls: Sequence[ProvenCall]
 ) -> RuntimeProof:
+    """Make the calls of a proof in a runtime that can be called."""
     counts: Counter[str] = Counter()
     known: Counter[str] = Counter()
-    first, version, ends = None, None, 0
+    first, version, ends = None, "", 0
     for number, each in enumerate(calls):
         seen = observe(translation, each.tensors, process)
+        if process.absence() is not None:  # it was there, but could not be restarted
+            break
         outcome = judged(each, seen)
         counts[outcome] += 1
         version = seen.version or version
         if outcome not in _AGREED:
             mistake = known_mistake(process.runtime.name, translation, each)
-            if mistake and outcome != "absent":
+            if mistake:
                 known[mistake] += 1
             elif first is None:
                 first = number, _described(outcome, seen)
         ends += outcome in ("dies", "hangs")
-        if outcome == "absent" or ends >= MOST_ENDS:
+        if ends >= MOST_ENDS:
             break
     return RuntimeProof(process.runtime.name, version, counts, known, first)
 

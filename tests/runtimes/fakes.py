@@ -1,4 +1,7 @@
-"""A Python whose onnxruntime does what the first element of `data` says."""
+"""A Python whose onnxruntime does what the first element of `data` says.
+
+Each of its other runtimes cannot be imported in another way.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +90,9 @@ MODULES = {
     "onnxruntime": ONNXRUNTIME,
     "torch": "raise OSError('libtorch.so: cannot open')",
     "jax": "import os, signal; os.kill(os.getpid(), signal.SIGILL)",
+    "tensorflow": "import sys; sys.exit()",
+    "openvino": "",
+    "onnx": "import time; time.sleep(1000)",
 }
 
 

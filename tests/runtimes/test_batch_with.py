@@ -105,6 +105,23 @@ def test_runtimes_that_agree_are_a_success_and_nothing_is_written(folder: Path, 
     assert not (folder / "o.npy").exists()
 
 
+def test_an_absent_runtime_is_a_line_of_the_report_and_of_the_summary(
+    jobs: str, python: str, run: Run
+) -> None:
+    ran = run("batch", jobs, "--with", f"torch={python}")
+
+    why = "cannot be started: OSError: libtorch.so: cannot open"
+    assert (ran.status, ran.err) == (1, f"6 jobs\ntorch  {why}\n")
+    assert json.loads(ran.out) == {
+        "id": None,
+        "runtime": "torch",
+        "version": None,
+        "call": None,
+        "outcome": "absent",
+        "message": why,
+    }
+
+
 def test_a_job_that_cannot_be_read_has_failed(folder: Path, run: Run) -> None:
     (folder / "job.json").write_text('{"id":"a","op":"gather","data":"no.npy","indices":[1]}')
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import sysconfig
+import venv
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +20,6 @@ from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from gathercli.runtimes.client import Observation
 
@@ -72,10 +75,10 @@ def test_a_death_that_an_earlier_call_caused_is_said_to_be(python: str) -> None:
 
 
 def test_a_call_that_hangs_is_ended(python: str) -> None:
-    with RuntimeProcess(Runtime("onnxruntime", python), seconds=0.2) as process:
+    with RuntimeProcess(Runtime("onnxruntime", python), seconds=8) as process:
         seen = observed(process, 1)
 
-    assert seen == ("9.9.9", None, "hangs", "no answer within 0.2 s")
+    assert seen == ("9.9.9", None, "hangs", "no answer within 8 s")
 
 
 def test_what_a_runtime_prints_is_no_answer(process: RuntimeProcess) -> None:
@@ -89,31 +92,73 @@ def test_three_runs_that_differ_are_unsteady(process: RuntimeProcess) -> None:
     assert observed(process, 4).problem == "unsteady"
 
 
-def test_a_runtime_that_is_not_there_is_absent_for_good(python: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "seconds", "why"),
+    [
+        ("torch", 60, "cannot be started: OSError: libtorch.so: cannot open"),
+        ("jax", 60, "cannot be started: its import ends by SIGILL"),
+        ("tensorflow", 60, "cannot be started: its import ends with status 0"),
+        (
+            "openvino",
+            60,
+            "cannot be started: AttributeError: module 'openvino' has no attribute '__version__'",
+        ),
+        ("onnx.reference", 2, "cannot be started: its import takes more than 2 s"),
+    ],
+)
+def test_a_runtime_that_cannot_be_imported_is_absent_for_good(
+    name: str, seconds: float, why: str, python: str
+) -> None:
     tensors = {"data": INDICES, "indices": INDICES}
 
-    with RuntimeProcess(Runtime("torch", python)) as process:
+    with RuntimeProcess(Runtime(name, python), seconds) as process:
         seen = [process.call(tensors, code="data[indices]") for _ in range(2)]
+        absence = process.absence()
 
-    message = "OSError: libtorch.so: cannot open"
-    assert seen == [(None, None, "absent", message), (None, None, "absent", message)]
-
-
-def test_a_runtime_may_die_when_it_is_imported(python: str) -> None:
-    with RuntimeProcess(Runtime("jax", python)) as process:
-        seen = process.call({"data": INDICES, "indices": INDICES}, code="data[indices]")
-
-    assert seen == (None, None, "dies", "by SIGILL")
+    assert seen == [(None, None, "absent", why)] * 2
+    assert absence == (name, why)
 
 
-def test_a_python_that_does_not_start_is_absent(tmp_path: Path) -> None:
-    (tmp_path / "python").write_text("#!/nowhere/python\n")
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("#!/nowhere/python\n", "No such file or directory"),
+        ("#!/bin/sh\n", "its Python ends with status 0"),
+        ("#!/bin/sh\nexit 3\n", "its Python ends with status 3"),
+        ("#!/bin/sh\nsleep 1000\n", "its Python takes more than 2 s"),
+        (
+            "#!/bin/sh\necho '{}' >/dev/fd/$4\n",
+            "its Python gives another answer than a Python",
+        ),
+    ],
+)
+def test_a_wrong_interpreter_is_an_absent_runtime(text: str, ended: str, tmp_path: Path) -> None:
+    (tmp_path / "python").write_text(text)
     (tmp_path / "python").chmod(0o700)
 
-    with RuntimeProcess(Runtime("numpy", str(tmp_path / "python"))) as process:
-        seen = process.call({"data": INDICES}, code="data")
+    seconds = 2 if "sleep" in text else 60
+    with RuntimeProcess(Runtime("jax", str(tmp_path / "python")), seconds) as process:
+        absence = process.absence()
 
-    assert seen == (None, None, "absent", "No such file or directory")
+    assert absence == ("jax", f"cannot be started: {ended}")
+
+
+def test_a_runtime_without_numpy_cannot_be_started(tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", symlinks=True)
+    site = sysconfig.get_path("purelib", "venv", {"base": str(tmp_path / "venv")})
+    Path(site, "jax.py").write_text("__version__ = '1'")
+
+    with RuntimeProcess(Runtime("jax", str(tmp_path / "venv" / "bin" / "python"))) as process:
+        absence = process.absence()
+
+    why = "cannot be started: ModuleNotFoundError: No module named 'numpy'"
+    assert absence == ("jax", why)
+
+
+def test_the_versions_are_those_of_the_process(process: RuntimeProcess) -> None:
+    assert process.absence() is None
+
+    assert process.versions == ("9.9.9", sys.version.split()[0], np.__version__)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ from tests.conftest import only_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.conftest import Ran
 
@@ -83,13 +85,60 @@ def test_a_value_where_the_version_refuses_is_shown(python: str, run: Run) -> No
     assert line.endswith("  [1]    -      gives [7], where the version refuses")
 
 
-def test_a_runtime_that_is_not_installed_is_said_to_be(python: str, run: Run) -> None:
+def test_an_absent_runtime_is_one_line_without_a_call(python: str, run: Run) -> None:
     ran = run("compare", "[0,7]", "1,", "--ops", "onnx.Gather-13", "--with", f"torch={python}")
 
     line = ran.out.splitlines()[-1]
-    assert ran.out.count("not installed") == 1
-    assert line.endswith("  is not installed: OSError: libtorch.so: cannot open")
-    assert ran.err == "note: `--with torch=/venv/bin/python` names a Python that has torch\n"
+    assert (ran.status, ran.out.count("torch")) == (1, 2)  # and the name of the library
+    assert line.split(maxsplit=3) == [
+        *("torch", "-", "-"),
+        "cannot be started: OSError: libtorch.so: cannot open",
+    ]
+    assert ran.err == (
+        "note: `--with torch=/venv/bin/python` names a Python that has torch; "
+        "`--allow-absent` exits with 0 without it\n"
+    )
+
+
+def test_a_runtime_without_a_call_may_be_absent_too(python: str, run: Run) -> None:
+    words = ("compare", "[0,7]", "1,", "--ops", "openvino.Gather-8", "-q", "-f", "json")
+
+    ran = run(*words, "--with", f"onnx.reference={python}", "--timeout", "2")
+
+    assert (ran.status, ran.err) == (1, "")
+    assert json.loads(ran.out)["runtimes"] == [
+        {
+            "runtime": "onnx.reference",
+            "version": None,
+            "call": None,
+            "outcome": "absent",
+            "message": "cannot be started: its import takes more than 2 s",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", "[0,7]", "1,", "--with"),
+        ("batch", "job.json", "--with"),
+        ("translate", "gather", "[0,7]", "1,", "--to", "torch", "--with"),
+        ("reproduce", "gather", "[0,7]", "1,", "-o", "out", "--for"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_absent_runtime_is_a_failure_unless_that_is_meant(
+    words: tuple[str, ...], folder: Path, python: str, run: Run
+) -> None:
+    (folder / "job.json").write_text('{"op":"gather","data":[0,7],"indices":[1]}')
+
+    strict = run(*words, f"torch={python}")
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    lenient = run(*words, f"torch={python}", "--allow-absent")
+
+    assert (strict.status, lenient.status) == (1, 0)
+    for ran in (strict, lenient):
+        assert (ran.out + ran.err).count("cannot be started: OSError: libtorch.so") >= 1
 
 
 def test_json_has_an_object_a_call(run: Run) -> None:
@@ -139,6 +188,7 @@ def test_shapes_that_a_version_refuses_are_tried_if_it_is_named(run: Run) -> Non
     ("options", "message"),
     [
         (["--with", "numpi"], "`--with` names `numpi`: expected onnxruntime, openvino, torch"),
+        (["--allow-absent"], "`--allow-absent` is given without `--with`: expected the runtimes"),
         (["--timeout", "5"], "`--timeout` is given without `--with`: expected the runtimes"),
         (["--with", "numpy", "--timeout", "-1"], "`--timeout` is -1: expected seconds"),
     ],

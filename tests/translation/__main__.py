@@ -9,9 +9,9 @@ import argparse
 import os
 
 from gathercli.report.translation import proof_text, runtime_text
-from gathercli.runtimes.client import RUNTIMES, runtimes_of
+from gathercli.runtimes.client import RUNTIMES, RuntimeProcess, runtimes_of
 from gathercli.translation.proof import prove
-from gathercli.translation.running import run_with
+from gathercli.translation.running import run_in
 from tests.translation.pairs import PAIRS, name, trials
 
 
@@ -31,7 +31,8 @@ def main() -> int:
             continue
         translation, calls, known = trials(pair, words.calls)
         proof = prove(translation, calls)
-        (seen,) = run_with(translation, calls, [peers[pair.runtime]], 60)
+        with RuntimeProcess(peers[pair.runtime]) as process:
+            seen = run_in(process, translation, calls)
         print(f"{name(pair)}\n    {proof_text(proof)}\n    {runtime_text(seen)}", flush=True)
         for mistake, count in known.items():
             print(f"    left out: {mistake}: {count}")

@@ -16,21 +16,19 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import TEXT_FORMAT, THREADS
 from gathercli.cli.pictures import PictureOptions
-from gathercli.cli.runtimes import RuntimeOptions
+from gathercli.cli.runtimes import RuntimeOptions, absence_notes
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.call import CallContext
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gathercli.cli.pictures import PictureFile
     from gathercli.lessons.groups import Comparison
     from gathercli.lessons.verdicts import Case
+    from gathercli.report.runtimes import Seen
     from gathercli.report.terminal import Styled
     from gathercli.runtimes.client import Runtime
-    from gathercli.runtimes.verdict import RuntimeVerdict
     from gathercli.spec.op import Op
     from gathercli.tensor import Tensor
 
@@ -111,13 +109,16 @@ def run(
             read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
         case = operators.case(read_tensors, threads, progress)
         comparison = compared(rows, case, memory.limits.result, by_name)
-        seen = list(_runtime_verdicts(runtimes, seconds, comparison, operators, case))
+        seen = _seen(runtimes, seconds, comparison, operators, case)
         answer = _answer(comparison, operators, case, seen, fmt)
         _draw(comparison, _call_text(comparison, operators, case), seen, outputs)
         inputs.recheck()
         for output in outputs:
             output.commit()
-    return answer._replace(remarks=tuple(f"wrote {clean(output.path)}" for output in outputs))
+    return answer._replace(
+        remarks=tuple(f"wrote {clean(output.path)}" for output in outputs),
+        status=int(bool(seen.absences) and not running.allow_absent),
+    )
 
 
 def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]]:
@@ -160,33 +161,36 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
     return tuple(op for op in COMPARED if op in chosen), by_name
 
 
-def _runtime_verdicts(
+def _seen(
     runtimes: list[Runtime],
     seconds: float,
     comparison: Comparison,
     operators: ComparedOperators,
     case: Case,
-) -> Iterator[RuntimeVerdict]:
-    """Yield the verdicts on runtimes.
+) -> Seen:
+    """Call the runtimes.
 
     A call of which a version refuses the shapes is made only if the version is named.
     """
+    from gathercli.report.runtimes import Seen
+
     if not runtimes:
-        return
+        return Seen()
     from gathercli.runtimes.verdict import Runtimes, expected_of
 
     is_named = operators.version is not None
     ops = [each.op for each in comparison.verdicts if each.bound is not None or is_named]
     expected = expected_of(comparison, case)
     with Runtimes(runtimes, seconds) as processes:
-        yield from processes.verdicts(ops, case.tensors, operators.attrs.typed, expected)
+        verdicts = processes.verdicts(ops, case.tensors, operators.attrs.typed, expected)
+        return Seen(list(verdicts), processes.absences)
 
 
 def _answer(
     comparison: Comparison,
     operator: OperatorOptions,
     case: Case,
-    runtimes: list[RuntimeVerdict],
+    seen: Seen,
     fmt: str,
 ) -> Answer:
     """Return the answer of a comparison; format its values while the inputs are open."""
@@ -204,30 +208,22 @@ def _answer(
             "out_of_range": operator.out_of_range,
         }
         more: dict[str, Any] = {}
-        if runtimes:
-            from gathercli.report.runtimes import runtime_json
+        if any(seen):
+            from gathercli.report.runtimes import absence_json, runtime_json
 
-            more["runtimes"] = [runtime_json(each) for each in runtimes]
+            more["runtimes"] = [
+                *map(runtime_json, seen.verdicts),
+                *map(absence_json, seen.absences),
+            ]
         line = compared_json(comparison, fields, _values(comparison, "quoted"), more)
         return Answer(lambda *_: line, lambda: line)
     call = _call_text(comparison, operator, case)
     values = _values(comparison, "bare")
 
     def text(width: int | None, color: bool) -> str:
-        return rendered(_text(comparison, call, values, runtimes, width), color=color)
+        return rendered(_text(comparison, call, values, seen, width), color=color)
 
-    return Answer(text, notes=tuple(_absences(runtimes)))
-
-
-def _absences(runtimes: list[RuntimeVerdict]) -> Iterator[str]:
-    """Yield how to name another Python for each runtime that is not installed."""
-    if not runtimes:
-        return
-    from gathercli.runtimes.verdict import RuntimeOutcome
-
-    absent = (each.call.runtime for each in runtimes if each.outcome is RuntimeOutcome.ABSENT)
-    for name in dict.fromkeys(absent):
-        yield f"`--with {name}=/venv/bin/python` names a Python that has {name}"
+    return Answer(text, notes=tuple(absence_notes(seen.absences)))
 
 
 def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) -> str:
@@ -247,22 +243,20 @@ def _text(
     comparison: Comparison,
     call: str,
     values: list[tuple[str, str]],
-    runtimes: list[RuntimeVerdict],
+    seen: Seen,
     width: int | None,
 ) -> Styled:
     from gathercli.report.verdicts import compared_text
 
     answer = compared_text(comparison, call, values, width)
-    if runtimes:
+    if any(seen):
         from gathercli.report.runtimes import runtimes_text
 
-        answer.append_text(runtimes_text(runtimes, width))
+        answer.append_text(runtimes_text(seen, width))
     return answer
 
 
-def _draw(
-    comparison: Comparison, call: str, runtimes: list[RuntimeVerdict], outputs: list[PictureFile]
-) -> None:
+def _draw(comparison: Comparison, call: str, seen: Seen, outputs: list[PictureFile]) -> None:
     """Write the picture of a comparison."""
     if not outputs:
         return
@@ -272,15 +266,15 @@ def _draw(
 
     values = _values(comparison, "bare")
     tables = [Table(report.COMPARED_HEADINGS, report.compared_rows(comparison), letters=2)]
-    if runtimes:
+    if any(seen):
         from gathercli.report.runtimes import HEADINGS, runtime_rows
 
-        tables.append(Table(HEADINGS, runtime_rows(runtimes), letters=3))
+        tables.append(Table(HEADINGS, runtime_rows(seen), letters=3))
     lines = [": ".join(each) for each in report.compared_reasons(comparison)]
     lines += ["".join(each) for each in report.compared_results(comparison, values)]
     chart = versions_chart(" · ".join(call.split("   ")), tables, lines)
     for output in outputs:
-        output.write_chart(chart, lambda: _text(comparison, call, values, runtimes, WIDTH))
+        output.write_chart(chart, lambda: _text(comparison, call, values, seen, WIDTH))
 
 
 def _values(comparison: Comparison, nonfinite: str) -> list[tuple[str, str]]:

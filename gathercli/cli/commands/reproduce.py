@@ -14,12 +14,13 @@ from gathercli.cli.inputs import TensorOptions, read
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
-from gathercli.cli.runtimes import DEFAULT_SECONDS, check_seconds
+from gathercli.cli.runtimes import ALLOW_ABSENT, DEFAULT_SECONDS, absence_notes, check_seconds
 from gathercli.errors import OutputError, UsageError, reason_of
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from gathercli.lessons.verdicts import Case
     from gathercli.report.reproduction import Reproduction
@@ -44,8 +45,9 @@ class ReproductionOptions(Options):
         metavar="S",
         kind=float,
         default=DEFAULT_SECONDS,
-        help="Seconds that a call may take; default 60.",
+        help="Seconds that the import, and each call, may take; default 60.",
     )
+    allow_absent: bool = ALLOW_ABSENT
     output: str = option(
         OUTPUT,
         "--output",
@@ -91,33 +93,36 @@ def run(
         with operator.context(op) as context:
             read_tensors = read(context, inputs.tensor, tokens, op.inputs)
         case = operator.case(read_tensors, None, messages.progress())
-        with new_folder(options.output) as folder:
-            seen = _reproduce(folder, runtime, op, case, operator, options.timeout)
-            inputs.recheck()
+        seen = _reproduced(runtime, op, case, operator, options)
+        inputs.recheck()
     text = f"{saw(seen)}\n"
-    return Answer(lambda *_: text, remarks=(f"wrote {clean(options.output)}",))
+    is_written = bool(seen.files)
+    absences = [seen.absence] if seen.absence else []
+    return Answer(
+        lambda *_: text,
+        notes=tuple(absence_notes(absences, "--for")),
+        remarks=(f"wrote {clean(options.output)}",) if is_written else (),
+        status=int(bool(absences) and not options.allow_absent),
+    )
 
 
-def _reproduce(
-    folder: str,
-    runtime: Runtime,
-    op: Op,
-    case: Case,
-    operator: NamedOperator,
-    seconds: float,
+def _reproduced(
+    runtime: Runtime, op: Op, case: Case, operator: NamedOperator, options: ReproductionOptions
 ) -> Reproduction:
-    """Call the runtime in each of its ways; write the first one with the worst outcome."""
-    from gathercli.lessons.groups import compared
-    from gathercli.report.reproduction import Reproduction, report
-    from gathercli.runtimes.client import run_script
-    from gathercli.runtimes.script import SCRIPT, files_of
-    from gathercli.runtimes.verdict import WORST_FIRST, RuntimeOutcome, Runtimes, expected_of
+    """Call the runtime in each of its ways; write the first one with the worst outcome.
 
-    comparison = compared([op], case, named={op})
-    expected = expected_of(comparison, case)
-    with Runtimes([runtime], seconds) as processes:
-        verdicts = list(processes.verdicts([op], case.tensors, operator.attrs.typed, expected))
-    if not verdicts:
+    Nothing is written if all agree.
+    """
+    from gathercli.lessons.groups import compared
+    from gathercli.report.reproduction import Reproduction
+    from gathercli.runtimes.calls import calls, integers
+    from gathercli.runtimes.verdict import WORST_FIRST, Runtimes, expected_of
+
+    check_new(options.output)
+    comparison, attrs = compared([op], case, named={op}), operator.attrs.typed
+    expected, tensors = expected_of(comparison, case), case.named(op)
+    made = list(calls(runtime.name, [op], tensors, integers(attrs) or {}))
+    if not made or integers(attrs) is None:
         raise UsageError(
             f"`--for` is `{runtime.name}`, which has no call of {op} with these inputs: "
             "expected another runtime, or another version",
@@ -125,21 +130,38 @@ def _reproduce(
             value=runtime.name,
             hint=f"`gathercli ops {op.name}` lists the versions",
         )
-    chosen = min(verdicts, key=lambda each: WORST_FIRST.index(each.outcome))
+    with Runtimes([runtime], options.timeout) as processes:
+        verdicts = list(processes.verdicts([op], case.tensors, attrs, expected))
+        verdicts.sort(key=lambda each: WORST_FIRST.index(each.outcome))
+        absence = next(iter(processes.absences), None)
+        versions = next((each.versions for each in processes.present), None)
     result = expected.outputs("A") if comparison.letters[0] else None
-    files = files_of(chosen.call, case.named(op), operator.attrs.typed, result)
+    call = verdicts[0].call if verdicts else made[0]
+    seen = Reproduction(call, comparison.verdicts[0], tensors, result, verdicts, absence, versions)
+    if seen.agrees:
+        return seen
+    with new_folder(options.output) as folder:
+        return _written(folder, seen, runtime, attrs, options.timeout)
+
+
+def _written(
+    folder: str,
+    seen: Reproduction,
+    runtime: Runtime,
+    attrs: Mapping[str, Any],
+    seconds: float,
+) -> Reproduction:
+    """Write the files of a reproduction, run its script, and write the report."""
+    from gathercli.report.reproduction import report
+    from gathercli.runtimes.client import run_script
+    from gathercli.runtimes.script import SCRIPT, files_of
+
+    files = files_of(seen.call, seen.tensors, attrs, seen.expected)
     for name, file in files.items():
         _write(os.path.join(folder, name), file.content)
-    is_there = chosen.outcome is not RuntimeOutcome.ABSENT
-    seen = Reproduction(
-        comparison.verdicts[0],
-        case.named(op),
-        result,
-        chosen,
-        [each for each in verdicts if each is not chosen],
-        run_script(runtime, folder, SCRIPT, seconds) if is_there else None,
-        {name: file.doc for name, file in files.items()},
-    )
+    seen = seen._replace(files={name: file.doc for name, file in files.items()})
+    if seen.absence is None:
+        seen = seen._replace(run=run_script(runtime, folder, SCRIPT, seconds))
     _write(os.path.join(folder, "report.md"), report(seen).encode())
     return seen
 
@@ -149,6 +171,14 @@ def _write(path: str, content: bytes) -> None:
         file.write(content)
 
 
+def check_new(path: str) -> None:
+    """Raise if a path exists and is no empty folder."""
+    if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
+        raise OutputError(
+            f"`{clean(path)}` exists: expected the name of a new folder", rule="output", value=path
+        )
+
+
 @contextmanager
 def new_folder(path: str) -> Iterator[str]:
     """Yield a temporary folder, which becomes `path` if all goes well.
@@ -156,13 +186,9 @@ def new_folder(path: str) -> Iterator[str]:
     Raises
     ------
     OutputError
-        `path` exists and is no empty folder, or cannot be made.
+        `path` cannot be made.
     """
     parent, name = os.path.split(os.path.abspath(path))
-    if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-        raise OutputError(
-            f"`{clean(path)}` exists: expected the name of a new folder", rule="output", value=path
-        )
     try:
         folder = os.path.join(parent, f".{name}.{os.getpid()}.tmp")
         os.mkdir(folder)

@@ -13,7 +13,7 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT
-from gathercli.cli.runtimes import RuntimeOptions
+from gathercli.cli.runtimes import RuntimeOptions, absence_notes
 from gathercli.errors import UsageError
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
@@ -134,7 +134,7 @@ def run(
                 bound.check_size(most)
             report = _translated(bound, target, options, runtimes, seconds)
         inputs.recheck()
-    return _answer(report)
+    return _answer(report)._replace(status=int(bool(report.absences) and not runtimes.allow_absent))
 
 
 def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None:
@@ -158,8 +158,9 @@ def _translated(
     seconds: float,
 ) -> TranslationReport:
     from gathercli.report.translation import TranslationReport
+    from gathercli.runtimes.verdict import Runtimes
     from gathercli.translation.proof import MADE, calls_of, prove
-    from gathercli.translation.running import run_with
+    from gathercli.translation.running import run_in
     from gathercli.translation.translation import translated
 
     translation = translated(bound.call, target)
@@ -167,18 +168,24 @@ def _translated(
     most = MADE if translation.any_size else MOST_CELLS // max(1, cells)
     calls = list(calls_of(translation, bound, max(1, min(MADE, most))))
     proof = prove(translation, calls)
-    seen = list(run_with(translation, calls, runtimes.chosen(), seconds))
-    return TranslationReport(translation, proof, seen, options.write(translation))
+    with Runtimes(runtimes.chosen(), seconds) as processes:
+        seen = [run_in(process, translation, calls) for process in processes.present]
+        absences = processes.absences
+    return TranslationReport(translation, proof, seen, absences, options.write(translation))
 
 
 def _answer(report: TranslationReport) -> Answer:
     from gathercli.report.terminal import rendered
-    from gathercli.report.translation import runtime_text, translation_json, translation_text
+    from gathercli.report.translation import runtime_lines, translation_json, translation_text
 
     def text(width: int | None, color: bool) -> str:
         return rendered(translation_text(report, width), color=color)
 
-    notes = (*map(runtime_text, report.runtimes), *report.translation.program.notes)
+    notes = (
+        *runtime_lines(report),
+        *report.translation.program.notes,
+        *absence_notes(report.absences),
+    )
     remarks = tuple(f"wrote {clean(path)}" for path in report.paths)
     if report.paths:
         return Answer(text, lambda: translation_json(report), remarks=remarks)

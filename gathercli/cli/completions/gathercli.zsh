@@ -340,7 +340,8 @@ _gathercli() {
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
-            '--timeout=[Seconds that a call in a runtime of --with may take; default 60]:s: ' \
+            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
+            '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
@@ -407,7 +408,8 @@ _gathercli() {
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--for=[The runtime: onnxruntime, openvino, onnx, torch, tensorflow, jax or numpy; torch=/venv/bin/python names the Python that has it]:runtime: ' \
-            '--timeout=[Seconds that a call may take; default 60]:s: ' \
+            '--timeout=[Seconds that the import, and each call, may take; default 60]:s: ' \
+            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
             '--output=[The folder to make]:dir:_files' \
             '-o[The folder to make]:dir:_files' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -439,7 +441,8 @@ _gathercli() {
             '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
-            '--timeout=[Seconds that a call in a runtime of --with may take; default 60]:s: ' \
+            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
+            '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
             '--to=[The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy]:target:(onnx-13 openvino-8 torch tensorflow jax numpy)' \
             '--output=[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
             '-o[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
@@ -494,6 +497,7 @@ _gathercli() {
             '--retries=[Do a job up to N times again after a fault of reading or writing; default 0]:n: ' \
             '--timeout=[Seconds a job may take; after that it has failed]:s: ' \
             '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
+            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
             '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
             '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
