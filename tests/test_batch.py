@@ -220,7 +220,7 @@ def test_a_dry_run_waits_for_no_pipe(run: Run) -> None:
     (line,) = lines(ran.out)
     assert (line["rule"], line["message"]) == (
         "unreadable",
-        "`pipe` is a pipe, which a dry run does not read: expected a file",
+        "`data`: `pipe` is a pipe, which a dry run does not read: expected a file",
     )
 
 

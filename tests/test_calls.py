@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from itertools import product
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from gathercli import engine
 from gathercli.jobs import calls
 from gathercli.jobs.job import parse
 from gathercli.jobs.work import Settings, line_of
 
 
-def answer(job: dict[str, Any]) -> tuple[Any, ...]:
-    line = line_of(parse(job, where="job.json"), b"", Settings())
+def answer(job: dict[str, Any], *, dry: bool = False) -> tuple[Any, ...]:
+    line = line_of(parse(job, where="job.json"), b"", Settings(dry=dry))
     return line.status, line.rule, line.message, line.shape, line.dtype, line.result
 
 
-def alone(job: dict[str, Any]) -> tuple[Any, ...]:
+def alone(job: dict[str, Any], *, dry: bool = False) -> tuple[Any, ...]:
     calls._calls.clear()
-    return answer(job)
+    return answer(job, dry=dry)
 
 
 DATA = {
@@ -39,11 +41,12 @@ JOBS = [
 ]
 
 
-def test_jobs_that_share_calls_are_answered_as_each_alone() -> None:
+@pytest.mark.parametrize("dry", [False, True], ids=["run", "dry run"])
+def test_jobs_that_share_calls_are_answered_as_each_alone(dry: bool) -> None:
     jobs = [{"axis": 0, **job} if job["op"] == "gather" else job for job in JOBS]
-    expected = [alone(job) for job in jobs]
+    expected = [alone(job, dry=dry) for job in jobs]
 
-    shared = [answer(job) for job in (*jobs, *jobs)]
+    shared = [answer(job, dry=dry) for job in (*jobs, *jobs)]
 
     assert shared == [*expected, *expected]
 
@@ -64,3 +67,31 @@ def test_a_thousand_shapes_keep_few_calls() -> None:
         answer({"op": "gather", "axis": 0, "data": [0] * size, "indices": [0]})
 
     assert len(calls._calls) <= 64
+
+
+@pytest.mark.parametrize("dry", [False, True], ids=["run", "dry run"])
+def test_the_rules_are_tried_once_for_all_jobs_of_the_same_shapes(
+    monkeypatch: pytest.MonkeyPatch, dry: bool
+) -> None:
+    bind = Mock(wraps=engine.bind)
+    monkeypatch.setattr(engine, "bind", bind)
+    calls._calls.clear()
+
+    lines = [
+        answer({"op": "gather", "axis": 0, "data": [n, 6, 7], "indices": [n % 3]}, dry=dry)
+        for n in range(20)
+    ]
+
+    assert {line[0] for line in lines} == {"ok"}
+    assert bind.call_count == 1
+
+
+def test_a_shape_job_shares_no_call_with_a_job_of_tensors() -> None:
+    tensors = {"op": "gather", "data": DATA["floats"], "indices": [0, 1], "axis": 0}
+    shapes = {"op": "shape", "of": "gather", "data": [2, 3], "indices": "2xi64", "axis": 0}
+    expected = alone(shapes)
+    answer(tensors, dry=True)
+
+    line = answer(shapes)
+
+    assert line == expected

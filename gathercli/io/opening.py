@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 
 
 def open_input(
-    name: str, folder: str, limit: int | None, progress: ProgressCallback | None = None
+    name: str,
+    folder: str,
+    limit: int | None,
+    progress: ProgressCallback | None = None,
+    *,
+    pipes: bool = True,
 ) -> File | Folder:
     """Open a file as `open_file` does, or a folder of chunks."""
     try:
-        return open_file(name, folder, limit, progress)
+        return open_file(name, folder, limit, progress, pipes=pipes)
     except NoInputError as error:
         path = os.path.join(folder, name)
         if not os.path.isdir(path):
@@ -35,16 +40,20 @@ def open_input(
     return folders.Folder(name, path, limit, progress)
 
 
-def check_kind(path: str, name: str, expected: str = "a file") -> None:
-    """Raise if `path` is a directory, device or socket; opening a device may have effects."""
+def check_kind(path: str, name: str, expected: str = "a file", *, pipes: bool = True) -> None:
+    """Raise if `path` is a directory, device or socket, or a pipe that is not to be consumed.
+
+    Opening a device may have effects.
+    """
     mode = os.stat(path).st_mode
-    if stat.S_ISREG(mode):
+    if stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode)):
         return
     for test, kind in (
         (stat.S_ISDIR, "a directory"),
         (stat.S_ISCHR, "a device"),
         (stat.S_ISBLK, "a device"),
         (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISFIFO, "a pipe, which a dry run does not read"),
     ):
         if test(mode) and os.path.realpath(path) != os.path.realpath("/dev/stdin"):
             raise NoInputError(
@@ -53,7 +62,12 @@ def check_kind(path: str, name: str, expected: str = "a file") -> None:
 
 
 def open_file(
-    name: str, folder: str, limit: int | None, progress: ProgressCallback | None = None
+    name: str,
+    folder: str,
+    limit: int | None,
+    progress: ProgressCallback | None = None,
+    *,
+    pipes: bool = True,
 ) -> File:
     """Open a file.
 
@@ -63,6 +77,8 @@ def open_file(
         The folder of relative names.
     limit, progress
         As in `File`.
+    pipes
+        Whether pipes are read.
 
     Raises
     ------
@@ -73,7 +89,7 @@ def open_file(
     """
     path = os.path.join(folder, name)
     try:
-        check_kind(path, name)
+        check_kind(path, name, pipes=pipes)
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except GatherError:
         raise

@@ -65,11 +65,14 @@ class Inputs:
     ----------
     external
         Whether the tensors of models that are in files beside them are read.
+    pipes
+        Whether pipes are read, which consumes them.
 
     The end of the context closes all files; mapped tensors stay valid.
     """
 
     external = False
+    pipes = True
 
     def __init__(
         self,
@@ -335,7 +338,9 @@ class Inputs:
 
     def _open_path(self, path: str, opener: Callable[..., _AnyFile]) -> _AnyFile:
         self.files_by_name[path] = None
-        file = self.files_by_name[path] = opener(path, self._folder, self.max_bytes, self._progress)
+        file = self.files_by_name[path] = opener(
+            path, self._folder, self.max_bytes, self._progress, pipes=self.pipes
+        )
         file.guarded = self._guarded
         if isinstance(file, File):
             file.external = self.external

@@ -51,8 +51,8 @@ def bind_in_memory(job: Job, op: Op, inputs: Inputs, context: CallContext) -> Bo
 
 def bind_operands(job: Job, op: Op, inputs: Inputs) -> Call:
     """Bind the call of a job to the shapes and types of its inputs."""
-    operands = [job.operand(each.name, inputs) for each in op.inputs]
-    return _bind_call(job, op, of_one_type(op, operands))
+    described = [job.described(each.name, inputs) for each in op.inputs]
+    return _shared_call(job, op, of_one_type(op, described))[0]
 
 
 def case_of(job: Job, op: Op, inputs: Inputs) -> Case:
@@ -64,26 +64,38 @@ def case_of(job: Job, op: Op, inputs: Inputs) -> Case:
 
 
 def _bind_tensors(job: Job, op: Op, tensors: Sequence[ChunkedTensor]) -> BoundCall:
-    """Bind a call; jobs that differ in the elements of their inputs alone share one."""
+    """Bind a call to its inputs."""
     tensors = of_one_type(op, tensors)
+    call, is_known = _shared_call(job, op, tensors)
+    return BoundCall(call, *tensors, runs=runs_of(call) if is_known else None)
+
+
+def _shared_call(job: Job, op: Op, inputs: Sequence[ChunkedTensor | Operand]) -> tuple[Call, bool]:
+    """Return the call of jobs that differ in the elements of their inputs alone.
+
+    Returns
+    -------
+        The call, and whether an earlier job had it.
+    """
     if not all(type(value) is int for value in job.attrs.values()):  # True and 1.0 equal 1
-        return BoundCall(_bind_call(job, op, map(Operand.of, tensors)), *tensors)
+        return _bind_call(job, op, map(Operand.of, inputs)), False
     # Whether the rules accept a call depends on these; on elements only hints do.
     key = (
         id(op),  # which the call keeps alive
+        job.op == SHAPE,
         job.negative,
         job.out_of_range,
         *job.attrs.items(),
-        *[(each.shape, each.dtype, each.decided_by) for each in tensors],
+        *[(each.shape, each.dtype, each.decided_by) for each in inputs],
     )
     call = _calls.get(key)
     if call is not None:
-        return BoundCall(call, *tensors, runs=runs_of(call))
-    call = _bind_call(job, op, map(Operand.of, tensors))
+        return call, True
+    call = _bind_call(job, op, map(Operand.of, inputs))
     if len(_calls) >= _MOST_CALLS:
         _calls.clear()
     _calls[key] = call
-    return BoundCall(call, *tensors)
+    return call, False
 
 
 def _bind_call(job: Job, op: Op, operands: Iterable[Operand]) -> Call:

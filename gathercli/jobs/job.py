@@ -88,7 +88,7 @@ class Job:
         """The inputs and the expected output, which may be names of files."""
         return *self.inputs.values(), self.expect
 
-    def operand(self, key: str, inputs: Inputs) -> Operand:
+    def described(self, key: str, inputs: Inputs) -> Operand | Tensor:
         """Return the shape and type of an input; read only the header of a file that has one."""
         value, declared = self._value(key), self.types.get(key)
         if isinstance(value, str):
@@ -96,7 +96,7 @@ class Job:
             return described(value, key, declared=declared, empty=self._empty(key))
         if self.op == SHAPE:
             return Operand(as_shape(value), declared)
-        return Operand.of(self.tensor(key, inputs))
+        return self.tensor(key, inputs)
 
     def tensor(self, key: str, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
         """Read an input, or ``expect``, of which `assumed` is the type if it is untyped."""

@@ -21,6 +21,7 @@ SKIPPED: Final = "skipped"
 LONGEST: Final = 2000
 """The most characters of a message in the report."""
 
+_NO_RESULT: Final = "null"
 _JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -48,7 +49,7 @@ class Line:
     operator: str | None = None
     shape: list[int | str] | None = None
     dtype: str | None = None
-    result: str = "null"
+    result: str = _NO_RESULT
     seconds: float = 0.0
     fingerprints: Fingerprints | None = None
     notes: list[str] = field(default_factory=list)
@@ -88,7 +89,9 @@ class Line:
             end["adjusted"] = {each.how: each.number for each in self.adjustments}
         if self.fingerprints is not None:
             end["stamp"] = self.fingerprints._asdict()
-        if self.output is None:  # the text of the result can be long
+        if self.output is None and self.result == _NO_RESULT:
+            text = f"{_JSON({**fields, 'result': None, **end})}\n"
+        elif self.output is None:  # the text of the result can be long
             text = f'{_JSON(fields)[:-1]},"result":{self.result},{_JSON(end)[1:]}\n'
         else:
             text = f"{_JSON(fields | {'output': self.output} | end)}\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -140,7 +139,7 @@ def _attempt(
 ) -> GatherError | None:
     """Run a job once; return its error, if any."""
     inputs = Inputs(settings.memory, notes=line.notes, folder=job.folder)
-    inputs.external = settings.external
+    inputs.external, inputs.pipes = settings.external, not settings.dry
     try:
         with inputs:
             try:
@@ -201,8 +200,6 @@ _DRY_RULES: Final = {
 def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
     op = row_of(job, line.notes)
     line.operator = op.full_name
-    if settings.dry:
-        _check_no_pipe(job, inputs)
     if settings.dry or job.op == SHAPE:
         call = bind_operands(job, op, inputs)
         shape = engine.infer(call)
@@ -289,19 +286,6 @@ def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
     inputs.recheck()
 
 
-def _check_no_pipe(job: Job, inputs: Inputs) -> None:
-    """Raise if an input is a pipe, as reading its header would consume it."""
-    for token in job.tensors if job.op != SHAPE else ():
-        path = inputs.file_of(token)[0] if isinstance(token, str) else None
-        full = os.path.join(job.folder, path or "")
-        if path is not None and os.path.exists(full) and stat.S_ISFIFO(os.stat(full).st_mode):
-            raise NoInputError(
-                f"`{clean(path)}` is a pipe, which a dry run does not read: expected a file",
-                rule="unreadable",
-                value=path,
-            )
-
-
 def _compare_shapes(job: Job, shape: Shape) -> None:
     if job.expect is None:
         return
@@ -318,7 +302,7 @@ def _check_dry(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None
     if most is not None and size > most:
         raise LimitError.over(f"the result takes {size} bytes", size, most)
     if job.expect is not None and not _may_be_pairs(job, dtype):
-        expected = job.operand("expect", inputs).shape
+        expected = Shape(job.described("expect", inputs).shape)
         if expected != shape:
             raise MismatchError(f"the shape is {Shape(shape)}: expected {expected}", rule="expect")
     if job.output is not None and not names_chunks(job.output):

@@ -108,4 +108,6 @@ class Place:
 
     def __call__(self, at: int) -> str:
         """Return the path of the element at a flat position."""
+        if not at:
+            return self._root + "[0]" * len(self._shape)
         return path(self._root, at, self._shape)
