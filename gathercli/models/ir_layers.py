@@ -8,22 +8,41 @@ from typing import Final
 
 from gathercli.io.formats.content import malformed
 from gathercli.models.graph import OPERATOR_FAMILIES, Value
-from gathercli.spec.dtypes import DType, foreign, named
+from gathercli.spec.dtypes import BOOL, DType, dtype, foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse
 from gathercli.text import clean, short
 
-_TYPES: Final = {
-    "boolean": "bool",
-    "bool": "bool",
-    "fp16": "float16",
-    "fp32": "float32",
-    "fp64": "float64",
-    "f8e4m3": "float8_e4m3fn",
-    "f8e5m2": "float8_e5m2",
-    "f8e8m0": "float8_e8m0fnu",
-    "f4e2m1": "float4_e2m1fn",
+_SHORT_NAMES: Final = """
+i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e5m2 i4 u4 u2
+"""
+_OTHER_NAMES: Final = {
+    "bool": "boolean",
+    "string": "string",
+    "float8_e4m3fn": "f8e4m3",
+    "float8_e8m0fnu": "f8e8m0",
+    "float4_e2m1fn": "f4e2m1",
 }
-"""The types whose names in an IR are not our short ones."""
+ELEMENT_TYPES: Final = {dtype(name): name for name in _SHORT_NAMES.split()} | {
+    dtype(name): word for name, word in _OTHER_NAMES.items()
+}
+"""The types that OpenVINO has, each with its name in an attribute of an IR."""
+
+
+def precision(dtype: DType) -> str:
+    """Return the name of a type in a port of an IR: ``FP32``, ``I64``, ``BOOL``, ``F8E4M3``.
+
+    A type that OpenVINO lacks has our name, which it refuses.
+    """
+    if dtype is BOOL:
+        return "BOOL"
+    name = ELEMENT_TYPES.get(dtype, dtype.name).upper()
+    return f"FP{name[1:]}" if name in ("F16", "F32", "F64") else name
+
+
+_BY_WORD: Final = {
+    word.lower(): each for each, name in ELEMENT_TYPES.items() for word in (name, precision(each))
+}
+"""The types by their names in attributes and ports."""
 
 
 PORT_MAPS: Final = {
@@ -187,15 +206,7 @@ def type_of(word: str) -> DType | None:
     if not word or word in ("dynamic", "undefined", "UNSPECIFIED"):
         return None
     lower = word.lower()
-    return named(_TYPES.get(lower, lower)) or foreign(clean(short(lower)))
-
-
-_STORED_NAMES: Final = """
-bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 string
-float8_e4m3fn float8_e5m2 float8_e8m0fnu float4_e2m1fn int4 uint4 uint2
-"""
-STORED_TYPES: Final = frozenset(_STORED_NAMES.split())
-"""The types of constants that are read."""
+    return _BY_WORD.get(lower) or foreign(clean(short(lower)))
 
 
 def integer(text: str, what: str, least: int = 0) -> int:

@@ -18,8 +18,8 @@ from gathercli.models import fold
 from gathercli.models.graph import MAX_DEPTH, Constant, Model, ModelNode, Value, node, unique_names
 from gathercli.models.inference import axis_of, infer_output, merged, with_call
 from gathercli.models.ir_layers import (
+    ELEMENT_TYPES,
     PORT_MAPS,
-    STORED_TYPES,
     Body,
     Layer,
     Port,
@@ -350,7 +350,7 @@ class _IrReader:
         data = layer.data
         try:
             dtype = type_of(data.get("element_type", ""))
-            if dtype is None or dtype.name not in STORED_TYPES:
+            if dtype not in ELEMENT_TYPES:
                 word = clean(short(data.get("element_type", "")))
                 raise InputError(
                     f"its type is `{word}`: expected a type of OpenVINO", rule="dtype", value=word

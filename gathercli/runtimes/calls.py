@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.runtimes.ir_node import ONE_THREAD, WAYS, openvino_model
 from gathercli.runtimes.onnx_node import onnx_model
 from gathercli.spec.call import as_integer
+from gathercli.spec.dtypes import STRING, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +21,9 @@ _RAISING: Final = ("gather-elements", "gather-tree")
 
 THREADS: Final = 2
 """The threads of a model: with more than one, OpenVINO loses no exception."""
+
+X64: Final = "x64"
+"""The way of JAX that keeps 64 bits."""
 
 OPENVINO, ONNX = "openvino", "onnx"
 FRAMEWORKS: Final = {OPENVINO: (OPENVINO, ONNX), "onnxruntime": (ONNX,), "onnx.reference": (ONNX,)}
@@ -40,7 +44,7 @@ class RuntimeCall(NamedTuple):
     op
         The version that it claims to be; None for a function.
     way
-        How OpenVINO gets the indices.
+        How OpenVINO gets the indices; ``x64`` if JAX keeps 64 bits.
     """
 
     runtime: str
@@ -65,7 +69,7 @@ class RuntimeCall(NamedTuple):
     ) -> Observation:
         """Make the call in a process of its runtime."""
         if self.op is None:
-            return process.call(tensors, code=self.code)
+            return process.call(tensors, code=self.code, x64=self.way == X64)
         threads = 1 if self.way == ONE_THREAD else THREADS
         return process.call(tensors, model=self.files(tensors, attrs), threads=threads)
 
@@ -184,6 +188,9 @@ _FUNCTIONS: Final = (
 
 _JITTED: Final = "tf.function(lambda data, indices: {}, jit_compile=True)(data, indices)"
 
+_CUT: Final = 32
+"""The bits that JAX keeps, unless it is told otherwise."""
+
 
 def _function_calls(
     runtime: str, family: str, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
@@ -193,8 +200,22 @@ def _function_calls(
     shapes = _Shapes(len(data.shape), len(indices.shape), axis, batch_dims)
     before = ":, " * (shapes.position or 0)
     for each in _FUNCTIONS:
-        if (each.runtime, each.family) == (runtime, family) and each.takes(shapes):
-            text = code = each.code.format(axis=axis, batch_dims=batch_dims, before=before)
-            if each.is_jitted:
-                text, code = f"{code}, jitted", _JITTED.format(code)
-            yield RuntimeCall(runtime, family, text, code)
+        if (each.runtime, each.family) != (runtime, family) or not each.takes(shapes):
+            continue
+        text = code = each.code.format(axis=axis, batch_dims=batch_dims, before=before)
+        if each.is_jitted:
+            if data.dtype is STRING:
+                continue  # XLA has none, and one without elements breaks later calls
+            text, code = f"{code}, jitted", _JITTED.format(code)
+        yield RuntimeCall(runtime, family, text, code)
+        if runtime == "jax" and _are_cut(data, indices):
+            yield RuntimeCall(runtime, family, f"{text}, {X64}", code, way=X64)
+
+
+def _are_cut(data: Tensor, indices: Tensor) -> bool:
+    """Return whether JAX, which keeps 32 bits, has other data or other indices than these."""
+    parts = 2 if data.dtype.kind is Kind.COMPLEX else 1
+    return data.dtype.bits > parts * _CUT or bool(
+        indices.array.size
+        and (int(indices.array.min()) < -(2**31) or int(indices.array.max()) >= 2**31)
+    )

@@ -19,6 +19,7 @@ from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.io.source import Inputs
 from gathercli.runtimes import worker
+from gathercli.runtimes.own_names import OWN_NAMES
 from gathercli.spec.dtypes import DType, named
 from gathercli.tensor import Tensor
 from gathercli.text import clean, closest, listed
@@ -61,12 +62,13 @@ _PAUSE: Final = 0.1
 """Seconds between two looks whether a process is alive."""
 
 _QUIET: Final = {
+    "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",  # which keeps blocks that are not filled
     "CUDA_VISIBLE_DEVICES": "",
     "JAX_PLATFORMS": "cpu",
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
-"""Variables that keep runtimes on the processor, and their logs short."""
+"""Variables that keep runtimes on the processor, their logs short, and their memory filled."""
 
 
 class Runtime(NamedTuple):
@@ -196,6 +198,7 @@ class RuntimeProcess:
         code: str = "",
         model: Mapping[str, bytes] | None = None,
         threads: int = 1,
+        x64: bool = False,
     ) -> Observation:
         """Make a call.
 
@@ -209,26 +212,29 @@ class RuntimeProcess:
             The files of a model by name, instead; the first one is the model.
         threads
             The threads that run the model.
+        x64
+            Whether JAX keeps 64 bits, which it cuts to 32 unless it is told otherwise.
         """
         output = self._path("output.npy")
         request: dict[str, Any] = {
             "code": code,
             "threads": threads,
+            "x64": x64,
             "inputs": {name: self._save(name, each) for name, each in tensors.items()},
             "output": output,
             "runs": RUNS,
             "seconds": self._seconds,
         }
+        if self.runtime.name in OWN_NAMES:
+            own = OWN_NAMES[self.runtime.name]
+            request["types"] = {dtype.name: name for dtype, name in own.items()}
         for name, content in (model or {}).items():
             with open(self._path(name), "wb") as file:
                 file.write(content)
             request.setdefault("model", self._path(name))
         seen, calls = self._attempt(request), self._calls
         if seen.problem == "dies" and calls > 1:  # an earlier call may be to blame
-            again = self._attempt(request)
-            if again.problem != "dies":
-                message = f"{seen.message} after other calls, but not by itself"
-                return seen._replace(message=message)
+            return self._attempt(request)
         return seen
 
     def _attempt(self, request: Mapping[str, Any]) -> Observation:

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.spec.dtypes import BOOL, INT64, STRING, DType
+from gathercli.arrays.narrow import packed
+from gathercli.models.ir_layers import ELEMENT_TYPES, precision
+from gathercli.spec.dtypes import INT64, STRING
 from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 
 STATIC: Final = "static"
@@ -21,9 +24,6 @@ ONE_THREAD: Final = "in one thread"
 WAYS: Final = (STATIC, DYNAMIC, CONSTANT, ONE_THREAD)
 """How a model gets the indices: with sizes in the model, with unknown ones, or as a constant; or it
 has static sizes and runs in one thread, in which the plugin for processors loses exceptions."""
-
-_ELEMENT_TYPES: Final = {BOOL: "boolean", STRING: "string"}
-"""The types whose names in an IR are not our short ones."""
 
 
 class OpenVinoModel(NamedTuple):
@@ -59,7 +59,7 @@ def openvino_model(
             layers.append(parameter_text(number, name, tensor.dtype, sizes))
         else:
             start = len(weights)
-            weights += tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
+            weights += weights_of(tensor)
             layers.append(constant_text(number, name, tensor, start, len(weights) - start))
     ports = [
         (name, each.dtype, _sizes(each, is_dynamic=way == DYNAMIC and name in feeds))
@@ -83,14 +83,23 @@ def openvino_model(
 
 
 def element_type(dtype: DType) -> str:
-    """Return the name of a type in an attribute: ``f32``, ``boolean``."""
-    return _ELEMENT_TYPES.get(dtype, dtype.short)
+    """Return the name of a type in an attribute; ours, which OpenVINO refuses, if it has none."""
+    return ELEMENT_TYPES.get(dtype, dtype.name)
 
 
-def _precision(dtype: DType) -> str:
-    """Return the name of a type in a port: ``FP32``, ``I64``, ``BOOL``."""
-    name = (dtype.short if dtype is BOOL else element_type(dtype)).upper()
-    return f"FP{name[1:]}" if name.startswith("F") else name
+def weights_of(tensor: Tensor) -> bytes:
+    """Return the elements of a constant as the .bin has them.
+
+    Elements of less than a byte are packed, the first one in the lowest bits. Of strings there are
+    their number, the ends of each, and the texts.
+    """
+    if tensor.dtype is STRING:
+        words = [str(each).encode() for each in tensor.array.reshape(-1)]
+        ends = np.cumsum([0, *map(len, words)])
+        return np.array([len(words), *ends], "<u4").tobytes() + b"".join(words)
+    if tensor.dtype.bits < 8:
+        return packed(tensor.array.reshape(-1), tensor.dtype.bits)
+    return tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
 
 
 def _sizes(tensor: Tensor, *, is_dynamic: bool) -> list[int]:
@@ -101,7 +110,7 @@ def port_text(number: int, dtype: DType, sizes: Iterable[int], names: str = "") 
     """Return a port of a layer; a negative size is unknown."""
     dims = "".join(f"<dim>{size}</dim>" for size in sizes)
     names = names and f' names="{names}"'
-    return f'        <port id="{number}" precision="{_precision(dtype)}"{names}>{dims}</port>\n'
+    return f'        <port id="{number}" precision="{precision(dtype)}"{names}>{dims}</port>\n'
 
 
 def layer_text(number: int, name: str, kind: str, version: str, *parts: str) -> str:

@@ -7,27 +7,32 @@ with functions of a file, or a model and its inputs::
 
     {"code": "np.take(data, indices, axis=0)", "runs": 3, "output": "/tmp/x/output.npy",
      "inputs": {"data": ["/tmp/x/data.npy", "float32"], "indices": ["/tmp/x/indices.npy", "int64"]}}
-    {"model": "/tmp/x/model.onnx", ...}
+    {"model": "/tmp/x/model.onnx", "types": {"bfloat16": 16, "float32": 1, "int64": 7}, ...}
 
-An answer is ``{"dtype": "float32"}``, the type of the tensor in the output file, with
-``"unsteady": true`` if the runs differ, or ``{"refuses": "..."}``, the text of an exception.
-Before the calls come ``{"python": "3.11.7"}``, which a Python alone answers, and once the runtime
-is imported ``{"version": "2.4.6", "numpy": "2.3.1"}``, or ``{"absent": "..."}``, why it is not.
+In files and answers a type has its name in `ml_dtypes`, and a .npy file stores one that numpy lacks
+as unsigned integers; ``types`` has the runtime's own names. An answer is ``{"dtype": "float32"}``,
+the type of the tensor in the output file, with ``"unsteady": true`` if the runs differ, or
+``{"refuses": "..."}``, the text of an exception. Before the calls come ``{"python": "3.11.7"}``,
+which a Python alone answers, and once the runtime is imported ``{"version": "2.4.6", "numpy":
+"2.3.1"}``, or ``{"absent": "..."}``, why it is not.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import json
+import math
 import os
+import re
 import resource
 import runpy
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     Tensors = Mapping[str, tuple[Any, str]]
@@ -35,6 +40,14 @@ if TYPE_CHECKING:
 LONGEST = 4000
 """The most characters of a message."""
 
+FILLS = (0, 0x5A, 0xA7)
+"""What memory is filled with in each run; in the first one it is as it comes."""
+
+FRAME = 1 << 20
+"""The bytes around a tensor that are filled."""
+
+M_PERTURB = -6
+"""The parameter of mallopt in glibc's malloc.h."""
 
 TELEMETRY = ("openvino_telemetry",)
 """Modules that report to their makers, which OpenVINO's does when it is imported."""
@@ -109,11 +122,15 @@ def _answer(
     """Make a call several times, and save the first result."""
     import numpy as np
 
-    tensors = {name: (np.load(path), dtype) for name, (path, dtype) in call["inputs"].items()}
+    stored = {name: (np.load(path), dtype) for name, (path, dtype) in call["inputs"].items()}
+    for _, dtype in stored.values():
+        if dtype not in call.get("types", (dtype,)):
+            raise TypeError(f"{module.__name__} has no {dtype}")
     results = []
     for number in range(call["runs"]):
-        _dirty(number)
-        results.append(_stored(run(module, call, tensors)))
+        with _filled(FILLS[number % len(FILLS)]) as frame:
+            tensors = {name: (frame(array), dtype) for name, (array, dtype) in stored.items()}
+            results.append(_stored(run(module, call, tensors)))
     array, dtype = results[0]
     with open(call["output"], "wb") as file:
         np.save(file, array, allow_pickle=False)
@@ -124,12 +141,31 @@ def _answer(
     return {"dtype": dtype} if same else {"dtype": dtype, "unsteady": True}
 
 
-def _dirty(number: int) -> None:
-    """Leave other bytes in free memory at each run, so that a result made of them changes."""
+@contextlib.contextmanager
+def _filled(byte: int) -> Iterator[Callable[[Any], Any]]:
+    """Fill memory that is allocated with a byte, so that a result made of it changes with it.
+
+    The byte is also around each array that the function of the context copies, where a runtime
+    reads that reads past its end. Only the allocator of glibc can fill; 0 leaves all as it is.
+    """
     import numpy as np
 
-    blocks = [np.full(size, 17 * (number + 1), np.uint8) for size in range(16, 4096, 16)]
-    del blocks
+    def frame(array: Any) -> Any:
+        if array.dtype.kind not in "biufc":
+            return array
+        around = np.full(array.nbytes + 2 * FRAME, byte, np.uint8)
+        inside = around[FRAME : FRAME + array.nbytes].view(array.dtype).reshape(array.shape)
+        inside[...] = array
+        return inside
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_PERTURB, byte ^ 0xFF if byte else 0)
+    try:
+        yield frame
+    finally:
+        if mallopt is not None:
+            mallopt(M_PERTURB, 0)
 
 
 def _stored(result: Any) -> tuple[Any, str]:
@@ -147,13 +183,25 @@ def _stored(result: Any) -> tuple[Any, str]:
         return np.array(texts, dtype=np.str_).reshape(array.shape), "string"
     name = array.dtype.name
     if array.dtype.kind not in "biufc" or array.dtype.type.__module__ != "numpy":
-        return array.view(f"u{array.dtype.itemsize}"), name
+        bits = array.view(f"u{array.dtype.itemsize}")
+        return bits & (2 ** _bits(name) - 1), name  # those beyond the type's say nothing
     return array, name
+
+
+def _bits(dtype: str) -> int:
+    """Return the bits of a type, the first number in its name: 4 of ``float4_e2m1fn``."""
+    number = re.search(r"\d+", dtype)
+    return int(number[0]) if number else 8
+
+
+def _is_plain(array: Any, dtype: str) -> bool:
+    """Return whether a .npy file stores a type as it is."""
+    return dtype in ("string", array.dtype.name)
 
 
 def _typed(array: Any, dtype: str) -> Any:
     """Return the array of a .npy file with the type that it stores."""
-    if dtype in ("string", array.dtype.name):
+    if _is_plain(array, dtype):
         return array
     return array.view(getattr(importlib.import_module("ml_dtypes"), dtype))
 
@@ -163,25 +211,29 @@ def _typed(array: Any, dtype: str) -> Any:
 
 def _evaluated(call: Mapping[str, Any], names: dict[str, Any]) -> Any:
     """Evaluate an expression, which is of our own table, or calls a function of our own file."""
-    if "model" in call:
-        names |= runpy.run_path(call["model"])
     return eval(call["code"], names)  # noqa: S307
+
+
+def _functions(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Run our own file, if there is one, and return its functions."""
+    return runpy.run_path(call["model"]) if "model" in call else {}
 
 
 def _numpy(np: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
     arrays = {name: _typed(*each) for name, each in tensors.items()}
-    return _evaluated(call, {"np": np, **arrays})
+    return _evaluated(call, {"np": np, **_functions(call), **arrays})
 
 
 def _torch(torch: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
     def tensor(array: Any, dtype: str) -> Any:
-        if dtype in ("string", array.dtype.name):
+        if _is_plain(array, dtype):
             return torch.from_numpy(array)
         bits = torch.from_numpy(array.view(f"i{array.dtype.itemsize}"))
         return bits.view(getattr(torch, dtype))
 
     operands = {name: tensor(*each) for name, each in tensors.items()}
-    result = _evaluated(call, {"torch": torch, **operands}).contiguous()
+    names = {"torch": torch, **_functions(call), **operands}
+    result = _evaluated(call, names).contiguous()
     name = str(result.dtype).rpartition(".")[2]
     try:
         return result.numpy(), name
@@ -191,35 +243,69 @@ def _torch(torch: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
 
 
 def _jax(jax: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
-    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_enable_x64", call["x64"])
     jnp = importlib.import_module("jax.numpy")
+    functions = _functions(call)  # whose file may set x64
     arrays = {name: jnp.asarray(_typed(*each)) for name, each in tensors.items()}
-    return _evaluated(call, {"jax": jax, "jnp": jnp, **arrays})
+    return _evaluated(call, {"jax": jax, "jnp": jnp, **functions, **arrays})
 
 
 def _tensorflow(tf: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
     operands = {name: tf.constant(_typed(*each)) for name, each in tensors.items()}
-    return _evaluated(call, {"tf": tf, **operands}).numpy()
+    return _evaluated(call, {"tf": tf, **_functions(call), **operands}).numpy()
 
 
 # Models
 
 
 def _openvino(ov: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
-    import numpy as np
-
     core = ov.Core()
     model = core.read_model(call["model"])
     compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": call["threads"]})
-    feeds = {}
+    request = compiled.create_infer_request()
+    feeds = []  # a request does not keep the memory of its inputs
     for each in compiled.inputs:
         array, dtype = tensors[each.any_name]
-        kind = each.get_element_type()
-        if dtype not in ("string", array.dtype.name):
-            feeds[each.any_name] = ov.Tensor(array, list(array.shape), kind)
+        shape = list(array.shape)
+        if dtype == "string":
+            feeds.append(ov.Tensor(array))
         else:
-            feeds[each.any_name] = np.asarray(array, order="C")
-    return compiled(feeds)[0]
+            if _bits(dtype) < 8:
+                array = _packed(array, _bits(dtype))
+            feeds.append(ov.Tensor(array, shape, getattr(ov.Type, call["types"][dtype])))
+        request.set_tensor(each, feeds[-1])
+    request.infer()
+    return _of_openvino(request.get_output_tensor(0), call["types"])
+
+
+def _of_openvino(tensor: Any, types: Mapping[str, str]) -> Any:
+    """Return the elements of a tensor of OpenVINO by its own type, which its array may not have."""
+    own = tensor.element_type.get_type_name()
+    name = next((ours for ours, each in types.items() if each == own), own)
+    shape = tuple(tensor.shape)
+    if name == "string":
+        return tensor.str_data
+    if _bits(name) < 8:
+        return _unpacked(tensor.data, _bits(name), shape), name
+    array = tensor.data.copy()
+    return (array if _is_plain(array, name) else array.view(f"u{array.itemsize}")), name
+
+
+def _packed(array: Any, bits: int) -> Any:
+    """Pack elements of less than a byte, the first one in the lowest bits."""
+    import numpy as np
+
+    single = np.unpackbits(array.reshape(-1, 1), axis=1, count=bits, bitorder="little")
+    return np.packbits(single, bitorder="little")
+
+
+def _unpacked(data: Any, bits: int, shape: tuple[int, ...]) -> Any:
+    """Unpack elements of less than a byte; bits behind the last one say nothing."""
+    import numpy as np
+
+    count = math.prod(shape)
+    single = np.unpackbits(data.view(np.uint8).reshape(-1), count=count * bits, bitorder="little")
+    return np.packbits(single.reshape(count, bits), axis=1, bitorder="little").reshape(shape)
 
 
 def _onnxruntime(ort: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
@@ -227,23 +313,26 @@ def _onnxruntime(ort: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
     options.log_severity_level = 4
     options.intra_op_num_threads = call["threads"]
     session = ort.InferenceSession(call["model"], options, providers=["CPUExecutionProvider"])
-    feeds = {}
-    for name, (array, dtype) in tensors.items():
-        if dtype == "string":
-            feeds[name] = array.astype(object)
-        elif dtype == "bfloat16":
-            value = ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, 16)
-            return _with_values(ort, session, tensors, {name: value})
-        else:
-            feeds[name] = array
-    return session.run(None, feeds)[0]
+    if all(_is_plain(*each) for each in tensors.values()):
+        feeds = {
+            name: array.astype(object) if dtype == "string" else array
+            for name, (array, dtype) in tensors.items()
+        }
+        return session.run(None, feeds)[0]
+    make = ort.OrtValue.ortvalue_from_numpy_with_onnx_type
+    values = {name: make(array, call["types"][dtype]) for name, (array, dtype) in tensors.items()}
+    return _of_onnxruntime(session.run_with_ort_values(None, values)[0], call["types"])
 
 
-def _with_values(ort: Any, session: Any, tensors: Tensors, values: dict[str, Any]) -> Any:
-    """Run a model on values of onnxruntime, for types that numpy lacks."""
-    for name, (array, _) in tensors.items():
-        values.setdefault(name, ort.OrtValue.ortvalue_from_numpy(array))
-    return session.run_with_ort_values(None, values)[0].numpy()
+def _of_onnxruntime(value: Any, types: Mapping[str, int]) -> Any:
+    """Return the elements of a value of onnxruntime, whose `numpy()` refuses types numpy lacks."""
+    import numpy as np
+
+    name = next(ours for ours, each in types.items() if each == value.element_type())
+    shape = tuple(value.shape())
+    storage = np.dtype(name if hasattr(np, name) else f"u{_bits(name) // 8}")
+    content = ctypes.string_at(value.data_ptr(), math.prod(shape) * storage.itemsize)
+    return np.frombuffer(content, storage).reshape(shape), name
 
 
 def _onnx_reference(reference: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:

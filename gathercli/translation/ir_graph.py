@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-
 from gathercli.io.opening import open_file
 from gathercli.models.ir_layers import type_of
 from gathercli.models.openvino_ir import layers_of
@@ -17,8 +15,9 @@ from gathercli.runtimes.ir_node import (
     port_text,
     ports_text,
     result_text,
+    weights_of,
 )
-from gathercli.spec.dtypes import INT64, STRING
+from gathercli.spec.dtypes import INT64
 from gathercli.translation.graph import (
     Graph,
     GraphNode,
@@ -119,7 +118,7 @@ def ir_files(graph: Graph) -> IrFiles:
     for name, tensor in graph.constants.items():
         places[name] = len(layers), 0
         known[name] = GraphValue(name, tensor.dtype, tensor.shape)
-        raw = _packed(tensor)
+        raw = weights_of(tensor)
         layers.append(constant_text(len(layers), name, tensor, len(weights), len(raw)))
         weights += raw
     edges: list[str] = []
@@ -135,15 +134,6 @@ def ir_files(graph: Graph) -> IrFiles:
     parts = ("  <layers>\n", *layers, "  </layers>\n", "  <edges>\n", *edges, "  </edges>\n")
     head = '<?xml version="1.0"?>\n<net name="gather" version="11">\n'
     return IrFiles(f"{head}{''.join(parts)}</net>\n", weights)
-
-
-def _packed(tensor: Tensor) -> bytes:
-    """Return the bytes of a constant; of strings their number, the ends of each, and the texts."""
-    if tensor.dtype is not STRING:
-        return tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
-    words = [str(each).encode() for each in tensor.array.reshape(-1)]
-    ends = np.cumsum([0, *map(len, words)])
-    return np.array([len(words), *ends], "<u4").tobytes() + b"".join(words)
 
 
 def _layer(number: int, node: GraphNode, inputs: list[GraphValue]) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN, STRING, DType, Kind, dtype
+from gathercli.models.ir_layers import ELEMENT_TYPES
+from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN, STRING, DType, dtype
 from gathercli.spec.op import INTEGERS, SIGNED_32_64, Negative, OutOfRange
 
 if TYPE_CHECKING:
@@ -110,7 +111,6 @@ def _without(types: Iterable[DType], *left: DType) -> tuple[DType, ...]:
 
 _NUMPY: Final = tuple(each for each in DTYPES if not each.opaque)
 _LARGE_UNSIGNED: Final = _types("uint16 uint32 uint64")
-_NO_COMPLEX: Final = tuple(each for each in PLAIN if each.kind is not Kind.COMPLEX)
 _FRAMEWORK: Final = _without(PLAIN, STRING)
 _WRAPS_OR_RAISES: Final = OwnOperator("", Negative.WRAP, OutOfRange.ERROR)
 _FILLS: Final = OwnOperator(
@@ -147,7 +147,7 @@ TARGETS: Final = (
         "OpenVINO, opset 8",
         ".xml",
         ("openvino",),
-        _NO_COMPLEX,
+        tuple(ELEMENT_TYPES),
         gather=_FILLS._replace(title="Gather-8"),
         elements=_RAISES._replace(
             title="GatherElements-6", refuses_negative=False, indices=SIGNED_32_64, narrows=False

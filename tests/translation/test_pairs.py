@@ -15,7 +15,7 @@ from gathercli.translation.proof import calls_of, prove
 from gathercli.translation.running import judged, observe
 from gathercli.translation.targets import target
 from gathercli.translation.translation import translated
-from tests.runtimes.test_observations import PEERS
+from tests.runtimes.peers import PEERS
 from tests.translation.pairs import PAIRS, bound, name, trials
 
 if TYPE_CHECKING:

@@ -1,0 +1,12 @@
+"""The runtimes that tests call, in the Pythons of ``GATHERCLI_PEERS=torch=/venv/bin/python,…``."""
+
+from __future__ import annotations
+
+import os
+
+from gathercli.runtimes.client import RUNTIMES, runtimes_of
+
+PEERS = {
+    each.name: each for each in runtimes_of(os.environ.get("GATHERCLI_PEERS", ",".join(RUNTIMES)))
+}
+"""The runtimes by their names."""
