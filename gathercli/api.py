@@ -413,17 +413,20 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
 
     if not isinstance(path, str | bytes | os.PathLike):
         raise UsageError(
-            f"`path` is {kind_of(path)}: expected the name of a file",
+            f"is {kind_of(path)}",
             rule="usage",
+            subject="path",
+            expected="the name of a file",
             hint="the name of the file comes first: `gathercli.save(path, array)`",
         )
     target = os.fspath(path)
     tensor = as_tensor(array)
     if tensor.dtype.kind is Kind.OTHER:
         raise DtypeError(
-            f"the array is {tensor.dtype}, which no operator takes: expected a plain type",
+            f"the array is {tensor.dtype}, which no operator takes",
             rule="data-dtype",
             value=tensor.dtype.name,
+            expected="a plain type",
         )
     chosen = formats.format_of(target) if format is None else format
     if is_chunked(chosen):

@@ -46,9 +46,10 @@ def check_number(op: Op, number: int, what: str) -> None:
     names = [each.name for each in op.inputs]
     if number != len(names):
         raise UsageError(
-            f"{op.family} takes {len(names)} {what}, not {number}: expected {listed(names, 'and')}",
+            f"{op.family} takes {len(names)} {what}, not {number}",
             rule="usage",
             value=number,
+            expected=listed(names, "and"),
         )
 
 
@@ -59,8 +60,7 @@ def _argument(value: Any, each: Input) -> Tensor:
             raise _text_of(os.fspath(value))
         return as_tensor(value, INT64 if each.values else FLOAT64)
     except GatherError as error:
-        if not error.message.startswith(f"`{each.name}`"):
-            error.prefix(f"`{each.name}`")
+        error.name(each.name)
         raise
 
 
@@ -68,9 +68,10 @@ def _text_of(value: str | bytes) -> InputError:
     """Return the error for text, which is probably the name of a file."""
     source = os.fsdecode(value)
     return InputError(
-        f"it is the text {json_string(short(source))}: expected an array or nested lists",
+        f"it is the text {json_string(short(source))}",
         rule="dtype",
         value=source,
+        expected="an array or nested lists",
         hint=Hint("read what it names: {code}", code=f"gathercli.load({json_string(source)})"),
     )
 
@@ -85,14 +86,17 @@ def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
             return _tensor_of_list(value, empty)
     elif isinstance(value, np.ma.MaskedArray):
         raise InputError(
-            "it is a masked array, and a tensor has no mask: expected a plain array",
+            "it is a masked array, and a tensor has no mask",
             rule="dtype",
+            expected="a plain array",
             hint="`array.filled(value)` decides what the masked elements are",
         )
     tensor = viewed(value)
     array = tensor.array
     if array.dtype == object and not hasattr(value, "__array__"):
-        raise InputError(f"it is {kind_of(value)}: expected an array or nested lists", rule="dtype")
+        raise InputError(
+            f"it is {kind_of(value)}", rule="dtype", expected="an array or nested lists"
+        )
     if array.dtype.kind in "OT" and array.size and _all_strings(array):
         return tensor_of(array.tolist(), declared=STRING)
     return tensor
@@ -156,9 +160,11 @@ def check_threads(threads: Any) -> int:
     if type(threads) is int and threads > 0:
         return threads
     raise UsageError(
-        f"`threads` is {as_written(threads)}: expected an integer from 1 on",
+        f"is {as_written(threads)}",
         rule="usage",
+        subject="threads",
         value=str(threads),
+        expected="an integer from 1 on",
     )
 
 
@@ -181,4 +187,4 @@ def check_out(out: Any, wanted: Shape, *inputs: Tensor) -> None:
         why, expected = "shares memory with an input", "an array with memory of its own"
     else:
         return
-    raise InputError(f"`out` {why}: expected {expected}", rule="dtype", expected=expected)
+    raise InputError(f"`out` {why}", rule="dtype", expected=expected)

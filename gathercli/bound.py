@@ -146,16 +146,15 @@ def check_size(dtype: DType, shape: tuple[int, ...], itemsize: int, max_bytes: i
     result = described(dtype, ",".join(map(str, shape)))
     if len(shape) > MAX_RANK:
         raise LimitError(
-            f"the result {result} has rank {len(shape)}: expected at most {MAX_RANK}",
+            f"the result {result} has rank {len(shape)}",
             rule="limit",
             value=len(shape),
-            expected=f"rank at most {MAX_RANK}",
+            expected=f"at most {MAX_RANK}",
         )
     if max_bytes is not None and over:
         raise LimitError.over(f"the result {result} takes {size} bytes", size, max_bytes)
     raise LimitError(
-        f"the result {result} spans {spanned} bytes, more than can be addressed: "
-        f"expected at most {LARGEST} bytes",
+        f"the result {result} spans {spanned} bytes, more than can be addressed",
         rule="limit",
         value=spanned,
         expected=f"at most {LARGEST} bytes",

@@ -83,7 +83,7 @@ def _choice(choices: type[_Choice], name: str, value: str) -> _Choice:
         near = OTHER_NAMES.get(str(value).lower())
         near = near if near in names else closest(str(value).lower(), names)
         raise UsageError(
-            f"`{name}` is `{value}`: expected {expected}",
+            f"`{name}` is `{value}`",
             rule="usage",
             value=value,
             expected=expected,

@@ -21,16 +21,26 @@
     ├── OutputError          73   the output cannot be created        (OSError)
     └── TransferError        74   reading or writing failed midway    (OSError)
 
-Each names the broken ``rule``. A message gives the value as the user wrote it, what it conflicts
-with, and what was expected, as an interval.
+Each names the broken ``rule``. An error is data: the value as the user wrote it, what it conflicts
+with, and what was expected, as an interval. `GatherError.message` alone puts them in a sentence::
+
+    raise AxisError(
+        f"is {axis}, but `data` has rank {rank}",
+        rule="axis-range",
+        subject="axis",
+        value=axis,
+        expected=f"{-rank} to {rank - 1}",
+    )
+
+A caller that words it otherwise changes the data, or makes another of it by `GatherError.of`.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False  # importing `typing` takes a third of the time of `gathercli --version`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import ClassVar, Protocol, Self
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, ClassVar, Protocol, Self
 
     class Describable(Protocol):
         """An input of a call, such as a `spec.call.Operand`, but not a tensor."""
@@ -138,17 +148,27 @@ _PYTHON = {
 class GatherError(Exception):
     """The base class of every exception.
 
+    A raise site passes data; `message` alone makes a sentence of them, and no code reads it.
+
     Parameters
     ----------
-    message
-        One sentence, with the value as the user wrote it and the expected one.
+    problem
+        What is wrong, with the value as the user wrote it; a verb first if there is a `subject`.
     rule
         The name of the rule, as in `expect_error` of job files: ``axis-range``, ``npy``…
+    subject
+        The input, attribute or option that the problem is of, by its name: ``axis``, ``--axis``.
+    places
+        Where the problem is, the widest place first: a file, a job, an input in backquotes.
     where
         The position of the first wrong value: coordinates (``[1]``), a JSON path (``$[1][2]``), a
         byte.
     value, expected
-        The first wrong value, and the accepted values.
+        The first wrong value, and the accepted values, as an interval where they have one.
+    remark
+        Words that follow `expected`, with their blank or comma.
+    unsaid
+        Whether the sentence ends without `expected`, as the hint says it.
     count
         The number of wrong values, if several are possible.
     hint
@@ -168,28 +188,43 @@ class GatherError(Exception):
         The positions of all further errors, by rule.
     swapped
         Which of the last two arguments comes first, ``DATA``, if they are probably swapped.
+
+    Examples
+    --------
+    >>> error = AxisError("is 3", rule="axis-range", subject="axis", value=3, expected="-2 to 1")
+    >>> error.prefix("jobs.jsonl, line 2")
+    >>> error.message
+    'jobs.jsonl, line 2: `axis` is 3: expected -2 to 1'
     """
 
     status: ClassVar[int] = 70
 
     def __init__(
         self,
-        message: str,
+        problem: str,
         *,
         rule: str,
+        subject: str | None = None,
+        places: Sequence[str] = (),
         where: str | None = None,
         value: object = None,
         expected: str | None = None,
+        remark: str = "",
+        unsaid: bool = False,
         count: int | None = None,
         hint: str | None = None,
         instead: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        super().__init__(problem)
+        self.problem = problem
         self.rule = rule
+        self.subject = subject
+        self.places = [*places]
         self.where = where
         self.value = value
         self.expected = expected
+        self.remark = remark
+        self.unsaid = unsaid
         self.count = count
         self.hint = hint
         self.instead = instead
@@ -199,6 +234,11 @@ class GatherError(Exception):
         self.others: list[GatherError] = []
         self.rest: dict[str, str] = {}
         self.swapped = ""
+
+    @classmethod
+    def of(cls, error: GatherError, **changes: Any) -> Self:
+        """Return an error of this class with the data of another; `changes` are parameters."""
+        return cls(**{name: getattr(error, name) for name in _DATA} | changes)
 
     def add_call(
         self,
@@ -225,15 +265,39 @@ class GatherError(Exception):
         return self.inputs.get("indices")
 
     def prefix(self, place: str) -> None:
-        """Prefix the message with the place of the error."""
-        self.message = f"{place}: {self.message}"
-        self.args = (self.message,)
+        """Add a place around those of the error."""
+        self.places.insert(0, place)
+
+    def name(self, name: str) -> None:
+        """Add an input as the place, unless the error names it."""
+        if name != self.subject and f"`{name}`" not in self.places:
+            self.prefix(f"`{name}`")
+
+    @property
+    def statement(self) -> str:
+        """The sentence without what is expected."""
+        problem = self.problem if self.subject is None else f"`{self.subject}` {self.problem}"
+        return ": ".join((*self.places, problem))
+
+    @property
+    def message(self) -> str:
+        """One sentence: where, what is wrong, and what is expected."""
+        if self.expected is None or self.unsaid:
+            return self.statement + self.remark
+        return f"{self.statement}: expected {self.expected}{self.remark}"
 
     def __str__(self) -> str:
         """Return the message and the hint for Python."""
         return self.message + (
             f"\nhint: {getattr(self.hint, 'python', self.hint)}" if self.hint else ""
         )
+
+
+_DATA = (
+    *("problem", "rule", "subject", "places", "where", "value", "expected", "remark", "unsaid"),
+    *("count", "hint", "instead"),
+)
+"""The parameters of `GatherError`."""
 
 
 class MismatchError(GatherError):
@@ -243,9 +307,17 @@ class MismatchError(GatherError):
 
 
 class UsageError(GatherError, ValueError):
-    """The command line is wrong."""
+    """The command line is wrong.
+
+    Attributes
+    ----------
+    is_extra, is_operator
+        Whether `value` is one argument too many, or stands for an operator and is none.
+    """
 
     status = 2
+    is_extra = False
+    is_operator = False
 
 
 class VersionError(UsageError):
@@ -255,9 +327,12 @@ class VersionError(UsageError):
     ----------
     elsewhere
         The operator that has the version, and its name there.
+    near
+        The versions that were probably meant.
     """
 
     elsewhere: tuple[str, str] | None = None
+    near: Sequence[str] = ()
 
 
 class OperatorError(GatherError, ValueError):
@@ -299,9 +374,16 @@ class OutOfRangeError(OperatorError, IndexError):
 
 
 class LimitError(GatherError, ValueError, MemoryError):
-    """Something would take more memory, disk or dimensions than is allowed."""
+    """Something would take more memory, disk or dimensions than is allowed.
+
+    Attributes
+    ----------
+    lifted_by
+        The setting that lifts the limit, if one does.
+    """
 
     status = 65
+    lifted_by: str | None = None
 
     @classmethod
     def over(cls, what: str, size: int, limit: int, *, instead: str = "") -> LimitError:
@@ -314,14 +396,15 @@ class LimitError(GatherError, ValueError, MemoryError):
         instead
             Another remedy.
         """
-        expected = f"at most {limit} bytes"
-        return cls(
-            f"{what}: expected {expected}",
+        error = cls(
+            what,
             rule="limit",
             value=size,
-            expected=expected,
+            expected=f"at most {limit} bytes",
             hint=Hint(f"{{max_bytes}} lifts the limit{instead and f'; {instead}'}", max_bytes=0),
         )
+        error.lifted_by = "max_bytes"
+        return error
 
 
 class InputError(GatherError, ValueError):

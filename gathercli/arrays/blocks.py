@@ -258,8 +258,10 @@ def _check_again(call: Call, indices: AnyArray) -> None:
         check.check_indices(call, call.family.indexed_axes(call), indices)
     except OutOfRangeError:
         raise TransferError(
-            "`indices` changed while they were read: expected them to stay as they were",
+            "changed while they were read",
             rule="unreadable",
+            subject="indices",
+            expected="them to stay as they were",
         ) from None
 
 

@@ -139,7 +139,7 @@ class CastTensor:
     def _refusal(self, at: int) -> InputError:
         error = conversion_error(self._tensor, at, self.dtype)
         if self._lossy:
-            error.message = error.message.replace("converts without loss", "is within its range")
+            error.expected = "one that is within its range"
         error.hint = "; ".join(self._advice()) or None
         return error
 

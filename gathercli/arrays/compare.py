@@ -108,11 +108,12 @@ def read_expected(
                         written.dtype, written.array, typed=False, decided_by=written.decided_by
                     )
         return MismatchError(
-            f"the result is {dtype}, but {error.message}",
+            f"the result is {dtype}, but {error.statement}",
             rule="expect",
             where=error.where,
             value=dtype.name,
-            expected=str(error.value),
+            expected=error.expected,
+            remark=error.remark,
         )
 
 
@@ -136,9 +137,10 @@ def _mismatch(
     if count is not None:
         differ = f" ({grouped(count)} of {counted(total, 'element')} differ{'s' * (count == 1)})"
     return MismatchError(
-        f"the result {what}: expected {expected}{differ}",
+        f"the result {what}",
         rule="expect",
         value=value,
         expected=expected,
+        remark=differ,
         count=count,
     )

@@ -170,8 +170,7 @@ class _Refusal:
     def at(self, at: int, expected: str) -> None:
         value, where = self._flat[at], self._where(at)
         raise InputError(
-            f"the value at `{where}` is {value_text(value)}, which {self._dtype} cannot hold: "
-            f"expected {expected}",
+            f"the value at `{where}` is {value_text(value)}, which {self._dtype} cannot hold",
             rule="dtype",
             where=where,
             value=value_text(value),
@@ -202,7 +201,7 @@ def check_kinds(source: DType, dtype: DType) -> None:
     complex_to_real = source.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
     if source is not dtype and (kinds & {Kind.BOOL, Kind.STRING} or complex_to_real):
         raise InputError(
-            f"the type is {source}, which does not convert to {dtype}: expected {dtype}",
+            f"the type is {source}, which does not convert to {dtype}",
             rule="dtype",
             value=source.name,
             expected=dtype.name,
@@ -272,12 +271,11 @@ def conversion_error(tensor: Tensor, at: int, dtype: DType) -> InputError:
     where = cell(coordinate(at, tensor.shape))
     value = str(tensor.at(at))
     return InputError(
-        f"the value at `{where}` is {value}, which {dtype} cannot hold: "
-        "expected one that converts without loss",
+        f"the value at `{where}` is {value}, which {dtype} cannot hold",
         rule="dtype",
         where=where,
         value=value,
-        expected=dtype.name,
+        expected="one that converts without loss",
     )
 
 

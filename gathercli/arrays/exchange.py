@@ -71,9 +71,9 @@ def viewed(value: Any) -> Tensor:
 
 def _unreadable(value: Any, error: Exception) -> InputError:
     return InputError(
-        f"it is {type(value).__name__}, which numpy cannot read ({error}): "
-        "expected an array or nested lists",
+        f"it is {type(value).__name__}, which numpy cannot read ({error})",
         rule="dtype",
+        expected="an array or nested lists",
     )
 
 

@@ -146,8 +146,10 @@ class NativeWorker:
             if not self._checked:
                 raise UnexpectedIndicesError
             raise TransferError(
-                "`indices` changed while they were read: expected them to stay as they were",
+                "changed while they were read",
                 rule="unreadable",
+                subject="indices",
+                expected="them to stay as they were",
             )
         if not self._dtype.isnative:
             out.view(self._dtype).byteswap(inplace=True)

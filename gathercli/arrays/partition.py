@@ -140,11 +140,11 @@ def _check(cost: int, most: int) -> None:
         # The inverse of `most` in `cut_boxes`: a limit with which this box fits.
         enough = min(cost / LEAST, PROGRAM + cost / SHARE)
         raise LimitError(
-            f"a chunk of the result, and what is read for it, takes about {cost} bytes: "
-            f"expected at most {most} bytes, which is what the limit leaves for it",
+            f"a chunk of the result, and what is read for it, takes about {cost} bytes",
             rule="limit",
             value=cost,
             expected=f"at most {most} bytes",
+            remark=", which is what the limit leaves for it",
             hint=f"`--max-bytes {ceil(enough / 10**6)}M`, or smaller chunks (`--chunks`)",
         )
 

@@ -141,11 +141,11 @@ class RunOptions(Options):
         if match is None or float(match[2] or 0) > 100 or self.fail_fast:
             both = self.fail_fast and match
             raise UsageError(
-                f"`--max-failures` is `{clean(text)}`"
-                + (", beside `--fail-fast`: expected one of them" if both else "")
-                + ("" if both else ": expected a number of jobs, or a percentage"),
+                f"is `{clean(text)}`{', beside `--fail-fast`' if both else ''}",
                 rule="usage",
+                subject="--max-failures",
                 value=text,
+                expected="one of them" if both else "a number of jobs, or a percentage",
                 hint="`--max-failures 10` or `--max-failures 5%`",
             )
         return Limit(int(match[1])) if match[1] else Limit(float(match[2]), percent=True)

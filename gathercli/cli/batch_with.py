@@ -52,9 +52,10 @@ def check_options(running: RunOptions, reporting: ReportOptions) -> None:
         for name in group.changed().keys() - used:
             option = getattr(type(group), name).names[0]
             raise UsageError(
-                f"`{option}` is given with `--with`, which does jobs one by one and writes no "
-                "output: expected one of them",
+                "is given with `--with`, which does jobs one by one and writes no output",
                 rule="usage",
+                subject=option,
+                expected="one of them",
             )
 
 

@@ -133,10 +133,11 @@ class TensorOptions(Options):
         names, words = [each.name for each in inputs_of(family)], self.words
         if self.types.feed:  # a node would have taken it
             raise UsageError(
-                f"`--feed` is `{clean(self.types.feed[0])}`, but no node of a model is given: "
-                "expected `model.onnx#NODE` in place of the inputs",
+                f"is `{clean(self.types.feed[0])}`, but no node of a model is given",
                 rule="usage",
+                subject="--feed",
                 value=self.types.feed[0],
+                expected="`model.onnx#NODE` in place of the inputs",
             )
         if len(words) != len(names):
             raise _miscounted(self.command or family.COMMAND, family, words)
@@ -170,8 +171,9 @@ def _miscounted(command: str, family: Family, words: list[Any]) -> UsageError:
         else f"`{names[len(words)]}` is missing"
     )
     return UsageError(
-        f"{what}: expected {listed(names, 'and')} of {family.COMMAND}",
+        f"{what}",
         rule="usage",
+        expected=f"{listed(names, 'and')} of {family.COMMAND}",
         hint=suggest_example(command, family.ROWS[0], words),
     )
 

@@ -56,10 +56,11 @@ class Limits(NamedTuple):
         number = re.fullmatch(r"(\d{1,18})(K|M|G|Ki|Mi|Gi|)", text, re.ASCII)
         if number is None:
             raise UsageError(
-                f"`--max-bytes` is `{text}`: expected a number of bytes, with K, M, G, Ki, Mi or "
-                "Gi, or 0 for no limit",
+                f"is `{text}`",
                 rule="usage",
+                subject="--max-bytes",
                 value=text,
+                expected="a number of bytes, with K, M, G, Ki, Mi or Gi, or 0 for no limit",
                 hint="`--max-bytes 4Gi`",
             )
         size = int(number[1]) * _UNITS[number[2]]

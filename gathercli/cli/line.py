@@ -136,7 +136,9 @@ def check_once(line: CommandLine, once: Collection[str]) -> None:
         if name in once and name in present:
             from gathercli.errors import UsageError
 
-            raise UsageError(f"`{name}` is given twice: expected it once", rule="usage", value=name)
+            raise UsageError(
+                f"`{name}` is given twice", rule="usage", value=name, expected="it once"
+            )
         present.add(name or "")
 
 

@@ -156,9 +156,11 @@ def _help_words(words: list[str]) -> list[str]:
         from gathercli.errors import UsageError
 
         raise UsageError(
-            f"`help` is given `{' '.join(topic)[:80]}`: expected one command",
+            f"is given `{' '.join(topic)[:80]}`",
             rule="usage",
+            subject="help",
             value=topic[1],
+            expected="one command",
             hint=f"`gathercli help {topic[0]}`" if topic[0] in COMMANDS else None,
         )
     return [*topic, "--help"]
@@ -192,9 +194,11 @@ def _parse_by_typer(words: list[str]) -> Request:
 
     if words[:1] == ["--version"]:
         raise UsageError(
-            f"`--version` stands alone, but `{words[1]}` follows it: expected nothing",
+            f"stands alone, but `{words[1]}` follows it",
             rule="usage",
+            subject="--version",
             value=words[1],
+            expected="nothing",
             hint="a version of an operator comes after its command, as in `gather … -V onnx-13`",
         )
 
@@ -216,6 +220,6 @@ def _flush_help(status: object) -> int:
     if sys.stdout is None:
         from gathercli.errors import TransferError
 
-        raise TransferError("stdout is closed: expected a place for the output", rule="output")
+        raise TransferError("stdout is closed", rule="output", expected="a place for the output")
     sys.stdout.flush()
     return status if isinstance(status, int) else 0

@@ -101,10 +101,10 @@ def expand(words: Sequence[str]) -> list[str]:
         lead = [family]
         if command not in (family, _ANY):
             raise UsageError(
-                f"the node `{clean(node.name)}` is a {node.operator}: expected `{family}`",
+                f"the node `{clean(node.name)}` is a {node.operator}",
                 rule="usage",
                 value=command,
-                expected=family,
+                expected=f"`{family}`",
                 hint=f"`{_ANY}` runs any node",
             )
     tokens, types = _inputs(command, path, node, parsed)
@@ -132,10 +132,11 @@ def _parse(command: str, words: Sequence[str]) -> _Words:
                 if not values:
                     expected = f"{name} {each.metavar}" if each.metavar else f"a value of {name}"
                     raise UsageError(
-                        f"`{name}` has no value: expected `{expected}`",
+                        "has no value",
                         rule="usage",
+                        subject=name,
                         value=name,
-                        expected=expected,
+                        expected=f"`{expected}`",
                     )
             if name == "--feed" and values:
                 parsed.feeds.extend(values)
@@ -188,10 +189,12 @@ def check_fed(node: ModelNode, feeds: Mapping[str, str]) -> None:
     absent = {name: each for name, each in run_time_inputs(node).items() if name not in feeds}
     if absent:
         raise UsageError(
-            f"{listed((f'`{name}`' for name in absent), 'and')} of the node `{clean(node.name)}` "
-            f"{'come' if len(absent) > 1 else 'comes'} at run time: expected `--feed`",
+            f"{listed((f'`{name}`' for name in absent), 'and')} of the node "
+            f"`{clean(node.name)}` {'come' if len(absent) > 1 else 'comes'} at run "
+            "time",
             rule="usage",
             value=node.name,
+            expected="`--feed`",
             hint=_example(absent),
         )
 
@@ -233,10 +236,10 @@ def feeds_of(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
         if not free:
             reason = f"no input of {node_name} comes"
         raise UsageError(
-            f"`--feed {clean(unnamed[len(left)])}` has no input: {reason} at run time: "
-            f"expected {listed(f'`{name}=`' for name in inputs)}",
+            f"`--feed {clean(unnamed[len(left)])}` has no input: {reason} at run time",
             rule="usage",
             value=unnamed[len(left)],
+            expected=listed(f"`{name}=`" for name in inputs),
         )
     return feeds | dict(zip(left, unnamed, strict=False))
 
@@ -246,10 +249,10 @@ def _check_name(word: str, name: str, names: Collection[str]) -> None:
     near = closest(name, names) if name and not _LITERAL.match(word) else None
     if near and not os.path.exists(word):
         raise UsageError(
-            f"the node has no input `{clean(short(name))}`: "
-            f"expected {listed(f'`{clean(each)}=`' for each in names)}",
+            f"the node has no input `{clean(short(name))}`",
             rule="usage",
             value=word,
+            expected=listed(f"`{clean(each)}=`" for each in names),
             hint=f"did you mean `--feed {clean(near)}={word.partition('=')[2]}`?",
         )
 
@@ -272,8 +275,8 @@ def check_attribute(node: ModelNode, name: str, value: object) -> None:
     """Raise if an attribute of a node comes at run time."""
     if value == "unknown":
         raise UsageError(
-            f"`{name}` of the node `{clean(node.name)}` comes at run time: "
-            f"expected `{option_name(name)}`",
+            f"`{name}` of the node `{clean(node.name)}` comes at run time",
             rule="usage",
             value=node.name,
+            expected=f"`{option_name(name)}`",
         )

@@ -125,18 +125,19 @@ def job_named(token: str) -> Job:
         what = counted(len(chosen), "job") if chosen else "no job"
         what += f" `{clean(key)}`" if key else ""
         raise UsageError(
-            f"`{clean(path)}` has {what}: expected one of {some(map(clean, ids))}",
+            f"`{clean(path)}` has {what}",
             rule="usage",
             value=token,
+            expected=f"one of {some(map(clean, ids))}",
             hint=_hint(path, key, near),
         )
     (job,) = chosen
     if job.op == jobs.SHAPE:
         raise InputError(
-            f"the job `{clean(job.id)}` infers a shape, which has no cells: "
-            f"expected a {listed(FAMILIES)} job",
+            f"the job `{clean(job.id)}` infers a shape, which has no cells",
             rule="job",
             value=job.id,
+            expected=f"a {listed(FAMILIES)} job",
             hint="`gathercli shape` shows how a shape comes about",
         )
     return job

@@ -79,11 +79,9 @@ def choice(command: str, version: str | None) -> Choice:
             note = f"{VARIABLE}: {framework} has no {default.name}; {default} is the default"
             return Choice(default, note)
         error.prefix(f"`{VARIABLE}`")
-        import re
-
-        near = re.fullmatch(r"did you mean `-V ([\w-]+)`\?", error.hint or "")
-        better = f"did you mean `export {VARIABLE}={near[1]}`? " if near and not frameworks else ""
-        version = near[1] if near and frameworks else default.id
+        near = error.near[0] if len(error.near) == 1 else None
+        better = f"did you mean `export {VARIABLE}={near}`? " if near and not frameworks else ""
+        version = near if near and frameworks else default.id
         error.hint = (
             f"{better}`-V {version}` takes precedence; `unset {VARIABLE}` removes the variable"
         )

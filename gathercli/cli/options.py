@@ -107,9 +107,10 @@ class ToleranceOptions(Options):
         for name, tolerance in (("rtol", self.rtol), ("atol", self.atol)):
             if not tolerance < float("inf"):  # nor for NaN
                 raise UsageError(
-                    f"`--{name}` is {tolerance}: expected a number from 0 on",
+                    f"`--{name}` is {tolerance}",
                     rule="usage",
                     value=str(tolerance),
+                    expected="a number from 0 on",
                 )
 
     @property

@@ -284,18 +284,21 @@ def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...]
         return None
     if not (names_chunks(output or "") if fmt == "auto" else is_chunked(fmt)):
         raise UsageError(
-            "`--chunks` is given, and the output is "
-            f"{clean(output or 'stdout') if fmt == 'auto' else fmt}: expected a .zarr output",
+            f"is given, and the output is {clean(output or 'stdout') if fmt == 'auto' else fmt}",
             rule="usage",
+            subject="--chunks",
             value=text,
+            expected="a .zarr output",
         )
     import re
 
     if not re.fullmatch(r"[1-9]\d{0,17}(,[1-9]\d{0,17}){0,63},?|", text, re.ASCII):
         raise UsageError(
-            f"`--chunks` is `{clean(text)}`: expected sizes from 1 on",
+            f"is `{clean(text)}`",
             rule="usage",
+            subject="--chunks",
             value=text,
+            expected="sizes from 1 on",
             hint="`--chunks 64,1024`, one for each dimension of the output",
         )
     return tuple(int(size) for size in text.split(",") if size)
@@ -317,8 +320,9 @@ def binary_error(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
     """Return the error for binary on a terminal; the hint has `way` before the file name."""
     name = new_name("result", FORMATS[fmt].suffix)
     return UsageError(
-        f"{fmt} is binary, and {target} is a terminal: expected a file or a pipe",
+        f"{fmt} is binary, and {target} is a terminal",
         rule="usage",
+        expected="a file or a pipe",
         hint=f"`{way}{name}`{'' if way else ' in its place'} writes a file",
     )
 

@@ -114,10 +114,12 @@ class Patterns(NamedTuple):
             if names_used.isdisjoint(names):
                 expected = listed("{" + name + "}" for name in names)
                 raise UsageError(
-                    f"`--output` is `{clean(output)}`, but {why}: expected {expected} in it",
+                    f"is `{clean(output)}`, but {why}",
                     rule="usage",
+                    subject="--output",
                     value=output,
                     expected=expected,
+                    remark=" in it",
                 )
 
     def _job(self, match: _Match, settings: dict[str, str]) -> JobEntry:
@@ -181,9 +183,11 @@ def _matches(pattern: str, option: str) -> Iterator[_Match]:
         paths = _files(path)
     if not paths:
         raise NoInputError(
-            f"`{option}` is `{clean(pattern)}`, and no file has such a name: expected some",
+            f"is `{clean(pattern)}`, and no file has such a name",
             rule="missing",
+            subject=option,
             value=pattern,
+            expected="some",
         )
     root = os.path.dirname(whole[: wild.start() if wild else None])
     for each in paths:
@@ -196,9 +200,11 @@ def _no_pattern(token: str, path: str, option: str) -> NoInputError:
     suffixes = [os.path.splitext(name)[1] for name in tensor_files(path)]
     files = os.path.join(path, "*" + max(suffixes, key=suffixes.count, default=".npy"))
     return NoInputError(
-        f"`{option}` is `{clean(token)}`, a directory: expected a file, or a pattern of files",
+        f"is `{clean(token)}`, a directory",
         rule="unreadable",
+        subject=option,
         value=token,
+        expected="a file, or a pattern of files",
         hint=f"`{option} {shell_word(files)}`" if suffixes else None,
     )
 
@@ -238,8 +244,9 @@ def _fill(template: str, names: Mapping[str, str], option: str) -> str:
             return names[match[1]]
         expected = listed("{" + name + "}" for name in names) if names else "none"
         raise UsageError(
-            f"`{option}` has `{match[0]}`: expected {expected}",
+            f"has `{match[0]}`",
             rule="usage",
+            subject=option,
             value=match[0],
             expected=expected,
             hint="`--matrix` makes names for the settings it tries"
@@ -266,10 +273,7 @@ def check_setting(op: str, key: str, value: str) -> None:
         return
     if is_integer or choices is not None:
         raise UsageError(
-            f"`{option_of(key)}` is `{clean(value)}`: expected {expected}",
-            rule="usage",
-            value=value,
-            expected=expected,
+            f"`{option_of(key)}` is `{clean(value)}`", rule="usage", value=value, expected=expected
         )
 
 
@@ -308,10 +312,11 @@ def matrix_of(op: str, words: Iterable[str]) -> dict[str, list[str]]:
             again = " again" if key in matrix else ""
             near = closest(key, settings)
             raise UsageError(
-                f"`--matrix` has `{clean(word)}`{again}: "
-                f"expected {listed(settings)}, once, with different values, as in `axis=0,1`",
+                f"has `{clean(word)}`{again}",
                 rule="usage",
+                subject="--matrix",
                 value=word,
+                expected=f"{listed(settings)}, once, with different values, as in `axis=0,1`",
                 hint=f"did you mean `{near}`?" if near and near != key else None,
             )
         matrix[key] = values

@@ -87,10 +87,11 @@ class PictureOptions(Options):
         parts = re.fullmatch(r"([1-9]\d{0,3}):([1-9]\d{0,3})", self.aspect_text.strip(), re.ASCII)
         if not parts:
             raise UsageError(
-                f"`--aspect` is `{clean(self.aspect_text[:80])}`: expected a width and a height "
-                "such as 16:9",
+                f"is `{clean(self.aspect_text[:80])}`",
                 rule="usage",
+                subject="--aspect",
                 value=self.aspect_text,
+                expected="a width and a height such as 16:9",
             )
         return int(parts[1]), int(parts[2])
 
@@ -101,10 +102,11 @@ class PictureOptions(Options):
             file = os.path.realpath(path)
             if file in paths:
                 raise UsageError(
-                    f"`--save` names `{clean(paths[file])}` and `{clean(path)}`, which are one "
-                    "file: expected different files",
+                    f"names `{clean(paths[file])}` and `{clean(path)}`, which are one file",
                     rule="usage",
+                    subject="--save",
                     value=path,
+                    expected="different files",
                 )
             paths[file] = path
         return [self._output(path) for path in paths.values()]
@@ -116,7 +118,7 @@ class PictureOptions(Options):
         """
         if self.aspect is not None and not self.paths:
             raise UsageError(
-                "`--aspect` is of a saved picture: expected `--save` too", rule="usage"
+                "is of a saved picture", rule="usage", subject="--aspect", expected="`--save` too"
             )
         outputs = [stack.enter_context(output) for output in self.outputs()]
         for output in outputs:
@@ -128,10 +130,10 @@ class PictureOptions(Options):
 
         if not path.endswith((*DRAWN, ".html", ".txt")):
             raise UsageError(
-                f"the suffix of `{clean(path)}` is not a picture format: "
-                "expected .svg, .png, .pdf, .html or .txt",
+                f"the suffix of `{clean(path)}` is not a picture format",
                 rule="usage",
                 value=path,
+                expected=".svg, .png, .pdf, .html or .txt",
                 instead=(os.path.splitext(path)[0] + ".svg",),
             )
         if path.endswith(CONVERTED) and find_spec("typst") is None:

@@ -27,7 +27,9 @@ ALLOW_ABSENT: Final = flag(
 def check_seconds(seconds: float) -> None:
     """Raise if `--timeout` is no positive number."""
     if not 0 < seconds < float("inf"):
-        raise UsageError(f"`--timeout` is {seconds:g}: expected seconds, more than 0", rule="usage")
+        raise UsageError(
+            f"is {seconds:g}", rule="usage", subject="--timeout", expected="seconds, more than 0"
+        )
 
 
 def absence_notes(absences: Iterable[Absence], option: str = "--with") -> Iterator[str]:
@@ -58,8 +60,10 @@ class WithOptions(Options):
         """Return the runtimes; none without the option."""
         if self.names is None and self.allow_absent:
             raise UsageError(
-                "`--allow-absent` is given without `--with`: expected the runtimes it allows for",
+                "is given without `--with`",
                 rule="usage",
+                subject="--allow-absent",
+                expected="the runtimes it allows for",
             )
         if self.names is None:
             return []
@@ -85,8 +89,10 @@ class RuntimeOptions(WithOptions):
         seconds = DEFAULT_SECONDS if self.timeout is None else self.timeout
         if self.timeout is not None and self.names is None:
             raise UsageError(
-                "`--timeout` is given without `--with`: expected the runtimes that it limits",
+                "is given without `--with`",
                 rule="usage",
+                subject="--timeout",
+                expected="the runtimes that it limits",
             )
         check_seconds(seconds)
         return seconds

@@ -63,27 +63,32 @@ class ClusterOptions(Options):
         used = [name for name, path in tls.items() if path is not None]
         if url is not None and file is not None:
             raise UsageError(
-                "`--scheduler-file` is given with `--scheduler`: expected one of them", rule="usage"
+                "is given with `--scheduler`",
+                rule="usage",
+                subject="--scheduler-file",
+                expected="one of them",
             )
         if url is None and file is None:
             if used:
                 raise UsageError(
-                    f"`{used[0]}` is given without `--scheduler`: expected both", rule="usage"
+                    f"`{used[0]}` is given without `--scheduler`", rule="usage", expected="both"
                 )
             return None
         if used and (ca_file is None or cert is None):
             raise UsageError(
-                f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`: "
-                "expected both, as either side shows who it is",
+                f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`",
                 rule="usage",
+                expected="both, as either side shows who it is",
             )
         from gathercli.jobs.scheduler import URL, Address
 
         if url is not None and not URL.fullmatch(url):
             raise UsageError(
-                f"`--scheduler` is `{clean(url)}`: expected tcp://HOST:PORT or tls://HOST:PORT",
+                f"is `{clean(url)}`",
                 rule="usage",
+                subject="--scheduler",
                 value=url,
+                expected="tcp://HOST:PORT or tls://HOST:PORT",
                 hint="`--scheduler tcp://127.0.0.1:8786`",
             )
         return Address(url, file, ca_file, cert, self.tls_key)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.dialects import choices_of, translate
 from gathercli.cli.line import CommandLine
-from gathercli.errors import VersionError
+from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.framework_calls import arguments_of, find_equivalent
 from gathercli.text import closest, listed, shell_word
@@ -60,7 +60,7 @@ def rejoin(words: Sequence[str]) -> list[str]:
 
 def suggest(words: Sequence[str], error: GatherError) -> str | None:
     """Return a hint with a corrected command line, or None."""
-    was_split = error.rule in _SPLIT or "is one argument too many" in error.message
+    was_split = error.rule in _SPLIT or (isinstance(error, UsageError) and error.is_extra)
     if was_split and (joined := rejoin(words)) != list(words):
         return _quote_lists(joined)
     if error.swapped:
@@ -324,7 +324,8 @@ def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
     """Insert an operator before its inputs, or suggest the lesson with a word's name."""
     from gathercli.cli.registry import COMMANDS
 
-    if not error.message.startswith("no operator `") or error.instead or words[0] not in COMMANDS:
+    is_operator = isinstance(error, UsageError) and error.is_operator
+    if not is_operator or error.instead or words[0] not in COMMANDS:
         return None
     line = _read(words)
     if line.params[0].metavar != "OP" or error.value not in line.arguments[:1]:

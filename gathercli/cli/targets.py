@@ -60,9 +60,10 @@ def split_paths(
         tokens = list(paths)
     elif not tokens:
         raise UsageError(
-            f"there is only `{clean(last)}`: expected sources and then a file, or `-d DIR`",
+            f"there is only `{clean(last)}`",
             rule="usage",
             value=last,
+            expected="sources and then a file, or `-d DIR`",
             hint=_for_one(last, to),
         )
     elif _is_folder(last, to):
@@ -71,8 +72,9 @@ def split_paths(
     if folder is not None:
         if to is None:
             raise UsageError(
-                "a folder has no suffix: expected the format of its files",
+                "a folder has no suffix",
                 rule="usage",
+                expected="the format of its files",
                 hint="`--to npy` (or another) names it",
             )
         return sources, Target(to, folder=folder)
@@ -84,10 +86,10 @@ def split_paths(
     fmt = _format(last, to)
     if len(sources) > 1 and not FORMATS[fmt].several:
         raise UsageError(
-            f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources: "
-            "expected a folder for them, or a format that holds several",
+            f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources",
             rule="usage",
             value=last,
+            expected="a folder for them, or a format that holds several",
             hint=_for_several(last, to),
         )
     return sources, Target(fmt, path=None if last == "-" else last)
@@ -135,9 +137,10 @@ def _beside(sources: Sequence[str], path: str, to: str | None) -> str:
 def _would_replace(path: str, what: str, hint: str) -> OutputError:
     """Return the error for a file that is probably a source, not the target."""
     return OutputError(
-        f"`{clean(path)}` exists, and {what} would replace it: expected a new name, or `-d DIR`",
+        f"`{clean(path)}` exists, and {what} would replace it",
         rule="output",
         value=path,
+        expected="a new name, or `-d DIR`",
         hint=hint,
     )
 
@@ -195,10 +198,10 @@ def check_names(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
         name = _name(token, path, key)
         if name in tokens:
             raise UsageError(
-                f"`{clean(tokens[name])}` and `{clean(token)}` would both become "
-                f"`{clean(name)}`: expected different names",
+                f"`{clean(tokens[name])}` and `{clean(token)}` would both become `{clean(name)}`",
                 rule="usage",
                 value=token,
+                expected="different names",
             )
         tokens[name] = token
         files[real_path(path or "")] = token
@@ -219,18 +222,18 @@ def check_path(
     """
     if path is not None and path in outputs:
         raise UsageError(
-            f"`{clean(outputs[path])}` and `{clean(token)}` would both become "
-            f"`{clean(path)}`: expected different names",
+            f"`{clean(outputs[path])}` and `{clean(token)}` would both become `{clean(path)}`",
             rule="usage",
             value=path,
+            expected="different names",
         )
     other = token if path is None else files.get(real_path(path), token)
     if other != token:
         raise UsageError(
-            f"`{clean(token)}` would become `{clean(path or '')}`, which is a source itself: "
-            "expected another folder",
+            f"`{clean(token)}` would become `{clean(path or '')}`, which is a source itself",
             rule="usage",
             value=path,
+            expected="another folder",
         )
 
 
@@ -244,9 +247,10 @@ def named_members(tokens: Sequence[str], sources: Sequence[Source]) -> dict[str,
             name = _name(token, source.file.name if source.file else None, member.key)
             if name in members_by_name:
                 raise UsageError(
-                    f"two tensors would both become `{clean(name)}`: expected different names",
+                    f"two tensors would both become `{clean(name)}`",
                     rule="usage",
                     value=name,
+                    expected="different names",
                 )
             members_by_name[name] = member
     return members_by_name
@@ -256,9 +260,10 @@ def _name(token: str, path: str | None, key: str | None) -> str:
     """Return the name of the file that a source becomes, without its suffix."""
     if path is None:
         raise UsageError(
-            f"`{clean(token)}` is not a file to name the output after: expected a file",
+            f"`{clean(token)}` is not a file to name the output after",
             rule="usage",
             value=token,
+            expected="a file",
             hint="`gathercli convert TENSOR FILE` writes one",
         )
     stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path))[0]
@@ -286,9 +291,10 @@ def outputs_of(source: Source, token: str, target: Target) -> list[tuple[str | N
         name = _name(token, path, key) + fmt.suffix
         if name in groups_by_name:
             raise UsageError(
-                f"two members would both become `{clean(name)}`: expected different names",
+                f"two members would both become `{clean(name)}`",
                 rule="usage",
                 value=name,
+                expected="different names",
                 hint="`--to npz` or safetensors keeps them in one file",
             )
         groups_by_name[name] = group

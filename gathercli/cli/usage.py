@@ -77,10 +77,10 @@ def equals_sign(line: CommandLine, word: Word) -> UsageError:
     """Return the error for ``-a=1``, which typer reads as the value ``=1``."""
     name, _, value = word.text.partition("=")
     return UsageError(
-        f"`{short(word.text)}` has an equals sign: expected `{short(f'{name} {value}')}`",
+        f"`{short(word.text)}` has an equals sign",
         rule="usage",
         value=word.text,
-        expected=f"{name} {value}",
+        expected=f"`{short(f'{name} {value}')}`",
         hint=did_you_mean(_translation(line)),
     )
 
@@ -89,10 +89,10 @@ def one_dash(line: CommandLine, word: Word) -> UsageError:
     """Return the error for a long option with one dash."""
     name = word.text.partition("=")[0]
     return UsageError(
-        f"`{name}` has one dash: expected `-{name}`",
+        f"`{name}` has one dash",
         rule="usage",
         value=name,
-        expected="-" + name,
+        expected=f"`-{name}`",
         hint=did_you_mean(line.replace(word, "-" + word.text)),
     )
 
@@ -200,20 +200,22 @@ def _no_value(line: CommandLine, option: str) -> UsageError:
     if param.is_flag:
         word = next(each for each in reversed(line.words) if each.option == option)
         return UsageError(
-            f"`{option}` is given a value, `{word.text.partition('=')[2]}`: expected none",
+            f"is given a value, `{word.text.partition('=')[2]}`",
             rule="usage",
+            subject=option,
             value=word.text,
+            expected="none",
             hint=did_you_mean(line.replace(word, option)),
         )
-    expected = f"{option} {param.metavar}"
     words = [word for word in line.words if word.option == option]
     count = sum(word.is_value or "=" in word.text for word in words)
     has = f"{count} of {param.nargs} values" if count else "no value"
     return UsageError(
-        f"`{option}` has {has}: expected `{expected}`",
+        f"has {has}",
         rule="usage",
+        subject=option,
         value=option,
-        expected=expected,
+        expected=f"`{option} {param.metavar}`",
         hint=_version_hint(param, option),
     )
 
@@ -249,24 +251,14 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
     first = param.metavar.partition(" ")[0].removesuffix("...")
     if operator is not None:  # whose names the inputs have
         first = names[line.metavars.index(param.metavar)]
-    return UsageError(
-        f"`{first}` is missing: expected {expected}",
-        rule="usage",
-        expected=expected,
-        hint=hint,
-    )
+    return UsageError(f"`{first}` is missing", rule="usage", expected=expected, hint=hint)
 
 
 def _missing_option(param: Any, hint: str) -> UsageError:
     option = param.opts[0]
     choices = values_of(param)
     expected = listed(choices) if choices else f"`{option} {param.metavar}`"
-    return UsageError(
-        f"`{option}` is missing: expected {expected}",
-        rule="usage",
-        expected=expected,
-        hint=hint,
-    )
+    return UsageError("is missing", rule="usage", subject=option, expected=expected, hint=hint)
 
 
 def _operator_inputs(line: CommandLine) -> tuple[str | None, list[str]]:
@@ -294,7 +286,7 @@ def _wrong_value(line: CommandLine, param: Any) -> UsageError:
     if hint is None and similar:
         hint = did_you_mean(line.replace(word, word.text.removesuffix(value) + similar))
     return UsageError(
-        f"`{word.option or param.metavar}` is `{short(value)}`: expected {expected}",
+        f"`{word.option or param.metavar}` is `{short(value)}`",
         rule="usage",
         value=value,
         expected=expected,
@@ -336,8 +328,8 @@ def _range(kind: Any) -> str:
 def _too_many(line: CommandLine) -> UsageError:
     most = len(line.metavars)
     extra, expected = line.arguments[most], listed(line.metavars, "and")
-    return UsageError(
-        f"`{short(extra)}` is one argument too many: expected {expected}",
+    usage = UsageError(
+        f"`{short(extra)}` is one argument too many",
         rule="usage",
         value=extra,
         expected=expected,
@@ -345,6 +337,8 @@ def _too_many(line: CommandLine) -> UsageError:
         or _only_version(line)
         or (_lesson_hint(line) if line.command == "demo" else _list_hint(line)),
     )
+    usage.is_extra = True
+    return usage
 
 
 def _only_version(line: CommandLine) -> str | None:

@@ -53,21 +53,27 @@ def check_window(window: Sequence[slice | None], shape: Sequence[int], noun: str
     """
     if len(window) > len(shape):
         raise UsageError(
-            f"`--window` has {counted(len(window), 'slice')}, but the {noun} has rank "
-            f"{len(shape)}: expected at most one a dimension",
+            f"has {counted(len(window), 'slice')}, but the {noun} has rank {len(shape)}",
             rule="usage",
+            subject="--window",
+            expected="at most one a dimension",
         )
     for j, (part, size) in enumerate(zip(window, shape, strict=False)):
         if size and not len(range(size)[part or slice(None)]):
             raise UsageError(
-                f"`--window` chooses nothing of dimension {j}, whose size is {size}: "
-                f"expected some of 0 to {size - 1}",
+                f"chooses nothing of dimension {j}, whose size is {size}",
                 rule="usage",
+                subject="--window",
+                expected=f"some of 0 to {size - 1}",
             )
 
 
 def unreadable(option: str, text: str | None, expected: str) -> UsageError:
     """Return the error for an option whose text does not parse."""
     return UsageError(
-        f"`{option}` is `{clean((text or '')[:80])}`: expected {expected}", rule="usage", value=text
+        f"is `{clean((text or '')[:80])}`",
+        rule="usage",
+        subject=option,
+        value=text,
+        expected=expected,
     )

@@ -215,17 +215,21 @@ def diagnose(
 
 def _no_shape(call: Call | None, wrong: Tensor, refusal: OperatorError | None) -> InputError:
     """Return the error for an output whose shape nothing gives."""
-    if refusal is not None or call is None:
-        expected = f"{refusal.message if refusal else 'a legal call'}"
-        why = f", and the version refuses the call: {expected}"
-    else:
-        expected = str(call.shape)
-        why = f": expected {expected}, or another by one or two mistakes"
+    problem = f"no hypothesis gives an output of the shape of `wrong`, {wrong}"
+    if refusal is not None:
+        return InputError(
+            f"{problem}, and the version refuses the call: {refusal.statement}",
+            rule="diagnosis",
+            value=str(wrong),
+            expected=refusal.expected,
+            remark=refusal.remark,
+        )
     return InputError(
-        f"no hypothesis gives an output of the shape of `wrong`, {wrong}{why}",
+        problem,
         rule="diagnosis",
         value=str(wrong),
-        expected=expected,
+        expected=None if call is None else str(call.shape),
+        remark=", or another by one or two mistakes",
     )
 
 

@@ -62,9 +62,9 @@ def _density(document: str, path: str) -> float:
     if scale < _COARSEST:
         width, height = (grouped(round(float(each))) for each in size)
         raise UsageError(
-            f"`{clean(path)}` cannot hold a drawing of {width} by {height} pixels: "
-            "expected .svg, .pdf or a smaller drawing",
+            f"`{clean(path)}` cannot hold a drawing of {width} by {height} pixels",
             rule="usage",
             value=path,
+            expected=".svg, .pdf or a smaller drawing",
         )
     return _DENSITY * scale

@@ -145,10 +145,12 @@ def _check_rank(chunks: Sequence[int], shape: tuple[int, ...]) -> None:
     """Raise if `chunks` does not have one size for each dimension of `shape`."""
     if len(chunks) != len(shape):
         raise UsageError(
-            f"`--chunks` has {counted(len(chunks), 'size')}, and the result has "
-            f"{counted(len(shape), 'dimension')}: expected one for each",
+            f"has {counted(len(chunks), 'size')}, and the result has "
+            f"{counted(len(shape), 'dimension')}",
             rule="usage",
+            subject="--chunks",
             value=",".join(map(str, chunks)),
+            expected="one for each",
         )
 
 

@@ -364,16 +364,18 @@ class _RawFile(RawIOBase):
 def unreadable(path: str, error: Exception) -> NoInputError:
     """Return the error for an existing input that cannot be read."""
     return NoInputError(
-        f"`{clean(path)}` cannot be read ({reason_of(error)}): expected a readable file",
+        f"`{clean(path)}` cannot be read ({reason_of(error)})",
         rule="unreadable",
         value=path,
+        expected="a readable file",
     )
 
 
 def changed(name: str) -> TransferError:
     """Return the error for an input that changed while it was read."""
     return TransferError(
-        f"`{name}` changed while it was read: expected it to stay as it was",
+        f"`{name}` changed while it was read",
         rule="unreadable",
         value=name,
+        expected="it to stay as it was",
     )

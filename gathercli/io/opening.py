@@ -57,7 +57,7 @@ def check_kind(path: str, name: str, expected: str = "a file", *, pipes: bool = 
     ):
         if test(mode) and os.path.realpath(path) != os.path.realpath("/dev/stdin"):
             raise NoInputError(
-                f"`{clean(name)}` is {kind}: expected {expected}", rule="unreadable", value=name
+                f"`{clean(name)}` is {kind}", rule="unreadable", value=name, expected=expected
             )
 
 

@@ -29,8 +29,7 @@ def format_of(path: str) -> str:
     suffix = _suffix(path)
     if suffix not in BY_SUFFIX:
         raise UsageError(
-            f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}: "
-            f"expected {listed(BY_SUFFIX)}",
+            f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}",
             rule="usage",
             value=path,
             expected=listed(BY_SUFFIX),
@@ -68,17 +67,17 @@ def check_format(
     """
     if fmt is None and force:
         raise UsageError(
-            f"`--force-format` is given without `{option}`: expected both", rule="usage"
+            f"is given without `{option}`", rule="usage", subject="--force-format", expected="both"
         )
     suffix = _suffix(path or "")
     if fmt is None or force or suffix not in BY_SUFFIX:
         return
     if fmt not in FORMATS or FORMATS[fmt].suffix != suffix:
         raise UsageError(
-            f"`{clean(path or '')}` has the suffix `{suffix}`, and the format is "
-            f"`{option} {fmt}`: expected one format",
+            f"`{clean(path or '')}` has the suffix `{suffix}`, and the format is `{option} {fmt}`",
             rule="usage",
             value=path,
+            expected="one format",
             hint=instead or f"`--force-format` writes {fmt} into it all the same",
         )
 
@@ -114,7 +113,7 @@ def write(
     """
     row = FORMATS.get(fmt)
     if row is None or row.chunked:
-        raise UsageError(f"no format `{fmt}`: expected {listed(STREAMED)}", rule="usage", value=fmt)
+        raise UsageError(f"no format `{fmt}`", rule="usage", value=fmt, expected=listed(STREAMED))
     writer = load(row.writer)
     if row.binary:
         for name, _ in results if row.named else ():
@@ -145,7 +144,8 @@ def _check_name(fmt: str, row: Format, name: str) -> None:
         problem = "what is not UTF-8"
     if problem is not None:
         raise InputError(
-            f"the name `{short(name)}` is, or has, {problem}: expected one that {fmt} can keep",
+            f"the name `{short(name)}` is, or has, {problem}",
             rule="format",
             value=name,
+            expected=f"one that {fmt} can keep",
         )

@@ -102,10 +102,10 @@ class Inputs:
         uses = [token for token in tokens if token and is_stdin(token)]
         if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
             raise UsageError(
-                "`-` is used twice, but standard input can be read only once: "
-                "expected it for one tensor",
+                "`-` is used twice, but standard input can be read only once",
                 rule="usage",
                 value="-",
+                expected="it for one tensor",
                 hint=f"one stream that holds {'both' if len(names) == 2 else 'all'} is "
                 + listed((f"`-#{name}`" for name in names), "and"),
             )
@@ -168,16 +168,14 @@ class Inputs:
             # A token in brackets is a shape or a nested list.
             flat = token.lstrip().startswith("[") and not token.lstrip().startswith("[[")
             if flat or all(each.isdecimal() or each in ",x?_. " for each in token):
-                message = f"`{name}`: {error.message}"
-                raise InputError(message, rule=error.rule, value=token, hint=error.hint) from None
+                error.value = token
+                error.name(name)
+                raise
             try:
                 return self.operand(token, name, declared=declared, empty=empty or FLOAT64)
             except NoInputError as error:
                 if error.rule == "missing":
-                    error.message = error.message.replace(
-                        "a literal such as 0,0,4", "a shape such as [2,3]"
-                    )
-                    error.expected = "a file or a shape"
+                    error.expected = "a file, or a shape such as [2,3]"
                 raise
         self.note_file(token, "a shape")
         return Operand(shape, declared)
@@ -272,10 +270,10 @@ class Inputs:
 
         if name := quoted_file(token, self._folder):
             raise InputError(
-                f"`{token}` is a text, as a file is named without quotes of its own: "
-                "expected the name",
+                f"`{token}` is a text, as a file is named without quotes of its own",
                 rule="literal",
                 value=token,
+                expected="the name",
                 hint=Hint("did you mean {source}?", source=name),
             )
 
@@ -454,8 +452,8 @@ class _RoleContext:
     def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
         if not isinstance(error, GatherError) or isinstance(error, UsageError):
             return
-        if self._name and not error.message.startswith(f"`{self._name}`"):
-            error.prefix(f"`{self._name}`")
+        if self._name:
+            error.name(self._name)
         if isinstance(error.hint, MemberHint):
             error.hint = error.hint.for_input(self._name)
 

@@ -111,10 +111,10 @@ def allocate(fd: int, start: int, size: int) -> None:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise OutputError(
-                f"the result takes {size} bytes and there is no room for it "
-                f"({reason_of(error)}): expected room for it",
+                f"the result takes {size} bytes and there is no room for it ({reason_of(error)})",
                 rule="output",
                 value=size,
+                expected="room for it",
             ) from None
 
 

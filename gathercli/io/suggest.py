@@ -43,20 +43,20 @@ def missing(path: str, folder: str) -> GatherError:
     hint = suggest(path, folder)
     if literal.looks_literal(path):
         return InputError(
-            f"`{name}` is neither a literal nor the name of a file: "
-            "expected a list such as 0,0,4 or '[[0,1],[2,3]]'",
+            f"`{name}` is neither a literal nor the name of a file",
             rule="literal",
             value=path,
+            expected="a list such as 0,0,4 or '[[0,1],[2,3]]'",
             hint=hint,
         )
     if hint is None and (near := similar_file(path, folder)):
         hint = Hint("did you mean {source}?", source=near)
-    what = f"there is no file `{name}`" if path.strip() else "the name of the file is empty"
+    shown = clean(os.path.join(folder, path)) if folder else name
     return NoInputError(
-        f"{what}: expected a file, or a literal such as 0,0,4",
+        f"there is no file `{shown}`" if path.strip() else "the name of the file is empty",
         rule="missing",
         value=path,
-        expected="a file or a literal",
+        expected="a file, or a literal such as 0,0,4",
         hint=hint,
     )
 

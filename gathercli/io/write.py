@@ -74,8 +74,8 @@ def persist(remove: Callable[[], None]) -> None:
 
 def unwritable(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
     """Return the error for an output that cannot be written."""
-    message = f"`{clean(path)}` cannot be written ({why}): expected {expected}"
-    return OutputError(message, rule="output", value=path, hint=hint)
+    problem = f"`{clean(path)}` cannot be written ({why})"
+    return OutputError(problem, rule="output", value=path, expected=expected, hint=hint)
 
 
 def bad_folder(path: str, error: Exception) -> tuple[str, str, str | None]:
@@ -340,10 +340,10 @@ def make_folder(path: str) -> None:
         os.makedirs(path or ".", exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"the folder `{clean(path)}` cannot be made ({reason_of(error)}): "
-            "expected one that can be written",
+            f"the folder `{clean(path)}` cannot be made ({reason_of(error)})",
             rule="output",
             value=path,
+            expected="one that can be written",
         ) from None
 
 

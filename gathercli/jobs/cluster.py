@@ -273,8 +273,9 @@ class Cluster:
 
 def _disconnected() -> TransferError:
     return TransferError(
-        "the scheduler went away: expected it to stay until all jobs are done",
+        "the scheduler went away",
         rule="scheduler",
+        expected="it to stay until all jobs are done",
         hint="a batch with `--report FILE` is gone on with by `--resume`",
     )
 
@@ -282,8 +283,8 @@ def _disconnected() -> TransferError:
 def _worker_error(error: Exception) -> TransferError:
     reason = str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
     return TransferError(
-        f"a worker cannot do the jobs ({clean(short(reason))}): "
-        f"expected gathercli {__version__} and the files of this machine",
+        f"a worker cannot do the jobs ({clean(short(reason))})",
         rule="scheduler",
+        expected=f"gathercli {__version__} and the files of this machine",
         hint="`pip install 'gathercli[cluster]'` where the scheduler and the workers run",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -253,18 +252,18 @@ def read(source: JobEntry) -> Job:
     try:
         document = json.parse(source.text)
     except InputError as error:
-        message = error.message
-        if place := re.fullmatch(r"line (\d+), column (\d+)", error.where or ""):
-            message = message.replace(
-                f"at {place[0]}", _shifted(source, *map(int, place.groups())), 1
-            )
-        more = "a .jsonl file has one job per line; a .json file may spread it over several"
-        is_cut = (
-            source.where.endswith(f", line {source.line}") and "at the end of the text" in message
-        )
-        hint = more if is_cut else None
-        raise InputError(
-            f"{source.where}: {message}", rule="job", where=source.where, hint=hint
+        hint = None
+        if isinstance(error, json.JsonError):
+            error.move(_shifted(source, error.line, error.column))
+            if error.is_cut and source.where.endswith(f", line {source.line}"):
+                hint = "a .jsonl file has one job per line; a .json file may spread it over several"
+        raise InputError.of(
+            error,
+            rule="job",
+            places=(source.where, *error.places),
+            where=source.where,
+            value=None,
+            hint=hint,
         ) from None
     return _job(document, source.where, source.folder)
 
@@ -375,12 +374,11 @@ def _check_version(job: dict[str, Any], where: str) -> None:
     try:
         find(version, job.get("of", job["op"]))
     except VersionError as error:
-        raise InputError(
-            f"{where}: `$.version`: {error.message}",
-            rule="version",
+        raise InputError.of(
+            error,
+            places=(where, "`$.version`", *error.places),
             where=where,
             value=version,
-            expected=error.expected,
             hint=getattr(error.hint, "job", error.hint),
         ) from None
 
@@ -401,8 +399,7 @@ def _check_attributes(job: dict[str, Any], where: str, keys: JobKeys) -> None:
 
 
 def _job_error(where: str, what: str, expected: str, hint: str | None = None) -> InputError:
-    message = f"{where}: {what}: expected {expected}"
-    return InputError(message, rule="job", where=where, expected=expected, hint=hint)
+    return InputError(what, rule="job", places=(where,), where=where, expected=expected, hint=hint)
 
 
 INLINE: Final = 64 << 20

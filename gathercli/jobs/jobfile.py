@@ -125,19 +125,20 @@ def files(path: str) -> list[str]:
         paths += [os.path.join(parent, name) for name in visible if name.endswith(SUFFIXES)]
     if not paths:
         raise InputError(
-            f"the folder `{clean(path)}` has no file of jobs: expected {listed(SUFFIXES)}",
+            f"the folder `{clean(path)}` has no file of jobs",
             rule="job",
             value=path,
+            expected=listed(SUFFIXES),
         )
     return sorted(paths)
 
 
 def _raise_unlisted(error: OSError) -> None:
     raise NoInputError(
-        f"the folder `{clean(str(error.filename))}` cannot be listed ({error.strerror}): "
-        "expected a folder of jobs",
+        f"the folder `{clean(str(error.filename))}` cannot be listed ({error.strerror})",
         rule="unreadable",
         value=str(error.filename),
+        expected="a folder of jobs",
     )
 
 
@@ -168,9 +169,10 @@ def read_entries(path: str) -> Iterator[JobEntry]:
         missing = isinstance(error, FileNotFoundError)
         near = similar_file(path, "") if missing else None
         raise NoInputError(
-            f"`{name}` cannot be read ({reason_of(error)}): expected a file of jobs",
+            f"`{name}` cannot be read ({reason_of(error)})",
             rule="missing" if missing else "unreadable",
             value=path,
+            expected="a file of jobs",
             hint=Hint("did you mean {source}?", source=near) if near else None,
         ) from None
 
@@ -203,9 +205,10 @@ def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
 
     if what := describe(path, start):
         raise InputError(
-            f"`{name}` is {what}: expected a file of jobs",
+            f"`{name}` is {what}",
             rule="job",
             where=name,
+            expected="a file of jobs",
             hint="`gathercli man jobs` says how jobs are written; "
             "`--op gather --data 'in/*.npy' --indices …` makes them of tensors",
         )
@@ -264,8 +267,13 @@ class _JobReader:
     def _one(self) -> Iterator[JobEntry]:
         text = self._whole()
         if not text.strip(_BLANK):
-            message = f"{self._name}: the file is empty: expected a job"
-            raise InputError(message, rule="job", where=self._name)
+            raise InputError(
+                "the file is empty",
+                rule="job",
+                places=(self._name,),
+                where=self._name,
+                expected="a job",
+            )
         yield JobEntry(self._name, self._folder, text)
 
     def _whole(self) -> bytes:
@@ -300,17 +308,30 @@ class _JobReader:
             items: Any = json.parse(self._whole())
         except LimitError:
             what = f"what stands before {near}, or there, is not part of a list of jobs"
-            message = f"{self._name}: {what}: expected objects with commas between them"
-            return InputError(message, rule="job", where=self._name)
+            return InputError(
+                what,
+                rule="job",
+                places=(self._name,),
+                where=self._name,
+                expected="objects with commas between them",
+            )
         except InputError as error:
-            return InputError(f"{self._name}: {error.message}", rule="job", where=self._name)
+            return InputError.of(
+                error,
+                rule="job",
+                places=(self._name, *error.places),
+                where=self._name,
+                value=None,
+                hint=None,
+            )
         number = next((at for at, item in enumerate(items) if not isinstance(item, dict)), 0)
         where = f"{self._name}, $[{number}]"
         from gathercli.text import value_text
 
         return InputError(
-            f"{where}: the job is {value_text(items[number])}: expected an object",
+            f"the job is {value_text(items[number])}",
             rule="job",
+            places=(where,),
             where=where,
             expected="an object",
         )
@@ -355,10 +376,11 @@ class _Window:
             depth += 1 if mark in b"{[" else -1
             if depth > DEEPEST:
                 raise InputError(
-                    f"{where}: brackets are nested too deeply: "
-                    f"expected at most {MAX_RANK} dimensions",
+                    "brackets are nested too deeply",
                     rule="job",
+                    places=(where,),
                     where=where,
+                    expected=f"at most {MAX_RANK} dimensions",
                 )
             if not depth:
                 text = self._text[self._at : stop + 1]
@@ -395,9 +417,10 @@ class _Window:
 
 def _too_long(where: str) -> LimitError:
     return LimitError(
-        f"{where}: the job has more than {LONGEST} bytes: expected at most so many",
+        f"the job has more than {LONGEST} bytes",
         rule="limit",
+        places=(where,),
         where=where,
-        expected=f"at most {LONGEST} bytes",
+        expected="at most so many",
         hint="a job may name files in place of long lists",
     )

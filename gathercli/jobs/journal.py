@@ -108,9 +108,10 @@ class Journal:
             self._offsets[number] = offset
         if self.foreign and not own:
             raise InputError(
-                f"`{clean(self.path)}` is a report of other jobs: expected one of these",
+                f"`{clean(self.path)}` is a report of other jobs",
                 rule="job",
                 value=self.path,
+                expected="one of these",
             )
         os.ftruncate(self._fd, self._end)
         for number in range(len(self._offsets)):
@@ -147,10 +148,10 @@ class Journal:
                 line = _parse(text) if is_whole else None
                 if line is None:
                     raise InputError(
-                        f"`{clean(self.path)}`, line {number}, is not a line of a report: "
-                        "expected a report of these jobs",
+                        f"`{clean(self.path)}`, line {number}, is not a line of a report",
                         rule="job",
                         value=self.path,
+                        expected="a report of these jobs",
                     )
                 yield self._end, line
                 self._end += len(text)
@@ -272,8 +273,9 @@ def _open_locked(path: str, *, resumes: bool) -> int:
 
 def _unwritable(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
     return OutputError(
-        f"the report `{clean(path)}` cannot be written ({why}): expected {expected}",
+        f"the report `{clean(path)}` cannot be written ({why})",
         rule="output",
         value=path,
+        expected=expected,
         hint=hint,
     )

@@ -57,7 +57,13 @@ class NodeJobs:
         try:
             node = node_of(self._read(path, entry.folder), match["name"])
         except GatherError as error:
-            raise _error(entry, f"`$.{NODE}`: {error.message}", hint=error.hint) from None
+            raise InputError.of(
+                error,
+                rule="job",
+                places=(entry.where, f"`$.{NODE}`", *error.places),
+                where=entry.where,
+                value=None,
+            ) from None
         keys = _keys_of(path, node, job, entry)
         # The text of the job stays, so that its numbers and long lists do.
         start = json.dumps(keys).removesuffix("}").encode()
@@ -100,8 +106,5 @@ def _keys_of(path: str, node: ModelNode, job: Mapping[str, Any], entry: JobEntry
     return {key: each for key, each in keys.items() if each is not None and key not in job}
 
 
-def _error(
-    entry: JobEntry, what: str, expected: str = "", *, hint: str | None = None
-) -> InputError:
-    message = f"{entry.where}: {what}" + (f": expected {expected}" if expected else "")
-    return InputError(message, rule="job", where=entry.where, expected=expected or None, hint=hint)
+def _error(entry: JobEntry, what: str, expected: str) -> InputError:
+    return InputError(what, rule="job", places=(entry.where,), where=entry.where, expected=expected)

@@ -66,11 +66,12 @@ class JobPaths:
             what = self._reserved.get(path)
             if what is not None and what != JOB_FILE:
                 raise InputError(
-                    f"{where}: `{clean(path)}`, which the job reads, is {what}: "
-                    "expected another file for it",
+                    f"`{clean(path)}`, which the job reads, is {what}",
                     rule="job",
+                    places=(where,),
                     where=where,
                     value=path,
+                    expected="another file for it",
                 )
             self._inputs.append(hash(path))
         if job.output is None:
@@ -192,10 +193,12 @@ class _Writer(NamedTuple):
 
 def _output_error(where: str, job: Job, what: str, expected: str = "another file") -> InputError:
     return InputError(
-        f"{where}: `$.output` is `{clean(job.output or '')}`, which {what}: expected {expected}",
+        f"`$.output` is `{clean(job.output or '')}`, which {what}",
         rule="job",
+        places=(where,),
         where=where,
         value=job.output,
+        expected=expected,
     )
 
 

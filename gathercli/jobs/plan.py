@@ -171,7 +171,7 @@ class Plan(Spool):
             self._mistakes.add(self._positions[number], error)
         self._mistakes.check()
         if not len(self):
-            raise InputError("there is no job: expected at least one", rule="job")
+            raise InputError("there is no job", rule="job", expected="at least one")
 
     def _repeated(self) -> Iterator[tuple[int, InputError]]:
         """Yield errors for jobs with the id of an earlier one."""
@@ -179,11 +179,12 @@ class Plan(Spool):
         for number, where, job in self.read(_duplicates(self.ids)):
             if job.id in seen:
                 error = InputError(
-                    f"{where}: `$.id` is `{json_string(short(job.id))}`, "
-                    f"as at {seen[job.id]}: expected a new one",
+                    f"`$.id` is `{json_string(short(job.id))}`, as at {seen[job.id]}",
                     rule="job",
+                    places=(where,),
                     where=where,
                     value=job.id,
+                    expected="a new one",
                 )
                 yield number, error
             else:
@@ -201,22 +202,24 @@ def _check_output(job: Job, where: str) -> bool:
     if job.output is None:
         return False
     if len(job.output) > LONGEST:
-        what = f"it has {len(job.output)} characters: expected the name of a file"
-        raise _output_error(where, what, job.output)
+        raise _no_output(where, job.output, f"it has {len(job.output)} characters")
     try:
         fmt = save.format_of(job.output)
-    except GatherError as error:
-        raise _output_error(where, error.message, job.output) from None
-    if names_chunks(job.output):
-        try:
+        if names_chunks(job.output):
             creator(fmt)(os.path.join(job.folder, job.output))
-        except GatherError as error:
-            raise _output_error(where, error.message, job.output) from None
-        return True
+            return True
+    except GatherError as error:
+        raise InputError.of(
+            error,
+            rule="job",
+            places=(where, "`$.output`", *error.places),
+            where=where,
+            value=job.output,
+            hint=None,
+        ) from None
     why, is_link = _look_up(os.path.join(job.folder, job.output))
     if why is not None:
-        what = f"`{clean(job.output)}` {why}: expected the name of a file"
-        raise _output_error(where, what, job.output)
+        raise _no_output(where, job.output, f"`{clean(job.output)}` {why}")
     return is_link
 
 
@@ -247,5 +250,13 @@ def _why_no_file(path: str) -> str | None:
         return "holds what no name can"
 
 
-def _output_error(where: str, what: str, output: str) -> InputError:
-    return InputError(f"{where}: `$.output`: {what}", rule="job", where=where, value=output)
+def _no_output(where: str, output: str, what: str) -> InputError:
+    """Return the error for an output that no file can be."""
+    return InputError(
+        what,
+        rule="job",
+        places=(where, "`$.output`"),
+        where=where,
+        value=output,
+        expected="the name of a file",
+    )

@@ -61,8 +61,9 @@ def connect(address: Address) -> Iterator[Client]:
         from distributed import Client, Security
     except ImportError as error:
         raise UsageError(
-            f"a scheduler needs dask, which is not installed ({error}): expected the extra",
+            f"a scheduler needs dask, which is not installed ({error})",
             rule="usage",
+            expected="the extra",
             hint="`pip install 'gathercli[cluster]'`",
         ) from None
     url, security = address.url or _read_url(address.file or ""), None
@@ -88,10 +89,10 @@ def connect(address: Address) -> Iterator[Client]:
         if isinstance(error, TimeoutError) and not str(error):
             reason = f"nobody answered within {WAIT:g} s"
         raise TransferError(
-            f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))}): "
-            "expected one that runs",
+            f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))})",
             rule="scheduler",
             value=url,
+            expected="one that runs",
             hint="`dask scheduler` starts one, and says its address",
         ) from None
     try:
@@ -114,9 +115,10 @@ def _check_readable(path: str) -> None:
 def _unreadable(path: str, error: Exception, expected: str) -> NoInputError:
     reason = getattr(error, "strerror", None) or str(error)
     return NoInputError(
-        f"`{clean(path)}` cannot be read ({clean(reason).lower()}): expected {expected}",
+        f"`{clean(path)}` cannot be read ({clean(reason).lower()})",
         rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
         value=path,
+        expected=expected,
     )
 
 
@@ -142,8 +144,9 @@ def _read_url(path: str) -> str:
     url = document.get("address") if isinstance(document, dict) else None
     if not isinstance(url, str) or not URL.fullmatch(url):
         raise InputError(
-            f"`{clean(path)}` has no address: expected the file of a scheduler",
+            f"`{clean(path)}` has no address",
             rule="json",
             value=path,
+            expected="the file of a scheduler",
         )
     return url

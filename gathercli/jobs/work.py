@@ -151,13 +151,7 @@ def _attempt(
                 if settings.fingerprints:
                     line.fingerprints = Fingerprints.of(inputs, job, text, digests=settings.digests)
     except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
-        error = refusal_of(raised)
-        if error.rule == "missing":  # name the path in its folder; and no job reads `-`
-            path = clean(os.path.join(job.folder, str(error.value)))
-            error.message = error.message.partition("there is no file")[0] + (
-                f"there is no file `{path}`: expected a file, or a literal such as 0,0,4"
-            )
-        return error
+        return refusal_of(raised)
     return None
 
 
@@ -175,7 +169,7 @@ def _check_expectation(job: Job, settings: Settings, line: Line, error: GatherEr
     if error is None:
         unseen = settings.dry and job.op != SHAPE and rule not in _DRY_RULES
         if rule is not None and not unseen:
-            line.fail(MismatchError(f"the call is legal: expected {expected}", rule="expect"))
+            line.fail(MismatchError("the call is legal", rule="expect", expected=expected))
     elif rule is None or not isinstance(error, _REFUSALS):
         line.fail(error)
     else:
@@ -225,8 +219,8 @@ def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
             return
         result = run(bound, memory=settings.memory, **limits)
     except LimitError as error:
-        if job.output is None:
-            error.message += ", which `--max-bytes` raises, or an `output` for a file"
+        if job.output is None and error.lifted_by is not None:
+            error.remark += ", which `--max-bytes` raises, or an `output` for a file"
         raise
     finish(result)
 
@@ -291,7 +285,7 @@ def _compare_shapes(job: Job, shape: Shape) -> None:
         return
     expected = as_shape(job.expect)
     if str(shape) != str(expected):
-        raise MismatchError(f"the shape is {shape}: expected {expected}", rule="expect")
+        raise MismatchError(f"the shape is {shape}", rule="expect", expected=str(expected))
 
 
 def _check_dry(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None:
@@ -304,7 +298,9 @@ def _check_dry(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None
     if job.expect is not None and not _may_be_pairs(job, dtype):
         expected = Shape(job.described("expect", inputs).shape)
         if expected != shape:
-            raise MismatchError(f"the shape is {Shape(shape)}: expected {expected}", rule="expect")
+            raise MismatchError(
+                f"the shape is {Shape(shape)}", rule="expect", expected=str(expected)
+            )
     if job.output is not None and not names_chunks(job.output):
         Output(os.path.join(job.folder, job.output))
 

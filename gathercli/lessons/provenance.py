@@ -121,8 +121,5 @@ class Provenance(ABC, Generic[CellTrace]):
 def _no_cell(at: Sequence[object], why: str, expected: str) -> UsageError:
     cell = ",".join(map(str, at))
     return UsageError(
-        f"the output has no cell [{cell}]: {why}: expected {expected}",
-        rule="usage",
-        value=cell,
-        expected=expected,
+        f"the output has no cell [{cell}]: {why}", rule="usage", value=cell, expected=expected
     )

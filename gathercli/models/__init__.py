@@ -92,7 +92,7 @@ def _no_model(path: str, error: GatherError) -> NoInputError:
 
     expected = "an ONNX model or an OpenVINO .xml"
     return NoInputError(
-        f"there is no file `{clean(short(path))}`: expected {expected}",
+        f"there is no file `{clean(short(path))}`",
         rule="missing",
         value=path,
         expected=expected,

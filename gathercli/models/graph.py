@@ -376,7 +376,7 @@ class Model:
         self.number += 1
         if self.number > MOST_NODES:
             raise LimitError(
-                f"the model has more than {MOST_NODES} nodes: expected fewer", rule="limit"
+                f"the model has more than {MOST_NODES} nodes", rule="limit", expected="fewer"
             )
 
     def close(self) -> None:
@@ -396,12 +396,12 @@ class Model:
         names = [each.name for each in self.nodes]
         number = counted(len(names), "node")
         raise InputError(
-            f"`{clean(self.path)}` has {number} of the Gather family: expected "
-            + (
-                f"the name of one, {some(f'`{clean(each)}`' for each in names)}" if names else "one"
-            ),
+            f"`{clean(self.path)}` has {number} of the Gather family",
             rule="format",
             value=self.path,
+            expected=f"the name of one, {some(f'`{clean(each)}`' for each in names)}"
+            if names
+            else "one",
             hint=Hint("{source} is the first", source=f"{self.path}#{names[0]}") if names else None,
         )
 
@@ -429,9 +429,11 @@ class Model:
             else (f"no node `{clean(short(name))}`")
         )
         raise InputError(
-            f"`{clean(self.path)}` has {what} of the Gather family: expected "
-            + (some(f"`{clean(each)}`" for each in known) if known else "a model that has one"),
+            f"`{clean(self.path)}` has {what} of the Gather family",
             rule="format",
             value=name,
+            expected=some(f"`{clean(each)}`" for each in known)
+            if known
+            else "a model that has one",
             hint=Hint("did you mean {source}?", source=f"{self.path}#{near}") if near else None,
         )

@@ -64,10 +64,10 @@ def bound(node: ModelNode) -> Call:
     absent = [row.name for row in node.op.inputs if row.name not in values]
     if absent:
         raise InputError(
-            f"the node has {counted(len(node.inputs), 'input')}: "
-            f"expected {listed((f'`{row.name}`' for row in node.op.inputs), 'and')}",
+            f"the node has {counted(len(node.inputs), 'input')}",
             rule="format",
             value=len(node.inputs),
+            expected=listed((f"`{row.name}`" for row in node.op.inputs), "and"),
         )
     known = _ATTRIBUTES[node.operator] if node.attributes else ()
     attrs = tuple((name, value) for name, value in node.attributes.items() if name in known)

@@ -61,9 +61,10 @@ def type_of(number: int) -> DType:
     dtype = type_or_none(number)
     if dtype is None:
         raise InputError(
-            f"the tensor is of ONNX's type {number}: expected 1 to {len(TYPES) - 1}",
+            f"the tensor is of ONNX's type {number}",
             rule="dtype",
             value=number,
+            expected=f"1 to {len(TYPES) - 1}",
         )
     return dtype
 
@@ -235,11 +236,11 @@ def _checked(array: AnyArray, low: int, high: int, dtype: DType) -> AnyArray:
     wrong = np.flatnonzero((array < low) | (array > high))
     if wrong.size:
         raise InputError(
-            f"the element {wrong[0]} is {array[wrong[0]]}, which {dtype} cannot hold: "
-            f"expected {low} to {high}",
+            f"the element {wrong[0]} is {array[wrong[0]]}, which {dtype} cannot hold",
             rule="dtype",
             where=f"[{wrong[0]}]",
             value=int(array[wrong[0]]),
+            expected=f"{low} to {high}",
         )
     return array
 
@@ -266,9 +267,10 @@ def _external(  # noqa: PLR0917  (the parts of a message)
 
         def refuse() -> Tensor:
             raise InputError(
-                f"{NOT_OPENED}: expected elements in the model itself",
+                f"{NOT_OPENED}",
                 rule="format",
                 value=location,
+                expected="elements in the model itself",
                 hint="`--external-data` reads regular files beside the model",
             )
 

@@ -109,7 +109,10 @@ class _IrReader:
         size = self._file.length(MAX_XML)
         if size > MAX_XML:
             raise LimitError(
-                f"the .xml has {size} bytes: expected at most {MAX_XML}", rule="limit", value=size
+                f"the .xml has {size} bytes",
+                rule="limit",
+                value=size,
+                expected=f"at most {MAX_XML}",
             )
         try:
             raw = self._file.buffer()
@@ -143,9 +146,9 @@ class _IrReader:
         stack = self._stack
         if self._number > MOST_ELEMENTS or len(stack) >= DEEPEST_ELEMENT:
             raise LimitError(
-                "the .xml has too many or too deep elements: "
-                f"expected at most {MOST_ELEMENTS}, {DEEPEST_ELEMENT} deep",
+                "the .xml has too many or too deep elements",
                 rule="limit",
+                expected=f"at most {MOST_ELEMENTS}, {DEEPEST_ELEMENT} deep",
             )
         if stack:
             handler = self._handlers.get((stack[-1], name))
@@ -353,7 +356,7 @@ class _IrReader:
             if dtype not in ELEMENT_TYPES:
                 word = clean(short(data.get("element_type", "")))
                 raise InputError(
-                    f"its type is `{word}`: expected a type of OpenVINO", rule="dtype", value=word
+                    f"its type is `{word}`", rule="dtype", value=word, expected="a type of OpenVINO"
                 )
             sizes = shape_of(data.get("shape", "")).sizes
             if sizes is None:

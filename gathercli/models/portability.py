@@ -348,7 +348,7 @@ def target(name: str) -> ConversionTarget:
     near = closest(word, [*TARGETS, ONNX])
     expected = listed(NAMES)
     raise UsageError(
-        f"no target `{name[:40]}`: expected {expected}",
+        f"no target `{name[:40]}`",
         rule="usage",
         value=name,
         expected=expected,

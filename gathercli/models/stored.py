@@ -72,7 +72,7 @@ def decoded(raw: bytes, at: int) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         raise InputError(
-            f"the string {at} is not UTF-8 text: expected UTF-8", rule="format", value=at
+            f"the string {at} is not UTF-8 text", rule="format", value=at, expected="UTF-8"
         ) from None
 
 
@@ -80,9 +80,10 @@ def check_location(location: str) -> None:
     """Raise InputError, ``format``, if a name that a model has leads out of its folder."""
     if "\0" in location or "\\" in location or not _ELSEWHERE.isdisjoint(location.split("/")):
         raise InputError(
-            f"the elements are in `{clean(location)}`: expected a file beside the model",
+            f"the elements are in `{clean(location)}`",
             rule="format",
             value=location,
+            expected="a file beside the model",
         )
 
 
@@ -113,9 +114,10 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
         raise
     except FileNotFoundError:
         raise NoInputError(
-            f"`{clean(location)}` is missing: expected a file beside the model",
+            f"`{clean(location)}` is missing",
             rule="missing",
             value=location,
+            expected="a file beside the model",
         ) from None
     except OSError as error:
         raise unreadable(location, error) from None
@@ -139,9 +141,10 @@ def _check_regular(name: str, folder: int, location: str) -> None:
 
 def _irregular(location: str, kind: str) -> NoInputError:
     return NoInputError(
-        f"`{clean(location)}` is {kind}: expected a regular file beside the model",
+        f"`{clean(location)}` is {kind}",
         rule="unreadable",
         value=location,
+        expected="a regular file beside the model",
     )
 
 

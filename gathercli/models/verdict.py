@@ -14,6 +14,7 @@ from gathercli.errors import GatherError, OutOfRangeError
 from gathercli.models.inference import bound
 from gathercli.spec.call import CallContext
 from gathercli.spec.op import IndexedAxis, OutOfRange
+from gathercli.spec.rules.wording import interval
 from gathercli.spec.shapes import LARGEST, Shape, product
 from gathercli.text import listed
 
@@ -130,7 +131,8 @@ def _check_constants(node: ModelNode, call: Call) -> tuple[tuple[str, ...], tupl
     try:
         return names, tuple(check_counts(call, axes, sums, constant.shape))
     except OutOfRangeError as error:
-        error.message = error.message.replace(f"0 to {LARGEST - 1}", "0 or more")
+        if error.expected == interval(0, LARGEST - 1):
+            error.expected = "0 or more"
         raise
 
 

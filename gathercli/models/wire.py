@@ -76,7 +76,7 @@ class WireReader:
             self._fields += 1
             if self._fields > MOST_FIELDS:
                 raise LimitError(
-                    f"the file has more than {MOST_FIELDS} fields: expected fewer", rule="limit"
+                    f"the file has more than {MOST_FIELDS} fields", rule="limit", expected="fewer"
                 )
             start = at
             tag = buffer[at]

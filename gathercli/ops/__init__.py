@@ -16,7 +16,7 @@ from gathercli.text import closest, listed, shell_word, short
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Final
 
     from gathercli.spec.call import Call
@@ -103,16 +103,17 @@ def family_of(command: str) -> Family:
 
 def no_operator(name: str, what: str = "no operator") -> UsageError:
     """Return the error for an unknown operator, with a suggestion; `what` starts the message."""
-    if error := foreign_name_error(name, what):
-        return error
     near = closest(name.lower(), FAMILIES)
-    return UsageError(
-        f"{what} `{name[:40]}`: expected {listed(FAMILIES)}",
+    error = foreign_name_error(name, what) or UsageError(
+        f"{what} `{name[:40]}`",
         rule="usage",
         value=name,
+        expected=listed(FAMILIES),
         hint=f"did you mean `{near}`?" if near else None,
         instead=(near,) if near else (),
     )
+    error.is_operator = True
+    return error
 
 
 def foreign_name_error(name: str, what: str) -> UsageError | None:
@@ -145,6 +146,7 @@ def foreign_name_error(name: str, what: str) -> UsageError | None:
         rule="usage",
         value=name,
         expected=equal,
+        unsaid=True,
         hint=Hint(f"`{op.family}` with {fields}", version=op.id, **settings),
         instead=tuple(equal.split()),
     )
@@ -302,20 +304,23 @@ def _version_error(text: str, family: Family, why: str | None = None) -> Version
     what = f"no version `{text[:40]}` of" if text.strip() else "an empty version for"
     word = text[:40].strip().lower()
     other = _named_family(word)
+    near: Sequence[str] = ()
     if other in (None, family):
-        other, hint = None, _hint(word, family)
+        other, near = None, _near_versions(word, family)
+        hint = Hint("did you mean {version}?", version=near) if near else _hint(word, family)
     else:
         why, hint = f"it is a version of {other.COMMAND}", _other_operator_hint(word, other)
     error = VersionError(
-        f"{what} {family.COMMAND}{f' ({why})' if why else ''}: expected {listed(ids)}",
+        f"{what} {family.COMMAND}{f' ({why})' if why else ''}",
         rule="version",
         value=text,
         expected=listed(ids),
         hint=hint,
     )
+    error.near = near
     if other:
-        near = _spellings(word, other)
-        error.elsewhere = (other.COMMAND, near[0] if near else text)
+        spellings = _spellings(word, other)
+        error.elsewhere = (other.COMMAND, spellings[0] if spellings else text)
     return error
 
 
@@ -343,10 +348,19 @@ def _other_operator_hint(word: str, family: Family) -> Hint:
     return Hint(text, command=family.COMMAND, **settings)
 
 
-def _hint(word: str, family: Family) -> Hint | None:
-    """Suggest a version for an unknown one; None without a guess."""
+def _near_versions(word: str, family: Family) -> list[str]:
+    """Guess versions for an unknown one that is no call of another framework."""
     import re
 
+    from gathercli.spec.framework_calls import of_framework
+
+    if not word or of_framework(word):
+        return []
+    return _likely_versions(re.sub(r"(?<=\d)\.0+$", "", word), family)
+
+
+def _hint(word: str, family: Family) -> Hint | None:
+    """Return a hint for a version without a guess."""
     from gathercli.spec.framework_calls import of_framework
 
     others = of_framework(word)
@@ -361,10 +375,7 @@ def _hint(word: str, family: Family) -> Hint | None:
         return Hint(f"`gathercli ops --like {others[0].name}` says which version is nearest")
     if not word:
         return Hint("{version} is the default", version=family.ROWS[0].id)
-    near = _likely_versions(re.sub(r"(?<=\d)\.0+$", "", word), family)
-    if not near and word.isdecimal():
-        return Hint("`gathercli ops` lists the versions")
-    return Hint("did you mean {version}?", version=near) if near else None
+    return Hint("`gathercli ops` lists the versions") if word.isdecimal() else None
 
 
 def _likely_versions(word: str, family: Family) -> list[str]:

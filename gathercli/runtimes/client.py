@@ -92,26 +92,30 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
         if name not in RUNTIMES or name in chosen:
             near = None if name in chosen else ALIASES.get(name) or closest(name, RUNTIMES)
             raise UsageError(
-                f"`{option}` names `{clean(name[:40])}`{' twice' * (name in chosen)}: "
-                f"expected {listed(RUNTIMES)}, each once",
+                f"names `{clean(name[:40])}`{' twice' * (name in chosen)}",
                 rule="usage",
+                subject=option,
                 value=name,
+                expected=f"{listed(RUNTIMES)}, each once",
                 hint=f"did you mean `{near}`?" if near else None,
             )
         if mark and not (os.path.isfile(python) and os.access(python, os.X_OK)):
             raise UsageError(
-                f"`{option}` names the Python `{clean(python)}` for {name}: "
-                "expected a program that can be run",
+                f"names the Python `{clean(python)}` for {name}",
                 rule="usage",
+                subject=option,
                 value=python,
+                expected="a program that can be run",
                 hint=f"`{option} {name}=/path/to/venv/bin/python`",
             )
         chosen[name] = Runtime(name, os.path.abspath(python) if mark else sys.executable)
     if not chosen:
         raise UsageError(
-            f"`{option}` is `{clean(text[:40])}`: expected {listed(RUNTIMES)}",
+            f"is `{clean(text[:40])}`",
             rule="usage",
+            subject=option,
             value=text,
+            expected=listed(RUNTIMES),
             hint=f"`{option} numpy`",
         )
     return list(chosen.values())

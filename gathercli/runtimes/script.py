@@ -175,9 +175,11 @@ def _bfloat16(runtime: str, array: str, shape: tuple[int, ...]) -> str:
 
 def _no_type(runtime: str, dtype: DType) -> UsageError:
     return UsageError(
-        f"`--for` is `{runtime}`, whose script has no {dtype.name}: expected a type of NumPy",
+        f"is `{runtime}`, whose script has no {dtype.name}",
         rule="dtype",
+        subject="--for",
         value=dtype.name,
+        expected="a type of NumPy",
     )
 
 

@@ -142,10 +142,12 @@ def dtype(name: str) -> DType:
 
         near = closest(name, _BY_NAME)
         raise UsageError(
-            f"unknown dtype `{name}`: expected one of {' '.join(d.name for d in PLAIN)}, "
-            "or one such as float8_e4m3fn, int4",
+            f"unknown dtype `{name}`",
             rule="dtype",
             value=name,
+            expected=(
+                f"one of {' '.join(d.name for d in PLAIN)}, or one such as float8_e4m3fn, int4"
+            ),
             hint=f"did you mean `{near}`?" if near else None,
         )
     return known
@@ -158,12 +160,13 @@ def dtype_in_json(name: object, where: str) -> DType:
         import json
 
         raise InputError(
-            f"unknown datatype {json.dumps(name)} at `{where}`: "
-            f"expected one of {' '.join(d.oip for d in PLAIN)} STRING, "
-            "or one such as FP8_E4M3FN, INT4",
+            f"unknown datatype {json.dumps(name)} at `{where}`",
             rule="json",
             where=where,
             value=name,
+            expected=(
+                f"one of {' '.join(d.oip for d in PLAIN)} STRING, or one such as FP8_E4M3FN, INT4"
+            ),
         )
     return known
 

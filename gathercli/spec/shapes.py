@@ -240,6 +240,7 @@ def _refusal(whole: object, what: str, value: object) -> InputError:
         rule="shape-text",
         value=value,
         expected="a size, an interval 1..5 or 3.., a symbol, or ?",
+        unsaid=True,
         hint="a shape is written `[2,?,1..5,N]`, and `[...]` when its rank is unknown",
     )
 
@@ -330,9 +331,9 @@ def as_shape(shape: str | Iterable[object] | Shape) -> Shape:
     dimensions = getattr(shape, "ndim", 1)
     if dimensions != 1:
         raise InputError(
-            f"the shape is an array with {counted(dimensions, 'dimension')}: "
-            "expected a list of sizes",
+            f"the shape is an array with {counted(dimensions, 'dimension')}",
             rule="shape-text",
+            expected="a list of sizes",
             hint="`array.shape` is the shape of an array",
         )
     if hasattr(shape, "tolist"):

@@ -279,8 +279,8 @@ def reshape_sizes(step: Step) -> list[int]:
 
 def _no_reshape(before: Sequence[int], after: Sequence[int]) -> UsageError:
     return UsageError(
-        f"Reshape-13 of ONNX cannot turn the empty {list(before)} into {list(after)}: "
-        "expected a tensor with elements, or another target",
+        f"Reshape-13 of ONNX cannot turn the empty {list(before)} into {list(after)}",
         rule="usage",
+        expected="a tensor with elements, or another target",
         hint="`--to openvino-8` can",
     )

@@ -71,10 +71,10 @@ class _Lowering:
         if dtype not in types:
             first = next(iter(self.call.inputs))
             raise UsageError(
-                f"`{first}` is {dtype}, and {title} has no such type: expected another type, or "
-                "another target",
+                f"`{first}` is {dtype}, and {title} has no such type",
                 rule="dtype",
                 value=dtype.name,
+                expected="another type, or another target",
                 hint=f"{self._instead(dtype)}",
             )
 
@@ -211,9 +211,11 @@ class _Lowering:
             )
         if self.call.wraps_negative or self.call.outside is not OutOfRange.ERROR:
             raise UsageError(
-                f"`--negative` or `--out-of-range` is given with {self.call.op}, whose beams no "
-                "target finds in another way: expected neither",
+                f"or `--out-of-range` is given with {self.call.op}, whose beams no target "
+                "finds in another way",
                 rule="usage",
+                subject="--negative",
+                expected="neither",
             )
 
     # Indices
@@ -373,10 +375,12 @@ class _Lowering:
         program = self.program
         if k.dtype is UINT64:
             raise UsageError(
-                "`indices` is uint64, and `--out-of-range wrap` needs its remainder, which no "
-                "target computes: expected int64",
+                "is uint64, and `--out-of-range wrap` needs its remainder, which no "
+                "target computes",
                 rule="dtype",
+                subject="indices",
                 value=k.dtype.name,
+                expected="int64",
                 hint="`gathercli convert --dtype int64` converts it",
             )
         k, one = self._wide(k), program.constant(1)

@@ -154,9 +154,10 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
     _ = running.memory.limits, running.limit  # which raise
     if running.workers is not None and running.address is not None:
         raise UsageError(
-            "`--workers` is given with a scheduler, whose workers do the jobs: "
-            "expected one of them",
+            "is given with a scheduler, whose workers do the jobs",
             rule="usage",
+            subject="--workers",
+            expected="one of them",
             hint="`dask worker --nthreads N` decides how many jobs it does at a time",
         )
     for name, value in (
@@ -167,19 +168,24 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
     ):
         if value and running.dry_run:
             raise UsageError(
-                f"`{name}` is given with `--dry-run`, which does no job: expected one of them",
+                f"`{name}` is given with `--dry-run`, which does no job",
                 rule="usage",
+                expected="one of them",
             )
     for name, value in (("--resume", reporting.resumes), ("--hash", reporting.digests)):
         if value and (reporting.path is None or is_stream(reporting.path)):
             raise UsageError(
-                f"`{name}` is given without a report in a file: expected `--report FILE`",
+                f"`{name}` is given without a report in a file",
                 rule="usage",
+                expected="`--report FILE`",
                 hint="`--report report.jsonl` keeps what was done",
             )
     if running.timeout is not None and not 0 < running.timeout < float("inf"):
         raise UsageError(
-            f"`--timeout` is {running.timeout:g}: expected seconds, more than 0", rule="usage"
+            f"is {running.timeout:g}",
+            rule="usage",
+            subject="--timeout",
+            expected="seconds, more than 0",
         )
 
 
@@ -197,9 +203,10 @@ def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
         real = real_path(path)
         if real in reserved:
             raise UsageError(
-                f"`{name}` is `{clean(path)}`, which is {reserved[real]}: expected another file",
+                f"`{name}` is `{clean(path)}`, which is {reserved[real]}",
                 rule="usage",
                 value=path,
+                expected="another file",
             )
         if not is_stream(path):
             reserved[real] = what
@@ -217,9 +224,10 @@ def _entries(
         for word in words:
             if not patterns.matrix or not is_matrix(word):
                 raise UsageError(
-                    f"`{clean(word)}` is given beside `--op`: expected files of jobs, or `--op`",
+                    f"`{clean(word)}` is given beside `--op`",
                     rule="usage",
                     value=word,
+                    expected="files of jobs, or `--op`",
                     hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
                 )
         return _patterns(patterns, words, messages).entries(), []
@@ -227,15 +235,16 @@ def _entries(
         return _patterns_of_node(words[0], patterns, words[1:]).entries(), []
     if used := patterns.used():
         raise UsageError(
-            f"`{used[0]}` is given without `--op`: expected it in the jobs themselves, or `--op`",
+            f"`{used[0]}` is given without `--op`",
             rule="usage",
+            expected="it in the jobs themselves, or `--op`",
             hint="`--op gather --data 'in/*.npy' --indices …` makes jobs without a file",
         )
     if not words or words.count("-") > 1:
-        what = "`-` is given twice: expected it once" if words else "there are no jobs: expected "
         raise UsageError(
-            what + ("" if words else "files of jobs, or `--op` and `--data`"),
+            "`-` is given twice" if words else "there are no jobs",
             rule="usage",
+            expected="it once" if words else "files of jobs, or `--op` and `--data`",
             hint="`gathercli batch jobs.jsonl`",
         )
     own = {real_path(path) for path in (reporting.path, reporting.junit) if path}
@@ -253,9 +262,10 @@ def _check_once(paths: list[str]) -> None:
         normal = os.path.normpath(path)
         if normal in seen:
             raise UsageError(
-                f"`{clean(path)}` is given twice: expected it once",
+                f"`{clean(path)}` is given twice",
                 rule="usage",
                 value=path,
+                expected="it once",
                 hint=f"`gathercli batch {shell_word(path)}`",
             )
         seen.add(normal)
@@ -271,8 +281,10 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
     first, *others = names = keys_of(op).inputs
     if missing := [name for name in names if not inputs.get(name)]:
         raise UsageError(
-            f"`--op` is given without `{option_of(missing[0])}`: expected {_options(names)}",
+            f"is given without `{option_of(missing[0])}`",
             rule="usage",
+            subject="--op",
+            expected=_options(names),
         )
     if op not in FAMILIES:
         raise no_operator(op, "`--op` is")
@@ -300,18 +312,18 @@ def _patterns_of_node(word: str, options: PatternOptions, words: list[str]) -> P
 
     if others := [each for each in words if not options.matrix or not is_matrix(each)]:
         raise UsageError(
-            f"`{clean(others[0])}` is given beside the node `{clean(word)}`: "
-            "expected files of jobs, or a node",
+            f"`{clean(others[0])}` is given beside the node `{clean(word)}`",
             rule="usage",
             value=others[0],
+            expected="files of jobs, or a node",
             hint="a pattern is quoted, so that the shell leaves it: `--feed 'ids/*.npy'`",
         )
     if inputs := options.inputs.changed():
         raise UsageError(
-            f"`{option_of(next(iter(inputs)))}` is given beside the node `{clean(word)}`: "
-            "expected `--feed`",
+            f"`{option_of(next(iter(inputs)))}` is given beside the node `{clean(word)}`",
             rule="usage",
             value=word,
+            expected="`--feed`",
         )
     node = FedNode.read(word, options.types.feed or ())
     settings = options.settings()
@@ -338,9 +350,9 @@ def _check_taken(op: str, keys: Iterable[str], taken: Iterable[str]) -> None:
 
     if foreign := [key for key in keys if key not in taken]:
         raise UsageError(
-            f"`{option_of(foreign[0])}` is given, which {op} does not take: "
-            f"expected {_options(taken)}",
+            f"`{option_of(foreign[0])}` is given, which {op} does not take",
             rule="usage",
+            expected=_options(taken),
         )
 
 
@@ -353,8 +365,9 @@ def _matrix(
     matrix = matrix_of(op, [*(options.matrix or ()), *words])
     if twice := settings.keys() & matrix.keys():
         raise UsageError(
-            f"`{option_of(min(twice))}` is given, and in `--matrix` too: expected it once",
+            f"`{option_of(min(twice))}` is given, and in `--matrix` too",
             rule="usage",
+            expected="it once",
         )
     return matrix
 
@@ -373,9 +386,11 @@ def _check_version(version: str) -> None:
     """Raise if there are several versions, which `--matrix` takes."""
     if "," in version:
         raise UsageError(
-            f"`--version` is `{clean(version)}`: expected one version",
+            f"is `{clean(version)}`",
             rule="version",
+            subject="--version",
             value=version,
+            expected="one version",
             hint=f"`--matrix version={shell_word(version)}` tries each of them",
         )
 
@@ -392,10 +407,10 @@ def _check_templates(templates: dict[str, str], finder: str) -> None:
         if "*" in text and not os.path.lexists(text):
             template = re.sub(r"\*\*/\*|\*+", "{stem}", text, count=1)
             raise UsageError(
-                f"`{start.rstrip(' =')}` is `{clean(text)}`, but only `{finder}` takes a pattern: "
-                "expected one tensor, or a name with {stem}",
+                f"`{start.rstrip(' =')}` is `{clean(text)}`, but only `{finder}` takes a pattern",
                 rule="usage",
                 value=text,
+                expected="one tensor, or a name with {stem}",
                 hint=f"`{start}{shell_word(template)}` is a file for each file of `{finder}`",
             )
 

@@ -91,9 +91,11 @@ class ModelCheckOptions(Options):
         paths = [path for path in (self.junit, self.sarif) if path]
         if len(paths) == 2 and os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
             raise UsageError(
-                f"`--sarif` is `{self.sarif}`, which is the JUnit file: expected another file",
+                f"is `{self.sarif}`, which is the JUnit file",
                 rule="usage",
+                subject="--sarif",
                 value=self.sarif,
+                expected="another file",
             )
 
 
@@ -145,9 +147,10 @@ def _check_whole(words: Sequence[str]) -> None:
         match = MODEL_NODE.fullmatch(word)
         if match and match["name"] and not os.path.exists(word):
             raise UsageError(
-                f"`{clean(word)}` names a node: expected whole models",
+                f"`{clean(word)}` names a node",
                 rule="usage",
                 value=word,
+                expected="whole models",
                 hint=f"`{clean(match['path'])}` is the model",
             )
 
@@ -155,9 +158,9 @@ def _check_whole(words: Sequence[str]) -> None:
 def _no_model(models: Sequence[str]) -> CheckedModel:
     """Return what stands for folders without a model."""
     error = NoInputError(
-        f"there is no model in {some(f'`{clean(word)}`' for word in models)}: "
-        f"expected files that end in {listed(MODEL_SUFFIXES)}",
+        f"there is no model in {some(f'`{clean(word)}`' for word in models)}",
         rule="missing",
+        expected=f"files that end in {listed(MODEL_SUFFIXES)}",
     )
     return CheckedModel(models[0], error=error)
 

@@ -135,9 +135,11 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
     for name in map(str.strip, re.split(r",(?![^(\[]*[)\]])", text)):  # but not at that of x[i, j]
         if not name:
             raise VersionError(
-                f"`--ops` is `{text[:40]}`: expected names with commas between",
+                f"is `{text[:40]}`",
                 rule="version",
+                subject="--ops",
                 value=text,
+                expected="names with commas between",
                 hint="`--ops gather,onnx-13`",
             )
         if name in FAMILIES:
@@ -154,9 +156,11 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
     if other is not None:
         names = listed((each.name.upper() for each in other.inputs), "and")
         raise VersionError(
-            f"`--ops` names {other}, which takes {names}: expected versions of DATA and INDICES",
+            f"names {other}, which takes {names}",
             rule="version",
+            subject="--ops",
             value=text,
+            expected="versions of DATA and INDICES",
         )
     return tuple(op for op in COMPARED if op in chosen), by_name
 

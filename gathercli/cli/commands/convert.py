@@ -151,13 +151,16 @@ class ConvertOptions(Options):
         _ = self.chunk_sizes  # raises for invalid sizes
         option = "--truncate" if self.truncate else "--lossy"
         if (self.lossy or self.truncate) and self.target_dtype is None:
-            raise UsageError(f"`{option}` is given without `--dtype`: expected both", rule="usage")
+            raise UsageError(
+                "is given without `--dtype`", rule="usage", subject=option, expected="both"
+            )
         if self.truncate and self.target_dtype is not None and not self.target_dtype.integral:
             raise UsageError(
-                f"`--truncate` is given with `--dtype {self.target_dtype}`: "
-                "expected an integer type",
+                f"is given with `--dtype {self.target_dtype}`",
                 rule="usage",
+                subject="--truncate",
                 value=self.target_dtype.name,
+                expected="an integer type",
                 hint="`--lossy` in its place converts to the nearest value",
             )
 
@@ -273,7 +276,9 @@ def _write(
     """Write an output, atomically to a file."""
     if is_chunked(fmt):
         if path is None:
-            raise UsageError(f"{fmt} is a folder: expected a name for it", rule="usage", value="-")
+            raise UsageError(
+                f"{fmt} is a folder", rule="usage", value="-", expected="a name for it"
+            )
         _write_chunks(fmt, path, results[0][1], options, inputs, messages)
         return
     size = sum(result.nbytes for _, result in results)

@@ -60,9 +60,9 @@ def _exclusive(
     words = [word for word in (name, *(flag for flag in flags if flags[flag])) if word is not None]
     hint = "`gathercli demo --all` has the answers: below the lessons, or at the key `?`"
     return UsageError(
-        f"{listed((f'`{word}`' for word in words), 'and')} exclude each other: "
-        "expected one of them",
+        f"{listed((f'`{word}`' for word in words), 'and')} exclude each other",
         rule="usage",
+        expected="one of them",
         hint=hint if answer and all_lessons else None,
     )
 
@@ -108,16 +108,16 @@ def _number(word: str) -> int:
     near = [name for name in names if key and name.startswith(key)]
     if len(near) == 1:
         return names.index(near[0])
-    message = f"no lesson `{word}`: expected 1 to {len(names)}, {listed(names)}"
+    problem, expected = f"no lesson `{word}`", f"1 to {len(names)}, {listed(names)}"
     if near:
-        message = f"`{word}` is the start of several lessons: expected {listed(near)}"
+        problem, expected = f"`{word}` is the start of several lessons", listed(near)
     suggestion = near[0] if near else closest(key, names)
     hint = "`gathercli demo --list` lists the lessons"
     if key in ("all", "answer", "list"):
         hint = f"did you mean `gathercli demo --{key}`?"
     elif suggestion:
         hint = f"did you mean `gathercli demo {suggestion}`?"
-    raise UsageError(message, rule="usage", value=word, hint=hint)
+    raise UsageError(problem, rule="usage", value=word, expected=expected, hint=hint)
 
 
 def _all(errors: ErrorOptions) -> Answer:

@@ -72,8 +72,10 @@ class DiagnosedTensors(TensorOptions):
         """
         if not self.more_words:
             raise UsageError(
-                "`WRONG` is missing: expected the output after the inputs",
+                "is missing",
                 rule="usage",
+                subject="WRONG",
+                expected="the output after the inputs",
                 hint="`gathercli diagnose gather '[1,2,3]' '[0,5]' '[1,3]'`",
             )
         return self.more_words[-1]

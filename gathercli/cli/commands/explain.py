@@ -63,9 +63,11 @@ class CallOptions(Options):
             beside = self.changed().keys() - {"job"}
             if beside or self.operator.typed() or self.tensors.typed():
                 raise UsageError(
-                    "`--job` names the whole call: expected no other operator, tensor or attribute",
+                    "names the whole call",
                     rule="usage",
+                    subject="--job",
                     value=self.job,
+                    expected="no other operator, tensor or attribute",
                     hint=self._job_hint(),
                 )
             return
@@ -91,8 +93,9 @@ class CallOptions(Options):
             hint = suggest_example("explain", op, [word for word in words[1:] if word is not None])
         names = ["OP", *names]
         return UsageError(
-            f"`{names[words.index(None)]}` is missing: expected {listed(names, 'and')}",
+            f"`{names[words.index(None)]}` is missing",
             rule="usage",
+            expected=listed(names, "and"),
             hint=f"{hint}, or `--job FILE#ID`",
         )
 
@@ -159,7 +162,7 @@ class ExplainOptions(Options):
             names += ["-f json"] * (self.fmt == "json") + ["--save"] * saved
         if len(names) > 1:
             words = listed((f"`{name}`" for name in names), "and")
-            raise UsageError(f"{words} exclude each other: expected one of them", rule="usage")
+            raise UsageError(f"{words} exclude each other", rule="usage", expected="one of them")
 
     def look(self, lesson: Provenance[Any], width: int | None) -> Look:
         """Return the look of a lesson; raise if it lacks the cell or the window."""
@@ -188,9 +191,10 @@ class ExplainOptions(Options):
         ):
             if count > most:
                 raise UsageError(
-                    f"`--window` chooses {grouped(count)} {noun} or so, but a picture shows "
-                    f"{grouped(most)}: expected fewer",
+                    f"chooses {grouped(count)} {noun} or so, but a picture shows {grouped(most)}",
                     rule="usage",
+                    subject="--window",
+                    expected="fewer",
                     hint="`-f json` writes any number of them",
                 )
 

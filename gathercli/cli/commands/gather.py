@@ -166,34 +166,38 @@ def _check_cluster(op: Op, output: OutputOptions, threads: int | None, *tokens: 
 
     if op.followed:
         raise UsageError(
-            f"`--scheduler` is given, and {op} follows `{op.followed.name}` through all steps, so "
-            "that no worker can do a part: expected a run without it",
+            f"is given, and {op} follows `{op.followed.name}` through all steps, so "
+            "that no worker can do a part",
             rule="usage",
+            subject="--scheduler",
+            expected="a run without it",
             hint="`gathercli batch`, of whose jobs each worker does some",
         )
     if output.path is None or not is_chunked(output.chosen_format):
         raise UsageError(
-            "`--scheduler` is given, and the output is not in chunks, of which each worker makes "
-            "some: expected a .zarr output",
+            "is given, and the output is not in chunks, of which each worker makes some",
             rule="usage",
+            subject="--scheduler",
+            expected="a .zarr output",
             hint=f"`-o {new_name('out', '.zarr')}`; or `gathercli batch`, of whose jobs each "
             "worker does some",
         )
     if threads is not None:
         raise UsageError(
-            "`--threads` is given with a scheduler, whose workers have theirs: expected one of "
-            "them",
+            "is given with a scheduler, whose workers have theirs",
             rule="usage",
+            subject="--threads",
+            expected="one of them",
             hint="`dask worker --nthreads N` decides how many parts it makes at a time",
         )
     for token in tokens:
         path, _ = Inputs(None).file_of(token)
         if path is not None and (path == "-" or is_stream(path)):
             raise UsageError(
-                f"`{clean(path)}` is given with `--scheduler`, whose workers cannot read it: "
-                "expected a file that they see",
+                f"`{clean(path)}` is given with `--scheduler`, whose workers cannot read it",
                 rule="usage",
                 value=path,
+                expected="a file that they see",
             )
 
 

@@ -72,10 +72,11 @@ class HeatOptions(Options):
             return plane(shape, self.window)
         except ValueError:
             raise UsageError(
-                f"`--window` is `{clean(self.window_text or '')}`, which keeps more than two "
-                "dimensions: expected one coordinate for each of the others",
+                f"is `{clean(self.window_text or '')}`, which keeps more than two dimensions",
                 rule="usage",
+                subject="--window",
                 value=self.window_text,
+                expected="one coordinate for each of the others",
                 hint="`--window 0,:,10:20` draws dimensions 1 and 2",
             ) from None
 
@@ -102,19 +103,23 @@ class InfoOptions(Options):
         drawn = ["--heat"] * self.heat.heat + ["--save"] * bool(self.pictures.paths)
         if self.header and drawn:
             raise UsageError(
-                f"`--header` and `{drawn[0]}` exclude each other: expected one of them",
+                f"`--header` and `{drawn[0]}` exclude each other",
                 rule="usage",
+                expected="one of them",
             )
         if self.heat.window and not drawn:
             raise UsageError(
-                "`--window` says what `--heat` and `--save` draw: expected one of them too",
+                "says what `--heat` and `--save` draw",
                 rule="usage",
+                subject="--window",
+                expected="one of them too",
             )
         if self.pictures.paths and len(files) > 1:
             raise UsageError(
-                f"`--save` draws one tensor, and there are {counted(len(files), 'file')}: "
-                "expected one",
+                f"draws one tensor, and there are {counted(len(files), 'file')}",
                 rule="usage",
+                subject="--save",
+                expected="one",
             )
 
 
@@ -221,16 +226,18 @@ def _draw(info: Info, options: InfoOptions, outputs: Sequence[PictureFile]) -> N
     if info.tensor is None or info.summary is None:
         name = next((each.name for each in info.members if each.name), None)
         raise UsageError(
-            f"`{clean(info.file)}` has {counted(len(info.members) + info.hidden, 'tensor')}: "
-            "expected one to draw",
+            f"`{clean(info.file)}` has {counted(len(info.members) + info.hidden, 'tensor')}",
             rule="usage",
+            expected="one to draw",
             hint=name and f"`{clean(f'{info.file}#{name}')}` is one of them",
         )
     tensor, reason = info.tensor, undrawable(info.tensor)
     if reason is not None:
         raise UsageError(
-            f"`--save` cannot draw `{clean(info.file)}`, as {reason}: expected numbers",
+            f"cannot draw `{clean(info.file)}`, as {reason}",
             rule="usage",
+            subject="--save",
+            expected="numbers",
         )
     from gathercli.drawing.tensor_chart import tensor_chart
 

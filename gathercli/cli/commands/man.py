@@ -36,10 +36,7 @@ def run(*, topic: str | None = TOPIC, errors: ErrorOptions) -> Answer:
         if topic in _rules():
             hint = "`gathercli man` explains the rules, under RULES"
         raise foreign_name_error(topic, "no page") or UsageError(
-            f"no page `{topic}`: expected {listed(topics)}",
-            rule="usage",
-            value=topic,
-            hint=hint,
+            f"no page `{topic}`", rule="usage", value=topic, expected=listed(topics), hint=hint
         )
 
     def text(width: int | None, color: bool) -> str:

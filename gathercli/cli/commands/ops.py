@@ -65,9 +65,10 @@ def run(
     names = [name for name, value in views.items() if value is not None]
     if len(names) > 1:
         raise UsageError(
-            f"{listed((f'`{name}`' for name in names), 'and')} are given: expected one of them",
+            f"{listed((f'`{name}`' for name in names), 'and')} are given",
             rule="usage",
             value=names[1],
+            expected="one of them",
         )
     if version is not None:
         name = re.sub("[-_]", "", version.lower())
@@ -231,10 +232,10 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
             refusal.hint, refusal.instead = hint, ()
             raise refusal
     raise VersionError(
-        f"no operator version `{clean(version[:40])}`: expected one of "
-        f"{' '.join(op.full_name for op in OPERATORS)}",
+        f"no operator version `{clean(version[:40])}`",
         rule="version",
         value=version,
+        expected=f"one of {' '.join(op.full_name for op in OPERATORS)}",
         hint=hint,
     )
 

@@ -67,7 +67,7 @@ class ReproductionOptions(Options):
         runtime, *others = runtimes_of(name + mark + python, "--for")
         if others:
             raise UsageError(
-                f"`--for` is `{clean(self.runtime)}`: expected one runtime", rule="usage"
+                f"is `{clean(self.runtime)}`", rule="usage", subject="--for", expected="one runtime"
             )
         return runtime
 
@@ -124,10 +124,11 @@ def _reproduced(
     made = list(calls(runtime.name, [op], tensors, integers(attrs) or {}))
     if not made or integers(attrs) is None:
         raise UsageError(
-            f"`--for` is `{runtime.name}`, which has no call of {op} with these inputs: "
-            "expected another runtime, or another version",
+            f"is `{runtime.name}`, which has no call of {op} with these inputs",
             rule="usage",
+            subject="--for",
             value=runtime.name,
+            expected="another runtime, or another version",
             hint=f"`gathercli ops {op.name}` lists the versions",
         )
     with Runtimes([runtime], options.timeout) as processes:
@@ -175,7 +176,10 @@ def check_new(path: str) -> None:
     """Raise if a path exists and is no empty folder."""
     if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
         raise OutputError(
-            f"`{clean(path)}` exists: expected the name of a new folder", rule="output", value=path
+            f"`{clean(path)}` exists",
+            rule="output",
+            value=path,
+            expected="the name of a new folder",
         )
 
 
@@ -194,20 +198,20 @@ def new_folder(path: str) -> Iterator[str]:
         os.mkdir(folder)
     except OSError as error:
         raise OutputError(
-            f"the folder `{clean(path)}` cannot be made ({reason_of(error)}): "
-            "expected one that can be written",
+            f"the folder `{clean(path)}` cannot be made ({reason_of(error)})",
             rule="output",
             value=path,
+            expected="one that can be written",
         ) from None
     try:
         yield folder
         os.rename(folder, path)
     except OSError as error:
         raise OutputError(
-            f"the folder `{clean(path)}` cannot be written ({reason_of(error)}): "
-            "expected one that can be written",
+            f"the folder `{clean(path)}` cannot be written ({reason_of(error)})",
             rule="output",
             value=path,
+            expected="one that can be written",
         ) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -61,18 +61,22 @@ class TranslationOptions(Options):
         stem, suffix = os.path.splitext(self.output)
         if self.output == "-":
             raise UsageError(
-                f"`-o` is `-`, and the translation to {chosen.name} is written to "
-                f"{chosen.suffix} files only: expected the name of one",
+                f"is `-`, and the translation to {chosen.name} is written to "
+                f"{chosen.suffix} files only",
                 rule="usage",
+                subject="-o",
                 value=self.output,
+                expected="the name of one",
                 hint="without `-o` its text goes to stdout",
             )
         if suffix.lower() != chosen.suffix:
             raise UsageError(
-                f"`-o` is `{clean(self.output)}`, and the translation to {chosen.name} is a "
-                f"{chosen.suffix} file: expected that suffix",
+                f"is `{clean(self.output)}`, and the translation to {chosen.name} is a "
+                f"{chosen.suffix} file",
                 rule="usage",
+                subject="-o",
                 value=self.output,
+                expected="that suffix",
                 instead=(stem + chosen.suffix,),
             )
         return chosen
@@ -142,10 +146,11 @@ def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None
     for each in runtimes.chosen():
         if each.name not in target.runtimes:
             raise UsageError(
-                f"`--with` names `{each.name}`, which does not run {target.name}: "
-                f"expected {listed(target.runtimes)}",
+                f"names `{each.name}`, which does not run {target.name}",
                 rule="usage",
+                subject="--with",
                 value=each.name,
+                expected=listed(target.runtimes),
                 instead=(target.runtimes[0],),
             )
 

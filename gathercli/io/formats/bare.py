@@ -85,9 +85,10 @@ class Bare(TextContent):
         """Convert the elements."""
         if key is not None:
             raise InputError(
-                f"a list has no member `{clean(short(key))}`: expected no key",
+                f"a list has no member `{clean(short(key))}`",
                 rule="literal",
                 value=key,
+                expected="no key",
             )
         values = self._values
         if self._array is not None:
@@ -139,10 +140,11 @@ def _elements(raw: bytes) -> list[Any]:
     word = words[at]
     what = f"`{clean(short(word, 40))}`" if word else "empty"
     raise InputError(
-        f"the element at `$[{at}]` is {what}: expected a number, true or false",
+        f"the element at `$[{at}]` is {what}",
         rule="literal",
         where=f"$[{at}]",
         value=short(word, 40) or None,
+        expected="a number, true or false",
         hint="a list is written `0,1,2`, `0 1 2` or a number a line",
     )
 
@@ -160,8 +162,9 @@ def _check_lines(raw: bytes, name: str) -> None:
 
         hint = table_hint(name, raw[:SAMPLE])
     raise InputError(
-        f"line {line} of {last} has several elements: expected all on one line, or one per line",
+        f"line {line} of {last} has several elements",
         rule="literal",
         where=f"line {line}",
+        expected="all on one line, or one per line",
         hint=hint,
     )

@@ -110,7 +110,7 @@ class Layout(NamedTuple):
         end = self.offset + self.nbytes
         if len(buffer) < end:
             raise InputError(
-                f"the file ends at byte {len(buffer)}: expected {end} bytes", rule=rule
+                f"the file ends at byte {len(buffer)}", rule=rule, expected=f"{end} bytes"
             )
         if self.file_dtype is None and not self.fortran:
             raw = memoryview(buffer)[self.offset : end]
@@ -150,9 +150,10 @@ class Literal(TextContent):
         del declared, empty  # the parser has used both
         if key is not None:
             raise InputError(
-                f"a literal has no member `{clean(short(key))}`: expected no key",
+                f"a literal has no member `{clean(short(key))}`",
                 rule="literal",
                 value=key,
+                expected="no key",
             )
         return self._tensor
 
@@ -212,7 +213,7 @@ def malformed(
     what: str, expected: str, hint: str | None = None, *, rule: str = "format"
 ) -> InputError:
     """Return the error for a file that violates its format."""
-    return InputError(f"{what}: expected {expected}", rule=rule, expected=expected, hint=hint)
+    return InputError(f"{what}", rule=rule, expected=expected, hint=hint)
 
 
 def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
@@ -226,9 +227,9 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
     if len(shape) > MAX_RANK or product([n for n in shape if n]) * itemsize > LARGEST:
         sizes = f"{list(shape)}" if len(shape) <= 2 * MAX_RANK else f"of rank {len(shape)}"
         raise LimitError(
-            f"{declares} the shape {sizes}: "
-            f"expected rank at most {MAX_RANK} and less than 2^63 bytes",
+            f"{declares} the shape {sizes}",
             rule="limit",
+            expected=f"rank at most {MAX_RANK} and less than 2^63 bytes",
         )
 
 

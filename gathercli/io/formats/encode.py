@@ -206,8 +206,7 @@ def _empty(lead: Sequence[int], lists: Lists, max_bytes: int | None) -> Iterator
     count = product(lead)
     if max_bytes is not None and count * 3 > max_bytes:
         raise LimitError(
-            f"the brackets of the empty result take {count * 3} bytes: "
-            f"expected at most {max_bytes} bytes",
+            f"the brackets of the empty result take {count * 3} bytes",
             rule="limit",
             value=count * 3,
             expected=f"at most {max_bytes} bytes",
@@ -349,8 +348,7 @@ def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
                 where = cell(coordinate(start + at, result.shape))
                 what = "the result" if len(results) == 1 else f"`{name}`"
                 raise InputError(
-                    f"{what} has {value} at `{where}`, which `--nonfinite error` refuses: "
-                    "expected finite numbers",
+                    f"{what} has {value} at `{where}`, which `--nonfinite error` refuses",
                     rule="json",
                     where=where,
                     value=value,

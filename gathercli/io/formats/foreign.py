@@ -130,8 +130,9 @@ def refuse(file: File, start: bytes) -> None:
     for magic, program in _PACKED.items():
         if start.startswith(magic):
             raise InputError(
-                f"the input is compressed: expected {READ}",
+                "the input is compressed",
                 rule="format",
+                expected=READ,
                 hint=_unpacking(program, file.name),
             )
     refuse_binary(file, start)
@@ -159,8 +160,9 @@ def refuse_binary(file: File, part: bytes) -> None:
     start = file.start(8)
     if b"\0" in part or start[:1] > b"\xf4":
         raise InputError(
-            f"the input starts with the bytes {start.hex(' ')}: expected {READ}",
+            f"the input starts with the bytes {start.hex(' ')}",
             rule="format",
+            expected=READ,
             hint=raw_hint(file),
         )
 
@@ -178,7 +180,7 @@ def raw_hint(file: File) -> Hint:
 def foreign_error(name: str, what: str, kind: str) -> InputError:
     """Return the error for a file of another format, with Python that converts it."""
     return InputError(
-        f"the input is {what}: expected {READ}", rule="format", hint=conversion_hint(kind, name)
+        f"the input is {what}", rule="format", expected=READ, hint=conversion_hint(kind, name)
     )
 
 
@@ -305,5 +307,9 @@ def not_installed(
     package: str, extra: str, error: type[GatherError] = InputError, rule: str = "format"
 ) -> GatherError:
     """Return the error for a missing package, with the command that installs its extra."""
-    message = f"the format needs the package {package}: expected it to be installed"
-    return error(message, rule=rule, hint=f"`python -m pip install 'gathercli[{extra}]'`")
+    return error(
+        f"the format needs the package {package}",
+        rule=rule,
+        expected="it to be installed",
+        hint=f"`python -m pip install 'gathercli[{extra}]'`",
+    )

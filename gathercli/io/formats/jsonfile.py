@@ -49,7 +49,7 @@ class Document(TextContent):
             return
         raw = file.content(watch)
         if not raw.strip():
-            raise InputError("the input is empty: expected a tensor", rule="format")
+            raise InputError("the input is empty", rule="format", expected="a tensor")
         if not in_pieces and len(raw) >= fast.LONG:
             self._array = fast.plain_array(BytesIO(raw).read)
         if self._array is None:
@@ -207,10 +207,11 @@ def _advise(error: InputError, file: File) -> None:
     kind = foreign.text_kind(file.name, start)
     if start.lstrip()[:1] in (b"[", b"{") and kind is None:
         return
-    if "UTF-8" in error.message:
+    if isinstance(error, jsontext.EncodingError):
         error.hint = foreign.raw_hint(file)
     if kind is not None:
-        error.message, error.rule = f"the input is {kind}: expected {foreign.READ}", "format"
+        error.problem, error.expected = f"the input is {kind}", foreign.READ
+        error.rule = "format"
     if error.rule == "json" and file.regular and foreign.is_bare(start):
         error.hint = foreign.pipe_hint(file.name)
     elif kind is None and error.rule == "json" and b"," in start.split(b"\n")[0]:

@@ -52,6 +52,32 @@ _GROUPS: Final = ("inputs", "outputs")
 """The keys of the tensors in an inference request or response."""
 
 
+class EncodingError(InputError):
+    """Bytes that are not UTF-8 text."""
+
+
+class JsonError(InputError):
+    """Text that is not JSON.
+
+    Attributes
+    ----------
+    what, near
+        What is wrong, and the text there.
+    line, column
+        The place in the text, from 1 on.
+    is_cut
+        Whether the text ends there.
+    """
+
+    what = near = ""
+    line = column = 0
+    is_cut = False
+
+    def move(self, place: str) -> None:
+        """Say the place in words of the caller."""
+        self.problem = f"{self.what} {place}, {self.near}"
+
+
 def parse(raw: bytes | str, *, rule: str = "json") -> Any:
     """Parse JSON text.
 
@@ -76,25 +102,31 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
         start = text[error.pos : error.pos + 10]
         excerpt = f"`{clean(start.translate(_BLANKS))}`"
         near = f"where the text has {excerpt}" if start else "at the end of the text"
-        raise InputError(
-            f"{what} at {place}, {near}: expected JSON",
+        refusal = JsonError(
+            what,
             rule=rule,
             where=place,
             value=start or None,
+            expected="JSON",
             hint=next((hint for pattern, hint in _NOT_JSON if re.match(pattern, start)), None),
-        ) from None
+        )
+        refusal.what, refusal.near, refusal.is_cut = what, near, not start
+        refusal.line, refusal.column = error.lineno, error.colno
+        refusal.move(f"at {place}")
+        raise refusal from None
     except RecursionError:
         raise InputError(
-            f"brackets are nested too deeply: expected at most {MAX_RANK} dimensions",
+            "brackets are nested too deeply",
             rule=rule,
-            expected=f"rank at most {MAX_RANK}",
+            expected=f"at most {MAX_RANK} dimensions",
         ) from None
     except ValueError as error:  # the interpreter's limit on the digits of an integer
         if isinstance(error, InputError):
             raise
         raise InputError(
-            "an integer has more than 4300 digits: expected one that a type can hold",
+            "an integer has more than 4300 digits",
             rule="dtype",
+            expected="one that a type can hold",
         ) from None
 
 
@@ -129,10 +161,8 @@ def decode(raw: bytes, rule: str) -> str:
         return text.decode()
     except UnicodeDecodeError as error:
         at = error.start + len(raw) - len(text)
-        raise InputError(
-            f"byte {at} is 0x{raw[at]:02x}: expected UTF-8 text",
-            rule=rule,
-            where=f"byte {at}",
+        raise EncodingError(
+            f"byte {at} is 0x{raw[at]:02x}", rule=rule, where=f"byte {at}", expected="UTF-8 text"
         ) from None
 
 
@@ -160,9 +190,7 @@ def _object(rule: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         if key in document:
             raise InputError(
-                f"the key {json.dumps(key)} is repeated: expected it once",
-                rule=rule,
-                where=key,
+                f"the key {json.dumps(key)} is repeated", rule=rule, where=key, expected="it once"
             )
         document[key] = value
     return document
@@ -205,9 +233,10 @@ def tensor(
         value, root = _member(value, key, name)
     elif key is not None:
         raise InputError(
-            f"the document is not an object: expected one with the key {json.dumps(key)}",
+            "the document is not an object",
             rule="json",
             value=key,
+            expected=f"one with the key {json.dumps(key)}",
             hint=Hint("a plain list is read without a key: {source}", source=name or ""),
         )
     if isinstance(value, dict):
@@ -228,11 +257,10 @@ def _member(document: dict[str, Any], key: str | None, name: str | None) -> tupl
         return members[key]
     names = some(map(json.dumps, members))
     raise InputError(
-        f"the document holds {names}: expected "
-        + (f"the key {json.dumps(short(key))}" if key else "one tensor, or the key of one"),
+        f"the document holds {names}",
         rule="json",
         value=key,
-        expected=names,
+        expected=f"the key {json.dumps(short(key))}" if key else "one tensor, or the key of one",
         hint=key_hint(name, key, members, "tensor") if name else None,
     )
 
@@ -247,11 +275,12 @@ def members_of(document: dict[str, Any]) -> dict[str, tuple[Any, str]]:
             name, where = str(each.get("name", at)), f"$.{group}[{at}]"
             if name in members:
                 raise InputError(
-                    f"the tensor at `{where}` is named {json.dumps(name)}, "
-                    f"as the one at `{members[name][1]}`: expected every name once",
+                    f"the tensor at `{where}` is named {json.dumps(name)}, as the one at "
+                    f"`{members[name][1]}`",
                     rule="json",
                     where=where,
                     value=name,
+                    expected="every name once",
                 )
             members[name] = each, where
     return members
@@ -282,10 +311,10 @@ def typed_tensor(value: dict[str, Any], root: str, *, max_bytes: int | None) -> 
     if missing:
         keys = listed(map(json.dumps, missing), "and")
         raise InputError(
-            f"the object at `{root}` is not a tensor: expected the key{'s' * (len(missing) > 1)} "
-            f"{keys}",
+            f"the object at `{root}` is not a tensor",
             rule="json",
             where=root,
+            expected=f"the key{'s' * (len(missing) > 1)} {keys}",
         )
     dtype = dtype_in_json(value.get("datatype", value.get("dtype")), root)
     shape = value.get("shape")
@@ -294,10 +323,11 @@ def typed_tensor(value: dict[str, Any], root: str, *, max_bytes: int | None) -> 
     data = value["data"]
     if shape and not isinstance(data, list):
         raise InputError(
-            f"the value at `{root}.data` is {value_text(data)}: expected a list",
+            f"the value at `{root}.data` is {value_text(data)}",
             rule="json",
             where=f"{root}.data",
             value=value_text(data),
+            expected="a list",
         )
     return tensor_of(data, declared=dtype, shape=shape, root=f"{root}.data", max_bytes=max_bytes)
 
@@ -307,8 +337,9 @@ def _shape(sizes: Any, where: str) -> tuple[int, ...]:
         type(size) is int and 0 <= size <= LARGEST for size in sizes
     ):
         raise InputError(
-            f"the shape at `{where}` is {value_text(sizes)}: expected a list of sizes",
+            f"the shape at `{where}` is {value_text(sizes)}",
             rule="json",
             where=where,
+            expected="a list of sizes",
         )
     return tuple(sizes)

@@ -169,8 +169,8 @@ def item(word: str) -> Any:
     return value
 
 
-def _literal_error(message: str, token: str, hint: str | None = None) -> InputError:
-    return InputError(message, rule="literal", value=token[:80], hint=hint)
+def _literal_error(problem: str, expected: str, token: str, hint: str | None = None) -> InputError:
+    return InputError(problem, rule="literal", value=token[:80], expected=expected, hint=hint)
 
 
 def _dtype(name: str, token: str) -> DType:
@@ -178,7 +178,8 @@ def _dtype(name: str, token: str) -> DType:
     if dtype is None:
         near = closest(name, (each.short for each in DTYPES))
         raise _literal_error(
-            f"`{name}` in the literal is not a type: expected one such as i64, f32 or bf16",
+            f"`{name}` in the literal is not a type",
+            "one such as i64, f32 or bf16",
             token,
             f"did you mean `{near}`?" if near else None,
         )
@@ -189,9 +190,9 @@ def _sizes(dims: str, token: str) -> tuple[int, ...]:
     sizes = tuple(int(size[:30]) for size in dims.split("x") if size)
     if any(size > LARGEST for size in sizes) or len(sizes) > MAX_RANK:
         raise LimitError(
-            f"the shape of `{token[:60]}` is too large: expected rank at most 64 and sizes below "
-            "2^63",
+            f"the shape of `{token[:60]}` is too large",
             rule="limit",
+            expected="rank at most 64 and sizes below 2^63",
         )
     return sizes
 
@@ -202,10 +203,10 @@ def _check_size(shape: tuple[int, ...], dtype: DType, max_bytes: int | None) -> 
     if size > allowed or product([n for n in shape if n]) * dtype.itemsize > LARGEST:
         sizes = ",".join(map(str, shape))
         raise LimitError(
-            f"the tensor {described(dtype, sizes)} takes {size} bytes: expected at most {allowed}",
+            f"the tensor {described(dtype, sizes)} takes {size} bytes",
             rule="limit",
             value=size,
-            expected=f"at most {allowed} bytes",
+            expected=f"at most {allowed}",
             hint=None if max_bytes is None else Hint("{max_bytes} lifts the limit", max_bytes=0),
         )
 
@@ -243,7 +244,7 @@ def parse_values(body: str, token: str) -> list[Any]:
         elif kind == "close":
             stack.pop()
             if not stack:
-                raise _literal_error("a `]` in the literal closes nothing: expected `[`", token)
+                raise _literal_error("a `]` in the literal closes nothing", "`[`", token)
         elif kind == "double":
             from gathercli.io.formats import jsontext
 
@@ -254,13 +255,13 @@ def parse_values(body: str, token: str) -> list[Any]:
             value = item(text)
             if value is None:
                 raise _literal_error(
-                    f"`{text[:40]}` in the literal is not a value: "
-                    "expected a number, true, false or a quoted string",
+                    f"`{text[:40]}` in the literal is not a value",
+                    "a number, true, false or a quoted string",
                     token,
                 )
             stack[-1].append(value)
     if len(stack) > 1:
-        raise _literal_error("a `[` in the literal is not closed: expected `]`", token)
+        raise _literal_error("a `[` in the literal is not closed", "`]`", token)
     return stack[0]
 
 
@@ -273,7 +274,8 @@ def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
         if match is None:
             raise _literal_error(
                 f"the quote at character {len(token) - len(body) + at} of the literal is not "
-                "closed: expected its end",
+                "closed",
+                "its end",
                 token,
             )
         at = match.end()
@@ -296,7 +298,8 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
     match = _match(_GENERATOR, token)
     if match is None or not (match[2] or match[3]):
         raise _literal_error(
-            f"`{token[:60]}` has no shape: expected it after the colon, as in `arange:2x5xf32`",
+            f"`{token[:60]}` has no shape",
+            "it after the colon, as in `arange:2x5xf32`",
             token,
             _suggest_shape(token),
         )
@@ -306,13 +309,13 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
     shape, options = _sizes(dims, token), _options(name, rest, token)
     _check_size(shape, dtype, max_bytes)
     if dtype is E8M0:
-        raise _literal_error(f"{dtype} has no zero: expected a type that has one", token)
+        raise _literal_error(f"{dtype} has no zero", "a type that has one", token)
     if name == "rand":
         return Tensor(dtype, _random(shape, dtype, options, token))
     if name == "zeros":
         return _zeros(dtype, shape)
     if dtype in (BOOL, STRING):
-        raise _literal_error(f"arange counts, which {dtype} cannot: expected a number type", token)
+        raise _literal_error(f"arange counts, which {dtype} cannot", "a number type", token)
     if (count := product(shape)) <= MOST and (raw := pack(dtype, range(count), {int})) is not None:
         return Tensor.of_bytes(dtype, shape, raw)
     import numpy as np
@@ -322,7 +325,8 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
     try:
         return convert(Tensor(INT64, np.arange(product(shape)).reshape(shape)), dtype)
     except GatherError as error:
-        raise _literal_error(error.message, token, "a wider type counts further") from None
+        error.rule, error.value, error.hint = "literal", token[:80], "a wider type counts further"
+        raise
 
 
 def _zeros(dtype: DType, shape: tuple[int, ...]) -> Tensor:
@@ -342,8 +346,8 @@ def _options(name: str, rest: str, token: str) -> dict[str, int]:
         key, _, value = option.partition("=")
         if key not in allowed or not _match(r"(?a)\d{1,19}", value) or key in options:
             raise _literal_error(
-                f"`{option[:40]}` is not an option of {name}: "
-                + ("expected seed=N or high=N, once" if allowed else "expected none"),
+                f"`{option[:40]}` is not an option of {name}",
+                "seed=N or high=N, once" if allowed else "none",
                 token,
                 Hint("did you mean {source}?", source=token.replace(",", "x"))
                 if _match(r"(?a)\w+:[\dx]+(,\d+)+(x[a-z]\w*)?", token)
@@ -366,17 +370,18 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
         high = options.get("high")
         if high is None or not 0 < high <= top + 1:
             raise _literal_error(
-                f"rand of {dtype} draws from [0, high): expected high=1 to {top + 1}",
+                f"rand of {dtype} draws from [0, high)",
+                f"high=1 to {top + 1}",
                 token,
                 f"`{token},high={min(10, top + 1)}`" if high is None else None,
             )
         return generator.integers(0, high, shape, storage_of(dtype).type)
     if "high" in options:
-        raise _literal_error(f"high= is for integers, not {dtype}: expected none", token)
+        raise _literal_error(f"high= is for integers, not {dtype}", "none", token)
     if dtype is BOOL:
         return generator.integers(0, 2, shape, np.uint8).astype(np.bool_)
     if dtype.kind is not Kind.FLOAT:
-        raise _literal_error(f"rand draws no {dtype}: expected a real type", token)
+        raise _literal_error(f"rand draws no {dtype}", "a real type", token)
     if dtype.bits > 16:
         return generator.random(shape, storage_of(dtype).type)
     if dtype.narrow:

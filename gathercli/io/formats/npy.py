@@ -129,9 +129,10 @@ class Npy:
         """Read the header."""
         if key is not None:
             raise InputError(
-                f"a .npy file holds one tensor and no member `{clean(key)}`: expected no key",
+                f"a .npy file holds one tensor and no member `{clean(key)}`",
                 rule="npy",
                 value=key,
+                expected="no key",
                 hint=Hint("{source}", source=self._file.name),
             )
         start = self._file.start(PREAMBLE)
@@ -322,8 +323,7 @@ def check_strings(array: AnyArray, *, rule: str = "npy") -> None:
     if wrong.any():
         at = int(wrong.argmax())
         raise InputError(
-            f"element {at // width} holds the code point 0x{int(points[at]):x}: "
-            "expected characters",
+            f"element {at // width} holds the code point 0x{int(points[at]):x}",
             rule=rule,
             expected="characters",
         )

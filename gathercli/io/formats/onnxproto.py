@@ -103,10 +103,10 @@ class Proto:
         if dtype is None:
             names = {number: name for name, number in proto.DataType.items()}
             raise InputError(
-                f"the tensor is of ONNX's type {names.get(proto.data_type, proto.data_type)}: "
-                f"expected {listed(in_words(DTYPES))}",
+                f"the tensor is of ONNX's type {names.get(proto.data_type, proto.data_type)}",
                 rule="dtype",
                 value=proto.data_type,
+                expected=listed(in_words(DTYPES)),
             )
         if proto.data_location or proto.external_data:
             raise malformed(
@@ -196,9 +196,10 @@ class Proto:
             except UnicodeDecodeError as error:
                 raise InputError(
                     f"byte {error.start} of the string at `string_data[{at}]` is "
-                    f"0x{value[error.start]:02x}: expected UTF-8 text",
+                    f"0x{value[error.start]:02x}",
                     rule="format",
                     where=f"string_data[{at}]",
+                    expected="UTF-8 text",
                 ) from None
         return store(words, STRING, Place("string_data", (len(words),)))
 
@@ -216,11 +217,11 @@ class Proto:
         wrong = next((at for at, value in enumerate(values) if not low <= value <= high), None)
         if wrong is not None:
             raise InputError(
-                f"the value at `{field}[{wrong}]` is {values[wrong]}, which {dtype} cannot hold: "
-                f"expected {low} to {high}",
+                f"the value at `{field}[{wrong}]` is {values[wrong]}, which {dtype} cannot hold",
                 rule="dtype",
                 where=f"{field}[{wrong}]",
                 value=values[wrong],
+                expected=f"{low} to {high}",
             )
 
 
@@ -250,17 +251,18 @@ def proto_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     numbers = {dtype: number for number, dtype in _types().items()}
     if result.dtype not in numbers:
         raise InputError(
-            f"the format has no type {result.dtype}: expected {listed(map(str, numbers))}",
+            f"the format has no type {result.dtype}",
             rule="dtype",
             value=result.dtype.name,
+            expected=listed(map(str, numbers)),
         )
     proto = TensorProto(dims=result.shape, data_type=numbers[result.dtype], name=name)
     if result.nbytes > MAX_BYTES - 10_000:
         raise LimitError(
-            f"the tensor takes {result.nbytes} bytes: expected less than 2^31, "
-            "as much as a protobuf message holds",
+            f"the tensor takes {result.nbytes} bytes",
             rule="limit",
             value=result.nbytes,
+            expected="less than 2^31, as much as a protobuf message holds",
             hint="npy and safetensors have no such limit",
         )
     if result.dtype is STRING:

@@ -64,19 +64,19 @@ def parse(token: str) -> Description:
     match = re.fullmatch(_PATTERN, token)
     if match is None:
         raise InputError(
-            f"`{clean(token[:80])}` does not say what the bytes are: "
-            "expected shape, type and file, as in `bin:4x3xbf16@raw.bin`",
+            f"`{clean(token[:80])}` does not say what the bytes are",
             rule="literal",
             value=token[:80],
+            expected="shape, type and file, as in `bin:4x3xbf16@raw.bin`",
         )
     dims, name, path = match.groups()
     dtype = named(name)
     if dtype is None or dtype is STRING:
         raise InputError(
-            f"`{name[:40]}` in `{clean(token[:80])}` is not a type of raw bytes: "
-            "expected one such as f32, i64 or bf16",
+            f"`{name[:40]}` in `{clean(token[:80])}` is not a type of raw bytes",
             rule="literal",
             value=name,
+            expected="one such as f32, i64 or bf16",
         )
     shape = tuple(int(size[:30]) for size in dims.split("x") if size)
     check_shape(f"`{clean(token[:80])}` declares", shape, dtype.itemsize)
@@ -98,20 +98,20 @@ class Raw:
         shape, dtype, _ = self._description
         if key is not None:
             raise InputError(
-                f"raw bytes hold one tensor and no member `{clean(key)}`: expected no key",
+                f"raw bytes hold one tensor and no member `{clean(key)}`",
                 rule="format",
                 value=key,
+                expected="no key",
             )
         layout = Layout(dtype, shape)
         size = self._file.length(layout.nbytes)
         if size != layout.nbytes:
             more = " or more" if self._file.has_more else ""
             raise InputError(
-                f"the file has {size} bytes{more}: expected {layout.nbytes}, "
-                f"for {described(dtype, ','.join(map(str, shape)))}",
+                f"the file has {size} bytes{more}",
                 rule="format",
                 value=size,
-                expected=f"{layout.nbytes} bytes",
+                expected=f"{layout.nbytes}, for {described(dtype, ','.join(map(str, shape)))}",
                 hint=None if more else self._advice(size),
             )
         return layout
@@ -143,9 +143,10 @@ def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     ((_, result),) = results
     if result.dtype is STRING:
         raise InputError(
-            "strings cannot be written as raw bytes: expected numbers or booleans",
+            "strings cannot be written as raw bytes",
             rule="dtype",
             value=result.dtype.name,
+            expected="numbers or booleans",
         )
     if sys.byteorder == "little":
         write_elements(result, out)

@@ -94,9 +94,10 @@ class Bundle:
         dtype = _TYPES.get(entry["dtype"])
         if dtype is None:
             raise InputError(
-                f"the tensor `{name}` is of type {entry['dtype']}: expected {listed(_TYPES)}",
+                f"the tensor `{name}` is of type {entry['dtype']}",
                 rule="dtype",
                 value=entry["dtype"],
+                expected=listed(_TYPES),
             )
         shape = tuple(entry["shape"])
         check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)
@@ -159,10 +160,11 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
         packed = result.dtype.bits == _NIBBLE
         if packed and result.nbytes % 2:
             raise InputError(
-                f"`{name}` has {counted(result.nbytes, 'element')} of {result.dtype}, "
-                "of which a byte holds two: expected an even number",
+                f"`{name}` has {counted(result.nbytes, 'element')} of {result.dtype}, of "
+                "which a byte holds two",
                 rule="dtype",
                 value=result.nbytes,
+                expected="an even number",
             )
         start, end = end, end + -(-result.nbytes // (1 + packed))
         header[name] = {
@@ -187,8 +189,9 @@ def type_name(dtype: DType) -> str:
     name = _NAMES.get(dtype.name)
     if name is None:
         raise InputError(
-            f"the format has no type {dtype}: expected {listed(_NAMES)}",
+            f"the format has no type {dtype}",
             rule="dtype",
             value=dtype.name,
+            expected=listed(_NAMES),
         )
     return name

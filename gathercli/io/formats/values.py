@@ -50,8 +50,7 @@ def check_depth(value: Any, root: str = "$") -> None:
         value = value[0]
     if type(value) in _LISTS:
         raise LimitError(
-            f"the list at `{root}` is nested deeper than {MAX_RANK}: "
-            f"expected rank at most {MAX_RANK}",
+            f"the list at `{root}` is nested deeper than {MAX_RANK}",
             rule="limit",
             where=root,
             expected=f"rank at most {MAX_RANK}",
@@ -95,10 +94,11 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
 def _ragged(root: str, at: int, shape: Sequence[int], problem: str, expected: str) -> InputError:
     where = path(root, at, shape)
     return InputError(
-        f"the list at `{where}` {problem}: expected {expected}, like its siblings",
+        f"the list at `{where}` {problem}",
         rule="ragged",
         where=where,
         expected=expected,
+        remark=", like its siblings",
         hint="every list of a dimension has the same length",
     )
 
@@ -155,11 +155,11 @@ def tensor_of(
         is_empty = 0 in sizes and sizes == shape[: len(sizes)]  # [[],[]] for [2,0,3]
         if not is_flat and not is_empty:
             raise InputError(
-                f"the list at `{root}` has shape {_sizes(sizes)}: expected {_sizes(shape)}, "
-                f"or {product(shape)} values in one list",
+                f"the list at `{root}` has shape {_sizes(sizes)}",
                 rule=rule,
                 where=root,
                 expected=_sizes(shape),
+                remark=f", or {product(shape)} values in one list",
             )
         check_shape(f"the tensor at `{root}` has", shape, declared.itemsize if declared else 1)
         sizes = shape
@@ -210,12 +210,12 @@ def _infer(  # noqa: PLR0911  (a type each)
     for at, v in enumerate(flat if int in kinds else ()):
         if type(v) is int and abs(v) > EXACT:
             raise InputError(
-                f"the integer at `{where(at)}` is {value_text(v)}, among fractions: "
-                f"expected at most 2^53, up to which float64 is exact",
+                f"the integer at `{where(at)}` is {value_text(v)}, among fractions",
                 rule="dtype",
                 where=where(at),
                 value=v,
                 expected="-2^53 to 2^53",
+                remark=", where float64 is exact",
             )
     return FLOAT64, next(i for i, v in enumerate(flat) if type(v) is not int)
 
@@ -235,21 +235,20 @@ def _check_mixture(flat: list[Any], where: Place) -> None:
             sort = "booleans" if kind is bool else "strings"
         else:
             raise InputError(
-                f"the value at `{where(at)}` is {value_text(v)}: "
-                "expected a number, a boolean, a string or a list",
+                f"the value at `{where(at)}` is {value_text(v)}",
                 rule="json",
                 where=where(at),
                 value=value_text(v),
+                expected="a number, a boolean, a string or a list",
             )
         first = first or sort
         if sort != first:
             raise InputError(
-                f"the value at `{where(at)}` is {value_text(v)}, among {first}: expected one sort "
-                "of values, booleans or numbers or strings",
+                f"the value at `{where(at)}` is {value_text(v)}, among {first}",
                 rule="dtype",
                 where=where(at),
                 value=value_text(v),
-                expected=first,
+                expected="one sort of values, booleans or numbers or strings",
             )
 
 

@@ -78,9 +78,10 @@ class Zarr:
                     members += 1
                     if members > MAX_MEMBERS:
                         raise LimitError(
-                            f"the group has more than {MAX_MEMBERS} members: expected at most that",
+                            f"the group has more than {MAX_MEMBERS} members",
                             rule="limit",
                             value=members,
+                            expected="at most that",
                         )
                     if node.is_array:
                         yield name

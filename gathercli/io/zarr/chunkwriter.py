@@ -72,4 +72,4 @@ def writer(path: str) -> Writer:
 
 
 def _vanished(path: str) -> TransferError:
-    return TransferError(f"`{clean(path)}` is gone: expected the new array", rule="output")
+    return TransferError(f"`{clean(path)}` is gone", rule="output", expected="the new array")

@@ -284,9 +284,10 @@ def _choose_file_dtype(
     """Choose the numpy dtype of the elements in the files."""
     if dtype.opaque:
         raise InputError(
-            f"zarr has no type {dtype}: expected another type of data",
+            f"zarr has no type {dtype}",
             rule="dtype",
             value=dtype.name,
+            expected="another type of data",
         )
     if storage is None and like is not None and like.dtype is dtype:
         return like.spec.file_dtype

@@ -73,9 +73,10 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
     try:
         if status.st_size > MAX_METADATA:
             raise LimitError(
-                f"`{name}` has {status.st_size} bytes: expected at most {MAX_METADATA}",
+                f"`{name}` has {status.st_size} bytes",
                 rule="limit",
                 value=status.st_size,
+                expected=f"at most {MAX_METADATA}",
             )
         folder.watch(path, status)
         raw = b""
@@ -112,6 +113,9 @@ def parse(members: dict[str, Any], version: int) -> ArraySpec:
     count = product(spec.chunks_per_file)
     if count > MAX_INNER:
         raise LimitError(
-            f"a shard holds {count} chunks: expected at most {MAX_INNER}", rule="limit", value=count
+            f"a shard holds {count} chunks",
+            rule="limit",
+            value=count,
+            expected=f"at most {MAX_INNER}",
         )
     return spec

@@ -114,10 +114,10 @@ class ZarrArray:
         count = count_chunks(box, self.chunks)
         if count > MAX_CHUNKS:
             raise LimitError(
-                f"{count} chunks of the array are to be read at once: "
-                f"expected at most {MAX_CHUNKS}",
+                f"{count} chunks of the array are to be read at once",
                 rule="limit",
                 value=count,
+                expected=f"at most {MAX_CHUNKS}",
             )
         with self._lock:
             parts = tiled(box, self.chunks)
@@ -164,11 +164,12 @@ class ZarrArray:
             raise
         except Exception as error:
             raise InputError(
-                f"the chunk `{clean(f'{self.name}/{key}')}` cannot be read ({reason(error)}): "
-                f"expected {self.spec.chunk_nbytes} bytes of elements, "
-                f"packed by {self.spec.codec_names}",
+                f"the chunk `{clean(f'{self.name}/{key}')}` cannot be read ({reason(error)})",
                 rule="format",
                 where=key,
+                expected=(
+                    f"{self.spec.chunk_nbytes} bytes of elements, packed by {self.spec.codec_names}"
+                ),
             ) from error
         return elements
 

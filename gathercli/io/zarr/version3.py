@@ -55,8 +55,9 @@ def is_array(name: str, members: dict[str, Any]) -> bool:
     kind = members.get("node_type")
     if kind not in ("array", "group"):
         raise InputError(
-            f"the node_type of `{name}` is {text.value_text(kind)}: expected array or group",
+            f"the node_type of `{name}` is {text.value_text(kind)}",
             rule="format",
+            expected="array or group",
         )
     return bool(kind == "array")
 

@@ -21,8 +21,9 @@ def axis_unsupported(call: Call) -> None:
     if value is None:
         return
     raise AxisError(
-        f"`axis` is {as_written(value)}, but {call.op} has no axis: expected none",
+        f"is {as_written(value)}, but {call.op} has no axis",
         rule="axis-unsupported",
+        subject="axis",
         value=plain_value(value),
         expected="none",
     )
@@ -32,7 +33,7 @@ def axis_required(call: Call) -> None:
     """Refuse a call without an axis where the version has no default."""
     if call.raw_axis is None:
         raise AxisError(
-            f"{call.op} requires an axis and none was given{_expected_axes(call)}",
+            f"{call.op} requires an axis and none was given",
             rule="axis-required",
             expected=_axes(call),
             hint=Hint("add {axis}, the default of the ONNX versions", axis=0),
@@ -51,15 +52,17 @@ def axis_type(call: Call) -> None:
             else f"for {call.op} it is an attribute, known beforehand"
         )
         raise AxisError(
-            f"`axis` is unknown, but {why}{_expected_axes(call) or ': expected an integer'}",
+            f"is unknown, but {why}",
             rule="axis-type",
+            subject="axis",
             value=value,
-            expected="an integer",
+            expected=_axes(call) or "an integer",
         )
     if call.axis_number is None:
         raise AxisError(
-            f"`axis` is {as_written(value)}: expected one integer",
+            f"is {as_written(value)}",
             rule="axis-type",
+            subject="axis",
             value=plain_value(value),
             expected="one integer",
         )
@@ -71,10 +74,10 @@ def axis_range(call: Call) -> None:
     if axis is None or rank is None or -rank <= axis < rank:
         return
     raise AxisError(
-        f"`axis` is {as_written(axis)}, but "
-        f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}"
-        f"{_expected_axes(call)}",
+        f"is {as_written(axis)}, but "
+        f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}",
         rule="axis-range",
+        subject="axis",
         value=axis,
         expected=_axes(call),
         hint=Hint("the last dimension is {axis}", axis=-1),
@@ -87,8 +90,9 @@ def batch_dims_unsupported(call: Call) -> None:
     if call.op.has_batch_dims or call.batch_dims_number == 0:
         return
     raise BatchDimsError(
-        f"`batch_dims` is {as_written(value)}, but {call.op} has no batch_dims: expected 0",
+        f"is {as_written(value)}, but {call.op} has no batch_dims",
         rule="batch-dims-unsupported",
+        subject="batch_dims",
         value=plain_value(value),
         expected="0",
         hint=version_that(call, lambda op: op.has_batch_dims, "has batch_dims"),
@@ -100,8 +104,9 @@ def batch_dims_range(call: Call) -> None:
     number, rank = call.batch_dims_number, call.indices.shape.rank
     if number is None:
         raise BatchDimsError(
-            f"`batch_dims` is {as_written(call.raw_batch_dims)}: expected one integer",
+            f"is {as_written(call.raw_batch_dims)}",
             rule="batch-dims-range",
+            subject="batch_dims",
             value=plain_value(call.raw_batch_dims),
             expected="one integer",
         )
@@ -109,9 +114,9 @@ def batch_dims_range(call: Call) -> None:
         _check_batch_of_tuples(call, number)
     elif rank is not None and not -rank <= number <= rank:
         raise BatchDimsError(
-            f"`batch_dims` is {as_written(number)}, but `indices` has rank {rank}: "
-            f"expected {interval(-rank, rank)}",
+            f"is {as_written(number)}, but `indices` has rank {rank}",
             rule="batch-dims-range",
+            subject="batch_dims",
             value=number,
             expected=interval(-rank, rank),
         )
@@ -134,9 +139,9 @@ def batch_dims_axis(call: Call) -> None:
         number = call.batch_dims_number
         counted_back = f", which is {batch_dims}" if number != batch_dims else ""
         raise BatchDimsError(
-            f"`batch_dims` is {number}{counted_back}, but {because}: "
-            f"expected {interval(0, highest)}",
+            f"is {number}{counted_back}, but {because}",
             rule="batch-dims-axis",
+            subject="batch_dims",
             value=number,
             expected=interval(0, highest),
             hint=Hint("{axis} gathers on the first dimension after the batch", axis=batch_dims)
@@ -158,8 +163,9 @@ def _check_batch_of_tuples(call: Call, number: int) -> None:
     expected = "0 or more" if least is None else interval(0, least - 1)
     why = "negative" if number < 0 else f"not below the rank of `{name}`, {least}"
     raise BatchDimsError(
-        f"`batch_dims` is {as_written(number)}, which is {why}: expected {expected}",
+        f"is {as_written(number)}, which is {why}",
         rule="batch-dims-range",
+        subject="batch_dims",
         value=number,
         expected=expected,
     )
@@ -167,8 +173,3 @@ def _check_batch_of_tuples(call: Call, number: int) -> None:
 
 def _axes(call: Call) -> str | None:
     return None if call.rank is None else interval(-call.rank, call.rank - 1)
-
-
-def _expected_axes(call: Call) -> str:
-    axes = _axes(call)
-    return "" if axes is None else f": expected {axes}"

@@ -23,8 +23,9 @@ def data_rank(call: Call) -> None:
     """Refuse 0-D `data`, which has no axis."""
     if call.data.shape.rank == 0:
         raise RankError(
-            "`data` is 0-D, so it has no axis: expected rank 1 or more",
+            "is 0-D, so it has no axis",
             rule="data-rank",
+            subject="data",
             value=0,
             expected="rank 1 or more",
             hint="a single element is 1-D when it is written as a list, such as `[3]`",
@@ -39,8 +40,9 @@ def indices_rank(call: Call) -> None:
     if call.op.tuples:
         if rank == 0:
             raise RankError(
-                f"`indices` is 0-D, but {call.op.name} takes tuples: expected rank 1 or more",
+                f"is 0-D, but {call.op.name} takes tuples",
                 rule="indices-rank",
+                subject="indices",
                 value=0,
                 expected="rank 1 or more",
                 hint="one tuple is 1-D, such as `[2]` or `[0,1]`",
@@ -49,11 +51,12 @@ def indices_rank(call: Call) -> None:
     if rank == 0 or (expected is not None and rank != expected):
         wanted = "1 or more" if expected is None else str(expected)
         raise RankError(
-            f"`indices` has rank {rank}, but {call.op.name} takes one index per element: "
-            f"expected rank {wanted}, the rank of `data`",
+            f"has rank {rank}, but {call.op.name} takes one index per element",
             rule="indices-rank",
+            subject="indices",
             value=rank,
             expected=f"rank {wanted}",
+            remark=", the rank of `data`",
             hint=Hint("{command} takes indices of any rank", command="gather"),
         )
 
@@ -72,8 +75,7 @@ def indices_depth(call: Call) -> None:
     if k < least:
         why = f"{call.op} takes no empty ones"
     raise IndicesDepthError(
-        f"the last dimension of `indices`, the length of its tuples, is {k}, but {why}: "
-        f"expected {expected}",
+        f"the last dimension of `indices`, the length of its tuples, is {k}, but {why}",
         rule="indices-depth",
         value=k,
         expected=expected,
@@ -109,12 +111,12 @@ def batch_shape(call: Call) -> None:
     for d in range(call.batch_dims):
         if meet(data[d], indices[d]) is None:
             raise BatchDimsError(
-                f"batch dimension {d} is {data[d]} in `data` and {indices[d]} in `indices`: "
-                f"expected {data[d]} in both; batch dimensions do not broadcast",
+                f"batch dimension {d} is {data[d]} in `data` and {indices[d]} in `indices`",
                 rule="batch-shape",
                 where=f"dimension {d}",
                 value=str(indices[d]),
                 expected=str(data[d]),
+                remark=" in both; batch dimensions do not broadcast",
             )
 
 
@@ -135,12 +137,12 @@ def elements_shape(call: Call) -> None:
             continue
         smaller = top is not None and low(indices[d]) <= top
         raise ElementsShapeError(
-            f"dimension {d} of `indices` is {indices[d]}, but that of `data` is {data[d]}: "
-            f"expected {expected}, as {rule}, and 1 does not broadcast",
+            f"dimension {d} of `indices` is {indices[d]}, but that of `data` is {data[d]}",
             rule="elements-shape",
             where=f"dimension {d}",
             value=str(indices[d]),
             expected=expected,
+            remark=f", as {rule}, and 1 does not broadcast",
             hint=version_that(call, lambda op: op.off_axis is OffAxis.AT_MOST, "takes smaller ones")
             if smaller and off_axis is OffAxis.EQUAL
             else None,
@@ -153,8 +155,9 @@ def tree_shape(call: Call) -> None:
     for (name, shape), rank in zip([(first, steps), *others], (3, 3, 1, 0), strict=True):
         if shape.rank not in (None, rank):
             error = TreeShapeError(
-                f"`{name}` has rank {shape.rank}: expected rank {rank}",
+                f"has rank {shape.rank}",
                 rule="tree-shape",
+                subject=name,
                 where=f"`{name}`",
                 value=shape.rank,
                 expected=f"rank {rank}",
@@ -170,8 +173,7 @@ def tree_shape(call: Call) -> None:
         if shape.rank is None or its.rank is None or meet(shape[d], its[e]) is not None:
             continue
         raise TreeShapeError(
-            f"dimension {e} of `{other}` is {its[e]}, but dimension {d} of `{name}` is {shape[d]}: "
-            f"expected {shape[d]}",
+            f"dimension {e} of `{other}` is {its[e]}, but dimension {d} of `{name}` is {shape[d]}",
             rule="tree-shape",
             where=f"dimension {e}",
             value=str(its[e]),

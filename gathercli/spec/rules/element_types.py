@@ -30,10 +30,11 @@ def data_dtype(call: Call) -> None:
     else:
         expected = f"any type but {listed(missing, 'and')}"
     raise DtypeError(
-        f"`data` is {dtype}, which {call.op} does not take: expected {expected}",
+        f"is {dtype}, which {call.op} does not take",
         rule="data-dtype",
+        subject="data",
         value=dtype.name,
-        expected=types_text(call.op.input("data").dtypes),
+        expected=expected,
         hint=version_that(call, lambda op: dtype in op.input("data").dtypes, f"takes {dtype}"),
     )
 
@@ -46,9 +47,9 @@ def indices_dtype(call: Call) -> None:
     where = call.indices.decided_by
     first = f", first at `{where}`" if where not in (None, "$") and not dtype.integral else ""
     error = DtypeError(
-        f"`indices` is {dtype}{first}, which {call.op} does not take: "
-        f"expected {types_text(call.op.input('indices').dtypes)}",
+        f"is {dtype}{first}, which {call.op} does not take",
         rule="indices-dtype",
+        subject="indices",
         where=where,
         value=dtype.name,
         expected=types_text(call.op.input("indices").dtypes),
@@ -70,20 +71,21 @@ def tree_dtype(call: Call) -> None:
             continue
         if dtype not in each.dtypes:
             raise DtypeError(
-                f"`{each.name}` is {dtype}, which {call.op} does not take: expected numbers",
+                f"is {dtype}, which {call.op} does not take",
                 rule="tree-dtype",
+                subject=each.name,
                 where=operand.decided_by,
                 value=dtype.name,
-                expected=types_text(each.dtypes),
+                expected="numbers",
             )
         if first is not None and dtype is not first[1]:
             raise DtypeError(
-                f"`{each.name}` is {dtype}, but `{first[0]}` is {first[1]}: "
-                "expected one type for all inputs",
+                f"is {dtype}, but `{first[0]}` is {first[1]}",
                 rule="tree-dtype",
+                subject=each.name,
                 where=operand.decided_by,
                 value=dtype.name,
-                expected=first[1].name,
+                expected="one type for all inputs",
                 hint=_as_one_type(call, first[1]),
             )
         first = first or (each.name, dtype)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def integer_values(name: str, value: object, where: str) -> OutOfRangeError:
     """Make the refusal of a value of GatherTree that is no integer."""
     return OutOfRangeError(
-        f"`{name}` is {value} at `{where}`, which is not an integer: expected whole numbers",
+        f"`{name}` is {value} at `{where}`, which is not an integer",
         rule="integer-values",
         where=where,
         value=str(value),
@@ -33,12 +33,12 @@ def index_negative(  # noqa: PLR0917  (the words of the message)
     """Make the refusal of a negative index."""
     legal = _legal(call.legal(along.size))
     return OutOfRangeError(
-        f"index {value}{_of(along)} at `{where}` is negative, and `negative` is `error`: "
-        f"expected {legal} ({_share(count, total)})",
+        f"index {value}{_of(along)} at `{where}` is negative, and `negative` is `error`",
         rule="index-negative",
         where=where,
         value=value,
         expected=legal,
+        remark=f" ({_share(count, total)})",
         count=count,
     )
 
@@ -78,12 +78,12 @@ def index_range(  # noqa: PLR0917  (the words of the message)
         )
     return OutOfRangeError(
         f"index {value}{_of(along)} at `{where}` is outside axis {along.axis} of "
-        f"`{call.op.inputs[0].name}`, whose size is {size}: "
-        f"expected {legal} ({_share(count, total)})",
+        f"`{call.op.inputs[0].name}`, whose size is {size}",
         rule="index-range",
         where=where,
         value=value,
         expected=legal,
+        remark=f" ({_share(count, total)})",
         count=count,
         hint=hint,
     )
