@@ -20,8 +20,9 @@ def operand(sizes: str, dtype: DType | None = None) -> Operand:
 
 def refused() -> AxisError:
     error = AxisError(
-        "`axis` is 3, but `data` has rank 2: expected -2 to 1",
+        "is 3, but `data` has rank 2",
         rule="axis-range",
+        subject="axis",
         value=3,
         expected="-2 to 1",
         hint="the last dimension is `--axis -1`",
