@@ -35,6 +35,7 @@ _WORDS = {
     RuntimeOutcome.DIFFERS: "differ",
     RuntimeOutcome.VALUES: "give values where the version refuses",
     RuntimeOutcome.REFUSES: "refuse",
+    RuntimeOutcome.UNSUPPORTED: "are not taken",
     RuntimeOutcome.DIES: "die",
     RuntimeOutcome.HANGS: "hang",
     RuntimeOutcome.UNSTEADY: "are unsteady",

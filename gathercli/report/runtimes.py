@@ -38,7 +38,7 @@ _STYLES: Final = (
     (r"(?m)^runtime .*", "bold"),
     (r"(?<=  )agrees\b", "green"),
     (r"(?<=  )(differs|gives)\b", "yellow"),
-    (r"(?<=  )(dies|refuses|unsteady)\b", "red"),
+    (r"(?<=  )(dies|does not take the call|refuses|unsteady)\b", "red"),
 )
 
 
@@ -85,6 +85,7 @@ _TEXTS: Final = {
     RuntimeOutcome.DIES: "dies {message}",
     RuntimeOutcome.UNSTEADY: "unsteady: three runs differ",
     RuntimeOutcome.REFUSES: "refuses: {message}",
+    RuntimeOutcome.UNSUPPORTED: "does not take the call: {message}",
     RuntimeOutcome.VALUES: "gives {result}, where {owner} refuses",
 }
 """The outcomes without a group."""

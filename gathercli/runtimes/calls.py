@@ -90,14 +90,14 @@ def integers(attrs: Mapping[str, Any]) -> dict[str, int] | None:
 def calls(
     runtime: str, ops: Iterable[Op], tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
 ) -> Iterator[RuntimeCall]:
-    """Yield the calls of a runtime that correspond to versions.
+    """Yield the calls of a runtime that correspond to versions which have the attributes.
 
     Parameters
     ----------
     tensors, attrs
         The inputs by name, and the attributes that are set.
     """
-    ops = list(ops)
+    ops = [op for op in ops if all(_has(op, *each) for each in attrs.items())]
     if runtime in FRAMEWORKS:
         for op in ops:
             if op.framework in FRAMEWORKS[runtime]:
@@ -105,6 +105,11 @@ def calls(
         return
     for family in dict.fromkeys(op.family for op in ops):
         yield from _function_calls(runtime, family, tensors, attrs)
+
+
+def _has(op: Op, name: str, value: int) -> bool:
+    """Return whether a version has an attribute, or means the same without it."""
+    return op.attr(name) is not None or (name == "batch_dims" and value == 0)
 
 
 def _operator_calls(runtime: str, op: Op) -> Iterator[RuntimeCall]:

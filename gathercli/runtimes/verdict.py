@@ -11,10 +11,15 @@ import numpy as np
 
 from gathercli.arrays.run import run
 from gathercli.arrays.tensor import equal
+from gathercli.errors import LimitError
+from gathercli.lessons.verdicts import illegal
+from gathercli.ops import indexed_inputs
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
+from gathercli.runtimes.refusals import reason_of
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.dtypes import Kind
+from gathercli.spec.op import OutOfRange
 from gathercli.tensor import Tensor
 from gathercli.text import short
 
@@ -23,8 +28,10 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gathercli.lessons.groups import Comparison
-    from gathercli.lessons.verdicts import Case
+    from gathercli.lessons.verdicts import Case, Verdict
     from gathercli.runtimes.client import Absence, Observation, Runtime
+    from gathercli.runtimes.refusals import Reason
+    from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 
 SHORT: Final = 160
@@ -39,6 +46,9 @@ class RuntimeOutcome(Enum):
     VALUES = "values"
     """It gives values where the version refuses."""
     REFUSES = "refuses"
+    """It refuses what the version takes, by a rule of its own."""
+    UNSUPPORTED = "unsupported"
+    """It refuses for a reason that is no rule's, or another's than the version's."""
     DIES = "dies"
     HANGS = "hangs"
     UNSTEADY = "unsteady"
@@ -51,6 +61,7 @@ WORST_FIRST: Final = (
     RuntimeOutcome.DIFFERS,
     RuntimeOutcome.VALUES,
     RuntimeOutcome.REFUSES,
+    RuntimeOutcome.UNSUPPORTED,
     RuntimeOutcome.AGREES,
 )
 
@@ -63,11 +74,15 @@ class Expected(NamedTuple):
     outputs
         A function that returns the output of each group of equal ones, by letter.
     letters
-        The letter of the group of each version; None if it refuses.
+        The letter of the group of each version; None if it refuses. A version whose result is
+        larger than a limit of ours is left out.
+    refuses
+        A function that returns whether a version refuses the call for a reason.
     """
 
     outputs: Callable[[str], Tensor]
     letters: Mapping[Op, str | None]
+    refuses: Callable[[Op, Reason], bool]
 
     def groups(self, ops: Iterable[Op]) -> list[str]:
         """Return the groups of versions, each once."""
@@ -88,8 +103,41 @@ def expected_of(comparison: Comparison, case: Case) -> Expected:
     def output(letter: str) -> Tensor:
         return run(bound[letter], threads=case.threads).whole()  # of a size that was checked
 
-    ops = (each.op for each in comparison.verdicts)
-    return Expected(output, dict(zip(ops, comparison.letters, strict=True)))
+    verdicts = {each.op: each for each in comparison.verdicts}
+    letters = dict(zip(verdicts, comparison.letters, strict=True))
+    for op, each in verdicts.items():
+        if isinstance(each.error, LimitError):
+            del letters[op]
+
+    def refuses(op: Op, reason: Reason) -> bool:
+        return _refuses(verdicts[op], case, reason)
+
+    return Expected(output, letters, refuses)
+
+
+def _refuses(verdict: Verdict, case: Case, reason: Reason) -> bool:
+    """Return whether a version refuses a call for a reason: by its rule, and the same index."""
+    call, error = verdict.call, verdict.error
+    if error is None or error.rule not in reason.rules:
+        return False
+    if call is None or not verdict.refuses_index:
+        return True
+    if reason.indices:
+        refused = OutOfRange.ERROR.done
+        return any(
+            each.does == refused and each.value in reason.indices for each in illegal(call, case)
+        )
+    # Without a name, it may be an index that the version takes and the runtime does not.
+    return reason.takes_negative or not (call.wraps_negative and _wraps(call, case))
+
+
+def _wraps(call: Call, case: Case) -> bool:
+    """Return whether an index is on the axis once the size is added."""
+    return any(
+        each.wrapped.number
+        for name, axes in indexed_inputs(call).items()
+        for each in case.counts(call.op, name, axes)
+    )
 
 
 class RuntimeVerdict(NamedTuple):
@@ -179,6 +227,7 @@ class Runtimes:
             The attributes as the user wrote them.
         """
         numbers = integers(attrs)
+        ops = [op for op in ops if op in expected.letters]
         if numbers is None or not ops:
             return
         named = {each.name: tensor for each, tensor in zip(ops[0].inputs, tensors, strict=True)}
@@ -198,8 +247,9 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
     verdict = RuntimeVerdict(call, RuntimeOutcome.REFUSES, seen.version, message=message)
     if seen.tensor is None:
         outcome = RuntimeOutcome(seen.problem)
-        refuses_too = outcome is RuntimeOutcome.REFUSES and not groups
-        return verdict._replace(outcome=RuntimeOutcome.AGREES if refuses_too else outcome)
+        if outcome is RuntimeOutcome.REFUSES:
+            outcome = _refusal(call.runtime, seen.message, own, expected)
+        return verdict._replace(outcome=outcome)
     result = seen.tensor
     letter = next(
         (each for each in expected.all_groups if same(result, expected.outputs(each))), None
@@ -219,6 +269,17 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
     shapes = {each: expected.outputs(each).shape for each in groups}
     reference = next((each for each in groups if shapes[each] == result.shape), groups[0])
     return _differing(verdict, result, reference, expected.outputs(reference))
+
+
+def _refusal(runtime: str, message: str, own: Sequence[Op], expected: Expected) -> RuntimeOutcome:
+    """Return what a refusal is: of versions that refuse too, one must do so for the same reason."""
+    reason = reason_of(runtime, message)
+    if reason is None:
+        return RuntimeOutcome.UNSUPPORTED
+    if expected.groups(own):
+        return RuntimeOutcome.REFUSES
+    agrees = any(expected.refuses(op, reason) for op in own)
+    return RuntimeOutcome.AGREES if agrees else RuntimeOutcome.UNSUPPORTED
 
 
 def _of_family(call: RuntimeCall, expected: Expected) -> list[Op]:
@@ -263,6 +324,7 @@ def first_difference(one: Tensor, other: Tensor) -> int | None:
 
 
 _NOISE: Final = (
+    (re.compile(r"\n\nSummary:\n-- Conversion is failed for: .*", re.DOTALL), ""),
     (re.compile(r"^\w+: Exception from .*\n(?=[^\n]+\s*$)", re.DOTALL), ""),  # OpenVINO's stack
     (
         re.compile(

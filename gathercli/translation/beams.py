@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gathercli.runtimes.refusals import NO_BEAM
+
 if TYPE_CHECKING:
     from gathercli.translation.dialects import Dialect
 
@@ -16,7 +18,7 @@ def beam_lines(dialect: Dialect) -> list[str]:
     """
     f = dialect.beam_functions
     outside = "active & ((beam < 0) | (beam >= width))"
-    check = dialect.check("beam", outside, '"a parent is no beam"')
+    check = dialect.check("beam", outside, f'"{NO_BEAM}"')
     return [
         f"steps, batch, width = {f['shape'].format('step_ids')}",
         "if steps == 0:",

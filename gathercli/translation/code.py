@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from gathercli.runtimes.refusals import NEGATIVE, OUTSIDE
 from gathercli.spec.dtypes import Kind
 from gathercli.translation.beams import beam_lines
 from gathercli.translation.dialects import DIALECTS
@@ -179,5 +180,5 @@ class _Writer:
         parts = [f"{k.operand} < {least}"] if step.inputs[0].dtype.kind is Kind.INT else []
         parts += [f"{k.operand} >= {size.operand}" for size in sizes]
         condition = " | ".join(f"({part})" for part in parts) if parts[1:] else parts[0]
-        message = "an index is outside the axis" if sizes else "an index is negative"
+        message = OUTSIDE if sizes else NEGATIVE
         return self._dialect.check(k.text, condition, f'"{message}"')

@@ -32,10 +32,11 @@ class ProofOutcome(Enum):
 
 
 class ProvenCall(NamedTuple):
-    """A call and what the version says of it: its output, or None if it refuses."""
+    """A call and what the version says of it: its output, or None and the rule that refuses."""
 
     tensors: Mapping[str, Tensor]
     expected: Tensor | None
+    rule: str | None = None
 
 
 class Proof(NamedTuple):
@@ -66,8 +67,8 @@ def calls_of(
 def _proven(made: MadeCall) -> ProvenCall:
     try:
         expected = run(BoundCall(made.call, *made.tensors.values())).whole()
-    except OperatorError:
-        return ProvenCall(made.tensors, None)
+    except OperatorError as error:
+        return ProvenCall(made.tensors, None, error.rule)
     return ProvenCall(made.tensors, expected)
 
 

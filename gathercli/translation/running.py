@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.runtimes.verdict import same, shortened
+from gathercli.runtimes.refusals import reason_of
+from gathercli.runtimes.verdict import RuntimeOutcome, same, shortened
 from gathercli.translation.code import function_name
 from gathercli.translation.known import known_mistake
 from gathercli.translation.proof import ProofOutcome
@@ -36,8 +37,8 @@ class RuntimeProof(NamedTuple):
     runtime, version
         The runtime, and its version.
     outcomes
-        The number of calls by outcome: those of `ProofOutcome`, ``dies``, ``hangs`` or
-        ``unsteady``.
+        The number of calls by outcome: those of `ProofOutcome`, ``dies``, ``hangs``,
+        ``unsteady`` or ``unsupported``.
     known
         What it is known to do wrong, with the number of calls that differ by it.
     first
@@ -71,7 +72,7 @@ def run_in(
         seen = observe(translation, each.tensors, process)
         if process.absence() is not None:  # it was there, but could not be restarted
             break
-        outcome = judged(each, seen)
+        outcome = judged(each, seen, process.runtime.name)
         counts[outcome] += 1
         version = seen.version or version
         if outcome not in _AGREED:
@@ -99,17 +100,25 @@ def observe(
     return process.call(tensors, code=code, model=files, threads=THREADS)
 
 
-def judged(each: ProvenCall, seen: Observation) -> str:
+def judged(each: ProvenCall, seen: Observation, runtime: str) -> str:
     """Return what a runtime did, beside what the version does."""
     if seen.problem is not None and seen.problem != "refuses":
         return seen.problem
     if seen.tensor is None:
-        refuses = each.expected is None
-        return str((ProofOutcome.BOTH_REFUSE if refuses else ProofOutcome.REFUSES).value)
+        return _refusal(each, seen, runtime)
     if each.expected is None:
         return ProofOutcome.GIVES.value
     is_equal = seen.tensor.dtype is each.expected.dtype and same(seen.tensor, each.expected)
     return str((ProofOutcome.EQUAL if is_equal else ProofOutcome.DIFFERS).value)
+
+
+def _refusal(each: ProvenCall, seen: Observation, runtime: str) -> str:
+    """Return what a refusal is; an index may have another value in the translation."""
+    reason = reason_of(runtime, seen.message)
+    if reason is None:
+        return RuntimeOutcome.UNSUPPORTED.value
+    agrees = each.rule in reason.rules
+    return str((ProofOutcome.BOTH_REFUSE if agrees else ProofOutcome.REFUSES).value)
 
 
 def _described(outcome: str, seen: Observation) -> str:

@@ -50,7 +50,7 @@ def test_a_runtime_that_refuses_is_beside_the_versions_that_fill(run: Run) -> No
         (2, "-      dies by SIGSEGV"),
         (3, "[2,1]  A      agrees"),
         (4, "[2,1]  -      unsteady: three runs differ"),
-        (5, "-      refuses: ValueError: no such thing in x.cpp"),
+        (5, "-      does not take the call: ValueError: no such thing in x.cpp"),
         (6, "[2,1]  -      differs from A at [0,0]: 8 and 7"),
         (7, "-      dies with status 3"),
         (8, "[2,1]  A      agrees in values, as float16 in place of int64"),
