@@ -36,7 +36,6 @@ from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import Shape, as_shape, product
-from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable

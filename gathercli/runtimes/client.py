@@ -238,7 +238,8 @@ class RuntimeProcess:
             request.setdefault("model", self._path(name))
         seen, calls = self._attempt(request), self._calls
         if seen.problem == "dies" and calls > 1:  # an earlier call may be to blame
-            return self._attempt(request)
+            again = self._attempt(request)
+            return seen if again.problem == "absent" else again
         return seen
 
     def _attempt(self, request: Mapping[str, Any]) -> Observation:

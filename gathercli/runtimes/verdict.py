@@ -234,7 +234,7 @@ class Runtimes:
         for process in self.present:
             for call in calls(process.runtime.name, ops, named, numbers):
                 seen = call.run(process, named, numbers)
-                if process.absence() is not None:  # it was there, but could not be restarted
+                if seen.problem == "absent":  # it was there, but could not be restarted
                     break
                 yield judge(call, seen, expected)
 

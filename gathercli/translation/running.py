@@ -70,7 +70,7 @@ def run_in(
     first, version, ends = None, "", 0
     for number, each in enumerate(calls):
         seen = observe(translation, each.tensors, process)
-        if process.absence() is not None:  # it was there, but could not be restarted
+        if seen.problem == "absent":  # it was there, but could not be restarted
             break
         outcome = judged(each, seen, process.runtime.name)
         counts[outcome] += 1

@@ -18,7 +18,7 @@ from gathercli.runtimes.client import Observation, RuntimeProcess
 from gathercli.runtimes.refusals import REFUSALS, reason_of
 from gathercli.runtimes.verdict import RuntimeOutcome, expected_of, judge
 from gathercli.spec.call import Operand
-from tests.runtimes.test_observations import PEERS
+from tests.runtimes.peers import PEERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
