@@ -184,8 +184,8 @@ class GatherError(Exception):
         The environment variable that sets the version, if the caller does not.
     others
         The next errors of a file of jobs.
-    rest
-        The positions of all further errors, by rule.
+    number, rest
+        How many jobs of a file have the same error, and the places of the others.
     swapped
         Which of the last two arguments comes first, ``DATA``, if they are probably swapped.
 
@@ -232,7 +232,7 @@ class GatherError(Exception):
         self.inputs: dict[str, str] = {}
         self.version_from: str | None = None
         self.others: list[GatherError] = []
-        self.rest: dict[str, str] = {}
+        self.number, self.rest = 1, ""
         self.swapped = ""
 
     @classmethod

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
@@ -53,6 +54,13 @@ FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 LINUX: Final = pytest.mark.skipif(
     not os.path.isdir("/proc/self/task"), reason="the system does not list the processes"
 )
+
+
+def _short_npy() -> bytes:
+    """Return a .npy file without the end of its elements."""
+    with BytesIO() as file:
+        np.save(file, np.arange(9))
+        return file.getvalue()[:-8]
 
 
 def job(name: str, **more: Any) -> dict[str, Any]:
@@ -316,8 +324,37 @@ def test_the_summary_names_failures_last_by_their_cause(run: Run) -> None:
     first, *rest = ran.err.splitlines()
     assert first.startswith("4 jobs: 1 ok, 3 errors   ")
     assert [line.split("   ")[0] for line in rest] == [
-        *("", "missing", "  d", "", "axis-range", "  b", "  c")
+        *("", "missing", "  d", "", "axis-range", "  b", "  and so 1 more job: c")
     ]
+
+
+def test_failures_of_one_rule_with_different_causes_are_told_apart(run: Run) -> None:
+    for name in "abcdefg":
+        Path(f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    Path("short.npy").write_bytes(_short_npy())
+    ends = [job(name, data=f"{name}.npy") for name in "abcdefg"]
+
+    ran = run("batch", write_jobs(*ends, job("h", data="short.npy")))
+
+    causes = ran.err.split("\n\n")[1:]
+    assert [cause.splitlines()[0] for cause in causes] == ["npy   1 job", "npy   7 jobs"]
+    assert causes[0].splitlines()[1].startswith("  h   ")
+    assert causes[1].splitlines()[1].startswith("  a   ")
+    assert causes[1].splitlines()[2:] == ["  and so 6 more jobs: b, c, d, e…"]
+
+
+def test_the_causes_of_an_earlier_run_are_told_apart_too(run: Run) -> None:
+    listed = [job("a", indices=[7], version="onnx-13"), job("b", indices=[9], version="onnx-13")]
+    words = ("batch", write_jobs(*listed, job("c", data="x.npy")), "--report", "r.jsonl")
+    first = run(*words)
+
+    again = run(*words, "--resume")
+
+    assert [each.splitlines()[0] for each in again.err.split("\n\n")[1:]] == [
+        "missing   1 job",
+        "index-range   2 jobs",
+    ]
+    assert again.err.split("\n\n")[1:] == first.err.split("\n\n")[1:]
 
 
 def test_the_summary_goes_to_stdout_where_a_person_reads_it(run: Run) -> None:
@@ -401,6 +438,44 @@ def test_junit_has_every_job_after_a_run_that_was_resumed(run: Run) -> None:
     assert suite is not None
     assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "0", "1"]
     assert [case.get("name") for case in suite] == ["a", "b", "c"]
+
+
+def test_junit_names_the_file_and_the_line_of_a_job(run: Run) -> None:
+    Path("a.jsonl").write_text("\n".join(["", *(json.dumps(job(name)) for name in "ab")]), "ascii")
+    Path("b.json").write_text(json.dumps([job("c")]), "ascii")
+    report = ("-q", "--junit", "j.xml")
+
+    for more in ((), ("--report", "r.jsonl")):
+        run("batch", "a.jsonl", "b.json", *report, *more)
+
+        suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
+        assert suite is not None
+        assert [(case.get("file"), case.get("line")) for case in suite] == [
+            ("a.jsonl", "2"),
+            ("a.jsonl", "3"),
+            ("b.json", None),
+        ]
+
+
+def test_junit_names_no_file_of_jobs_that_options_make(run: Run) -> None:
+    np.save("a.npy", np.arange(3))
+
+    ran = run("batch", "--op", "gather", "--data", "*.npy", "--indices", "0,", "--junit", "j.xml")
+
+    assert ran.status == 0
+    suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
+    assert suite is not None
+    assert [case.get("file") for case in suite] == [None]
+
+
+@LINUX
+def test_a_junit_file_on_a_full_device_is_named(program: Program) -> None:
+    many(20)
+
+    ran = program("$G batch jobs.jsonl -q --report r.jsonl --junit /dev/full")
+
+    assert ran.returncode == 74
+    assert ran.stderr.startswith(b"error: the JUnit file `/dev/full`: writing stopped (no space")
 
 
 def test_a_junit_file_that_cannot_be_written_is_refused_before_the_work(run: Run) -> None:
@@ -684,7 +759,7 @@ def test_an_input_cut_while_it_is_mapped_is_one_failed_job(folder: Path) -> None
     failed = lines(out)[1]
     message = "`x.npy` changed while it was read: expected it to stay as it was"
     assert (failed["rule"], failed["message"]) == ("unreadable", message)
-    assert list(failed) == [*KEYS, "output", "seconds"]
+    assert list(failed) == [*KEYS, "output", "seconds", "cause"]
     assert failed["operator"] == "openvino.Gather-8"
     assert "b.npy" not in os.listdir(folder)
 

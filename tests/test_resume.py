@@ -439,7 +439,32 @@ def test_a_report_on_a_disk_that_fills_up_is_74_and_gone_on_with_where_there_is_
     line = "$G batch ../jobs.jsonl -q --report r; echo $?; mount -o remount,size=9m .; "
     ran = in_small_disk(folder, "true", line + "$G batch ../jobs.jsonl -q --report r --resume")
     assert ran.stdout == b"74\n0\nold\nr\nx\n"
-    assert ran.stderr.startswith(b"error: writing stopped (no space left on device)")
+    assert ran.stderr.decode() == (
+        "error: the report `r`: writing stopped (no space left on device), "
+        "the output is not complete\n"
+        "hint: `--resume` does the rest when there is room for it\n"
+        "rule: output\n"
+    )
+
+
+def test_what_failed_on_a_full_disk_names_the_option_that_does_it_again(folder: Path) -> None:
+    write_jobs(
+        job("a", data="zeros:9", indices="zeros:300000", output="disk/a.npy"),
+        job("b", data="none.npy"),
+    )
+    batch = "$G batch ../jobs.jsonl --report ../r"
+
+    ran = in_small_disk(folder, "true", f"{batch}; mount -o remount,size=9m .; {batch} --resume")
+
+    first, again = ran.stderr.decode().split("2 jobs: ")[1:]
+    for text in (first, again):
+        assert "1 job failed to read or write: `--resume-failed` does what failed again" in text
+
+
+def test_failures_that_stay_name_no_option_to_do_them_again(run: Run) -> None:
+    ran = run("batch", write_jobs(job("b", data="none.npy")), "--report", "r.jsonl")
+
+    assert "--resume-failed" not in ran.err
 
 
 # One run at a time

@@ -252,8 +252,10 @@ def test_errors_of_several_rules_name_theirs_each(rules: list[str], named: list[
     assert [line[6:] for line in text.splitlines() if line.startswith("rule: ")] == named
 
 
-def test_further_mistakes_are_listed_by_rule() -> None:
+def test_the_other_jobs_with_a_mistake_are_listed_below_it() -> None:
     error = GatherError("no", rule="job")
-    error.others, error.count, error.rest = [], 2, {"job": "j.jsonl, line 9"}
+    error.number, error.rest = 2, "j.jsonl, line 9"
 
-    assert "\n1 more mistake:\n  rule job: j.jsonl, line 9\n" in error_text(error, color=False)
+    assert error_text(error, color=False) == (
+        "error: no\nalso: 1 more job: j.jsonl, line 9\nrule: job\n"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,7 @@ from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import cores
 from gathercli.io.write import Output, is_stream
 from gathercli.jobs.job import INLINE
+from gathercli.jobs.jobfile import LINE, place_of
 from gathercli.jobs.journal import Journal
 from gathercli.jobs.line import OK
 from gathercli.jobs.pool import MOST_AHEAD, Pool
@@ -167,9 +168,11 @@ class Batch:
         messages: Messages,
         *,
         external: bool,
+        from_files: bool,
     ) -> None:
         self._plan, self._running, self._reporting = plan, running, reporting
         self._messages, self._external = messages, external
+        self._from_files = from_files
         self._totals = BatchTotals(len(plan))
         self._start = time.monotonic()
         self._stopped = False
@@ -191,8 +194,9 @@ class Batch:
             finally:
                 self._clear()
             if junit is not None:
-                lines = () if journal is None else journal.lines()
-                junit.write(lines, self._totals, self._seconds)
+                for number, line in () if journal is None else journal.lines():
+                    junit.add(line, *self._place(number))
+                junit.write(self._totals, self._seconds)
             remarks = list(self._remarks(journal))
         self._sum_up(*remarks)
         return int(self._totals.failed > 0)
@@ -205,12 +209,22 @@ class Batch:
             yield "a dry run: shapes were inferred, nothing was run"
         if journal is None:
             return
+        if faults := self._totals.faults:
+            jobs = counted(faults, "job")
+            yield f"{jobs} failed to read or write: `--resume-failed` does what failed again"
         if journal.foreign:
             yield f"{counted(journal.foreign, 'line')} of other jobs left out of the report"
         try:
             journal.arrange()
         except GatherError as error:  # the report is complete but unsorted
             yield f"the report is not in the order of the jobs: {clean(error.message)}"
+
+    def _place(self, number: int) -> tuple[str, int]:
+        """Return the file of a job, if it is from one, and its line there, or 0."""
+        if not self._from_files:
+            return "", 0
+        file, form, at = place_of(self._plan.entry(number).where)
+        return file, at if form == LINE else 0
 
     def _clear(self) -> None:
         """Erase the progress bar before another message."""
@@ -264,7 +278,7 @@ class Batch:
                         self._totals.explain(outcome.number, line)
                         self._totals.note(outcome.number, line["id"], outcome.notes)
                     if junit is not None and journal is None:
-                        junit.add(outcome.line)
+                        junit.add(outcome.line, *self._place(outcome.number))
 
             try:
                 with self._workers(fingerprints=journal is not None) as workers:
@@ -335,6 +349,8 @@ class Batch:
 
     def _count(self, outcome: Outcome) -> bool:
         """Count a completed job; return whether others may begin."""
+        if self._bar is not None and not self._bar.estimates:
+            self._bar.estimate(json.loads(outcome.line)["seconds"])
         self._totals.count(outcome.status)
         self._stopped |= self._spare() < 0
         return not self._stopped
@@ -364,13 +380,12 @@ class Batch:
 
     def _new_bar(self) -> Bar | None:
         """Return the progress bar; None if lines of the report go to the same terminal."""
-        messages = self._messages
         lines = self._reporting.path is None and not self._pretty and is_terminal(STDOUT)
-        if messages.quiet or messages.json_errors or (lines and is_terminal(STDERR)):
+        if not shows_progress(self._messages) or (lines and is_terminal(STDERR)):
             return None
         from gathercli.report.batch import Bar
 
-        return Bar(self._totals, messages.write, width_of(STDERR))
+        return Bar(self._totals, self._messages.write, width_of(STDERR))
 
     def _sum_up(self, *remarks: str) -> None:
         """Print the summary: on stdout with the pretty report, else on stderr."""
@@ -383,6 +398,26 @@ class Batch:
         text = summary(self._totals, self._seconds, remarks, width_of(fd))
         write = print_text if self._pretty else messages.write
         write(rendered(text, color=wants_color(messages.color, fd)))
+
+
+def shows_progress(messages: Messages) -> bool:
+    """Return whether the progress is written to stderr."""
+    return not (messages.quiet or messages.json_errors)
+
+
+@contextmanager
+def validating(messages: Messages) -> Iterator[Callable[[str, int], object]]:
+    """Provide the progress of the validation, whose line is erased at the end."""
+    if not shows_progress(messages):
+        yield lambda *_: None
+        return
+    from gathercli.report.batch import Validation
+
+    progress = Validation(messages.write, width_of(STDERR))
+    try:
+        yield progress
+    finally:
+        progress.clear()
 
 
 def _lines(outcomes: list[Outcome]) -> bytes:

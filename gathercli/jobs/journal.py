@@ -14,7 +14,7 @@ from bisect import bisect_left
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.errors import InputError, OutputError
+from gathercli.errors import InputError, OutputError, TransferError
 from gathercli.io.descriptors import write_all
 from gathercli.io.formats.fast import is_deep
 from gathercli.io.write import Output, is_stream
@@ -162,7 +162,12 @@ class Journal:
 
     def write(self, outcomes: list[Outcome]) -> None:
         """Append the lines of jobs, by one write."""
-        write_all(self._fd, b"".join([outcome.line for outcome in outcomes]))
+        try:
+            write_all(self._fd, b"".join([outcome.line for outcome in outcomes]))
+        except TransferError as error:
+            error.prefix(f"the report `{clean(self.path)}`")
+            error.hint = "`--resume` does the rest when there is room for it"
+            raise
         at = self._end
         for number, _, line, _ in outcomes:
             self._sorted &= number == self._count
@@ -181,17 +186,17 @@ class Journal:
             return
         with Output(self.path) as output:
             output.open(self._end)
-            for line in self.lines():
+            for _, line in self.lines():
                 output.stream.write(line)
             output.commit()
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield the lines in the order of the jobs."""
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the number of each job, in order, and its line."""
         with open(os.dup(self._fd), "rb") as file:
-            for offset in self._offsets:
+            for number, offset in enumerate(self._offsets):
                 if offset != _NONE:
                     file.seek(offset)
-                    yield file.readline()
+                    yield number, file.readline()
 
     def _line(self, number: int) -> dict[str, Any]:
         self._file.seek(self._offsets[number])

@@ -8,13 +8,12 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Final, Self
 from xml.sax.saxutils import quoteattr
 
+from gathercli.errors import TransferError
 from gathercli.io.write import Output
 from gathercli.jobs.line import ERROR, MISMATCH, OK, SKIPPED
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from gathercli.jobs.tally import BatchTotals
 
 _FOOT: Final = "</testsuite>\n</testsuites>\n"
@@ -30,20 +29,23 @@ class JUnitReport:
         self._output = Output(path)
         self._open = ExitStack()
 
-    def add(self, line: bytes) -> None:
-        """Add a job by its line of the report."""
-        self._cases.write(_case(json.loads(line)).encode(errors="backslashreplace"))
+    def add(self, line: bytes, file: str = "", at: int = 0) -> None:
+        """Add a job by its line of the report, its file, and the line there if that is known."""
+        case = _case(json.loads(line), file, at)
+        self._cases.write(case.encode(errors="backslashreplace"))
 
-    def write(self, lines: Iterable[bytes], totals: BatchTotals, seconds: float) -> None:
-        """Add jobs by their lines and write the file."""
-        for line in lines:
-            self.add(line)
+    def write(self, totals: BatchTotals, seconds: float) -> None:
+        """Write the file."""
         self._cases.seek(0)
         stream = self._output.stream
-        stream.write(_head(totals, seconds).encode())
-        while part := self._cases.read(1 << 20):
-            stream.write(part)
-        stream.write(_FOOT.encode())
+        try:
+            stream.write(_head(totals, seconds).encode())
+            while part := self._cases.read(1 << 20):
+                stream.write(part)
+            stream.write(_FOOT.encode())
+        except TransferError as error:
+            error.prefix(f"the JUnit file `{clean(self._output.path)}`")
+            raise
         self._output.commit()
 
     def __enter__(self) -> Self:
@@ -57,11 +59,12 @@ class JUnitReport:
         self._open.close()
 
 
-def _case(line: dict[str, Any]) -> str:
+def _case(line: dict[str, Any], file: str, at: int) -> str:
     """Return a job as a test case."""
     kind = line.get("operator") or "gathercli"
     seconds = float(line.get("seconds") or 0)
     head = f'<testcase classname={_quoted(kind)} name={_quoted(line["id"])} time="{seconds:.6f}"'
+    head += (f" file={_quoted(file)}" if file else "") + (f' line="{at}"' if at else "")
     if line["status"] == OK:
         return f"  {head}/>\n"
     if line["status"] == SKIPPED:

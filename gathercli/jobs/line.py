@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError, MismatchError
+from gathercli.jobs.cause import cause_of
 
 if TYPE_CHECKING:
     from gathercli.adjustments import Adjustment
@@ -31,8 +32,8 @@ class Line:
 
     Attributes
     ----------
-    rule, message
-        The violated rule, and its message; None for success.
+    rule, message, cause
+        The violated rule, its message, and `cause_of` the error; None for success.
     output
         The output in the job; None without one.
     result
@@ -46,6 +47,7 @@ class Line:
     status: str = OK
     rule: str | None = None
     message: str | None = None
+    cause: str | None = None
     operator: str | None = None
     shape: list[int | str] | None = None
     dtype: str | None = None
@@ -67,9 +69,9 @@ class Line:
         self.explain(error)
 
     def explain(self, error: GatherError) -> None:
-        """Set the rule and the message of an error."""
+        """Set the rule, the message and the cause of an error."""
         message = error.message
-        self.rule = error.rule
+        self.rule, self.cause = error.rule, cause_of(error)
         self.message = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
         self.operator = self.operator or error.operator
 
@@ -85,6 +87,8 @@ class Line:
             "dtype": self.dtype,
         }
         end: dict[str, Any] = {"seconds": round(self.seconds, 6)}
+        if self.status != OK and self.cause is not None:
+            end["cause"] = self.cause
         if self.adjustments:
             end["adjusted"] = {each.how: each.number for each in self.adjustments}
         if self.fingerprints is not None:

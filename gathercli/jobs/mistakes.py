@@ -1,10 +1,10 @@
-"""Mistakes in the jobs of a batch: the first few in full, the others by rule and place."""
+"""Mistakes in the jobs of a batch: the first of each cause in full, the others by place."""
 
 from __future__ import annotations
 
-from bisect import insort
 from typing import TYPE_CHECKING, Final
 
+from gathercli.jobs.cause import cause_of
 from gathercli.jobs.jobfile import ITEM, LINE, place_of
 from gathercli.text import short
 
@@ -13,49 +13,54 @@ if TYPE_CHECKING:
 
     from gathercli.errors import GatherError
 
-MAX_FULL: Final = 5
-"""The most mistakes reported in full."""
-
-MAX_BRIEF: Final = 10_000
+MAX_PLACES: Final = 10_000
 """The most further mistakes reported by place, as there may be millions."""
 
 PLACES: Final = 20
-"""The most places listed for a rule; a range of lines counts as one."""
+"""The most places listed for a cause; a range of lines counts as one."""
 
 
-class Mistakes:
-    """The mistakes of jobs, in the order of the jobs.
+class _Cause:
+    """The mistakes of one cause: their number, the first of them, and places of all."""
 
-    Attributes
-    ----------
-    number
-        The number of mistakes.
-    """
-
-    def __init__(self) -> None:
-        self.number = 0
-        self._full: list[tuple[int, int, GatherError]] = []
-        self._brief: list[tuple[int, int, str, str]] = []
+    def __init__(self, position: int, error: GatherError) -> None:
+        self.number, self.position, self.error = 0, position, error
+        self.places: list[tuple[int, str]] = []
 
     def add(self, position: int, error: GatherError) -> None:
         """Add the mistake of the job at a position in its files."""
         self.number += 1
-        insort(self._full, (position, self.number, error))
-        for more in self._full[MAX_FULL:]:
-            insort(self._brief, (*more[:2], more[2].rule, str(more[2].where)))
-        del self._full[MAX_FULL:], self._brief[MAX_BRIEF:]
+        if position < self.position:
+            self.position, self.error = position, error
+        if len(self.places) < MAX_PLACES:
+            self.places.append((position, str(error.where)))
+
+    def summed_up(self) -> GatherError:
+        """Return the first mistake, with the number and the places of the others."""
+        _, *others = sorted(self.places)
+        self.error.number = self.number
+        self.error.rest = places(where for _, where in others)
+        return self.error
+
+
+class Mistakes:
+    """The mistakes of jobs, by cause."""
+
+    def __init__(self) -> None:
+        self._causes: dict[str, _Cause] = {}
+
+    def add(self, position: int, error: GatherError) -> None:
+        """Add the mistake of the job at a position in its files."""
+        self._causes.setdefault(cause_of(error), _Cause(position, error)).add(position, error)
 
     def check(self) -> None:
-        """Raise the first mistake, with the others as attributes; do nothing if there is none."""
-        if not self._full:
+        """Raise the first mistake, with those of other causes; do nothing if there is none."""
+        if not self._causes:
             return
-        first, *others = (error for *_, error in self._full)
-        if others:
-            first.count, first.others = self.number, others
-        by_rule: dict[str, list[str]] = {}
-        for _, _, rule, where in self._brief:
-            by_rule.setdefault(rule, []).append(where)
-        first.rest = {rule: places(wheres) for rule, wheres in by_rule.items()}
+        causes = sorted(self._causes.values(), key=lambda cause: cause.position)
+        first, *others = [cause.summed_up() for cause in causes]
+        total = sum(cause.number for cause in causes)
+        first.others, first.count = others, total if total > 1 else None
         raise first
 
 

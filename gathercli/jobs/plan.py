@@ -26,7 +26,7 @@ from gathercli.jobs.paths import LONGEST, JobPaths, repeated
 from gathercli.text import clean, json_string, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gathercli.jobs.job import Job
 
@@ -86,6 +86,9 @@ class Plan(Spool):
         Whether outputs may lie outside the folder of their job.
     reserved
         The files that no job may write, with their descriptions: ``the report``.
+    progress
+        Called for each job with ``validated``, then for those with paths like others' with
+        ``compared``, and the number of jobs so far.
 
     Attributes
     ----------
@@ -104,8 +107,10 @@ class Plan(Spool):
         *,
         allow_outside: bool = False,
         reserved: dict[str, str] | None = None,
+        progress: Callable[[str, int], object] = lambda *_: None,
     ) -> None:
         super().__init__()
+        self._progress = progress
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
         self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
@@ -116,6 +121,7 @@ class Plan(Spool):
         try:
             self._read_all(entries)
             self._check()
+            self._progress = lambda *_: None  # jobs that are read later are not validated
         except BaseException:
             self._file.close()
             raise
@@ -126,7 +132,8 @@ class Plan(Spool):
 
     def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, Job]]:
         """Parse jobs again; yield the number, the place and the job."""
-        for number in numbers:
+        for count, number in enumerate(numbers, 1):
+            self._progress("compared", count)
             entry = self.entry(number)
             yield number, entry.where, jobs.read(entry)
 
@@ -136,6 +143,7 @@ class Plan(Spool):
             for entry in entries:
                 self._read(entry)
                 self._entries += 1
+                self._progress("validated", self._entries)
             self.flush()
         except (InputError, LimitError) as error:  # the rest cannot be split into jobs
             self._mistakes.add(self._entries, error)

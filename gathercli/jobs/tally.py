@@ -15,6 +15,10 @@ MAX_NOTES: Final = 10
 """The most kinds of notes reported."""
 
 
+FAULTS: Final = ("output", "unreadable")
+"""The rules of failed reads and writes, such as on a full disk."""
+
+
 class Limit(NamedTuple):
     """The most jobs that may fail: a number, or a percentage."""
 
@@ -32,8 +36,9 @@ class Limit(NamedTuple):
 
 @dataclass
 class Cause:
-    """The failures by one rule: their count; number, id and message of the first few."""
+    """Failures of one cause: their rule and count; number, id and message of the first few."""
 
+    rule: str
     number: int = 0
     first: list[tuple[int, str, str]] = field(default_factory=list)
 
@@ -58,13 +63,16 @@ class BatchTotals:
         The number of all jobs.
     done_before, failed_before
         The number of jobs from an earlier run, and of the failed ones among them.
+    faults
+        The number of jobs that failed to read or write, and may succeed when done again.
     """
 
     total: int
     done_before: int = 0
     failed_before: int = 0
+    faults: int = 0
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((OK, MISMATCH, ERROR), 0))
-    causes: dict[str, Cause] = field(default_factory=dict)
+    causes: dict[tuple[str, str], Cause] = field(default_factory=dict)
     notes: dict[str, Note] = field(default_factory=dict)
 
     @property
@@ -85,7 +93,9 @@ class BatchTotals:
         """Add the cause of a failed job from its line."""
         if line["status"] == OK:
             return
-        cause = self.causes.setdefault(str(line.get("rule")), Cause())
+        rule = str(line.get("rule"))
+        self.faults += rule in FAULTS
+        cause = self.causes.setdefault((rule, str(line.get("cause"))), Cause(rule))
         cause.number += 1
         insort(cause.first, (number, str(line["id"]), str(line.get("message"))))
         del cause.first[MAX_EXAMPLES:]

@@ -150,7 +150,10 @@ def _attempt(
                 if settings.fingerprints:
                     line.fingerprints = Fingerprints.of(inputs, job, text, digests=settings.digests)
     except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
-        return refusal_of(raised)
+        error = refusal_of(raised)
+        if error is not raised:  # where it was raised decides its cause
+            error.__traceback__, error.__context__ = raised.__traceback__, raised
+        return error
     return None
 
 

@@ -14,8 +14,10 @@ from gathercli.text import clean, counted, grouped, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from rich.text import Text
+
     from gathercli.jobs.job import Job
-    from gathercli.jobs.tally import BatchTotals
+    from gathercli.jobs.tally import BatchTotals, Cause
     from gathercli.report.terminal import Styled
 
 EVERY: Final = 0.1
@@ -35,8 +37,8 @@ _MARKS: Final = {
 _LONGEST: Final = 60
 
 
-class Bar(StatusLine):
-    """The progress of a batch on stderr: a line that is redrawn, or a new line now and then.
+class _Updates(StatusLine):
+    """Progress on stderr: a line that is redrawn, or a new line now and then.
 
     Parameters
     ----------
@@ -50,37 +52,77 @@ class Bar(StatusLine):
 
     def __init__(
         self,
-        tally: BatchTotals,
         write: Callable[[str], object],
         width: int | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(write, width or 0)
-        self._tally, self._clock = tally, clock
-        self._start = self._update = clock()
-        self._before = tally.done
+        self._clock = clock
+        self._update = clock()
+
+    def _is_due(self) -> bool:
+        """Return whether to update, and count this as an update."""
+        now = self._clock()
+        if now - self._update < (EVERY if self._width else PLAIN):
+            return False
+        self._update = now
+        return True
+
+    def _put(self, text: str, bar: str = "") -> None:
+        """Redraw the line with a bar before it, or write a new line."""
+        if self._width:
+            self.show(bar + text)
+        else:
+            self._write(text + "\n")
+
+
+class Validation(_Updates):
+    """The progress of the validation of jobs."""
+
+    def __call__(self, done: str, number: int) -> None:
+        """Write how many jobs were ``validated`` or ``compared`` if an update is due."""
+        if self._is_due():
+            self._put(f"{counted(number, 'job')} {done}")
+
+
+class Bar(_Updates):
+    """The progress of a batch."""
+
+    def __init__(
+        self,
+        tally: BatchTotals,
+        write: Callable[[str], object],
+        width: int | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(write, width, clock)
+        self._tally = tally
+        self._start: float | None = None
+
+    @property
+    def estimates(self) -> bool:
+        """Whether a job has ended, from which the time left is estimated."""
+        return self._start is not None
+
+    def estimate(self, seconds: float) -> None:
+        """Start the estimate of the time left with the first job, which took so many seconds."""
+        self._start = self._clock() - seconds
 
     def __call__(self) -> None:
         """Write the progress if an update is due."""
-        now = self._clock()
-        if now - self._update < (EVERY if self._width else PLAIN):
-            return
-        self._update = now
-        if not self._width:
-            self._write(self._text(now) + "\n")
-            return
-        full = BAR * self._tally.done // self._tally.total
-        self.show(f"{'█' * full}{'░' * (BAR - full)}  {self._text(now)}")
+        if self._is_due():
+            full = BAR * self._tally.done // self._tally.total
+            self._put(self._text(), f"{'█' * full}{'░' * (BAR - full)}  ")
 
-    def _text(self, now: float) -> str:
+    def _text(self) -> str:
         tally = self._tally
         done, total = tally.done, counted(tally.total, "job")
         text = f"{grouped(done)} of {total}, {grouped(tally.failed)} failed"
-        rate = (done - self._before) / max(now - self._start, 1e-3)
-        if rate:
-            each = grouped(round(rate)) if rate >= 10 else f"{rate:.1f}"
-            text += f", {each}/s, {duration((tally.total - done) / rate)} left"
-        return text
+        if self._start is None:
+            return text
+        rate = (done - tally.done_before) / max(self._update - self._start, 1e-3)
+        each = grouped(round(rate)) if rate >= 10 else f"{rate:.1f}"
+        return text + f", {each}/s, {duration((tally.total - done) / rate)} left"
 
 
 def column_widths(jobs: Iterable[Job]) -> tuple[int, int]:
@@ -154,16 +196,23 @@ def summary(
     text.append(f"   {duration(seconds, exact=True)}")
     text.append(f"   {grouped(tally.done_before)} done before\n" if tally.done_before else "\n")
     text.append("".join(f"{remark}\n" for remark in remarks))
-    for rule, cause in sorted(tally.causes.items(), key=lambda each: each[1].number):
-        text.append(f"\n{rule}", "bold red").append(f"   {counted(cause.number, 'job')}\n")
-        for _, name, message in cause.first:
-            start = f"  {clean(short(name, _LONGEST))}"
-            first, *rest = _folded(f"{start}   {clean(message)}", width)
-            text.append(first[: len(start)], "bold").append(f"{first[len(start) :]}\n")
-            text.append("".join(f"{line}\n" for line in rest))
-        if others := cause.number - len(cause.first):
-            text.append(f"  and {counted(others, 'more job')}\n")
+    for cause in sorted(tally.causes.values(), key=lambda each: each.number):
+        _add_cause(text, cause, width)
     return text
+
+
+def _add_cause(text: Text, cause: Cause, width: int | None) -> None:
+    """Add the failures of one cause: the first with its message, some others by id."""
+    text.append(f"\n{cause.rule}", "bold red").append(f"   {counted(cause.number, 'job')}\n")
+    (_, name, message), *others = cause.first
+    start = f"  {clean(short(name, _LONGEST))}"
+    first, *rest = _folded(f"{start}   {clean(message)}", width)
+    text.append(first[: len(start)], "bold").append(f"{first[len(start) :]}\n")
+    if others:
+        names = ", ".join(clean(short(name, _LONGEST)) for _, name, _ in others)
+        more = "…" if cause.number > len(cause.first) else ""
+        rest += _folded(f"  and so {counted(cause.number - 1, 'more job')}: {names}{more}", width)
+    text.append("".join(f"{line}\n" for line in rest))
 
 
 def _folded(line: str, width: int | None) -> list[str]:

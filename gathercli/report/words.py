@@ -34,13 +34,6 @@ def error_text(error: GatherError, *, color: bool, width: int | None = None) -> 
         lines += _message(each, color, width)
         if each.rule != "usage" and (several or each is errors[-1]):
             lines.append(_marked(f"rule: {each.rule}", _DIM, "", color, width))
-    if error.rest:
-        number = (error.count or 0) - 1 - len(error.others)
-        lines.append(_marked(f"{counted(number, 'more mistake')}:", _CYAN, "", color, width))
-        lines += [
-            _marked(f"  rule {rule}:", "", where, False, width)
-            for rule, where in error.rest.items()
-        ]
     return "\n".join(lines) + "\n"
 
 
@@ -51,6 +44,9 @@ def _message(error: GatherError, color: bool, width: int | None) -> list[str]:
     lines = [_marked("error:", _BOLD_RED, error.message, color, width)]
     if call:
         lines.append(_marked(" ", "", "   ".join(call), False, width))
+    if error.rest:
+        others = counted(error.number - 1, "more job")
+        lines.append(_marked("also:", _CYAN, f"{others}: {error.rest}", color, width))
     if error.hint:
         lines.append(_marked("hint:", _CYAN, error.hint, color, width))
     return lines
@@ -66,13 +62,13 @@ def _cut(line: str) -> str:
 def error_json(error: GatherError) -> str:
     """Format an error as one line of JSON with every field.
 
-    Further errors are in two more fields: `others`, and `rest` by rule.
+    Errors of other causes are in one more field, `others`.
     """
     import json
 
     fields = error_fields(error)
     if error.others:
-        fields |= {"others": [*map(error_fields, error.others)], "rest": error.rest}
+        fields["others"] = [*map(error_fields, error.others)]
     return json.dumps(fields) + "\n"
 
 
@@ -90,6 +86,7 @@ def error_fields(error: GatherError) -> dict[str, Any]:
         "expected": _plain(error.expected),
         "count": error.count,
         "hint": _plain(error.hint),
+        **({"number": error.number, "rest": error.rest} if error.rest else {}),
     }
 
 

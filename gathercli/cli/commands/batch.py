@@ -7,7 +7,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.batch_run import Batch, ReportOptions, RunOptions
+from gathercli.cli.batch_run import Batch, ReportOptions, RunOptions, validating
 from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import NO_FILE
 from gathercli.cli.inputs import TypeOptions, inputs_of
@@ -138,15 +138,25 @@ def run(
     reserved = _reserved(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
-    if not files and "-" not in (jobs or []):  # the jobs are made of options
+    from_files = bool(files) or "-" in (jobs or [])
+    if not from_files:  # the jobs are made of options
         running.allow_outside = True
-    with Plan(entries, allow_outside=running.allow_outside, reserved=reserved) as plan:
+    with validating(messages) as progress:
+        plan = Plan(
+            entries,
+            allow_outside=running.allow_outside,
+            reserved=reserved,
+            progress=progress,
+        )
+    with plan:
         external = patterns.types.external_data
         if running.runtimes.names is not None:
             from gathercli.cli.batch_with import RuntimeBatch
 
             return RuntimeBatch(plan, running, reporting, messages, external=external).run()
-        return Batch(plan, running, reporting, messages, external=external).run()
+        return Batch(
+            plan, running, reporting, messages, external=external, from_files=from_files
+        ).run()
 
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:

@@ -236,11 +236,12 @@ def _print(
 
 def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: float) -> None:
     """Write each node as a test, and a model that was not read as an error."""
-    lines = [line for model in checked for line in junit_lines(model)]
-    totals = BatchTotals(len(lines))
-    for each in lines:
-        totals.count(each["status"])
-    junit.write((json.dumps(each).encode() for each in lines), totals, seconds)
+    totals = BatchTotals(0)
+    for model in checked:
+        for each in junit_lines(model):
+            totals.count(each["status"])
+            junit.add(json.dumps(each).encode(), model.path)
+    junit.write(totals, seconds)
 
 
 def _write_sarif(output: Output, checked: Sequence[CheckedModel]) -> None:

@@ -13,7 +13,6 @@ from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.jobs.jobfile import LINES, LONGEST, SUFFIXES
-from gathercli.jobs.mistakes import MAX_FULL
 from gathercli.models.finding import STATEMENTS
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.conversion_targets import ABSENT, targets_table
@@ -59,7 +58,6 @@ def _jobs() -> Page:
             "outside": listed(each.value for each in OutOfRange),
             "lines": ", ".join(LINES),
             "suffixes": listed(SUFFIXES),
-            "whole": str(MAX_FULL),
             "longest": str(LONGEST >> 20),
             "inline": str(INLINE >> 20),
         },
