@@ -158,6 +158,8 @@ class GatherError(Exception):
         The name of the rule, as in `expect_error` of job files: ``axis-range``, ``npy``…
     subject
         The input, attribute or option that the problem is of, by its name: ``axis``, ``--axis``.
+    version
+        The name for ``{version}`` in `problem`.
     places
         Where the problem is, the widest place first: a file, a job, an input in backquotes.
     where
@@ -205,6 +207,7 @@ class GatherError(Exception):
         *,
         rule: str,
         subject: str | None = None,
+        version: str | None = None,
         places: Sequence[str] = (),
         where: str | None = None,
         value: object = None,
@@ -219,6 +222,7 @@ class GatherError(Exception):
         self.problem = problem
         self.rule = rule
         self.subject = subject
+        self.version = version
         self.places = [*places]
         self.where = where
         self.value = value
@@ -276,15 +280,18 @@ class GatherError(Exception):
     @property
     def statement(self) -> str:
         """The sentence without what is expected."""
-        problem = self.problem if self.subject is None else f"`{self.subject}` {self.problem}"
+        problem = self.problem
+        if self.version is not None:
+            start, _, end = problem.rpartition("{version}")
+            problem = f"{start}{self.version}{end}"
+        if self.subject is not None:
+            problem = f"`{self.subject}` {problem}"
         return ": ".join((*self.places, problem))
 
     @property
     def message(self) -> str:
         """One sentence: where, what is wrong, and what is expected."""
-        if self.expected is None or self.unsaid:
-            return self.statement + self.remark
-        return f"{self.statement}: expected {self.expected}{self.remark}"
+        return sentence(self.statement, None if self.unsaid else self.expected, self.remark)
 
     def __str__(self) -> str:
         """Return the message and the hint for Python."""
@@ -293,8 +300,24 @@ class GatherError(Exception):
         )
 
 
+def sentence(statement: str, expected: str | None, remark: str) -> str:
+    """Word what is wrong, and what is expected."""
+    return statement + ("" if expected is None else f": expected {expected}") + remark
+
+
 _DATA = (
-    *("problem", "rule", "subject", "places", "where", "value", "expected", "remark", "unsaid"),
+    *(
+        "problem",
+        "rule",
+        "subject",
+        "version",
+        "places",
+        "where",
+        "value",
+        "expected",
+        "remark",
+        "unsaid",
+    ),
     *("count", "hint", "instead"),
 )
 """The parameters of `GatherError`."""

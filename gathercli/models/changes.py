@@ -95,8 +95,7 @@ def moved_indices(  # noqa: PLR0917  (a call, a target, and an input)
         number = sum(hit.number for hit, _ in hits)
         message = (
             f"index {first.value} at `{where}` counts from the end of axis {along.axis} of `data`, "
-            f"whose size is {along.size}: expected {expected} for {target.name} "
-            f"({number} of {counted(array.size, 'index', 'indices')})"
+            f"whose size is {along.size}"
         )
         yield finding_on(
             node,
@@ -107,6 +106,7 @@ def moved_indices(  # noqa: PLR0917  (a call, a target, and an input)
             where=where,
             value=first.value,
             expected=expected,
+            remark=f" for {{target}} ({number} of {counted(array.size, 'index', 'indices')})",
             number=number,
             does={target.name: runs.negative},
         )

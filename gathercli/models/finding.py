@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.errors import sentence
 from gathercli.models.portability import CLAMPED, REFUSED, UNDEFINED, ZERO
 from gathercli.spec.op import FROM_THE_END
 from gathercli.text import listed
@@ -55,12 +56,12 @@ class Finding(NamedTuple):
     ----------
     node, operator
         The name of the node in the model, and its version: ``onnx.Gather-13``.
-    rule, level, message
-        The rule that a version or a target breaks, one of the levels, and a sentence.
+    rule, level
+        The rule that a version or a target breaks, and one of the levels.
     target
         The target whose rule it is; empty for the rules of the node's own version.
-    where, value, expected, number
-        As in `GatherError`; `number` is its count.
+    problem, where, value, expected, remark, unsaid, number
+        As in `GatherError`; `number` is its count. `remark` has a field for the ``{target}``.
     does
         What versions and targets do with an index, by name.
     """
@@ -69,13 +70,21 @@ class Finding(NamedTuple):
     operator: str
     rule: str
     level: str
-    message: str
+    problem: str
     target: str = ""
     where: str | None = None
     value: object = None
     expected: str | None = None
+    remark: str = ""
+    unsaid: bool = False
     number: int | None = None
     does: Mapping[str, str] = {}
+
+    @property
+    def message(self) -> str:
+        """One sentence: what is wrong, and what is expected."""
+        remark = self.remark.replace("{target}", self.target)
+        return sentence(self.problem, None if self.unsaid else self.expected, remark)
 
     @property
     def text(self) -> str:
@@ -85,10 +94,10 @@ class Finding(NamedTuple):
 
 
 def finding_on(
-    node: ModelNode, rule: str, message: str, level: str = ERROR, **fields: Any
+    node: ModelNode, rule: str, problem: str, level: str = ERROR, **fields: Any
 ) -> Finding:
     """Return a finding on the node's own version."""
-    return Finding(node.name, f"{node.op or node.operator}", rule, level, message, **fields)
+    return Finding(node.name, f"{node.op or node.operator}", rule, level, problem, **fields)
 
 
 def finding_of(node: ModelNode, error: GatherError, target: str = "") -> Finding:
@@ -96,11 +105,13 @@ def finding_of(node: ModelNode, error: GatherError, target: str = "") -> Finding
     return finding_on(
         node,
         error.rule,
-        error.message,
+        error.statement,
         ERROR if not target else WARNING,
         target=target,
         where=error.where,
         value=error.value,
         expected=error.expected,
+        remark=error.remark,
+        unsaid=error.unsaid,
         number=error.count,
     )

@@ -138,8 +138,9 @@ def _wrong_inputs(node: ModelNode) -> Finding | None:
     if least <= number <= least + any(each.is_input for each in node.op.attrs):
         return None
     names = listed((f"`{each.name}`" for each in node.op.inputs), "and")
-    message = f"it has {counted(number, 'input')}: expected {names}"
-    return finding_on(node, "inputs", message, value=number, expected=names)
+    return finding_on(
+        node, "inputs", f"it has {counted(number, 'input')}", value=number, expected=names
+    )
 
 
 def _of_adjustment(node: ModelNode, adjustment: Adjustment) -> Finding:
@@ -160,8 +161,8 @@ def _of_default(node: ModelNode, finding: Finding) -> Finding:
     for row in node.op.inputs if node.op else ():
         value = node.named_inputs[row.name]
         if row.values and value.constant is not None and value.constant.default:
-            message = f"{finding.message}, in a default that a caller may replace"
-            return finding._replace(level=WARNING, message=message)
+            remark = f"{finding.remark}, in a default that a caller may replace"
+            return finding._replace(level=WARNING, remark=remark)
     return finding
 
 
@@ -189,8 +190,8 @@ def _unknown_attributes(node: ModelNode) -> Iterator[Finding]:
         return
     for name in node.attributes.keys() - set(attributes(node.family)):
         known = listed([f"`{each.name}`" for each in node.op.attrs] or ["none"])
-        message = f"{node.op} has no attribute `{clean(short(name))}`: expected {known}"
-        yield finding_on(node, "attribute", message, value=name, expected=known)
+        problem = f"{node.op} has no attribute `{clean(short(name))}`"
+        yield finding_on(node, "attribute", problem, value=name, expected=known)
 
 
 def _declared(node: ModelNode, verdict: NodeVerdict, call: Call) -> Iterator[Finding]:
@@ -201,14 +202,24 @@ def _declared(node: ModelNode, verdict: NodeVerdict, call: Call) -> Iterator[Fin
     name, data = clean(short(value.name)), call.data.dtype
     if value.dtype is not None and data is not None and value.dtype is not data:
         message = f"the model declares `{name}` as {value.dtype}, but `data` is {data}"
-        yield finding_on(node, "output-dtype", message, value=f"{value.dtype}", expected=f"{data}")
+        yield finding_on(
+            node, "output-dtype", message, value=f"{value.dtype}", expected=f"{data}", unsaid=True
+        )
     shape = verdict.shape
     if why := conflict(value.shape, shape):
         message = (
             f"the model declares {value.shape} as the shape of `{name}`, "
-            f"but {shape} follows from its inputs: {why}"
+            f"but {shape} follows from its inputs"
         )
-        yield finding_on(node, "output-shape", message, value=f"{value.shape}", expected=f"{shape}")
+        yield finding_on(
+            node,
+            "output-shape",
+            message,
+            value=f"{value.shape}",
+            expected=f"{shape}",
+            unsaid=True,
+            remark=f": {why}",
+        )
 
 
 def _unread(node: ModelNode) -> Iterator[Finding]:

@@ -45,15 +45,15 @@ class CheckedModel(NamedTuple):
 
 def merged(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings, those on indices that several targets read differently as one."""
-    groups: dict[tuple[str, ...], list[Finding]] = {}
+    groups: dict[tuple[object, ...], list[Finding]] = {}
     for n, each in enumerate(findings):
-        sentence = each.message.replace(f" for {each.target} (", " for (")
-        same = sentence if each.rule == "index-legal" else str(n)
-        groups.setdefault((each.node, each.rule, same), []).append(each)
+        same = (each.where, each.value, each.expected, each.number)
+        groups.setdefault(
+            (each.node, each.rule, *(same if each.rule == "index-legal" else (n,))), []
+        ).append(each)
     for first, *others in groups.values():
-        names = listed([first.target, *(each.target for each in others)], "and")
         yield first._replace(
-            message=first.message.replace(f" for {first.target} (", f" for {names} ("),
+            target=listed([first.target, *(each.target for each in others)], "and"),
             does={name: fate for each in (first, *others) for name, fate in each.does.items()},
         )
 

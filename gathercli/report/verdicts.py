@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.adjustments import outside_of
+from gathercli.errors import GatherError
 from gathercli.lessons.verdicts import legal_ends, number_illegal
 from gathercli.report.header import header, tensor_json
 from gathercli.report.versions import hanging
@@ -56,7 +57,7 @@ def outcome(verdict: Verdict, plain: str) -> str:
 def _reasons_of(verdicts: Iterable[Verdict]) -> dict[tuple[str, str], None]:
     """Return the distinct errors of the rules of shapes, types and attributes."""
     return {
-        (each.error.rule, each.error.message.replace(each.op.full_name, "the version")): None
+        (each.error.rule, GatherError.of(each.error, version="the version").message): None
         for each in verdicts
         if each.error is not None and not each.refuses_index
     }
@@ -299,8 +300,7 @@ def _reasons_without_axis(left_out: Iterable[Verdict]) -> Iterator[tuple[str, st
     """Yield why operators are left out that have no axis, if one is given."""
     for each in left_out:
         if each.error is not None and each.error.rule == "axis-unsupported":
-            reason, _, _ = each.error.message.partition(": expected")
-            reason = reason.replace(each.op.full_name, each.op.name)
+            reason = GatherError.of(each.error, version=each.op.name).statement
             yield each.error.rule, f"{reason}: its versions are left out"
 
 

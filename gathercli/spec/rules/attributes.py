@@ -21,9 +21,10 @@ def axis_unsupported(call: Call) -> None:
     if value is None:
         return
     raise AxisError(
-        f"is {as_written(value)}, but {call.op} has no axis",
+        f"is {as_written(value)}, but {{version}} has no axis",
         rule="axis-unsupported",
         subject="axis",
+        version=call.op.full_name,
         value=plain_value(value),
         expected="none",
     )
@@ -33,8 +34,9 @@ def axis_required(call: Call) -> None:
     """Refuse a call without an axis where the version has no default."""
     if call.raw_axis is None:
         raise AxisError(
-            f"{call.op} requires an axis and none was given",
+            "{version} requires an axis and none was given",
             rule="axis-required",
+            version=call.op.full_name,
             expected=_axes(call),
             hint=Hint("add {axis}, the default of the ONNX versions", axis=0),
         )
@@ -49,12 +51,13 @@ def axis_type(call: Call) -> None:
         why = (
             "only a shape can be inferred without it"
             if call.op.axis.is_input
-            else f"for {call.op} it is an attribute, known beforehand"
+            else "for {version} it is an attribute, known beforehand"
         )
         raise AxisError(
             f"is unknown, but {why}",
             rule="axis-type",
             subject="axis",
+            version=call.op.full_name,
             value=value,
             expected=_axes(call) or "an integer",
         )
@@ -90,9 +93,10 @@ def batch_dims_unsupported(call: Call) -> None:
     if call.op.has_batch_dims or call.batch_dims_number == 0:
         return
     raise BatchDimsError(
-        f"is {as_written(value)}, but {call.op} has no batch_dims",
+        f"is {as_written(value)}, but {{version}} has no batch_dims",
         rule="batch-dims-unsupported",
         subject="batch_dims",
+        version=call.op.full_name,
         value=plain_value(value),
         expected="0",
         hint=version_that(call, lambda op: op.has_batch_dims, "has batch_dims"),

@@ -30,9 +30,10 @@ def data_dtype(call: Call) -> None:
     else:
         expected = f"any type but {listed(missing, 'and')}"
     raise DtypeError(
-        f"is {dtype}, which {call.op} does not take",
+        f"is {dtype}, which {{version}} does not take",
         rule="data-dtype",
         subject="data",
+        version=call.op.full_name,
         value=dtype.name,
         expected=expected,
         hint=version_that(call, lambda op: dtype in op.input("data").dtypes, f"takes {dtype}"),
@@ -47,9 +48,10 @@ def indices_dtype(call: Call) -> None:
     where = call.indices.decided_by
     first = f", first at `{where}`" if where not in (None, "$") and not dtype.integral else ""
     error = DtypeError(
-        f"is {dtype}{first}, which {call.op} does not take",
+        f"is {dtype}{first}, which {{version}} does not take",
         rule="indices-dtype",
         subject="indices",
+        version=call.op.full_name,
         where=where,
         value=dtype.name,
         expected=types_text(call.op.input("indices").dtypes),
@@ -71,9 +73,10 @@ def tree_dtype(call: Call) -> None:
             continue
         if dtype not in each.dtypes:
             raise DtypeError(
-                f"is {dtype}, which {call.op} does not take",
+                f"is {dtype}, which {{version}} does not take",
                 rule="tree-dtype",
                 subject=each.name,
+                version=call.op.full_name,
                 where=operand.decided_by,
                 value=dtype.name,
                 expected="numbers",
