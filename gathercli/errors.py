@@ -282,8 +282,8 @@ class GatherError(Exception):
         """The sentence without what is expected."""
         problem = self.problem
         if self.version is not None:
-            start, _, end = problem.rpartition("{version}")
-            problem = f"{start}{self.version}{end}"
+            start, mark, end = problem.rpartition("{version}")
+            problem = start + (self.version if mark else "") + end
         if self.subject is not None:
             problem = f"`{self.subject}` {problem}"
         return ": ".join((*self.places, problem))

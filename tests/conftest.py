@@ -47,6 +47,8 @@ COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COL
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare the process that runs tests."""
     _take_signals()
+    if os.environ.get("GATHERCLI_WORDS") == "rules":
+        _say_rules_alone()
     if not hasattr(config, "workerinput"):
         _compile()
     _inspect_commands_once()
@@ -114,6 +116,14 @@ class CountedLines:
         finally:
             self._tracer = sys.gettrace() or self._tracer  # a new one after a test of no lines
             sys.settrace(before)
+
+
+def _say_rules_alone() -> None:
+    """Let errors be their rule alone, here and in every Python that a test starts."""
+    from tests.wordless import sitecustomize
+
+    sitecustomize.install()
+    os.environ["PYTHONPATH"] = os.path.dirname(sitecustomize.__file__)
 
 
 def _take_signals() -> None:
