@@ -10,14 +10,18 @@ import numpy.lib.format as numpy_format
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ml_dtypes import bfloat16
 
 from gathercli.arrays.run import run as run_by_arrays
+from gathercli.arrays.tensor import storage_of
 from gathercli.bound import BoundCall
 from gathercli.engine import bind
 from gathercli.errors import GatherError
 from gathercli.io.formats import npy
 from gathercli.io.formats.encode import digits
 from gathercli.ops import OPERATORS
+from gathercli.ops.gather import ROWS
+from gathercli.small import elements, text
 from gathercli.small import gather as small
 from gathercli.small.elements import CODES, pack, unpack
 from gathercli.small.text import float32_text, texts
@@ -231,3 +235,113 @@ def test_a_header_that_numpy_would_refuse_or_doubt_is_not_ordinary(
 
 def _header(raw: bytes) -> bytes:
     return b"\x93NUMPY\1\0" + len(raw).to_bytes(2, "little") + raw
+
+
+# At the bounds
+
+
+def raw_of(of: DType, *values: float) -> bytes:
+    return np.array(values, bfloat16 if of is BFLOAT16 else storage_of(of)).tobytes()
+
+
+@pytest.mark.parametrize("of", PACKED, ids=str)
+def test_bytes_are_the_numbers_that_numpy_reads(of: DType) -> None:
+    values = [True, False, True] if of is BOOL else [1, 0, 3]
+
+    assert unpack(of, raw_of(of, *values)) == values
+
+
+@pytest.mark.parametrize(("bits", "exact"), [(16, 2**11), (32, 2**24), (64, 2**53)])
+def test_an_integer_is_packed_as_a_float_up_to_the_last_that_has_all_before_it(
+    bits: int, exact: int
+) -> None:
+    of = dtype(f"float{bits}")
+
+    assert pack(of, [exact, -exact, 0.5], {int, float}) == raw_of(of, exact, -exact, 0.5)
+    assert pack(of, [exact + 1], {int}) is None
+    assert pack(of, [-exact - 1], {int}) is None
+
+
+@pytest.mark.parametrize(
+    ("of", "values", "kinds"),
+    [
+        (FLOAT32, [0.5], {float}),
+        (FLOAT32, [1], {int}),
+        (FLOAT32, [], set[type]()),
+        (BOOL, [True], {bool}),
+        (INT64, [-(2**63)], {int}),
+        (dtype("uint64"), [2**64 - 1], {int}),
+    ],
+    ids=str,
+)
+def test_what_a_type_holds_is_packed(of: DType, values: list[float], kinds: set[type]) -> None:
+    assert pack(of, values, kinds) == raw_of(of, *values)
+
+
+def test_a_few_values_are_packed_and_written_here_and_more_by_arrays() -> None:
+    assert pack(INT64, [7] * elements.MOST, {int}) == bytes([7, *[0] * 7]) * elements.MOST
+    assert pack(INT64, [7] * (elements.MOST + 1), {int}) is None
+    for of in (INT64, dtype("int8")):
+        raw = memoryview(bytes(of.itemsize * (text.MOST + 1)))
+        assert texts(of, raw[: -of.itemsize], {}) == ["0"] * text.MOST
+        assert texts(of, raw, {}) is None
+
+
+def bound(data: Tensor, indices: list[int], axis: int = 0) -> BoundCall:
+    given = tensor_of_bytes(INT64, np.array(indices, np.int64))
+    call = bind(ROWS[0], Operand.of(data), Operand.of(given), axis=axis)
+    return BoundCall(call, data, given)
+
+
+def zeros(*shape: int) -> Tensor:
+    return tensor_of_bytes(dtype("uint8"), np.zeros(shape, np.uint8))
+
+
+def test_an_output_is_small_up_to_a_size() -> None:
+    assert small.gather(bound(zeros(2, small.MOST_BYTES // 2), [1, 0]))
+    assert small.gather(bound(zeros(1, small.MOST_BYTES + 1), [0])) is None
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_an_output_is_small_up_to_a_number_of_indices_and_runs(axis: int) -> None:
+    steps = (2 + 2, 2 * 3 + 2)[axis]
+    call = bound(zeros(3, 3), [0, 1], axis=axis)
+
+    assert small.gather(call, most=steps)
+    assert small.gather(call, most=steps - 1) is None
+    assert small.gather(bound(zeros(1), [0] * (small.MOST_STEPS // 2)))
+    assert small.gather(bound(zeros(1), [0] * (small.MOST_STEPS // 2 + 1))) is None
+
+
+def test_runs_are_prepared_for_an_output_of_few_and_small_ones() -> None:
+    def has_runs(data: Tensor, indices: list[int]) -> bool:
+        return small.runs_of(bound(data, indices).call) is not None
+
+    assert has_runs(zeros(1), [0] * small.MOST_RUNS)
+    assert not has_runs(zeros(1), [0] * (small.MOST_RUNS + 1))
+    assert has_runs(zeros(2, small.MOST_BYTES // 2), [0, 0])
+    assert not has_runs(zeros(1, small.MOST_BYTES + 1), [0])
+    assert not has_runs(zeros(3), [])
+
+
+def test_a_run_says_which_index_it_uses_and_where_that_points() -> None:
+    data = tensor_of_bytes(FLOAT32, np.zeros((2, 3, 4), np.float32))
+
+    runs = small.runs_of(bound(data, [0, 2], axis=1).call)
+
+    assert runs is not None
+    assert (runs.input, runs.shape, runs.length) == (1, (2, 2, 4), 16)
+    assert list(runs.starts) == [(0, 0, 16), (1, 0, 16), (0, 48, 16), (1, 48, 16)]
+
+
+def test_a_small_output_is_read_in_parts_and_stored_where_one_says() -> None:
+    data = tensor_of_bytes(INT64, np.arange(12, dtype=np.int64).reshape(3, 4))
+    output = small.gather(bound(data, [2, 0]))
+    room = np.empty((2, 4), np.int64)
+
+    assert output is not None
+    assert output.parts()(2, 5).tolist() == [10, 11, 0]
+    assert output.stored(None) is output
+    assert output.stored(room).array is room
+    assert room.tolist() == [[8, 9, 10, 11], [0, 1, 2, 3]]
+    assert (output.threads, output.progress) == (1, None)
