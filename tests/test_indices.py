@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from gathercli.arrays import native
 from gathercli.arrays.indices import (
     FOLD,
+    KEPT,
+    TUPLES,
     IndexKind,
     IndexPolicy,
     ResolvedIndices,
     ResolvedTuples,
+    SteppedTuples,
     index_kind,
+    resolve,
     tuple_kind,
 )
 from gathercli.arrays.native import UnexpectedIndicesError
@@ -111,3 +116,207 @@ def test_tuples_of_another_byte_order_are_checked_by_their_values_not_their_byte
 
     with pytest.raises(UnexpectedIndicesError):
         resolved.whole()
+
+
+# Beside plain loops
+
+HELD = [f"{order}{kind}{size}" for order in "<>" for kind in "iu" for size in (1, 2, 4, 8)]
+OUTSIDE = [OutOfRange.ZERO, OutOfRange.CLAMP, OutOfRange.WRAP, OutOfRange.ERROR]
+
+
+def room(shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    return np.full(shape, 77, np.int64)
+
+
+def around(size: int, held: str) -> npt.NDArray[Any]:
+    """Return the indices of a type at each bound of an axis, and its extremes."""
+    most = np.iinfo(held)
+    each = [-2 * size, -size - 1, -size, -1, 0, 1, size - 1, size, 2 * size + 1]
+    each += [most.min, most.max]
+    return np.array([k for k in each if most.min <= k <= most.max], held)
+
+
+def position(k: int, policy: IndexPolicy) -> int | None:
+    """Return where an index points, -1 for nowhere; None if the call is refused."""
+    size = policy.size
+    p = k + size if policy.wraps and k < 0 else k
+    if 0 <= p < size:
+        return p
+    if policy.outside is OutOfRange.ZERO:
+        return -1
+    if policy.outside is OutOfRange.ERROR or not size:
+        return None
+    if policy.outside is OutOfRange.CLAMP:
+        return 0 if k < 0 else size - 1
+    return p % size
+
+
+@pytest.mark.parametrize("held", HELD)
+@pytest.mark.parametrize("size", [0, 1, 3, 127, 128, 200, 2**40])
+@pytest.mark.parametrize("wraps", [True, False])
+@pytest.mark.parametrize("outside", OUTSIDE, ids=lambda policy: policy.name)
+def test_each_index_points_where_a_loop_says(
+    held: str, size: int, wraps: bool, outside: OutOfRange
+) -> None:
+    policy, indices = IndexPolicy(size, wraps, outside), around(size, held)
+    expected = [position(k, policy) for k in indices.tolist()]
+    legal = np.array(
+        [k for k, p in zip(indices.tolist(), expected, strict=True) if p is not None], held
+    )
+
+    found = resolve(legal, policy)
+
+    assert found.dtype == np.int64
+    assert found.tolist() == [p for p in expected if p is not None]
+
+
+@pytest.mark.parametrize("held", HELD)
+@pytest.mark.parametrize("size", [0, 1, 3, 127, 128, 200, 2**40])
+@pytest.mark.parametrize("wraps", [True, False])
+def test_the_kind_of_each_index_is_the_narrowest(held: str, size: int, wraps: bool) -> None:
+    policy = IndexPolicy(size, wraps, OutOfRange.ZERO)
+
+    for k in around(size, held):
+        is_signed = wraps and -size <= int(k) < size
+        kind = IndexKind.SIGNED if is_signed else IndexKind.MIXED
+        kind = IndexKind.PLAIN if 0 <= int(k) < size else kind
+
+        assert index_kind(np.array([k, k], held), policy) is kind
+        assert index_kind(np.array([k, 0, k, 0], held)[::2], policy) is kind
+
+
+def test_no_indices_are_plain() -> None:
+    assert index_kind(np.zeros((0, 2), np.int8), POLICY._replace(size=0)) is IndexKind.PLAIN
+
+
+@pytest.mark.parametrize("held", ["<i4", ">i4", "<i8", ">i8", "<u2"])
+@pytest.mark.parametrize("kind", [IndexKind.PLAIN, IndexKind.UNSEEN, IndexKind.MIXED])
+@pytest.mark.usefixtures("kernel_language")
+def test_a_part_of_indices_has_the_positions_of_those(held: str, kind: IndexKind) -> None:
+    indices = np.array([[0, 2, 1], [2, 1, 0]], held)
+
+    resolved = ResolvedIndices(indices, POLICY, kind)
+
+    assert (resolved.shape, resolved.size, resolved.steps) == ((2, 3), 6, (3, 1))
+    assert resolved.whole().tolist() == indices.tolist()
+    assert resolved.part(1, (2, 2), (3, 1), room).tolist() == [[2, 1], [1, 0]]
+    assert resolved.part(1, (2, 2), (3, 1), room).dtype == np.int64
+
+
+@pytest.mark.usefixtures("kernel_language")
+def test_indices_that_count_from_the_end_or_fill_are_resolved_in_every_part() -> None:
+    for held in ("<i2", ">i8", "<i8"):
+        signed = ResolvedIndices(np.array([-1, 0, -3], held), POLICY, IndexKind.SIGNED)
+        mixed = ResolvedIndices(np.array([-4, 3, -1], held), POLICY, IndexKind.MIXED, fills=True)
+
+        assert signed.part(0, (3,), (1,), room).tolist() == [2, 0, 0]
+        assert mixed.part(0, (3,), (1,), room).tolist() == [-1, -1, 2]
+        assert (signed.fills, mixed.fills) == (False, True)
+
+
+def test_an_unchecked_index_outside_the_axis_is_unexpected_in_its_part_alone() -> None:
+    resolved = ResolvedIndices(np.array([0, 3]), POLICY)
+
+    assert resolved.part(0, (1,), (1,), room).tolist() == [0]
+    with pytest.raises(UnexpectedIndicesError):
+        resolved.part(1, (1,), (1,), room)
+
+
+def test_positions_of_a_few_checked_indices_are_stored_where_the_kernel_in_c_reads_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(native, "fill", None)
+
+    few = ResolvedIndices(np.full(KEPT, -1, np.int8), POLICY, IndexKind.SIGNED)
+    many = ResolvedIndices(np.full(KEPT + 1, -1, np.int8), POLICY, IndexKind.SIGNED)
+    unseen = ResolvedIndices(np.array([-1], np.int8), POLICY)
+
+    assert few.in_memory().flat[:2].tolist() == [2, 2]
+    assert few.in_memory().policies == (POLICY._replace(wraps=False),)
+    assert [each.in_memory().flat[0] for each in (many, unseen)] == [-1, -1]
+    assert [each.in_memory().checked for each in (few, many, unseen)] == [True, True, False]
+    assert few.part(5, (2,), (1,), room).tolist() == [2, 2]
+
+
+def test_the_kernel_in_c_is_given_what_it_reads() -> None:
+    indices = np.array([[1, 0], [2, 1]], np.int16)
+    tuples = ResolvedTuples(indices, AXES, IndexKind.PLAIN)
+
+    one = ResolvedIndices(indices, POLICY).in_memory()
+    many = tuples.in_memory()
+
+    assert one[1:] == ((POLICY,), (1,), 0, False)
+    assert many is not None
+    assert (list(many.policies), list(many.steps)) == (AXES, [200, 1])
+    assert (many.distance, many.checked) == (1, True)
+    assert [each and list(each.steps) for each in [tuples.in_memory([5, 7])]] == [[5, 7]]
+    assert ResolvedTuples(np.zeros((2, 0), np.int64), []).in_memory() is None
+
+
+def flat(components: list[int], policies: list[IndexPolicy]) -> int:
+    """Return the position of a tuple over the axes, row-major; -1 for nowhere."""
+    found = 0
+    for k, policy in zip(components, policies, strict=True):
+        p = position(k, policy)
+        assert p is not None
+        if p < 0:
+            return -1
+        found = found * policy.size + p
+    return found
+
+
+@pytest.mark.parametrize("held", ["<i2", ">i4", "<i8", ">i8"])
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("outside", OUTSIDE[:3], ids=lambda policy: policy.name)
+def test_each_tuple_points_where_a_loop_says(held: str, k: int, outside: OutOfRange) -> None:
+    policies = [IndexPolicy(size, True, outside) for size in (4, 3, 5)[:k]]
+    draw = np.random.default_rng(0)
+    ranges = [
+        (IndexKind.PLAIN, [0] * k, [policy.size for policy in policies]),
+        (IndexKind.SIGNED, [-policy.size for policy in policies], [p.size for p in policies]),
+        (IndexKind.MIXED, [-9] * k, [9] * k),
+    ]
+
+    for kind, low, high in ranges:
+        tuples = draw.integers(low, high, (3, 5, k)).astype(held)
+        expected = [[flat(each, policies) for each in row] for row in tuples.tolist()]
+        resolved = ResolvedTuples(tuples, policies, kind, fills=kind is IndexKind.MIXED)
+        unseen = ResolvedTuples(tuples, policies)
+
+        assert (resolved.shape, resolved.size) == ((3, 5), 15)
+        assert resolved.whole().tolist() == expected
+        assert resolved.part(5 * k, (2, 2), (5 * k, k), room).tolist() == [
+            row[:2] for row in expected[1:]
+        ]
+        if kind is not IndexKind.MIXED:
+            assert unseen.whole().tolist() == expected
+
+
+def test_many_tuples_are_located_block_by_block() -> None:
+    policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (300, 200)]
+    tuples = np.random.default_rng(0).integers(-310, 310, (2 * TUPLES + 3, 2))
+    found = ResolvedTuples(tuples, policies, IndexKind.MIXED, fills=True).whole()
+
+    assert found.tolist() == [flat(each, policies) for each in tuples.tolist()]
+
+
+def test_tuples_without_components_are_at_the_start() -> None:
+    found = ResolvedTuples(np.zeros((2, 3, 0), np.int64), [])
+
+    assert found.whole().tolist() == [[0] * 3] * 2
+
+
+def test_tuples_are_found_where_the_axes_do_not_follow_each_other() -> None:
+    policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (4, 3)]
+    tuples = np.array([[0, 0], [1, 2], [-1, -1], [3, 3], [2, 1]])
+    resolved = ResolvedTuples(tuples, policies, IndexKind.MIXED, fills=True)
+
+    found = SteppedTuples(resolved, (4, 3), (10, 2))
+
+    assert (found.shape, found.size, found.fills) == ((5,), 5, True)
+    assert found.part(0, (5,), (2,), room).tolist() == [0, 14, 34, -1, 22]
+    assert found.part(2, (2, 3), (0, 2), room).tolist() == [[14, 34, -1]] * 2
+    memory = found.in_memory()
+    assert memory is not None
+    assert list(memory.steps) == [10, 2]
+    assert SteppedTuples(ResolvedIndices(tuples, policies[0]), (4,), (1,)).in_memory() is None
