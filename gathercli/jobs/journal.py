@@ -57,7 +57,6 @@ class Journal:
     """
 
     def __init__(self, path: str, plan: Plan, *, resumes: bool) -> None:
-        check(path, resumes=resumes)
         self.path, self._plan = path, plan
         self._fd = _open_locked(path, resumes=resumes)
         self._file = open(os.dup(self._fd), "rb")  # noqa: SIM115  (closed with this)
