@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.mutation.by_hand import BY_HAND
+from tests.mutation.equivalent import EQUIVALENT
 from tests.mutation.mutants import TARGETS, by_hand, definitions, source_of
 
 
@@ -15,6 +16,16 @@ from tests.mutation.mutants import TARGETS, by_hand, definitions, source_of
 def test_a_mutant_made_by_hand_changes_one_place(path: str, before: str, after: str) -> None:
     assert before != after
     assert source_of(path).count(before) == 1
+
+
+@pytest.mark.parametrize(("path", "before", "after", "why"), EQUIVALENT)
+def test_a_mutant_that_nobody_can_notice_is_one_and_says_why(
+    path: str, before: str, after: str, why: str
+) -> None:
+    assert before != after
+    assert source_of(path).count(before) == 1
+    assert why.endswith(".")
+    compile(source_of(path).replace(before, after), path, "exec")
 
 
 @pytest.mark.parametrize("path", sorted({path for path, _, _ in BY_HAND}))

@@ -14,13 +14,14 @@ import time
 from collections import Counter
 from contextlib import suppress
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tests.mutation.mutants import FILES, ROOT, Mutant, draw, mutants, source_of
+from tests.mutation.mutants import FILES, ROOT, Mutant, draw, equivalents, mutants, source_of
 from tests.mutation.reach import Measure, Reach, Select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 COPIED: Final = (
     *("gathercli", "tests", "fixtures", "man", ".ci"),
@@ -32,7 +33,7 @@ UNRELATED: Final = ("tests/test_wheel.py",)
 PRELOADED: Final = ("pytest", "hypothesis", "numpy", "ml_dtypes", "typer", "rich", "onnx")
 """Modules that every forked process would import again."""
 
-ENOUGH: Final = 20.0
+ENOUGH: Final = 60.0
 """Seconds of tests that try one mutant; what none of them notices counts as survived."""
 
 UNCHANGED: Final = "unchanged"
@@ -43,7 +44,10 @@ MEMORY: Final = 8 << 30
 
 
 class Tried(NamedTuple):
-    """A mutant and how it ended: ``killed``, ``timeout`` or ``survived``, and the last test."""
+    """A mutant and how it ended, and the last test.
+
+    ``killed``, ``timeout``, ``survived``, or ``equivalent`` if no test can notice it.
+    """
 
     mutant: Mutant
     how: str
@@ -56,7 +60,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation")
     parser.add_argument("areas", nargs="*", default=[""], help="files or folders of gathercli/")
-    parser.add_argument("--tests", nargs="+", default=["gathercli", "tests"], help="these alone")
+    parser.add_argument("--tests", nargs="+", default=["gathercli", "tests"], help="or none")
+    parser.add_argument("--measured", metavar="FOLDER", help="keep there what tests reach")
     parser.add_argument("--sample", type=int, metavar="N", help="draw N mutants of each area")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="processes")
@@ -72,10 +77,11 @@ def main(argv: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         copies = [os.path.join(folder, str(number)) for number in range(given.j)]
         _copy(copies[0])
-        status = _measure(copies[0], folder, given.tests)
-        reach = Reach(folder)
+        measured = given.measured or folder
+        status = _measure(copies[0], measured, given.tests) if given.tests != ["none"] else 0
+        reach = Reach(measured)
         _say("".join(f"fails when it is measured: {test}\n" for test in reach.failed))
-        if status not in {0, 1} or len(reach.failed) > len(reach.seconds) // 100:
+        if status not in {0, 1} or len(reach.failed) > len(reach.seconds) // 50:
             with open(f"{copies[0]}.log", encoding="utf-8", errors="replace") as log:
                 print(log.read()[-8000:], "The tests fail without a mutant.", sep="\n")
             return 1
@@ -189,7 +195,7 @@ def _try_all(todo: list[Mutant], copies: list[str], reach: Reach) -> list[Tried]
     total = sum(mutant.operator != UNCHANGED for mutant in todo)
     kills: Counter[tuple[str, str]] = Counter()
     free, running = copies[:], dict[int, tuple[Mutant, str, int, float]]()
-    queue = iter(todo)
+    queue: Iterator[Mutant] = iter(todo)
     try:
         while True:
             while free and (mutant := next(queue, None)):
@@ -208,10 +214,12 @@ def _try_all(todo: list[Mutant], copies: list[str], reach: Reach) -> list[Tried]
             _clean_up(child, mutant, copy)
             free.append(copy)
             if mutant.operator == UNCHANGED:
-                if ended.how != "survived":
-                    sys.exit(f"{ended.test} fails without a mutant, after others")
+                if ended.how != "survived":  # a test that leans on others is of no use here
+                    _say(f"fails without a mutant, after others: {ended.test}")
+                    del reach.seconds[ended.test]
+                    queue = chain([mutant], queue)
                 continue
-            kills[mutant.path, ended.test] += ended.how != "survived"
+            kills[mutant.path, ended.test] += ended.how in {"killed", "timeout"}
             tried.append(ended)
             _tell(ended, f"{len(tried)}/{total}")
     finally:
@@ -246,8 +254,10 @@ def _ended(mutant: Mutant, copy: str, status: int, number: int, seconds: float) 
         test = file.read()
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
         return Tried(mutant, "timeout", test, number, seconds)
-    survived = os.waitstatus_to_exitcode(status) == 0 or not number
-    return Tried(mutant, "survived" if survived else "killed", test, number, seconds)
+    how = "killed"
+    if os.waitstatus_to_exitcode(status) == 0 or not number:
+        how = "equivalent" if mutant.source in equivalents(mutant.path) else "survived"
+    return Tried(mutant, how, test, number, seconds)
 
 
 def _clean_up(child: int, mutant: Mutant, copy: str) -> None:
@@ -272,21 +282,18 @@ def _tell(ended: Tried, count: str) -> None:
 
 
 def _report(tried: list[Tried], seconds: float) -> None:
-    """Print the counts and the score."""
-    print(f"{'file':<22}{'mutants':>8}{'killed':>8}{'timeout':>8}{'survived':>9}{'score':>8}")
+    """Print the counts, and the share that was noticed of all and of those that can be."""
+    names = ("killed", "timeout", "equivalent", "survived")
+    print(f"{'file':<24}{'mutants':>10}" + "".join(f"{name:>12}" for name in names), "  noticed")
     for path in [*dict.fromkeys(each.mutant.path for each in tried), ""]:
         how = Counter(each.how for each in tried if path in ("", each.mutant.path))
-        _row(path or "all", how)
+        noticed, total = how["killed"] + how["timeout"], how.total()
+        print(
+            f"{path or 'all':<24}{total:>10}" + "".join(f"{how[name]:>12}" for name in names),
+            f"{100 * noticed / total:>7.1f} %",
+            f"{100 * noticed / max(total - how['equivalent'], 1):>7.1f} %",
+        )
     print(f"{seconds / 60:.0f} minutes")
-
-
-def _row(name: str, how: Counter[str]) -> None:
-    total = how.total()
-    score = 100 * (total - how["survived"]) / total
-    counts = (total, how["killed"], how["timeout"])
-    print(
-        f"{name:<22}" + "".join(f"{n:>8}" for n in counts) + f"{how['survived']:>9}{score:>7.1f}%"
-    )
 
 
 if __name__ == "__main__":

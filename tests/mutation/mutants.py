@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.mutation.by_hand import BY_HAND
+from tests.mutation.equivalent import EQUIVALENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -213,6 +214,15 @@ class Site(NamedTuple):
         before = source_of(self.path)
         after = mutate_code(before, dict(operators())[self.operator], self.number)
         return None if after in {None, before} else Mutant(*self[:3], after)
+
+
+@cache
+def equivalents(path: str) -> frozenset[str]:
+    """Return the sources of the mutants of a file that no test can notice."""
+    source = source_of(path)
+    return frozenset(
+        source.replace(before, after) for name, before, after, _ in EQUIVALENT if name == path
+    )
 
 
 def by_operators(path: str) -> Iterator[Mutant]:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -25,13 +26,15 @@ class Reach:
     def __init__(self, folder: str) -> None:
         from coverage import CoverageData
 
-        with open(os.path.join(folder, "seconds.json"), encoding="utf-8") as file:
-            self.seconds: dict[str, float]
-            self.failed: list[str]
-            self.seconds, self.failed = json.load(file)
+        self.seconds, self.failed = dict[str, float](), list[str]()
         data = CoverageData(os.path.join(folder, "reach"))
         for name in os.listdir(folder):
-            if name.startswith("reach."):
+            if name.endswith(".json"):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    seconds, failed = json.load(file)
+                self.seconds |= seconds
+                self.failed += failed
+            elif name.startswith("reach."):
                 part = CoverageData(os.path.join(folder, name))
                 part.read()
                 data.update(part)
@@ -138,7 +141,8 @@ class Measure:
         """Save."""
         self._coverage.stop()
         self._coverage.save()
-        with open(os.path.join(self._folder, "seconds.json"), "w", encoding="utf-8") as file:
+        name = f"{time.time_ns()}.json"
+        with open(os.path.join(self._folder, name), "w", encoding="utf-8") as file:
             sound = {test: n for test, n in self._seconds.items() if test not in self._failed}
             json.dump([sound, self._failed], file)
 
