@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from gathercli.engine import bind
 from gathercli.errors import GatherError
 from gathercli.io.formats import npy
 from gathercli.io.formats.encode import digits
-from gathercli.ops import OPERATORS
+from gathercli.ops import OPERATORS, gather_nd
 from gathercli.ops.gather import ROWS
 from gathercli.small import elements, text
 from gathercli.small import gather as small
@@ -32,6 +33,7 @@ from gathercli.tensor import Tensor, nested
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gathercli.arrays.result import GatherOutput
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 
@@ -345,3 +347,56 @@ def test_a_small_output_is_read_in_parts_and_stored_where_one_says() -> None:
     assert output.stored(room).array is room
     assert room.tolist() == [[8, 9, 10, 11], [0, 1, 2, 3]]
     assert (output.threads, output.progress) == (1, None)
+
+
+@pytest.mark.parametrize("op", WITHOUT_BEAMS, ids=str)
+@pytest.mark.parametrize("negative", ["wrap", "error"])
+@pytest.mark.parametrize("outside", ["error", "zero", "clamp", "wrap"])
+def test_each_index_of_a_small_call_points_where_arrays_say(
+    op: Op, negative: str, outside: str
+) -> None:
+    def shown(result: GatherOutput | None) -> object:
+        assert result is not None
+        notes = list(map(str, result.adjustments))
+        return result.whole().shape, result.whole().array.tobytes(), notes
+
+    data = tensor_of_bytes(dtype("uint8"), np.arange(1, 7, dtype=np.uint8).reshape(3, 2))
+    shape = (2, 2) if op.elementwise else (2, 1) if op.tuples else (2,)
+    for k in (-7, -4, -3, -1, 0, 2, 3, 8):
+        indices = tensor_of_bytes(INT64, np.resize(np.array([k, 1, 0], np.int64), shape))
+        options = {"axis": 0} if op.attr("axis") else {}
+        call = bind(
+            op,
+            Operand.of(data),
+            Operand.of(indices),
+            negative=negative,
+            out_of_range=outside,
+            **options,  # type: ignore[arg-type]
+        )
+        prepared = BoundCall(call, data, indices, runs=small.runs_of(call))
+        plain = BoundCall(call, data, indices)
+
+        expected = outcome(partial(lambda bound: shown(run_by_arrays(bound)), plain))
+
+        assert outcome(partial(lambda bound: shown(small.gather(bound)), plain)) == expected
+        assert outcome(partial(lambda bound: shown(small.gather(bound)), prepared)) == expected
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (3, 0, 2), (0, 2)])
+def test_a_small_output_may_be_empty(shape: tuple[int, ...]) -> None:
+    output = small.gather(bound(zeros(*shape), [1] if shape[0] else []))
+
+    assert output is not None
+    assert output.array.shape == (bool(shape[0]), *shape[1:])
+
+
+def test_tuples_of_a_small_call_point_row_major() -> None:
+    data = tensor_of_bytes(INT64, np.arange(24).reshape(2, 3, 4))
+    indices = tensor_of_bytes(INT64, np.array([[1, 2], [-1, 0], [0, 1]]))
+    call = bind(gather_nd.ROWS[0], Operand.of(data), Operand.of(indices))
+
+    for runs in (None, small.runs_of(call)):
+        output = small.gather(BoundCall(call, data, indices, runs=runs))
+
+        assert output is not None
+        assert output.array.tolist() == [[20, 21, 22, 23], [12, 13, 14, 15], [4, 5, 6, 7]]
