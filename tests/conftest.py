@@ -11,8 +11,6 @@ import sys
 import threading
 import tty
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -21,8 +19,6 @@ from hypothesis import HealthCheck, settings
 import gathercli
 from gathercli.arrays import native
 from gathercli.cli import main
-from gathercli.cli.group import STDOUT
-from gathercli.report.terminal import is_terminal
 from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
@@ -51,7 +47,6 @@ def pytest_configure(config: pytest.Config) -> None:
         _say_rules_alone()
     if not hasattr(config, "workerinput"):
         _compile()
-    _inspect_commands_once()
 
 
 @pytest.fixture(params=["C", "numpy"])
@@ -137,19 +132,6 @@ def _compile() -> None:
     """Compile the package, so that none of the programs that the tests start has to."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     compileall.compile_dir(os.path.dirname(gathercli.__file__), quiet=2)
-
-
-def _inspect_commands_once() -> None:
-    """Let typer inspect a command once: that takes a third of the time of a small run."""
-    program: Any = import_module("gathercli.cli.registry")
-    load = program.load
-
-    @cache
-    def loaded(name: str, command: object, *, terminal: bool) -> Any:
-        del command, terminal  # on which its help depends
-        return load(name)
-
-    program.load = lambda name: loaded(name, program.COMMANDS[name], terminal=is_terminal(STDOUT))
 
 
 class Ran(NamedTuple):

@@ -17,7 +17,7 @@ from gathercli.cli.generated import SCRIPTS, script
 from gathercli.cli.main import SHELLS, main
 from gathercli.cli.manual import generate
 from gathercli.cli.manual.lessons import LESSONS
-from gathercli.cli.registry import COMMANDS, OF_MODELS, load, load_for_models
+from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.dtypes import DTYPES
 from tests.conftest import only_error
@@ -38,18 +38,16 @@ every_command = pytest.mark.parametrize("command", COMMANDS)
 
 def options(command: str) -> list[str]:
     """Return every name of every option of a command, in both of its forms."""
-    params: list[Any] = [*load(command).params]
-    params += load_for_models(command).params if command in OF_MODELS else []
-    params = [param for param in params if param.param_type_name == "option"]
-    names = [name for param in params if not param.hidden for name in param.opts]
+    forms = [command_of(command)]
+    forms += [command_of(command, models=True)] if command in OF_MODELS else []
+    names = [name for form in forms for option in form.options for name in option.names]
     return [*dict.fromkeys(names), *HELP]
 
 
 def described() -> list[tuple[str, str]]:
     """Return every option with its help text."""
-    params: list[Any] = [param for command in COMMANDS for param in load(command).params]
-    options = [param for param in params if param.param_type_name == "option"]
-    return [(param.opts[0], param.help) for param in options if not param.hidden]
+    options = [option for command in COMMANDS for option in command_of(command).options]
+    return [(option.names[0], option.help) for option in options]
 
 
 def completed(*words: str, folder: Path, before: str = "", line: str = "") -> list[str]:

@@ -1,4 +1,4 @@
-"""The shipped help is what typer prints into a pipe."""
+"""The shipped help is what the declarations say."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS)], ids=" ".join)
-def test_the_shipped_help_is_what_typer_prints_into_a_pipe(
+def test_the_shipped_help_is_what_a_pipe_of_its_width_gets(
     words: list[str], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shipped = run(*words, "--help")
 
-    monkeypatch.setenv("COLUMNS", "80")  # which leaves it to typer
-    by_typer = run(*words, "--help")
+    monkeypatch.setenv("COLUMNS", "80")  # so that it is made
+    made = run(*words, "--help")
 
-    assert shipped == by_typer
+    assert shipped == made
     assert shipped.status == 0
 
 

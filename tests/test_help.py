@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from gathercli.cli.groups import GROUPS
 from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
-from gathercli.cli.registry import COMMANDS, load
+from gathercli.cli.registry import COMMANDS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.ops import FAMILIES
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
+    from gathercli.cli.command import Option
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
 every_command = pytest.mark.parametrize("command", COMMANDS)
 
 
-def options(command: str) -> list[Any]:
+def options(command: str) -> list[Option]:
     """Return the options of a command that its help shows."""
-    params: list[Any] = [p for p in load(command).params if p.param_type_name == "option"]
-    return [param for param in params if not param.hidden]
+    return command_of(command).options
 
 
 def by_groups(text: str) -> dict[str, list[str]]:
@@ -52,8 +52,8 @@ def test_the_help_lists_options_by_group_in_the_order_of_groups(run: Run, comman
     names = [name for name in groups if name in GROUPS]
     assert names == [name for name in GROUPS if name in names]
     assert set(groups) == {"Arguments", *names, "Examples"}
-    for param in options(command):
-        assert max(param.opts, key=len) in groups[param.rich_help_panel]
+    for option in options(command):
+        assert max(option.names, key=len) in groups[option.group]
     assert groups["Messages"][-1] == "--help"
     assert sum(map(len, groups.values())) == len(options(command)) + 1
 
@@ -216,7 +216,7 @@ def test_help_on_a_terminal_is_the_rich_view(program: Program) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_versions_in_the_help_of_an_operator_are_its_own(name: str) -> None:
-    words = next(each.help for each in options(name) if "--version" in each.opts)
+    words = next(each.help for each in options(name) if "--version" in each.names)
 
     examples = re.findall(r"(?:openvino|onnx)[.\w]*-\d+", words)
     ids = [op.id for op in FAMILIES[name].ROWS]

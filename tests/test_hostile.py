@@ -7,8 +7,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ran]
 
-REGISTRY: Final = import_module("gathercli.cli.registry")
-LOAD: Final = cache(REGISTRY.load)
 MANY: Final = 200
 LINUX: Final = sys.platform == "linux"
 DATA_REFUSED: Final = 65
@@ -47,12 +43,6 @@ REPEATED: Final = pytest.mark.no_cover
 """Thousands of runs take twice as long where lines are counted, and others have counted them."""
 BYTES: Final = (0x00, 0x0A, 0x1B, 0x20, 0x27, 0x28, 0x2D, 0x30, 0x39, 0x5C, 0x7F, 0x80, 0xFF)
 """What a byte of a header is replaced by."""
-
-
-@pytest.fixture(autouse=True)
-def commands_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare every run but the first what typer takes to inspect a command."""
-    monkeypatch.setattr(REGISTRY, "load", LOAD)
 
 
 def with_json_errors(argv: tuple[str, ...]) -> tuple[str, ...]:

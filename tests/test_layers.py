@@ -122,11 +122,25 @@ def test_a_module_imports_only_what_lies_left_of_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_rich_stays_in_the_report_and_typer_in_the_commands(path: Path) -> None:
+def test_rich_stays_in_the_report_and_typer_in_the_help_of_a_terminal(path: Path) -> None:
     roots = {name.split(".")[0] for name in imports(path)}
 
     assert "rich" not in roots or part(path) == "report"
-    assert "typer" not in roots or part(path) == "cli"
+    assert "typer" not in roots or path.name == "typerhelp.py"
+
+
+def test_of_typer_only_names_of_its_reference_are_used() -> None:
+    path = PACKAGE / "cli" / "typerhelp.py"
+    reference = {"Argument", "Context", "Exit", "Option", "Typer", "core.TyperCommand"}
+
+    attributes = {
+        node.attr
+        for node in nodes(path)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "typer"
+    }
+    imported = {name.removeprefix("typer.") for name in imports(path) if "typer." in name}
+
+    assert attributes | imported <= reference
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gathercli.cli.line import CommandLine
-from gathercli.cli.registry import load
+from gathercli.cli.registry import command_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def test_a_command_line_is_read_as_options_values_and_arguments() -> None:
     words = ["a.npy", "-1,0", "-qo", "x", "--axis", "-1", "-a0", "--diff", "--", "-V"]
 
-    line = CommandLine.read("gather", load("gather").params, words)
+    line = CommandLine.of(command_of("gather"), words)
 
     assert line.arguments == ["a.npy", "-1,0", "-V"]
     assert line.options == ["-qo", "x", "--axis", "-1", "-a0", "--diff", "--"]

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -14,7 +14,7 @@ from gathercli.cli.main import main
 from gathercli.cli.manual import generate
 from gathercli.cli.manual.examples import EXAMPLES
 from gathercli.cli.manual.pages import page, pages
-from gathercli.cli.registry import COMMANDS, load
+from gathercli.cli.registry import COMMANDS, command_of
 from gathercli.jobs import job
 from gathercli.jobs.work import Settings, line_of
 from gathercli.ops import FAMILIES
@@ -204,16 +204,14 @@ def test_a_page_lists_every_option_of_its_command_once(command: str) -> None:
         for word in term.split()
         if word.startswith("-")
     ]
-    params: list[Any] = load(command).params
-    options = [each for each in params if each.param_type_name == "option" and not each.hidden]
-    names = [name for param in options for name in param.opts]
+    names = [name for option in command_of(command).options for name in option.names]
 
     assert sorted(listed) == sorted([*names, "-h", "--help"])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_page_explains_every_argument_of_its_command(command: str) -> None:
-    arguments = [param for param in load(command).params if param.param_type_name == "argument"]
+    arguments = command_of(command).arguments
     assert arguments
     listed = terms(f"gathercli-{command}")
     assert [term for term in listed if not term.startswith("-")] == [p.metavar for p in arguments]

@@ -1,4 +1,4 @@
-"""argv to engine to report: the only importer of typer, one file a command."""
+"""argv to engine to report: one file a command."""
 
 from gathercli.cli.main import main
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import sys
 
+from gathercli.cli.groups import GROUPS, MESSAGES
+
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,8 +44,12 @@ class Parameter:
         The values, if there are only a few.
     default
         The default; `REQUIRED` if it has none.
+    names, hidden
+        The names of an option, and whether help and manual omit it; an argument has none.
     """
 
+    names: tuple[str, ...] = ()
+    hidden: bool = False
     help: str
     metavar: str | None
     kind: type
@@ -61,6 +67,11 @@ class Parameter:
         """Return the declaration with other attributes."""
         return type(self)(**self.__dict__ | attributes)
 
+    @property
+    def is_required(self) -> bool:
+        """Whether a line lacks something without it."""
+        return self.default is REQUIRED
+
 
 class Argument(Parameter):
     """An argument, as `argument` declares it."""
@@ -69,12 +80,15 @@ class Argument(Parameter):
 class Option(Parameter):
     """An option, as `option` declares it."""
 
-    names: tuple[str, ...]
     group: str
     min: int | None
     max: int | None
-    hidden: bool
     once: bool
+
+    @property
+    def count(self) -> int:
+        """How many words its value is."""
+        return 0 if self.kind is bool else 2 if self.kind is tuple else 1
 
 
 def option(
@@ -123,6 +137,13 @@ def argument(
 ) -> Any:
     """Declare an argument, as `option` does."""
     return Argument(**locals())
+
+
+HELP: Final[Option] = flag(MESSAGES, "--help", "-h", help="Show this message and exit.")
+"""The option of every command that shows its help."""
+
+VERSION: Final[Option] = flag(MESSAGES, "--version", help="Print the version of gathercli.")
+"""The option of the program that stands alone."""
 
 
 class Options:
@@ -183,13 +204,24 @@ class Command:
     Attributes
     ----------
     parameters
-        The options and arguments by name.
+        The arguments by name, then the options in the order of their groups.
     """
 
     def __init__(self, name: str, run: Callable[..., int | Answer]) -> None:
         self.name, self._run = name, run
         self._members = _tree(run, name)
-        self.parameters: dict[str, Parameter] = dict(_flat(self._members))
+        self.parameters: dict[str, Parameter] = dict(sorted(_flat(self._members), key=_place))
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """The arguments, in order."""
+        return [each for each in self.parameters.values() if isinstance(each, Argument)]
+
+    @property
+    def options(self) -> list[Option]:
+        """The options that help and manual list."""
+        every = self.parameters.values()
+        return [each for each in every if isinstance(each, Option) and not each.hidden]
 
     def request(self, values: dict[str, Any]) -> Request:
         """Return what to do for the values of all parameters."""
@@ -213,6 +245,11 @@ def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Parameter]]:
             yield name, each
         elif isinstance(each, tuple):
             yield from _flat(each[1])
+
+
+def _place(item: tuple[str, Parameter]) -> int:
+    """Return the place of a parameter in help: arguments first."""
+    return GROUPS.index(item[1].group) if isinstance(item[1], Option) else -1
 
 
 def _filled(tree: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from gathercli.spec.op import OTHER_NAMES
 from gathercli.text import beginning, closest
 
 if TYPE_CHECKING:
-    from typing import Any
+    from gathercli.cli.command import Parameter
 
 LAST: Final = "DEST"
 """The argument that is an option in other programs; it comes last."""
@@ -46,7 +46,7 @@ _SETTING: Final = re.compile(r"([a-z][a-z_-]*)=(.*)", re.DOTALL)
 
 def similar_option(line: CommandLine, option: str) -> str | None:
     """Return the visible option of a command most similar to an unknown one, or None."""
-    names = [name for param in line.params if not param.hidden for name in param.opts]
+    names = [name for param in line.params if not param.hidden for name in param.names]
     has_last = any(str(param.metavar).endswith(LAST) for param in line.params)
     translations = OPTIONS.get(option, ())
     for name in (*translations, option.swapcase()):
@@ -118,7 +118,7 @@ class _Option(NamedTuple):
         name, mark, value = re.split(r"([=:])|\Z", text, maxsplit=1)
         similar = name if line.param(name) else similar_option(line, name)
         param = line.param(similar) if similar else None
-        takes_one = similar == LAST if param is None else not param.is_flag and param.nargs == 1
+        takes_one = similar == LAST if param is None else param.count == 1
         if mark or not takes_one:
             return cls(name, similar, value if mark else None, bool(mark), 1)
         following = line.words[at + 1 : at + 2]
@@ -156,15 +156,10 @@ def _with_dashes(line: CommandLine, text: str) -> str:
     return text
 
 
-def translate_value(param: Any, value: str) -> str | None:
+def translate_value(param: Parameter, value: str) -> str | None:
     """Return the value of a parameter equivalent to another program's value, or None."""
-    value_here = VALUES.get(max(param.opts, key=len), {}).get(value.lower(), value)
-    choices = choices_of(param)
+    value_here = VALUES.get(max(param.names, key=len, default=""), {}).get(value.lower(), value)
+    choices = param.choices
     if not choices or value_here in choices:
         return value_here if choices else value
     return closest(value.lower(), choices)
-
-
-def choices_of(param: Any) -> list[str]:
-    """Return the choices of a parameter; an empty list if it has none."""
-    return [getattr(each, "value", each) for each in getattr(param.type, "choices", ())]

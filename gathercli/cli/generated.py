@@ -19,9 +19,9 @@ SCRIPTS: Final = os.path.join(os.path.dirname(__file__), "completions")
 
 
 def help_text(*command: str) -> str | None:
-    """Return the help of a command, or of the program; None if Typer must write it.
+    """Return the help of a command, or of the program; None if it must be made.
 
-    Typer writes the help of a terminal, of a width in COLUMNS, and of no command.
+    That of a terminal is made, of a width in COLUMNS, and of no command.
     """
     if is_terminal(STDOUT) or sys.stdout is None or "COLUMNS" in os.environ:
         return None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gathercli.cli.plain import is_option
+from gathercli.cli.command import HELP, Argument, Option
+from gathercli.cli.parser import is_option
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from gathercli.cli.command import Command, Parameter
 
 
 class Word(NamedTuple):
@@ -34,17 +37,22 @@ class CommandLine(NamedTuple):
     command
         Its name; empty for the program itself.
     params
-        Its parameters in typer.
+        Its parameters, and `--help`.
     """
 
     command: str
-    params: Sequence[Any]
+    params: Sequence[Any]  # of `Parameter`: whether an option is meant depends on the words
     words: tuple[Word, ...]
 
     @classmethod
-    def read(cls, command: str, params: Sequence[Any], args: Sequence[str]) -> CommandLine:
+    def read(cls, command: str, params: Sequence[Parameter], args: Sequence[str]) -> CommandLine:
         """Classify the words `args` by the parameters of a command."""
         return cls(command, params, tuple(_read(params, args)))
+
+    @classmethod
+    def of(cls, command: Command, args: Sequence[str]) -> CommandLine:
+        """Classify the words after a command."""
+        return cls.read(command.name, (*command.parameters.values(), HELP), args)
 
     @property
     def arguments(self) -> list[str]:
@@ -59,21 +67,21 @@ class CommandLine(NamedTuple):
     @property
     def metavars(self) -> list[str]:
         """The names of the command's arguments."""
-        return [str(each.metavar) for each in self.params if each.param_type_name == "argument"]
+        return [str(each.metavar) for each in self.params if isinstance(each, Argument)]
 
     @property
     def required(self) -> int:
         """The number of required parameters."""
-        return sum(bool(param.required) for param in self.params)
+        return sum(param.is_required for param in self.params)
 
     def param(self, option: str) -> Any:
         """Return the parameter with an option, or None."""
-        return next((param for param in self.params if option in param.opts), None)
+        return next((param for param in self.params if option in param.names), None)
 
     def option_names(self, word: Word) -> list[str]:
         """Return every name of the option of a word."""
         param = self.param(word.option or "")
-        return list(param.opts) if param else []
+        return list(param.names) if param else []
 
     def position(self, word: Word) -> int:
         """Return the position of a word, compared by identity."""
@@ -86,12 +94,9 @@ class CommandLine(NamedTuple):
         return [self.command, *texts] if self.command else texts
 
 
-def _read(params: Sequence[Any], args: Sequence[str]) -> Iterator[Word]:
+def _read(params: Sequence[Parameter], args: Sequence[str]) -> Iterator[Word]:
     values = {
-        name: 0 if param.is_flag else param.nargs
-        for param in params
-        if param.param_type_name == "option"
-        for name in param.opts
+        name: param.count for param in params if isinstance(param, Option) for name in param.names
     }
     rest, option = 0, ""  # the number of values that follow, and their option
     for at, text in enumerate(args):
@@ -106,52 +111,12 @@ def _read(params: Sequence[Any], args: Sequence[str]) -> Iterator[Word]:
             yield Word(text)
         elif text.startswith("--"):
             option, mark, _ = text.partition("=")
-            rest = 0 if mark else values.get(option, 0)
+            rest = max(0, values.get(option, 0) - bool(mark))
             yield Word(text, option)
         else:  # letters; the last may have its value attached
             for n, letter in enumerate(text[1:], 2):
                 option = f"-{letter}"
                 if values.get(option):
-                    rest = values[option] if n == len(text) else 0
+                    rest = values[option] - (n < len(text))
                     break
             yield Word(text, option)
-
-
-def check_once(line: CommandLine, once: Collection[str]) -> None:
-    """Refuse a second value of an option that takes one only.
-
-    Parameters
-    ----------
-    once
-        The first names of such options.
-
-    Raises
-    ------
-    UsageError
-        An option is given twice.
-    """
-    present: set[str] = set()
-    for word in line.words:
-        name = None if word.is_value else next(iter(line.option_names(word)), None)
-        if name in once and name in present:
-            from gathercli.errors import UsageError
-
-            raise UsageError(
-                f"`{name}` is given twice", rule="usage", value=name, expected="it once"
-            )
-        present.add(name or "")
-
-
-def check_dashes(line: CommandLine) -> None:
-    """Raise `UsageError` for ``-axis`` and ``-a=1``, which typer reads as `-a xis` and `-a =1`."""
-    for word in line.words:
-        if word.option is None or word.is_value or word.text.startswith("--"):
-            continue
-        if len(word.text) > 2 and line.param("-" + word.text.partition("=")[0]):
-            from gathercli.cli.usage import one_dash
-
-            raise one_dash(line, word)
-        if word.text[2:3] == "=" and line.param(word.text[:2]):
-            from gathercli.cli.usage import equals_sign
-
-            raise equals_sign(line, word)

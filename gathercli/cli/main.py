@@ -1,7 +1,6 @@
 """From argv to an exit status: the commands' names, and the one place that catches exceptions.
 
-typer parses the words and returns a request, which runs outside typer, so that every exception
-arrives here.
+The words become a request, which runs here, so that every exception arrives here.
 """
 
 from __future__ import annotations
@@ -52,12 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except SystemExit as stop:
-        # typer exits with 1 if the reader of its help has gone; signals exit with their own status
-        return stop.code if isinstance(stop.code, int) and stop.code != 1 else 141
+        return int(stop.code or 0)  # that of a signal
 
 
 def _text_of(words: list[str]) -> str | None:
-    """Return the text that a command line prints, if it is known without typer."""
+    """Return the text that a command line prints, if nothing must be imported for it."""
     match words:
         case ["--version"]:
             from gathercli import __version__
@@ -167,59 +165,41 @@ def _help_words(words: list[str]) -> list[str]:
 
 
 def _parse(words: list[str]) -> Request:
-    """Parse the words, by typer unless they are ordinary."""
+    """Parse the words by the declarations of the command."""
+    from gathercli.cli.parser import WordsError, parse
     from gathercli.cli.registry import COMMANDS, command_of, takes_models
 
     if any(".onnx" in word or ".xml" in word for word in words):
         from gathercli.cli.node_call import expand
 
         words = expand(words)
-    if words[0] in COMMANDS:
-        from gathercli.cli import plain
-
-        command = command_of(words[0], models=takes_models(words[0], words[1:]))
-        values = plain.parse(command, words[1:])
-        if values is not None:
-            return command.request(values)
-    return _parse_by_typer(words)
-
-
-def _parse_by_typer(words: list[str]) -> Request:
-    """Let typer parse the words; it prints help itself and returns a status for it."""
-    import typer
-
-    from gathercli.cli.command import Request
-    from gathercli.cli.group import group
-    from gathercli.errors import UsageError
-
-    if words[:1] == ["--version"]:
-        raise UsageError(
-            f"stands alone, but `{words[1]}` follows it",
-            rule="usage",
-            subject="--version",
-            value=words[1],
-            expected="nothing",
-            hint="a version of an operator comes after its command, as in `gather … -V onnx-13`",
-        )
-
+    if words[0] not in COMMANDS:
+        return _parse_program(words)
+    models = takes_models(words[0], words[1:])
+    command = command_of(words[0], models=models)
     try:
-        parsed = group().main(words, prog_name="gathercli", standalone_mode=False)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    return parsed if isinstance(parsed, Request) else Request(lambda: _flush_help(parsed))
+        values = parse(command.parameters, words[1:])
+    except WordsError as error:
+        from gathercli.cli.line import CommandLine
+        from gathercli.cli.usage import refusal
+
+        raise refusal(CommandLine.of(command, words[1:]), error) from None
+    if values is not None:
+        return command.request(values)
+    from gathercli.cli.command import Request
+    from gathercli.cli.helptext import print_help
+
+    return Request(lambda: print_help(command, models=models))
 
 
-def _flush_help(status: object) -> int:
-    """Flush the help that typer printed, and return its status.
+def _parse_program(words: list[str]) -> Request:
+    """Parse words that do not begin with a command: `--help`, or a mistake."""
+    from gathercli.cli.command import Request
+    from gathercli.cli.helptext import print_help_of_program
+    from gathercli.cli.usage import program_refusal
 
-    Raises
-    ------
-    TransferError
-        stdout is closed.
-    """
-    if sys.stdout is None:
-        from gathercli.errors import TransferError
-
-        raise TransferError("stdout is closed", rule="output", expected="a place for the output")
-    sys.stdout.flush()
-    return status if isinstance(status, int) else 0
+    if words[0] == "--":
+        return _parse(words[1:])
+    if error := program_refusal(words):
+        raise error
+    return Request(print_help_of_program)

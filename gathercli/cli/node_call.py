@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.cli.command import Option
 from gathercli.cli.inputs import option_name
-from gathercli.cli.plain import is_option
+from gathercli.cli.parser import is_option
 from gathercli.cli.registry import command_of
 from gathercli.errors import UsageError
 from gathercli.models import ReadOptions

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
-    from typer.core import TyperCommand
-
     from gathercli.cli.command import Command
 
 
@@ -101,18 +99,3 @@ def command_of(name: str, *, models: bool = False) -> Command:
     # The package `importlib` takes as long to import as the command's own module.
     module = __import__(f"gathercli.cli.commands.{entry.module}", fromlist=["run"])
     return Command(name, module.run)
-
-
-def load(name: str) -> TyperCommand:
-    """Import a command and let typer inspect its parameters."""
-    from gathercli.cli.group import typer_command
-
-    return typer_command(command_of(name), COMMANDS[name].help)
-
-
-def load_for_models(name: str) -> TyperCommand:
-    """Import the form of a command for models and let typer inspect its parameters."""
-    from gathercli.cli.group import typer_command
-
-    command = command_of(name, models=True)
-    return typer_command(command, OF_MODELS[name].help, f"{name}-models")

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.dialects import choices_of, translate
+from gathercli.cli.dialects import translate
 from gathercli.cli.line import CommandLine
 from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS
@@ -15,8 +15,8 @@ from gathercli.text import closest, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
+    from gathercli.cli.command import Parameter
     from gathercli.errors import GatherError
     from gathercli.spec.equivalents import Equivalent
     from gathercli.spec.op import Op
@@ -74,9 +74,9 @@ def suggest(words: Sequence[str], error: GatherError) -> str | None:
 
 
 def _read(words: Sequence[str]) -> CommandLine:
-    from gathercli.cli.registry import load
+    from gathercli.cli.registry import command_of
 
-    return CommandLine.read(words[0], load(words[0]).params, words[1:])
+    return CommandLine.of(command_of(words[0]), words[1:])
 
 
 def _quote_lists(words: Sequence[str]) -> str | None:
@@ -182,9 +182,7 @@ def _write_call(
     -------
         The words; None if the command does not accept them.
     """
-    from gathercli.cli.registry import load
-
-    line = translate(CommandLine.read(head[0], load(head[0]).params, words))
+    line = translate(_read([head[0], *words]))
     if line is None:
         return None
     present = {id(line.param(word.option)) for word in line.words if word.option}
@@ -250,32 +248,32 @@ def complete(line: CommandLine, inputs: Sequence[str]) -> str | None:
         return None
     added: list[str] = []
     for param in line.params:
-        if param.required and param.opts[0].startswith("-"):
-            texts = [word.text for word in line.words if word.option in param.opts]
-            added += () if texts else (param.opts[0], _value_for(line, param))
+        if param.is_required and param.names:
+            texts = [word.text for word in line.words if word.option in param.names]
+            added += () if texts else (param.names[0], _value_for(line, param))
     completed = shell_line([line.command, *(word.text for word in line.words), *added])
     return f"`{completed}` is an example" if completed else None
 
 
-def _value_for(line: CommandLine, param: Any) -> str:
+def _value_for(line: CommandLine, param: Parameter) -> str:
     """Return a value of a required option: of targets the first that fits ``--output``."""
     from gathercli.translation.targets import TARGETS
 
     if param.metavar != "TARGET":
         return "numpy" if param.metavar == "RUNTIME" else "new"
-    output = line.param("--output").opts
+    output = line.param("--output").names
     paths = [word.text for word in line.words if word.option in output]
     fitting = (each.name for each in TARGETS if paths and paths[-1].endswith(each.suffix))
     return next(fitting, TARGETS[0].name)
 
 
-def values_of(param: Any) -> list[str]:
+def values_of(param: Parameter) -> list[str]:
     """Return the choices of a parameter, or the runtimes if it names one."""
     if param.metavar == "RUNTIME":
         from gathercli.runtimes.client import RUNTIMES
 
         return list(RUNTIMES)
-    return choices_of(param)
+    return list(param.choices)
 
 
 def members_of_all(op: Op, inputs: Sequence[str]) -> list[str]:
@@ -328,7 +326,7 @@ def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
     if not is_operator or error.instead or words[0] not in COMMANDS:
         return None
     line = _read(words)
-    if line.params[0].metavar != "OP" or error.value not in line.arguments[:1]:
+    if line.metavars[:1] != ["OP"] or error.value not in line.arguments[:1]:
         return None
     if len(line.arguments) == 1:
         from gathercli.cli.manual.lessons import LESSONS

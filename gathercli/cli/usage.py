@@ -1,4 +1,4 @@
-"""Errors for command lines that typer cannot parse, with a suggested line."""
+"""Errors for command lines that cannot be parsed, with a suggested line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,22 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.dialects import PICTURES, choices_of, similar_option, translate, translate_value
+from gathercli.cli.command import HELP, VERSION, Option
+from gathercli.cli.dialects import PICTURES, similar_option, translate, translate_value
+from gathercli.cli.line import CommandLine
+from gathercli.cli.parser import (
+    EQUALS_SIGN,
+    MISSING,
+    NO_OPTION,
+    NO_VALUE,
+    ONE_DASH,
+    TOO_MANY,
+    TWICE,
+    WRONG_VALUE,
+    WordsError,
+    looks_negative,
+    parse,
+)
 from gathercli.cli.suggest import (
     complete,
     did_you_mean,
@@ -23,44 +38,57 @@ from gathercli.ops import FAMILIES
 from gathercli.text import closest, listed, short
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from gathercli.cli.line import CommandLine, Word
+    from gathercli.cli.command import Parameter
+    from gathercli.cli.line import Word
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _PROGRAM: Final = "`gathercli --version` prints the program's version"
 
 
-def refusal(line: CommandLine, error: Exception) -> UsageError:
-    """Return the error for a line that typer refuses; the attributes of `error` tell its kind.
+def refusal(line: CommandLine, error: WordsError) -> UsageError:
+    """Return the error for a line whose words the declarations refuse.
 
     Raises
     ------
     UsageError
         The operator is unknown, whatever else is wrong.
     """
-    if line.params[0].metavar == "OP" and (name := _operator(line)) is not None:
+    if line.metavars[:1] == ["OP"] and (name := _operator(line)) is not None:
         from gathercli.ops import family_of
 
         family_of(name)
-    param, option = getattr(error, "param", None), getattr(error, "option_name", None)
-    if hasattr(error, "possibilities"):
-        usage = _no_option(line, str(option))
-    elif option is not None:
-        usage = _no_value(line, str(option))
-    elif hasattr(error, "param_type"):
-        usage = _missing(line, param)
-    elif param is not None:
-        usage = _wrong_value(line, param)
-    else:
-        usage = _too_many(line)
-    if usage.hint is None:
+    usage = _REFUSALS[error.problem](line, error.subject)
+    if usage.hint is None and error.problem not in (ONE_DASH, EQUALS_SIGN, TWICE):
         what = "options" if line.command else "commands"
         command = f"gathercli {line.command}".rstrip()
         if "MODEL..." in line.metavars:
             command += " model.onnx"
         usage.hint = f"`{command} --help` lists the {what}"
     return usage
+
+
+def program_refusal(words: Sequence[str]) -> UsageError | None:
+    """Return the error for words that begin with no command; None if they ask for help."""
+    first, line = words[0], CommandLine.read("", (VERSION, HELP), words)
+    if first == "-" or not first.startswith("-"):
+        return no_command(first)
+    if looks_negative(first):
+        return refusal(line, WordsError(NO_OPTION, first[:2]))
+    try:
+        if parse({"version": VERSION}, words[:1]) is None:
+            return None
+    except WordsError as error:
+        return refusal(line, error)
+    return UsageError(
+        f"stands alone, but `{words[1]}` follows it",
+        rule="usage",
+        subject="--version",
+        value=words[1],
+        expected="nothing",
+        hint="a version of an operator comes after its command, as in `gather … -V onnx-13`",
+    )
 
 
 def _operator(line: CommandLine) -> str | None:
@@ -73,28 +101,36 @@ def _operator(line: CommandLine) -> str | None:
     return None
 
 
-def equals_sign(line: CommandLine, word: Word) -> UsageError:
-    """Return the error for ``-a=1``, which typer reads as the value ``=1``."""
-    name, _, value = word.text.partition("=")
+def _equals_sign(line: CommandLine, text: str) -> UsageError:
+    """Return the error for ``-a=1``, which would be the value ``=1``."""
+    name, _, value = text.partition("=")
     return UsageError(
-        f"`{short(word.text)}` has an equals sign",
+        f"`{short(text)}` has an equals sign",
         rule="usage",
-        value=word.text,
+        value=text,
         expected=f"`{short(f'{name} {value}')}`",
         hint=did_you_mean(_translation(line)),
     )
 
 
-def one_dash(line: CommandLine, word: Word) -> UsageError:
+def _one_dash(line: CommandLine, text: str) -> UsageError:
     """Return the error for a long option with one dash."""
-    name = word.text.partition("=")[0]
+    name = text.partition("=")[0]
+    word = next(each for each in line.words if each.text == text and not each.is_value)
     return UsageError(
         f"`{name}` has one dash",
         rule="usage",
         value=name,
         expected=f"`-{name}`",
-        hint=did_you_mean(line.replace(word, "-" + word.text)),
+        hint=did_you_mean(line.replace(word, "-" + text)),
     )
+
+
+def _twice(line: CommandLine, option: Option) -> UsageError:
+    """Return the error for a second value of an option that takes one only."""
+    del line
+    name = option.names[0]
+    return UsageError(f"`{name}` is given twice", rule="usage", value=name, expected="it once")
 
 
 def no_command(name: str) -> UsageError:
@@ -155,7 +191,7 @@ def _option_hint(line: CommandLine, option: str) -> str | None:
         return inputs_hint
     similar = similar_option(line, option)
     param = line.param(similar) if similar else None
-    takes_value = param is not None and not param.is_flag and ":" not in option
+    takes_value = param is not None and param.count and ":" not in option
     if takes_value and _lacks_value(line, word, option):
         return _version_hint(param, str(similar))
     texts = [word.text for word in line.words]
@@ -197,7 +233,7 @@ def _program_hint(line: CommandLine, option: str) -> str | None:
 def _no_value(line: CommandLine, option: str) -> UsageError:
     """Return the error for an option without its value, or a flag with one."""
     param = line.param(option)
-    if param.is_flag:
+    if param.kind is bool:
         word = next(each for each in reversed(line.words) if each.option == option)
         return UsageError(
             f"is given a value, `{word.text.partition('=')[2]}`",
@@ -209,7 +245,7 @@ def _no_value(line: CommandLine, option: str) -> UsageError:
         )
     words = [word for word in line.words if word.option == option]
     count = sum(word.is_value or "=" in word.text for word in words)
-    has = f"{count} of {param.nargs} values" if count else "no value"
+    has = f"{count} of {param.count} values" if count else "no value"
     return UsageError(
         f"has {has}",
         rule="usage",
@@ -222,12 +258,12 @@ def _no_value(line: CommandLine, option: str) -> UsageError:
 
 def _version_hint(param: Any, option: str) -> str | None:
     """Return how to print the program's version, for a ``--version`` without its value."""
-    if "--version" in param.opts:
+    if "--version" in param.names:
         return f"{_PROGRAM}; `gathercli ops` lists what `{option}` takes"
     return None
 
 
-def _missing(line: CommandLine, param: Any) -> UsageError:
+def _missing(line: CommandLine, param: Parameter) -> UsageError:
     from gathercli.cli.manual.examples import EXAMPLES
 
     operator, inputs = _operator_inputs(line)
@@ -235,7 +271,7 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
     lines = [each.command for each in EXAMPLES[topic]]
     example = next((each for each in lines if f" {operator} " in each), None)
     hint = f"`{example or lines[0]}` is an example"
-    if param.opts[0].startswith("-"):
+    if isinstance(param, Option):
         return _missing_option(param, complete(line, inputs) or hint)
     is_last = param.metavar == "INDICES" and line.command in ("gather", "compare")
     if is_last and (short_line := shell_line([line.command, *line.arguments, "0,", *line.options])):
@@ -246,16 +282,16 @@ def _missing(line: CommandLine, param: Any) -> UsageError:
         op = FAMILIES[operator].ROWS[0]
         if example is None or members_of_all(op, inputs):
             hint = suggest_example(line.command, op, inputs, line.options)
-    choices, names = choices_of(param), _arguments(line, operator)
+    choices, names = param.choices, _arguments(line, operator)
     expected = listed(choices) if choices else listed(names, "and")
-    first = param.metavar.partition(" ")[0].removesuffix("...")
+    first = str(param.metavar).partition(" ")[0].removesuffix("...")
     if operator is not None:  # whose names the inputs have
-        first = names[line.metavars.index(param.metavar)]
+        first = names[line.metavars.index(str(param.metavar))]
     return UsageError(f"`{first}` is missing", rule="usage", expected=expected, hint=hint)
 
 
-def _missing_option(param: Any, hint: str) -> UsageError:
-    option = param.opts[0]
+def _missing_option(param: Option, hint: str) -> UsageError:
+    option = param.names[0]
     choices = values_of(param)
     expected = listed(choices) if choices else f"`{option} {param.metavar}`"
     return UsageError("is missing", rule="usage", subject=option, expected=expected, hint=hint)
@@ -277,11 +313,10 @@ def _arguments(line: CommandLine, operator: str | None) -> list[str]:
     return names
 
 
-def _wrong_value(line: CommandLine, param: Any) -> UsageError:
-    choices = choices_of(param)
+def _wrong_value(line: CommandLine, param: Parameter) -> UsageError:
     word, value = _value_of(line, param)
-    similar = translate_value(param, value) if choices else None
-    expected = listed(choices) if choices else _range(param.type)
+    similar = translate_value(param, value) if param.choices else None
+    expected = listed(param.choices) if param.choices else _range(param)
     hint = _picture(line, value)
     if hint is None and similar:
         hint = did_you_mean(line.replace(word, word.text.removesuffix(value) + similar))
@@ -302,32 +337,33 @@ def _picture(line: CommandLine, value: str) -> str | None:
     return did_you_mean([line.command, *others, "--save", f"picture.{value.lower()}"])
 
 
-def _value_of(line: CommandLine, param: Any) -> tuple[Word, str]:
+def _value_of(line: CommandLine, param: Parameter) -> tuple[Word, str]:
     """Return the word with the refused value of a parameter, and the value."""
-    if param.param_type_name == "argument":
+    if not isinstance(param, Option):
         word = next(word for word in line.words if word.option is None)
         return word, word.text
-    word = next(each for each in reversed(line.words) if each.option in param.opts)
+    word = next(each for each in reversed(line.words) if each.option in param.names)
     if word.is_value:
         return word, word.text
     name, mark, value = word.text.partition("=")
-    if not mark or name not in param.opts:  # -fxml
+    if not mark or name not in param.names:  # -fxml
         value = word.text[word.text.index(str(word.option)[1]) + 1 :]
     return word, value
 
 
-def _range(kind: Any) -> str:
-    """Describe the numbers that a type accepts."""
-    what = "an integer" if "int" in kind.name else "a number"
-    low, high = getattr(kind, "min", None), getattr(kind, "max", None)
-    if low is None:
+def _range(param: Any) -> str:
+    """Describe the numbers that an option accepts."""
+    what = "an integer" if param.kind is int else "a number"
+    if param.min is None:
         return what
-    return f"{what} from {low} on" if high is None else f"{what} from {low} to {high}"
+    if param.max is None:
+        return f"{what} from {param.min} on"
+    return f"{what} from {param.min} to {param.max}"
 
 
-def _too_many(line: CommandLine) -> UsageError:
+def _too_many(line: CommandLine, extra: str) -> UsageError:
     most = len(line.metavars)
-    extra, expected = line.arguments[most], listed(line.metavars, "and")
+    expected = listed(line.metavars, "and")
     usage = UsageError(
         f"`{short(extra)}` is one argument too many",
         rule="usage",
@@ -444,3 +480,16 @@ def _is_output(name: str, option: str) -> bool:
 
     suffix = os.path.splitext(name)[1]
     return suffix in BY_SUFFIX if option == "-o" else suffix[1:] in PICTURES
+
+
+_REFUSALS: Final[dict[str, Callable[[CommandLine, Any], UsageError]]] = {
+    NO_OPTION: _no_option,
+    NO_VALUE: _no_value,
+    ONE_DASH: _one_dash,
+    EQUALS_SIGN: _equals_sign,
+    TWICE: _twice,
+    WRONG_VALUE: _wrong_value,
+    MISSING: _missing,
+    TOO_MANY: _too_many,
+}
+"""What words each problem of `parser`."""

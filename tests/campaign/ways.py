@@ -1,4 +1,4 @@
-"""The same words through every way: small calls or arrays, plain parsing or typer's."""
+"""The same words through every way: small calls or arrays, or bytes."""
 
 from __future__ import annotations
 
@@ -48,20 +48,13 @@ def _by_arrays() -> Iterator[None]:
 
 
 @contextmanager
-def _by_typer() -> Iterator[None]:
-    """Parse every line with typer."""
-    with patch("gathercli.cli.plain.parse", lambda *_: None):
-        yield
-
-
-@contextmanager
 def _from_bytes() -> Iterator[None]:
     """Compute all that is small from bytes, as a process does without numpy."""
     with patch("gathercli.small.gather.FEW_STEPS", MOST_STEPS):
         yield
 
 
-WAYS = {"by arrays": _by_arrays, "by typer": _by_typer, "from bytes": _from_bytes}
+WAYS = {"by arrays": _by_arrays, "from bytes": _from_bytes}
 
 
 def words(seed: int) -> str:

@@ -5,19 +5,15 @@ Run ``python -m gathercli.cli.manual.generate``. A test checks that the committe
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.dialects import choices_of
 from gathercli.cli.generated import HELP, SCRIPTS, help_name
+from gathercli.cli.helptext import help_of, help_of_program
 from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.manual.pages import TOPICS, pages
-from gathercli.cli.registry import COMMANDS, OF_MODELS, load, load_for_models
+from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.models.portability import NAMES
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.conversion_targets import targets_table
@@ -31,7 +27,12 @@ from gathercli.spec.equivalents import EQUIVALENTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gathercli.cli.command import Argument, Option, Parameter
+
 ROOT: Final = Path(__file__).parents[3]
+WIDTH: Final = 80
+"""The width of a pipe's help, where COLUMNS does not say another."""
+
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 _MARKED: Final = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
@@ -48,25 +49,13 @@ def files() -> dict[Path, str]:
     text = readme.read_text(encoding="utf-8")
     return {
         **{ROOT / "man" / f"man{page.number}" / page.file_name: roff(page) for page in pages()},
-        Path(HELP, help_name()): typer_help(),
-        **{Path(HELP, help_name(command)): typer_help(command) for command in COMMANDS},
+        Path(HELP, help_name()): help_of_program(WIDTH),
+        **{Path(HELP, help_name(name)): help_of(command_of(name), WIDTH) for name in COMMANDS},
         Path(SCRIPTS, "gathercli.bash"): bash(),
         Path(SCRIPTS, "gathercli.zsh"): zsh(),
         Path(SCRIPTS, "gathercli.fish"): fish(),
         readme: _MARKED.sub(lambda marks: marks[1] + tables[marks[2]]() + marks[3], text),
     }
-
-
-@cache
-def typer_help(*command: str) -> str:
-    """Return the help that Typer prints into a pipe, whose width is that of COLUMNS or 80."""
-    return subprocess.run(  # noqa: S603  (our own command)
-        [sys.executable, "-m", "gathercli", *command, "--help"],
-        env={**os.environ, "COLUMNS": "80"},
-        capture_output=True,
-        check=True,
-        encoding="utf-8",
-    ).stdout
 
 
 def versions_table() -> str:
@@ -111,16 +100,15 @@ def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _values(command: str, param: Any) -> list[str]:
+def _values(command: str, param: Parameter) -> list[str]:
     """List the values of an option or an argument."""
-    if choices := choices_of(param):
-        return choices
-    if "--version" in param.opts:
+    if param.choices:
+        return list(param.choices)
+    if "--version" in param.names:
         families = [command] if command in FAMILIES else list(FAMILIES)
         return list(dict.fromkeys(op.id for op in OPERATORS if op.family in families))
     if param.metavar == "DTYPE":
         return [dtype.name for dtype in DTYPES]
-    is_option = param.param_type_name == "option"
     return {
         "OP": list(FAMILIES),
         "[NAME]": [
@@ -136,20 +124,20 @@ def _values(command: str, param: Any) -> list[str]:
         "--like": [each.name for each in EQUIVALENTS if "[" not in each.name],
         "--with": [*RUNTIMES],
         "--ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
-    }.get(param.opts[0] if is_option else param.metavar, [])
+    }.get(param.names[0] if param.names else str(param.metavar), [])
 
 
-def _options(command: str) -> list[Any]:
-    params: list[Any] = list(load(command).params)
+def _options(command: str) -> list[Option]:
+    options = command_of(command).options
     if command in OF_MODELS:  # the options of both forms, each once
-        known = {each.opts[0] for each in params}
-        of_models: list[Any] = load_for_models(command).params
-        params += [each for each in of_models if each.opts[0] not in known]
-    return [each for each in params if each.param_type_name == "option" and not each.hidden]
+        known = {each.names[0] for each in options}
+        of_models = command_of(command, models=True).options
+        options += [each for each in of_models if each.names[0] not in known]
+    return options
 
 
-def _arguments(command: str) -> list[Any]:
-    return [param for param in load(command).params if param.param_type_name == "argument"]
+def _arguments(command: str) -> list[Argument]:
+    return command_of(command).arguments
 
 
 _NAMED: Final = {
@@ -189,7 +177,7 @@ def _bash_second_values() -> Iterator[str]:
     """Yield lines that complete the second value of an option like its first."""
     for command in COMMANDS:
         for param in _options(command):
-            for name in param.opts if param.nargs == 2 else ():
+            for name in param.names if param.count == 2 else ():
                 yield (
                     f'        if [[ "$command ${{COMP_WORDS[COMP_CWORD-2]}}" == '
                     f'"{command} {name}" ]]; then before={name}; fi'
@@ -203,7 +191,7 @@ def _bash_jobs() -> str:
         for command in COMMANDS
         for param in _options(command)
         if _kind(param) == "job"
-        for name in param.opts
+        for name in param.names
     )
 
 
@@ -211,7 +199,7 @@ def _bash_values() -> Iterator[str]:
     for command in COMMANDS:
         for param in _options(command):
             if values := _values(command, param):
-                cases = "|".join(f'"{command} {name}"' for name in param.opts)
+                cases = "|".join(f'"{command} {name}"' for name in param.names)
                 yield f'            {cases}) words="{" ".join(values)}" ;;'
         if values := _first_argument(command):
             yield f'            "{command} {command}") words="{" ".join(values)}" ;;'
@@ -219,7 +207,7 @@ def _bash_values() -> Iterator[str]:
 
 def _bash_options() -> Iterator[str]:
     for command in COMMANDS:
-        names = [name for param in _options(command) for name in param.opts] + ["-h", "--help"]
+        names = [name for param in _options(command) for name in param.names] + ["-h", "--help"]
         yield f'                {command}) words="{" ".join(names)}" ;;'
 
 
@@ -232,27 +220,27 @@ def zsh() -> str:
 def _zsh_arguments() -> Iterator[str]:
     for command in COMMANDS:
         yield f"        {command}) _arguments \\"
-        for param in _options(command):
-            action = _zsh_action(command, param) if not param.is_flag else ""
-            what = f"[{_brief(param.help)}]{action * param.nargs}"
-            for name in param.opts:
-                yield f"            {_quoted(_zsh_name(name, param) + what)} \\"
+        for option in _options(command):
+            action = _zsh_action(command, option) if option.count else ""
+            what = f"[{_brief(option.help)}]{action * option.count}"
+            for name in option.names:
+                yield f"            {_quoted(_zsh_name(name, option) + what)} \\"
         for at, param in enumerate(_arguments(command), 1):
             values = _values(command, param)
             action = f"({' '.join(values)})" if values else _zsh_files(param)
             if at == 1 and command in OF_MODELS:
                 action = f"{{compadd {' '.join(values)}; _files}}"
-            place, metavar = "*" if param.nargs == -1 else at, _bare(param.metavar)
+            place, metavar = "*" if param.kind is list else at, _bare(str(param.metavar))
             yield f"            {_quoted(f'{place}:{metavar}:{action}')} \\"
         yield "            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;"
 
 
-def _zsh_name(name: str, param: Any) -> str:
+def _zsh_name(name: str, param: Option) -> str:
     """Return the name of an option, with ``=`` if its value may follow an equals sign."""
-    return name if param.is_flag or not name.startswith("--") else f"{name}="
+    return name if not param.count or not name.startswith("--") else f"{name}="
 
 
-def _zsh_action(command: str, param: Any) -> str:
+def _zsh_action(command: str, param: Option) -> str:
     values = _values(command, param)
     what = (param.metavar or "value").lower()
     if values:
@@ -260,12 +248,12 @@ def _zsh_action(command: str, param: Any) -> str:
     return f":{what}:{_zsh_files(param)}" if _takes_file(param) else f":{what}: "
 
 
-def _zsh_files(param: Any) -> str:
+def _zsh_files(param: Parameter) -> str:
     kind = _kind(param)
     return f"_gathercli_{kind}" if kind else "_files"
 
 
-def _kind(param: Any) -> str | None:
+def _kind(param: Parameter) -> str | None:
     """Return the kind of name after ``#`` in the values of a parameter, or None."""
     return _NAMED.get(_bare(param.metavar or ""))
 
@@ -275,7 +263,7 @@ def _bare(metavar: str) -> str:
     return metavar.replace("[", "").replace("]", "")
 
 
-def _takes_file(param: Any) -> bool:
+def _takes_file(param: Parameter) -> bool:
     return param.metavar in _FILES or _kind(param) is not None
 
 
@@ -302,9 +290,9 @@ def _fish_commands() -> Iterator[str]:
         for param in _options(command):
             yield f"{here} {_fish_option(command, param)}"
         for param in _options(command):
-            if param.nargs == 2:
+            if param.count == 2:
                 words = _quoted(" ".join(_values(command, param)))
-                yield f"{start} -n '__gathercli_second {command} {param.opts[0]}' -f -a {words}"
+                yield f"{start} -n '__gathercli_second {command} {param.names[0]}' -f -a {words}"
         if values := _first_argument(command):
             words = _quoted(" ".join(values))
             no_files = "" if command in OF_MODELS else " -f"
@@ -313,17 +301,17 @@ def _fish_commands() -> Iterator[str]:
             yield f"{here} -a '(__gathercli_names {kind})'"
 
 
-def _fish_option(command: str, param: Any) -> str:
+def _fish_option(command: str, param: Option) -> str:
     names = " ".join(
-        f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in param.opts
+        f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in param.names
     )
     values = _values(command, param)
     takes = ""
     if values:
         takes = f" -x -a {_quoted(' '.join(values))}"
-    elif not param.is_flag and _kind(param):
+    elif param.count and _kind(param):
         takes = f" -r -a '(__gathercli_names {_kind(param)})'"
-    elif not param.is_flag:
+    elif param.count:
         takes = " -r" if _takes_file(param) else " -x"
     return f"{names}{takes} -d {_quoted(_brief(param.help))}"
 

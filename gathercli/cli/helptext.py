@@ -1,0 +1,186 @@
+"""The help of commands as plain text; typer draws that of a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from gathercli.cli.command import HELP, VERSION, Option
+from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
+from gathercli.cli.registry import COMMANDS, OF_MODELS
+from gathercli.errors import TransferError
+from gathercli.io.descriptors import STDOUT, write_all
+from gathercli.ops import OPERATORS
+from gathercli.report.terminal import is_terminal
+from gathercli.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gathercli.cli.command import Command, Parameter
+
+ARGUMENTS: Final = "Arguments"
+WIDEST: Final = 100
+NARROWEST: Final = 50
+MOST_OF_A_NAME: Final = 30
+"""The width of the column of names beyond which the text begins on the next line."""
+
+PROGRAM: Final = "gathercli"
+PROGRAM_HELP: Final = (
+    f"{listed(dict.fromkeys(op.name for op in OPERATORS), 'and')}, exactly as each OpenVINO and "
+    "ONNX version says."
+)
+START: Final = "Start with: gathercli demo"
+
+
+def print_help(command: Command, *, models: bool) -> int:
+    """Print the help of a command, in its form for models if `models`."""
+    if is_terminal(STDOUT):
+        from gathercli.cli.typerhelp import draw_help
+
+        return draw_help(command, models=models)
+    return _print(help_of(command, _width(), models=models))
+
+
+def print_help_of_program() -> int:
+    """Print the help of the program."""
+    if is_terminal(STDOUT):
+        from gathercli.cli.typerhelp import draw_help_of_program
+
+        return draw_help_of_program()
+    return _print(help_of_program(_width()))
+
+
+def help_of(command: Command, width: int, *, models: bool = False) -> str:
+    """Return the help of a command as plain text."""
+    parameters = (*command.parameters.values(), HELP)
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for each in parameters:
+        if not each.hidden:
+            group = each.group if isinstance(each, Option) else ARGUMENTS
+            groups.setdefault(group, []).append((_name(each), _text(each)))
+    lines = (f"  {shows}\n    {line}\n" for shows, line in examples(command.name, models=models))
+    return "\n".join(
+        [
+            _usage(f"{PROGRAM} {command.name} ", " ".join(usage(command)), width),
+            _paragraph(summary(command.name, models=models), width),
+            *(f"{name}:\n{_terms(pairs, width)}" for name, pairs in groups.items()),
+            f"Examples:\n{''.join(lines)}",
+            _paragraph(pointer(command.name, models=models), width),
+        ]
+    )
+
+
+def help_of_program(width: int) -> str:
+    """Return the help of the program as plain text."""
+    options = [(_name(each), _text(each)) for each in (VERSION, HELP)]
+    commands = [(name, each.help) for name, each in COMMANDS.items()]
+    return "\n".join(
+        [
+            _usage(f"{PROGRAM} ", "[OPTIONS] COMMAND [ARGS]...", width),
+            _paragraph(PROGRAM_HELP, width),
+            f"Options:\n{_terms(options, width)}",
+            f"Commands:\n{_terms(commands, width)}",
+            _paragraph(START, width),
+        ]
+    )
+
+
+def usage(command: Command) -> list[str]:
+    """Return what follows the name of a command, an optional argument in brackets."""
+    pieces = ["[OPTIONS]"]
+    for each in command.arguments:
+        name = str(each.metavar)
+        pieces.append(name if each.is_required or name.startswith("[") else f"[{name}]")
+    return pieces
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def _inner(width: int) -> int:
+    """Return how many columns the text has."""
+    return max(min(width, WIDEST) - 2, NARROWEST)
+
+
+def _usage(program: str, pieces: str, width: int) -> str:
+    start = f"Usage: {program}"
+    return _wrapped(pieces, _inner(width), start, " " * len(start))
+
+
+def _paragraph(text: str, width: int) -> str:
+    return _wrapped(text, _inner(width), "  ", "  ")
+
+
+def _wrapped(text: str, width: int, first: str, others: str) -> str:
+    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=others) + "\n"
+
+
+def _terms(pairs: Iterable[tuple[str, str]], width: int) -> str:
+    """Lay out names and what they mean in two columns."""
+    pairs = list(pairs)
+    column = min(max(len(name) for name, _ in pairs), MOST_OF_A_NAME) + 2
+    inner = max(_inner(width) - column - 2, 10)
+    lines: list[str] = []
+    for name, text in pairs:
+        start = f"  {name:{column}}" if len(name) <= column - 2 else " " * (column + 2)
+        lines += [] if start.strip() or not name else [f"  {name}"]
+        rest = textwrap.wrap(text, inner) or [""]
+        lines += [f"{start}{rest[0]}".rstrip(), *(" " * (column + 2) + each for each in rest[1:])]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _name(parameter: Parameter) -> str:
+    """Return the names of an option, the short one first, and its value; the name of others."""
+    if not isinstance(parameter, Option):
+        return str(parameter.metavar)
+    names = ", ".join(sorted(parameter.names, key=len))
+    return f"{names} {parameter.metavar}" if parameter.count else names
+
+
+def _text(parameter: Parameter) -> str:
+    """Return the help of a parameter, and what it must be."""
+    marks = []
+    if isinstance(parameter, Option) and not parameter.min is parameter.max is None:
+        least = "" if parameter.min is None else f"{parameter.min}<="
+        most = "" if parameter.max is None else f"<={parameter.max}"
+        marks.append(f"{least}x{most}" if most else f"x>={parameter.min}")
+    if parameter.is_required:
+        marks.append("required")
+    return f"{parameter.help}  [{'; '.join(marks)}]" if marks else parameter.help
+
+
+def summary(name: str, *, models: bool) -> str:
+    """Return the line of help of a command."""
+    return (OF_MODELS if models else COMMANDS)[name].help
+
+
+def examples(name: str, *, models: bool) -> list[tuple[str, str]]:
+    """Return the examples in the help of a command: pairs of a description and a line."""
+    of_command = EXAMPLES.get(f"{name}-models" if models else name, ())
+    return [(each.shows, each.command) for each in of_command[:HELPFUL]]
+
+
+def pointer(name: str, *, models: bool) -> str:
+    """Return a pointer to the manual."""
+    more = f"`gathercli man {name}` has the rules and examples."
+    if name in OF_MODELS and not models:
+        more = f"`gathercli {name} model.onnx --help` has the options for models. {more}"
+    return more
+
+
+def _print(text: str) -> int:
+    """Print a text.
+
+    Raises
+    ------
+    TransferError
+        stdout is closed.
+    """
+    if sys.stdout is None:
+        raise TransferError("stdout is closed", rule="output", expected="a place for the output")
+    write_all(STDOUT, text.encode(errors="backslashreplace"))
+    return 0
