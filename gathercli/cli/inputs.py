@@ -170,12 +170,14 @@ def _miscounted(command: str, family: Family, words: list[Any]) -> UsageError:
         if len(words) > len(names)
         else f"`{names[len(words)]}` is missing"
     )
-    return UsageError(
-        f"{what}",
+    usage = UsageError(
+        what,
         rule="usage",
         expected=f"{listed(names, 'and')} of {family.COMMAND}",
         hint=suggest_example(command, family.ROWS[0], words),
     )
+    usage.is_extra = len(words) > len(names)
+    return usage
 
 
 def option_name(name: str) -> str:
