@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 
-GARBAGE = "differs from A|unsteady|agrees"  # what memory holds may be right
-UNKNOWN = "gives|unsteady"
+GARBAGE = "unsteady: three runs differ"
+"""What memory holds is a result, which glibc's allocator fills otherwise in each run."""
 
 
 class Observed(NamedTuple):
-    """A call, and what each runtime makes of it: a pattern by the start of the call's text."""
+    """A call, and what each runtime makes of it: a pattern by the start of the call's text.
+
+    `more` are the inputs behind the first two.
+    """
 
     data: str
     indices: str
@@ -40,6 +43,7 @@ class Observed(NamedTuple):
     outcomes: dict[str, str]
     axis: int = 0
     batch_dims: int | None = None
+    more: tuple[str, ...] = ()
 
 
 OBSERVED = {
@@ -63,7 +67,7 @@ OBSERVED = {
         "2xi64=[0 -1]",
         "openvino.Gather-7",
         "openvino",
-        {"Gather-7": UNKNOWN},
+        {"Gather-7": GARBAGE},
     ),
     "R2 example 7 of int32": Observed(
         "5xi32=[1 2 3 4 5]",
@@ -86,8 +90,34 @@ OBSERVED = {
         "openvino",
         {"Gather-8 static": "dies by SIGFPE", "Gather-8 dynamic": "agrees$"},
     ),
-    "R4": Observed(
-        "0x3xf32=0", "2xi64=0", "openvino.Gather-8", "openvino", {"Gather-8 static": GARBAGE}
+    "R4": Observed("0x3xf32=0", "2xi64=0", "openvino.Gather-8", "openvino", {"Gather-8": GARBAGE}),
+    "R4 between other axes": Observed(
+        "2x0x3xf32=0", "2xi64=0", "openvino.Gather-8", "openvino", {"Gather-8": GARBAGE}, axis=1
+    ),
+    "R9 GatherElements on nothing": Observed(
+        "0xf32=0", "2xi64=0", "openvino.GatherElements-6", "openvino", {"GatherElements-6": GARBAGE}
+    ),
+    "R9 empty tuples": Observed(
+        "2x3xf32=1",
+        "4x0xi64=0",
+        "openvino.GatherND-8",
+        "openvino",
+        {"GatherND-8 static": GARBAGE, "GatherND-8 constant": GARBAGE},
+    ),
+    "R9 GatherND outside": Observed(
+        "3x2xf32=[[1 2][3 4][5 6]]",
+        "2x1xi64=[[3][-5]]",
+        "openvino.GatherND-8",
+        "openvino",
+        {"GatherND-8 static": GARBAGE, "GatherND-8 constant": GARBAGE},
+    ),
+    "R9 beams without a length": Observed(
+        "2x1x2xi64=1",
+        "2x1x2xi64=0",
+        "openvino.GatherTree-1",
+        "openvino",
+        {"GatherTree-1 static": GARBAGE, "GatherTree-1 constant": GARBAGE},
+        more=("1xi64=0", "9"),
     ),
     "R5": Observed(
         "1x3x2xf32=[[[1 2][3 4][5 6]]]",
@@ -106,7 +136,7 @@ OBSERVED = {
         "2xi64=[0 1]",
         "openvino.Gather-8",
         "openvino",
-        {"Gather-8 static": UNKNOWN},
+        {"Gather-8 static": GARBAGE},
         batch_dims=-2,
     ),
     "R7": Observed(
@@ -114,7 +144,10 @@ OBSERVED = {
         "1x1xi64=1",
         "openvino.Gather-7",
         "openvino",
-        {"Gather-7 static": "refuses, as the version does: Shapes", "Gather-7 dynamic": UNKNOWN},
+        {
+            "Gather-7 static": "refuses, as the version does: Shapes",
+            "Gather-7 dynamic": "gives|unsteady",
+        },
         axis=1,
         batch_dims=1,
     ),
@@ -234,7 +267,7 @@ OBSERVED = {
         "2xi64=[0 7]",
         "openvino.GatherElements-6",
         "openvino",
-        {"GatherElements-6 in one thread": f"{UNKNOWN}|dies"},
+        {"GatherElements-6 in one thread": "unsteady|gives|dies"},
         axis=0,
     ),
     "R14 int64": Observed(
@@ -306,8 +339,11 @@ def outcomes(observed: Observed, processes: Runtimes) -> dict[str, str]:
     (op,) = (op for op in OPERATORS if op.full_name == observed.version)
     attrs: dict[str, Any] = {"axis": observed.axis, "batch_dims": observed.batch_dims}
     attrs = {name: value for name, value in attrs.items() if op.attr(name) and value is not None}
+    texts = (observed.data, observed.indices, *observed.more)
     with Inputs(None) as inputs:
-        tensors = [inputs.tensor(observed.data, "data"), inputs.tensor(observed.indices, "indices")]
+        tensors = [
+            inputs.tensor(text, each.name) for text, each in zip(texts, op.inputs, strict=True)
+        ]
 
     def bind(row: Op) -> Call:
         return engine.bind(row, *map(Operand.of, tensors), **attrs)
