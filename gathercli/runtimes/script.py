@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.errors import UsageError
-from gathercli.runtimes.calls import ONNX, OPENVINO, integers
+from gathercli.runtimes.calls import ONNX, OPENVINO, X64, integers
+from gathercli.runtimes.elements import (
+    VALUES,
+    check_type,
+    functions,
+    imports,
+    of_expected,
+    of_result,
+    operand,
+    table,
+)
 from gathercli.runtimes.ir_node import CONSTANT, ONE_THREAD
-from gathercli.spec.dtypes import BFLOAT16, STRING, Kind
+from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from gathercli.arrays.tensor import AnyArray
     from gathercli.runtimes.calls import RuntimeCall
     from gathercli.spec.dtypes import DType
     from gathercli.tensor import Tensor
@@ -29,15 +39,12 @@ _IMPORTS: Final = {
     "onnx.reference": "import onnx\nimport onnx.reference",
     "torch": "import torch",
     "tensorflow": "import tensorflow as tf",
-    "jax": 'import jax\nimport jax.numpy as jnp\n\njax.config.update("jax_enable_x64", True)',
+    "jax": "import jax\nimport jax.numpy as jnp",
     "numpy": "",
 }
 
 _MODULES: Final = {"onnx.reference": "onnx", "tensorflow": "tf", "numpy": "np"}
 """The modules with versions that are not named like the runtime."""
-
-_BITS: Final = "(np.load({!r}).astype(np.uint32) << 16).view(np.float32)"
-"""Reads bfloat16, which a .npy file stores as unsigned integers."""
 
 
 class ReproductionFile(NamedTuple):
@@ -65,7 +72,7 @@ def files_of(
     Raises
     ------
     UsageError
-        A tensor has a type that the script cannot pass to the runtime.
+        A tensor has a type that the runtime has not.
     """
     text = script(call, tensors, expected)
     files = {SCRIPT: ReproductionFile(text.encode(), "makes the call and prints the result")}
@@ -74,6 +81,9 @@ def files_of(
         files[name] = ReproductionFile(content, doc)
     for name, tensor in tensors.items():
         files[f"{name}.npy"] = ReproductionFile(_npy(tensor), f"{name}, {tensor}")
+    first = next(iter(tensors.values())).dtype
+    if (values := table(call.runtime, first)) is not None:
+        files[VALUES] = ReproductionFile(_saved(values), f"the value of each byte of {first}")
     if expected is not None:
         doc = f"the expected result, {expected}"
         files["expected.npy"] = ReproductionFile(_npy(expected), doc)
@@ -81,8 +91,12 @@ def files_of(
 
 
 def _npy(tensor: Tensor) -> bytes:
+    return _saved(tensor.array.astype(tensor.storage, copy=False))
+
+
+def _saved(array: AnyArray) -> bytes:
     buffer = BytesIO()
-    np.save(buffer, tensor.array.astype(tensor.storage, copy=False), allow_pickle=False)
+    np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
 
 
@@ -97,24 +111,30 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
     Raises
     ------
     UsageError
-        A tensor has a type that the script cannot pass to the runtime.
+        A tensor has a type that the runtime has not.
     """
-    dtype = next(iter(tensors.values())).dtype
+    runtime, dtypes = call.runtime, [each.dtype for each in tensors.values()]
+    for each in dtypes:
+        check_type(runtime, each)
+    first = dtypes[0]
     lines = [
         f'"""{call.text}, called by itself: run `python {SCRIPT}` in this folder."""',
         "",
+        *imports(runtime, dtypes),
         "import numpy as np",
-        _IMPORTS[call.runtime],
+        _IMPORTS[runtime],
+        *functions(runtime, dtypes),
+        *(["", 'jax.config.update("jax_enable_x64", True)'] if call.way == X64 else []),
         "",
         *_inputs(call, tensors),
-        f"print({', '.join(_versions(call.runtime))}, flush=True)",
-        *_expected(dtype, expected),
-        *_calls(call, list(tensors)),
-        *_conversions(call.runtime, dtype),
-        f'print("result  ", result.dtype, result.shape, result.ravel()[:{SHOWN}].tolist())',
+        f"print({', '.join(_versions(runtime))}, flush=True)",
+        *_expected(runtime, first, expected),
+        *_calls(call, list(tensors), as_arrays=not any(each.opaque for each in dtypes)),
+        *of_result(runtime, first),
+        f'print("result  ", dtype, result.shape, result.ravel()[:{SHOWN}].tolist())',
     ]
     if expected is not None:
-        nan = ", equal_nan=True" * (dtype.kind in (Kind.FLOAT, Kind.COMPLEX))
+        nan = ", equal_nan=True" * (first.kind in (Kind.FLOAT, Kind.COMPLEX))
         lines.append(f'print("equal   ", np.array_equal(result, expected{nan}))')
     return "\n".join(lines) + "\n"
 
@@ -126,94 +146,52 @@ def _versions(runtime: str) -> list[str]:
     return numpy if module == "np" else [f'"{runtime}"', f"{module}.__version__", *numpy]
 
 
-def _expected(dtype: DType, expected: Tensor | None) -> list[str]:
+def _expected(runtime: str, dtype: DType, expected: Tensor | None) -> list[str]:
     """Return the lines that print what is expected, flushed before a call that may crash."""
     if expected is None:
         return ['print("expected an error", flush=True)']
-    content = _BITS.format("expected.npy") if dtype is BFLOAT16 else 'np.load("expected.npy")'
     return [
-        f"expected = {content}",
-        'print("expected", expected.dtype, expected.shape, '
+        f"expected = {of_expected(runtime, dtype)}",
+        f'print("expected", "{dtype}", expected.shape, '
         f"expected.ravel()[:{SHOWN}].tolist(), flush=True)",
     ]
 
 
 def _inputs(call: RuntimeCall, tensors: Mapping[str, Tensor]) -> Iterator[str]:
     """Yield a line for each input."""
+    as_values = any(each.dtype.opaque for each in tensors.values())
     for name, tensor in tensors.items():
         if call.way != CONSTANT or name == next(iter(tensors)):
-            yield f"{name} = {_input(call.runtime, name, tensor)}"
+            yield f"{name} = {operand(call.runtime, name, tensor, as_values=as_values)}"
 
 
-def _input(runtime: str, name: str, tensor: Tensor) -> str:
-    """Return the expression of an input."""
-    dtype, array = tensor.dtype, f'np.load("{name}.npy")'
-    if dtype is BFLOAT16:
-        return _bfloat16(runtime, array, tensor.shape)
-    if dtype.opaque:
-        raise _no_type(runtime, dtype)
-    if runtime == "torch":
-        return f"torch.from_numpy({array})"
-    if runtime == "jax":
-        return f"jnp.asarray({array})"
-    if runtime == "tensorflow":
-        return f"tf.constant({array})"
-    return f"{array}.astype(object)" if dtype is STRING and runtime == "onnxruntime" else array
-
-
-def _bfloat16(runtime: str, array: str, shape: tuple[int, ...]) -> str:
-    if runtime == "torch":
-        return f"torch.from_numpy({array}.view(np.int16)).view(torch.bfloat16)"
-    if runtime == OPENVINO:
-        return f"openvino.Tensor({array}, {list(shape)}, openvino.Type.bf16)"
-    if runtime == "jax":
-        return f"jnp.asarray({array}).view(jnp.bfloat16)"
-    if runtime == "tensorflow":
-        return f"tf.bitcast({array}, tf.bfloat16)"
-    raise _no_type(runtime, BFLOAT16)
-
-
-def _no_type(runtime: str, dtype: DType) -> UsageError:
-    return UsageError(
-        f"is `{runtime}`, whose script has no {dtype.name}",
-        rule="dtype",
-        subject="--for",
-        value=dtype.name,
-        expected="a type of NumPy",
-    )
-
-
-def _calls(call: RuntimeCall, names: list[str]) -> list[str]:
-    """Return the lines of the call, which set `result`."""
+def _calls(call: RuntimeCall, names: list[str], *, as_arrays: bool) -> list[str]:
+    """Return the lines of the call, which set `result`: to an array, or to a runtime's tensor."""
     if call.op is None:
         return [f"result = {call.code}"]
-    feeds = ", ".join(f'"{name}": {name}' for name in names)
+    fed = names[:1] if call.way == CONSTANT else names
+    feeds = "{" + ", ".join(f'"{name}": {name}' for name in fed) + "}"
     if call.runtime == OPENVINO:
-        first = f'"{names[0]}": {names[0]}'
-        model = "model.onnx" if call.op.framework == ONNX else "model.xml"
-        threads = ', {"INFERENCE_NUM_THREADS": 1}' * (call.way == ONE_THREAD)
-        return [
-            "core = openvino.Core()",
-            f'compiled = core.compile_model(core.read_model("{model}"), "CPU"{threads})',
-            f"result = compiled({{{first if call.way == CONSTANT else feeds}}})[0]",
-        ]
+        return _openvino_calls(call, feeds, as_arrays=as_arrays)
+    run = f"run(None, {feeds})[0]"
     if call.runtime == "onnxruntime":
         providers = 'providers=["CPUExecutionProvider"]'
         evaluator = f'onnxruntime.InferenceSession("model.onnx", {providers})'
+        run = run if as_arrays else f"run_with_ort_values(None, {feeds})[0]"
     else:
         evaluator = 'onnx.reference.ReferenceEvaluator("model.onnx")'
-    return [f"evaluator = {evaluator}", f"result = evaluator.run(None, {{{feeds}}})[0]"]
+    return [f"evaluator = {evaluator}", f"result = evaluator.{run}"]
 
 
-def _conversions(runtime: str, dtype: DType) -> Iterator[str]:
-    """Yield the lines that convert `result` to an array that prints and compares."""
-    if runtime == "torch":
-        yield f"result = result{'.float()' * (dtype is BFLOAT16)}.numpy()"
-    elif runtime == "tensorflow":
-        yield "result = result.numpy()"
-    elif runtime in ("jax", "numpy"):
-        yield "result = np.asarray(result)"
-    if dtype is STRING:
-        yield "result = result.astype(str)"
-    elif dtype is BFLOAT16 and runtime in ("jax", "tensorflow"):
-        yield "result = result.astype(np.float32)"
+def _openvino_calls(call: RuntimeCall, feeds: str, *, as_arrays: bool) -> list[str]:
+    is_onnx = call.op is not None and call.op.framework == ONNX
+    model = "model.onnx" if is_onnx else "model.xml"
+    threads = ', {"INFERENCE_NUM_THREADS": 1}' * (call.way == ONE_THREAD)
+    lines = [
+        "core = openvino.Core()",
+        f'compiled = core.compile_model(core.read_model("{model}"), "CPU"{threads})',
+    ]
+    if as_arrays:
+        return [*lines, f"result = compiled({feeds})[0]"]
+    request = ["request = compiled.create_infer_request()", f"request.infer({feeds})"]
+    return [*lines, *request, "result = request.get_output_tensor(0)"]
