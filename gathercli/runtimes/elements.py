@@ -152,7 +152,10 @@ def _of_plain(runtime: str, dtype: DType) -> Iterator[str]:
         yield "result = result.numpy()"
     elif runtime in ("jax", "numpy"):
         yield "result = np.asarray(result)"
-    if dtype is STRING:
+    if dtype is STRING and runtime == "tensorflow":  # which gives bytes
+        yield "texts = [each.decode() for each in result.ravel()]"
+        yield "result = np.array(texts, str).reshape(result.shape)"
+    elif dtype is STRING:
         yield "result = result.astype(str)"
     yield "dtype = result.dtype"
 

@@ -6,6 +6,7 @@ A runtime that is not installed is skipped by name, as in `test_observations`.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from typing import TYPE_CHECKING, Final
 
@@ -17,12 +18,15 @@ from gathercli.models.ir_layers import ELEMENT_TYPES, precision
 from gathercli.ops.gather import ONNX_13, OPENVINO_8
 from gathercli.runtimes.calls import RuntimeCall, calls
 from gathercli.runtimes.client import RuntimeProcess
+from gathercli.runtimes.script import files_of
 from gathercli.spec.dtypes import DTYPES, INT64, STRING, Kind
+from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.tensor import Tensor
 from tests.runtimes.peers import PEERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from gathercli.spec.dtypes import DType
 
@@ -117,6 +121,51 @@ def started() -> Iterator[dict[str, RuntimeProcess]]:
     yield processes
     for each in processes.values():
         each.close()
+
+
+DRIVER: Final = """
+import os, runpy, sys
+
+for folder in sys.argv[1:]:
+    os.chdir(folder)
+    print("#", os.path.basename(folder), flush=True)
+    runpy.run_path("reproduce.py")
+"""
+"""A script that runs those of reproductions one after another, as imports take seconds."""
+
+
+@pytest.mark.parametrize("runtime", TAKES)
+def test_the_script_shows_the_type_and_the_elements(runtime: str, tmp_path: Path) -> None:
+    if runtime not in PEERS:
+        pytest.skip(f"{runtime} is not named")
+    names = TAKES[runtime].split()
+    for name in names:
+        data = tensor(dtype_named(name))
+        expected = Tensor(data.dtype, data.array[INDICES.array])
+        call, tensors = call_of(runtime, data), {"data": data, "indices": INDICES}
+        (tmp_path / name).mkdir()
+        for file, content in files_of(call, tensors, AXIS, expected).items():
+            (tmp_path / name / file).write_bytes(content.content)
+
+    done = subprocess.run(
+        [PEERS[runtime].python, "-I", "-W", "ignore", "-c", DRIVER, *(tmp_path / n for n in names)],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    )
+
+    if b"ModuleNotFoundError" in done.stderr:
+        pytest.skip(f"{runtime} is not installed")
+    shown = {}
+    for part in done.stdout.decode().split("# ")[1:]:
+        name, *lines = part.splitlines()
+        words = [line.split(maxsplit=2)[1:] for line in lines]
+        shown[name] = {line.split()[0]: rest for line, rest in zip(lines, words, strict=True)}
+    assert list(shown) == names, done.stderr.decode()
+    assert {name for name, lines in shown.items() if lines["equal"] != ["True"]} == set()
+    assert {
+        name for name, lines in shown.items() if lines["result"][1] != lines["expected"][1]
+    } == (set())
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
