@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gathercli.report.header import header
 from gathercli.report.runtimes import FEW, absence_text, outcome_text, plain
 from gathercli.report.verdicts import outcome
-from gathercli.runtimes.client import PACKAGES
+from gathercli.runtimes.client import FILLED, PACKAGES
 from gathercli.runtimes.script import SCRIPT
 from gathercli.runtimes.verdict import RuntimeOutcome, shortened
 from gathercli.text import clean, listed
@@ -61,6 +61,11 @@ class Reproduction(NamedTuple):
     def agrees(self) -> bool:
         """Whether the runtime was called, and agrees in each of its ways."""
         return bool(self.seen) and not any(each.disagrees for each in self.seen)
+
+    @property
+    def is_unsteady(self) -> bool:
+        """Whether the runtime was called, and its result changes from run to run."""
+        return bool(self.seen) and self.seen[0].outcome is RuntimeOutcome.UNSTEADY
 
 
 def report(each: Reproduction) -> str:
@@ -156,9 +161,13 @@ def _printed(each: Reproduction) -> Iterator[str]:
     yield "The same versions:"
     yield ""
     yield from _indented(_pip(each.call.runtime, each.versions))
-    if each.seen and each.seen[0].outcome is RuntimeOutcome.UNSTEADY:
+    if each.is_unsteady:
         yield ""
-        yield "Other runs give other values."
+        yield "Other runs give other values, as those of memory that is read before it is written."
+        yield "In this run the C library of Linux filled memory:"
+        yield ""
+        variables = " ".join(f"{name}={value}" for name, value in FILLED.items())
+        yield from _indented(f"{variables} python {SCRIPT}")
 
 
 def _pip(runtime: str, versions: Versions) -> str:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -61,8 +62,11 @@ _LONGEST: Final = 1 << 20
 _PAUSE: Final = 0.1
 """Seconds between two looks whether a process is alive."""
 
+FILLED: Final = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "MALLOC_PERTURB_": "165"}
+"""Variables by which glibc's allocator fills memory, without a cache of blocks that it does not."""
+
 _QUIET: Final = {
-    "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",  # which keeps blocks that are not filled
+    "GLIBC_TUNABLES": FILLED["GLIBC_TUNABLES"],
     "CUDA_VISIBLE_DEVICES": "",
     "JAX_PLATFORMS": "cpu",
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -402,7 +406,11 @@ class RuntimeProcess:
 
 
 def _started(
-    runtime: Runtime, words: Iterable[str], home: str, **options: Any
+    runtime: Runtime,
+    words: Iterable[str],
+    home: str,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    **options: Any,
 ) -> subprocess.Popen[bytes]:
     """Start the script `worker` in the Python of a runtime, as the leader of a session.
 
@@ -410,7 +418,7 @@ def _started(
     """
     return subprocess.Popen(  # noqa: S603  (the Python that the user names)
         [runtime.python, "-I", worker.__file__, *words, str(MEMORY)],
-        env={**os.environ, **_QUIET, "HOME": home, "TMPDIR": home},
+        env={**os.environ, **_QUIET, **variables, "HOME": home, "TMPDIR": home},
         start_new_session=True,
         **options,
     )
@@ -424,8 +432,10 @@ class ScriptRun(NamedTuple):
     ending: str | None
 
 
-def run_script(runtime: Runtime, folder: str, name: str, seconds: float) -> ScriptRun:
-    """Run a script in a folder, with the limits of a call."""
+def run_script(
+    runtime: Runtime, folder: str, name: str, seconds: float, *, fills: bool = False
+) -> ScriptRun:
+    """Run a script in a folder, with the limits of a call; `fills` memory by `FILLED`."""
     with tempfile.TemporaryDirectory(prefix="gathercli-") as home:
         out, err = (os.path.join(home, each) for each in ("out", "err"))
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
@@ -433,6 +443,7 @@ def run_script(runtime: Runtime, folder: str, name: str, seconds: float) -> Scri
                 runtime,
                 ("--script", name),
                 home,
+                FILLED if fills else {},
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,

@@ -12,6 +12,11 @@ import numpy as np
 import onnx
 import pytest
 
+from gathercli.ops.gather import ONNX_13
+from gathercli.runtimes.calls import calls
+from gathercli.runtimes.script import script
+from gathercli.spec.dtypes import dtype
+from gathercli.tensor import Tensor
 from tests.conftest import only_error
 
 if TYPE_CHECKING:
@@ -147,6 +152,47 @@ def test_our_own_reader_reads_the_model(name: str, python: str, run: Run) -> Non
     assert "i64[1,2]" in ran.out
 
 
+def test_a_result_that_changes_is_unsteady_in_title_and_table(python: str, run: Run) -> None:
+    words = ("reproduce", "gather", "[4,7]", "1,", "-V", "onnx-13", "-o", "out")
+
+    ran = run(*words, "--for", f"onnxruntime={python}")
+
+    text = Path("out", "report.md").read_text()
+    assert ran.out == "onnxruntime 9.9.9, Gather-13: unsteady: three runs differ\n"
+    assert text.startswith(f"# {ran.out}")
+    assert "| Gather-13 | unsteady: three runs differ |\n" in text
+    assert "Other runs give other values" in text
+    assert "=165 python reproduce.py\n" in text
+
+
+def test_jax_is_run_as_it_is_and_with_64_bits_where_these_matter() -> None:
+    small, large, fits, outside = (
+        Tensor(dtype(name), np.array(values))
+        for name, values in (
+            ("float32", [1.5]),
+            ("int64", [1]),
+            ("int64", [0]),
+            ("int64", [-(2**31) - 1]),
+        )
+    )
+
+    ways = [
+        [call.way for call in calls("jax", [ONNX_13], {"data": data, "indices": indices}, {})]
+        for data, indices in ((small, fits), (large, fits), (small, outside))
+    ]
+
+    assert ways == [["", ""], ["", "x64", "", "x64"], ["", "x64", "", "x64"]]
+
+
+def test_a_script_has_64_bits_in_jax_only_if_its_call_has_them() -> None:
+    tensors = {name: Tensor(dtype("int64"), np.array([0])) for name in ("data", "indices")}
+
+    plain, wide, *_ = (script(each, tensors, None) for each in calls("jax", [ONNX_13], tensors, {}))
+
+    line = 'jax.config.update("jax_enable_x64", True)\n'
+    assert (line in plain, line in wide) == (False, True)
+
+
 def test_a_folder_that_has_files_is_left_alone(folder: Path, run: Run) -> None:
     (folder / "out").mkdir()
     (folder / "out" / "mine").touch()
@@ -164,7 +210,10 @@ def test_a_folder_that_has_files_is_left_alone(folder: Path, run: Run) -> None:
         (["--for", "onnxruntime"], "`--for` is `onnxruntime`, which has no call of openvino.Ga"),
         (["--for", "torch,numpy"], "`--for` is `torch,numpy`: expected one runtime"),
         (["--for", "numpy", "-b", "1"], "`--for` is `numpy`, which has no call of openvino.Gather"),
-        (["--for", "numpy", "--data-dtype", "bfloat16"], "`--for` is `numpy`, whose script has no"),
+        (
+            ["--for", "openvino", "--data-dtype", "complex64"],
+            "`--for` is `openvino`, which has no c",
+        ),
     ],
 )
 def test_a_call_that_the_runtime_does_not_have_is_refused(

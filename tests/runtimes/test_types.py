@@ -79,6 +79,14 @@ def call_of(runtime: str, data: Tensor) -> RuntimeCall:
     ]
 
 
+def test_a_jitted_call_of_strings_is_not_made() -> None:
+    tensors = {"data": Tensor(STRING, np.empty((0, 3), "U1")), "indices": INDICES}
+
+    texts = [each.text for each in calls("tensorflow", [ONNX_13], tensors, AXIS)]
+
+    assert texts == ["tf.gather(data, indices, axis=0, batch_dims=0)"]
+
+
 SAVED: Final = """
 import json, os, re, sys, tempfile
 import openvino as ov

@@ -162,7 +162,8 @@ def _written(
         _write(os.path.join(folder, name), file.content)
     seen = seen._replace(files={name: file.doc for name, file in files.items()})
     if seen.absence is None:
-        seen = seen._replace(run=run_script(runtime, folder, SCRIPT, seconds))
+        run = run_script(runtime, folder, SCRIPT, seconds, fills=seen.is_unsteady)
+        seen = seen._replace(run=run)
     _write(os.path.join(folder, "report.md"), report(seen).encode())
     return seen
 
