@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,7 +16,6 @@ from tests.tensorfiles import archive, saved
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.conftest import Ran
 
@@ -514,3 +514,49 @@ def test_a_target_in_a_working_folder_that_was_removed_is_named(
 
     assert (ran.returncode, ran.stdout) == (73, b"")
     assert ran.stderr.startswith(b"error: `%s` cannot be written (" % target.encode())
+
+
+NAMED: Final = [
+    (["--max-bytes", "100", "--to", "npy"], "the output takes"),
+    (["--to", "zarr", "--chunks", "2,3"], "`--chunks` has 2 sizes"),
+    (["--to", "safetensors", "--data-dtype", "string"], "the type is int64"),
+    (["--to", "npy", "--dtype", "int8"], "the value at `[128]` is 128"),
+]
+
+
+@pytest.mark.parametrize(("words", "what"), NAMED, ids=[what for _, what in NAMED])
+@pytest.mark.parametrize("more", [[], ["--json-errors"]], ids=["text", "json"])
+def test_of_many_files_every_error_names_the_file(
+    words: list[str], what: str, more: list[str], run: Run
+) -> None:
+    for name in ("a.npy", "b.npy"):
+        np.save(name, np.arange(1000))
+
+    ran = run("convert", "a.npy", "b.npy", "-d", "out", *words, *more)
+
+    errors = [line for line in ran.err.splitlines() if "error" in line]
+    starts = ["error: ", '{"error": "'][len(more)]
+    assert [
+        line.startswith(f"{starts}{name}: {what}")
+        for name, line in zip(("a.npy", "b.npy"), errors, strict=True)
+    ] == [True, True]
+
+
+def test_an_error_that_names_its_file_names_it_once(run: Run) -> None:
+    Path("a.npy").write_bytes(b"\x93NUMPY")
+
+    ran = run("convert", "a.npy", "none.npy", "-d", "out", "--to", "npy")
+
+    assert [line for line in ran.err.splitlines() if line.startswith("error: ")] == [
+        "error: a.npy: the file ends at byte 6: expected a header",
+        "error: there is no file `none.npy`: expected a file, or a literal such as 0,0,4",
+    ]
+
+
+def test_of_several_tensors_in_one_file_the_one_without_a_type_is_named(run: Run) -> None:
+    np.save("a.npy", np.arange(3))
+    np.save("b.npy", np.array(["text"]))
+
+    ran = run("convert", "a.npy", "b.npy", "both.safetensors")
+
+    assert ran.err.startswith("error: b: the format has no type string: expected ")

@@ -578,3 +578,22 @@ def test_what_is_known_to_be_something_else_is_no_file_of_jobs(
         "`gathercli man jobs` says how jobs are written; "
         "`--op gather --data 'in/*.npy' --indices …` makes them of tensors",
     )
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        ({"op": "gahter"}, '`$.op` is `"gahter"`: expected gather, '),
+        ({"axes": 0, "op": "gahter"}, '`$.op` is `"gahter"`: expected gather, '),
+        ({"op": 3, "status": "ok"}, "`$.op` is 3: expected gather, "),
+        ({"op": "shape", "of": "gahter"}, '`$.of` is `"gahter"`: expected gather, '),
+    ],
+    ids=str,
+)
+def test_an_unknown_operator_is_said_before_the_keys_of_another(
+    job: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        job_files.parse(job, where="here")
+
+    assert caught.value.message.startswith(f"here: {message}")

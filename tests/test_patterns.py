@@ -226,16 +226,14 @@ def test_braces_of_json_are_left_alone(run: Run) -> None:
             65,
             "the job of `in/a.npy`: `$.output` is `in/a.npy`, which is an input of the job itself: "
             "expected another file\n"
-            "error: the job of `in/b.npy`: `$.output` is `in/b.npy`, which is an input of the job "
-            "itself: expected another file\nrule: job",
+            "also: 1 more job: the job of `in/b.npy`\nrule: job",
         ),
         (
             ["--data", "in/*.npy", "-o", "{stem}"],
             65,
             "the job of `in/a.npy`: `$.output`: `a` has no suffix: expected .npy, .npz, .json, "
             ".safetensors, .pb, .bin or .zarr\n"
-            "error: the job of `in/b.npy`: `$.output`: `b` has no suffix: expected .npy, .npz, "
-            ".json, .safetensors, .pb, .bin or .zarr\nrule: job",
+            "also: 1 more job: the job of `in/b.npy`\nrule: job",
         ),
     ],
 )
@@ -572,3 +570,34 @@ def test_a_pattern_or_list_where_one_is_expected_gets_a_hint(
 
     assert (ran.status, ran.out) == (2, "")
     assert f"\nhint: {hint}" in ran.err
+
+
+@pytest.mark.parametrize(("name", "others"), [("*.npy", "2 other files"), ("[ab].npy", "1 other")])
+def test_a_file_whose_name_is_a_pattern_of_others_is_noted(
+    name: str, others: str, run: Run
+) -> None:
+    for each in (name, "a.npy", "c.npy"):
+        np.save(each, np.arange(3))
+
+    ran = run("batch", "--op", "gather", "--data", name, "--indices", "0,")
+
+    assert [line["id"] for line in map(json.loads, ran.out.splitlines())] == [name]
+    assert ran.err.startswith(f"note: `--data {name}` names a file, the only one that is read; ")
+    assert others in ran.err
+
+
+def test_a_file_whose_name_is_a_pattern_of_no_other_is_not_noted(run: Run) -> None:
+    np.save("*.npy", np.arange(3))
+
+    ran = run("batch", "--op", "gather", "--data", "*.npy", "--indices", "0,")
+
+    assert (ran.status, "note" in ran.err) == (0, False)
+
+
+def test_a_quiet_batch_does_not_note_the_name(run: Run) -> None:
+    for each in ("*.npy", "a.npy"):
+        np.save(each, np.arange(3))
+
+    ran = run("batch", "--op", "gather", "--data", "*.npy", "--indices", "0,", "-q")
+
+    assert ran.err == ""

@@ -613,3 +613,41 @@ def test_only_so_many_digests_are_remembered(monkeypatch: pytest.MonkeyPatch) ->
         fingerprints._digest_at(name)
 
     assert len(fingerprints._digests) == 1
+
+
+def _refused_inputs() -> list[str]:
+    """Make inputs that are there and cannot be opened."""
+    os.mkdir("folder")
+    os.mkdir("full")
+    Path("full/note.txt").write_text("no array", "ascii")
+    return ["folder", "full", "/dev/zero", "/dev/null"]
+
+
+@pytest.mark.parametrize("more", [(), ("--hash",)], ids=["times", "hash"])
+def test_a_job_of_an_input_that_cannot_be_opened_is_not_done_for_ever(
+    more: tuple[str, ...], run: Run
+) -> None:
+    words = ("batch", write_jobs(*(job(name, data=name) for name in _refused_inputs())))
+    report = ("--report", "r.jsonl", *more)
+    assert run(*words, *report).status == 1
+    before = REPORT.read_bytes()
+
+    again = run(*words, *report, "--resume")
+
+    assert "4 done before" in again.err
+    assert REPORT.read_bytes() == before
+
+
+@pytest.mark.parametrize("more", [(), ("--hash",)], ids=["times", "hash"])
+def test_a_job_of_a_folder_is_done_when_it_has_become_an_array(
+    more: tuple[str, ...], run: Run
+) -> None:
+    os.mkdir("a.zarr")
+    words = ("batch", write_jobs(job("a", data="a.zarr")), "--report", "r.jsonl", "-q", *more)
+    assert run(*words).status == 1
+    os.rmdir("a.zarr")
+    assert run("convert", "arange:9", "a.zarr", "-q").status == 0
+
+    again = run(*words, "--resume")
+
+    assert again.status == 0

@@ -10,6 +10,7 @@ from gathercli.errors import GatherError, TransferError
 from gathercli.io.descriptors import STDERR, write_all
 from gathercli.io.files import STDIN
 from gathercli.report.terminal import is_terminal, wants_color, width_of
+from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -133,8 +134,15 @@ class Messages(ErrorOptions, NoteOptions):
             text = f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D"
             self._print(self._note(text))
 
-    def each(self, items: Sequence[_Item], do: Callable[[_Item], int]) -> int:
+    def each(
+        self,
+        items: Sequence[_Item],
+        do: Callable[[_Item], int],
+        name: Callable[[_Item], str] = str,
+    ) -> int:
         """Call `do`, which returns a status, with each item; print errors and continue.
+
+        An error names its item by `name`, unless it names the file already.
 
         Returns
         -------
@@ -152,6 +160,7 @@ class Messages(ErrorOptions, NoteOptions):
             except GatherError as error:
                 if len(items) == 1:
                     raise
+                _name(error, name(item))
                 self.print_error(error)
                 status = error.status
             first = first or status
@@ -160,3 +169,14 @@ class Messages(ErrorOptions, NoteOptions):
     def _print(self, text: str) -> None:
         self.clear()
         self.write(text)
+
+
+def _name(error: GatherError, token: str) -> None:
+    """Add the token of an input as the place of an error, unless a place or the value is its file.
+
+    The place of a member is that of its file, or begins with it.
+    """
+    name = clean(token.removeprefix("@"))
+    starts = [place for place in error.places if place.startswith(name) or name.startswith(place)]
+    if not starts and str(error.value) != token:
+        error.prefix(name)

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.operator import integer
-from gathercli.errors import InputError, NoInputError, UsageError
+from gathercli.errors import GatherError, InputError, NoInputError, UsageError
 from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.source import Inputs
 from gathercli.jobs.job import keys_of
@@ -18,7 +18,7 @@ from gathercli.jobs.jobfile import JobEntry
 from gathercli.ops import FAMILIES, find
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import Negative, OutOfRange
-from gathercli.text import clean, closest, listed, shell_word, short
+from gathercli.text import clean, closest, counted, listed, shell_word, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -152,6 +152,23 @@ def values_of(op: str, settings: Mapping[str, str]) -> dict[str, Any]:
 def option_of(key: str) -> str:
     """Return the option that sets a key of a job."""
     return f"--{key.replace('_', '-')}"
+
+
+def literal_note(files: FilePattern) -> str | None:
+    """Return a note if a pattern that other files match is the name of a file, which is taken."""
+    try:
+        _, path, _ = _parts(files.text)
+    except GatherError:  # which the jobs report
+        return None
+    if path is None or not _WILD.search(path) or not os.path.lexists(path):
+        return None
+    others = [each for each in _files(path) if os.path.normpath(each) != os.path.normpath(path)]
+    if not others:
+        return None
+    match = "matches it as a pattern" if len(others) == 1 else "match it as a pattern"
+    number = counted(len(others), "other file")
+    what = f"`{files.option} {clean(files.text)}` names a file"
+    return f"{what}, the only one that is read; {number} {match}"
 
 
 class _Match(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError
 from gathercli.io.files import File, Fingerprint, fingerprint_of
-from gathercli.io.folders import Folder, files_of, fingerprint_folder
+from gathercli.io.folders import Folder, files_of, fingerprint_folder, format_of_folder
 from gathercli.io.source import Inputs
 
 if TYPE_CHECKING:
@@ -49,7 +49,11 @@ class Fingerprints(NamedTuple):
         """Return the fingerprints of the open inputs and the output of a job."""
         by_name: dict[str, list[Any] | None] = {}
         for name, file in inputs.files_by_name.items():
-            by_name[name] = None if file is None else [*file.fingerprint]
+            if file is None:  # it is absent, or was refused
+                refused = os.path.join(job.folder, name)
+                by_name[name] = _fingerprint_at(refused, digests=digests)
+                continue
+            by_name[name] = [*file.fingerprint]
             if digests and isinstance(file, Folder):
                 by_name[name] = _fingerprint_at(file.path, digests=True)
             elif digests and file is not None and file.regular:
@@ -123,33 +127,46 @@ def is_done(
 
 
 def _is_same(path: str, before: Any, *, digests: bool) -> bool:
+    """Return whether an input has this result of `_fingerprint_at`; an absent one has None."""
     try:
         now = _fingerprint(path)
-        if not digests:
-            return isinstance(before, list) and before[:2] == list(now)
-        if not isinstance(before, list) or len(before) != 3 or before[0] != now.size:
-            return False
     except (OSError, ValueError):
         return before is None
-    try:
-        return bool(before[2] == _digest_at(path))
-    except OSError:  # such as a pipe
+    if not isinstance(before, list):
         return False
+    if not digests:
+        return before[:2] == list(now)
+    if stat.S_ISFIFO(os.stat(path).st_mode):  # whose content is gone
+        return False
+    return before[:1] == [now.size] and _same_content(before, _fingerprint_at(path, digests=True))
+
+
+def _same_content(before: list[Any], now: list[Any] | None) -> bool:
+    """Compare the digests of an input; of one without any, all numbers."""
+    if now is None or len(before) != len(now):
+        return False
+    return before[2:] == now[2:] if len(now) == 3 else before == now
 
 
 def _fingerprint(path: str) -> Fingerprint:
-    """Return the fingerprint of a file or folder."""
+    """Return the fingerprint of a file, or of a folder of chunks with all its files."""
     status = os.stat(path)
-    return fingerprint_folder(path) if stat.S_ISDIR(status.st_mode) else fingerprint_of(status)
+    return fingerprint_folder(path) if format_of_folder(path) else fingerprint_of(status)
 
 
 def _fingerprint_at(path: str, *, digests: bool) -> list[Any] | None:
+    """Return the fingerprint and optionally the digest of an input; None if it does not exist.
+
+    What has no content, such as a pipe or a folder without chunks, has no digest.
+    """
     try:
-        fingerprint = [*_fingerprint(path)]
-        special = not os.path.isdir(path) and not stat.S_ISREG(os.stat(path).st_mode)
-        return fingerprint if not digests or special else [*fingerprint, _digest_at(path)]
+        fingerprint: list[Any] = [*_fingerprint(path)]
+        if digests and (os.path.isfile(path) or format_of_folder(path)):
+            with suppress(OSError):  # it cannot be read
+                fingerprint.append(_digest_at(path))
     except (OSError, ValueError):
         return None
+    return fingerprint
 
 
 def _output(path: str, *, digests: bool) -> list[Any] | None:

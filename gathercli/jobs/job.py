@@ -290,10 +290,8 @@ def _job(job: Any, where: str, folder: str) -> Job:
     if not keys.required <= job.keys() <= checks.keys():
         raise _keys_error(job, where, keys)
     for key, value in job.items():
-        fits, expected = checks[key]
-        if not fits(value):
-            hint = _hint(key, value)
-            raise _job_error(where, f"`$.{key}` is {value_text(value)}", expected, hint)
+        if not checks[key][0](value):
+            raise _value_error(job, key, where, keys)
     if "expect" in job and "expect_error" in job:
         raise _job_error(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     _check_version(job, where)
@@ -317,6 +315,9 @@ def _job(job: Any, where: str, folder: str) -> Job:
 def _keys_error(job: dict[str, Any], where: str, keys: JobKeys) -> InputError:
     """Return the error for the first unknown key of a job, or the first missing one."""
     checks = keys.checks
+    for key in ("op", "of"):  # which decides the other keys
+        if key in job and key in checks and not checks[key][0](job[key]):
+            return _value_error(job, key, where, keys)
     unknown = next((key for key in job if key not in checks), None)
     if unknown is None:
         missing = next(key for key in checks if key in keys.required and key not in job)
@@ -330,6 +331,13 @@ def _keys_error(job: dict[str, Any], where: str, keys: JobKeys) -> InputError:
     what = f"`$.{short(clean(unknown))}` is unknown in a {kind} job"
     hint = f'did you mean "{near}"?' if near else None
     return _job_error(where, what, listed(checks), hint)
+
+
+def _value_error(job: dict[str, Any], key: str, where: str, keys: JobKeys) -> InputError:
+    """Return the error for an invalid value."""
+    value = job[key]
+    what = f"`$.{key}` is {value_text(value)}"
+    return _job_error(where, what, keys.checks[key][1], _hint(key, value))
 
 
 def _kind(keys: JobKeys) -> str:

@@ -240,9 +240,9 @@ def _entries(
                     expected="files of jobs, or `--op`",
                     hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
                 )
-        return _patterns(patterns, words, messages).entries(), []
+        return _announced(_patterns(patterns, words, messages), messages), []
     if words and is_node(words[0], patterns.types.feed):
-        return _patterns_of_node(words[0], patterns, words[1:]).entries(), []
+        return _announced(_patterns_of_node(words[0], patterns, words[1:]), messages), []
     if used := patterns.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`",
@@ -263,6 +263,16 @@ def _entries(
     ]
     _check_once(paths)
     return chain.from_iterable(map(read_entries, paths)), [path for path in paths if path != "-"]
+
+
+def _announced(patterns: Patterns, messages: Messages) -> Iterable[JobEntry]:
+    """Return the jobs of a pattern, with a note if it is the name of a file."""
+    from gathercli.cli.patterns import literal_note
+
+    note = literal_note(patterns.files)
+    if note is not None and not messages.quiet:
+        messages.announce(note)
+    return patterns.entries()
 
 
 def _check_once(paths: list[str]) -> None:

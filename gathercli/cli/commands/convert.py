@@ -207,7 +207,8 @@ def run(options: ConvertOptions, messages: Messages) -> int:
                 source = inputs.open(token, declared=options.declared)
                 if not options.changes:
                     check_copy(source, target, options.to)
-                return messages.each(outputs_of(source, token, target), partial(write, token))
+                outputs = outputs_of(source, token, target)
+                return messages.each(outputs, partial(write, token), _member)
             finally:
                 inputs.close_files()
 
@@ -215,6 +216,11 @@ def run(options: ConvertOptions, messages: Messages) -> int:
     if not (status and messages.json_errors):
         messages.print()
     return status
+
+
+def _member(output: tuple[str | None, list[Source]]) -> str:
+    """Return the name of the member that an output is of."""
+    return str(output[1][0])
 
 
 def _merge(

@@ -19,7 +19,7 @@ from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
-from gathercli.text import counted, listed, short, some
+from gathercli.text import clean, counted, listed, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +168,7 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
             )
         start, end = end, end + -(-result.nbytes // (1 + packed))
         header[name] = {
-            "dtype": type_name(result.dtype),
+            "dtype": type_name(result.dtype, name if len(results) > 1 else None),
             "shape": list(result.shape),
             "data_offsets": [start, end],
         }
@@ -184,13 +184,20 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
             raw_file([(name, result)], out)
 
 
-def type_name(dtype: DType) -> str:
-    """Return the name of a type in the format; raise InputError if it has none."""
+def type_name(dtype: DType, tensor: str | None = None) -> str:
+    """Return the name of a type in the format; raise InputError if it has none.
+
+    Parameters
+    ----------
+    tensor
+        The tensor of the type, if it is one of several.
+    """
     name = _NAMES.get(dtype.name)
     if name is None:
         raise InputError(
             f"the format has no type {dtype}",
             rule="dtype",
+            places=() if tensor is None else (clean(tensor),),
             value=dtype.name,
             expected=listed(_NAMES),
         )
