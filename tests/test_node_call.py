@@ -14,6 +14,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case import node
 
+from gathercli.cli.node_call import CALLS
+from gathercli.cli.registry import COMMANDS, command_of
 from tests.modelfiles import FLOAT, INT32, TOUR, Ir, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:
@@ -137,6 +139,10 @@ def test_the_version_of_the_node_decides_what_constants_give(run: Run) -> None:
         (("compare",), "data f32[6,4]   indices i64[4]   axis 0"),
         (("shape", "gather"), "[4,4]"),
         (("shape",), "[4,4]"),
+        (("reproduce", "--for", "numpy", "-o", "out", "gather"), "numpy "),
+        (("reproduce", "--for", "numpy", "-o", "out"), "numpy "),
+        (("translate", "--to", "numpy", "gather"), '"""onnx.Gather-13'),
+        (("translate", "--to", "numpy"), '"""onnx.Gather-13'),
     ],
 )
 def test_every_command_that_takes_a_call_takes_a_node(
@@ -145,6 +151,12 @@ def test_every_command_that_takes_a_call_takes_a_node(
     ran = run(*words, f"{ENCODER}#/positions/Gather")
 
     assert ran.out.startswith(start)
+
+
+def test_every_command_with_an_option_to_feed_a_node_takes_one() -> None:
+    feeding = {name for name in COMMANDS if "feed" in command_of(name).parameters}
+
+    assert feeding == {*CALLS, "batch"}
 
 
 def test_the_shape_of_a_node_needs_no_feed(run: Run) -> None:
@@ -314,7 +326,14 @@ def test_the_names_of_nodes_and_tensors_are_completed(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("gather", "0,"), ("info",), ("convert", "-"), ("shape gather", "[1]")]
+    "words",
+    [
+        ("gather", "0,"),
+        ("info",),
+        ("convert", "-"),
+        ("shape gather", "[1]"),
+        ("reproduce gather", "0,", "--for", "numpy", "-o", "out"),
+    ],
 )
 def test_tensors_in_other_files_are_read_by_option(
     tmp_path: Path, run: Run, words: tuple[str, ...]

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from gathercli.cli.runtimes import DEFAULT_SECONDS
-from gathercli.errors import GatherError, UsageError
+from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output
@@ -88,6 +88,8 @@ class RuntimeBatch:
             for _, _, job in self._plan.read(range(len(self._plan))):
                 for line in self._lines(job, processes):
                     write(line)
+            for process in processes.present:
+                self._counts.setdefault(process.full_name, Counter())
             self._absences = processes.absences
             for each in self._absences:
                 write({"id": None, **absence_json(each)})
@@ -134,6 +136,9 @@ class RuntimeBatch:
         op = row_of(job, self._messages.notes)
         case = case_of(job, op, inputs)
         comparison = compared([op], case, self._running.memory.limits.result, named={op})
+        error = comparison.verdicts[0].error
+        if isinstance(error, LimitError):  # of ours, which says nothing about the version
+            raise error
         expected = expected_of(comparison, case)
         yield from processes.verdicts([op], case.tensors, job.attrs, expected)
         inputs.recheck()
@@ -144,7 +149,8 @@ class RuntimeBatch:
         lines[0] += f", {self._failed} failed" if self._failed else ""
         for name, counts in self._counts.items():
             parts = [f"{number} {_WORDS[outcome]}" for outcome, number in counts.most_common()]
-            lines.append(f"{name}  {counted(counts.total(), 'call')}: {', '.join(parts)}")
+            called = counted(counts.total(), "call")
+            lines.append(f"{name}  {': '.join(filter(None, (called, ', '.join(parts))))}")
         lines += [f"{each.runtime}  {absence_text(each)}" for each in self._absences]
         text = "".join(f"{line}\n" for line in lines)
         if self._pretty:

@@ -6,20 +6,23 @@ from gathercli.cli.command import REQUIRED, Options, argument, option
 from gathercli.cli.groups import INPUT
 from gathercli.cli.options import EXTERNAL_DATA, TENSOR_HELP, type_of
 from gathercli.errors import UsageError
-from gathercli.ops import families
+from gathercli.ops import families, family_of
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, INT64
 from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, TypeVar
+    from collections.abc import Callable, Iterable
+    from typing import Any, Self, TypeVar
 
     from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.arrays.threads import ProgressCallback
+    from gathercli.cli.messages import Messages
+    from gathercli.io.source import Inputs
     from gathercli.spec.call import CallContext, Operand
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Family, Input
+    from gathercli.spec.op import Family, Input, Op
 
     _Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
     from gathercli.tensor import Tensor
@@ -30,6 +33,28 @@ class Token(NamedTuple):
 
     text: str
     dtype: DType | None
+
+
+class OpenInputs(NamedTuple):
+    """The inputs of a call, before they are read; a context that closes them.
+
+    Attributes
+    ----------
+    tokens
+        The arguments by the names of the inputs.
+    rows
+        The inputs in their order.
+    """
+
+    inputs: Inputs
+    tokens: dict[str, Token]
+    rows: tuple[Input, ...]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.inputs.__exit__(*exception)
 
 
 class TypeOptions(Options):
@@ -122,6 +147,29 @@ class TensorOptions(Options):
         """Return the arguments and types that differ from their defaults."""
         return self.changed() | self.types.changed()
 
+    def opened(
+        self,
+        op: Op,
+        max_bytes: int | None,
+        messages: Messages,
+        *others: str | None,
+        progress: ProgressCallback | None = None,
+    ) -> OpenInputs:
+        """Return the inputs of a version, ready to be read.
+
+        Parameters
+        ----------
+        others
+            Further arguments that may name standard input.
+        """
+        from gathercli.io.source import Inputs
+
+        tokens = self.tokens(family_of(op.family))
+        Inputs.check_stdin(*self.words, *others, names=tokens)
+        inputs = messages.inputs(max_bytes, progress)
+        inputs.external = self.types.external_data
+        return OpenInputs(inputs, tokens, op.inputs)
+
     def tokens(self, family: Family) -> dict[str, Token]:
         """Return the arguments by the names of the inputs.
 
@@ -185,18 +233,13 @@ def option_name(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def read(
-    context: CallContext,
-    reader: Callable[..., _Read],
-    tokens: Mapping[str, Token],
-    inputs: Iterable[Input],
-) -> list[_Read]:
+def read(context: CallContext, opened: OpenInputs, reader: Callable[..., _Read]) -> list[_Read]:
     """Read inputs, and add each to the context as soon as it is read."""
     from gathercli.spec.call import Operand
 
     tensors: list[_Read] = []
-    for each in inputs:
-        text, declared = tokens[each.name]
+    for each in opened.rows:
+        text, declared = opened.tokens[each.name]
         empty = INT64 if each.values else FLOAT64
         tensor = reader(text, each.name, declared=declared, empty=empty)
         context.inputs[each.name] = Operand.of(tensor)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from gathercli.models.graph import ModelNode, Value
 
-_WITH_OPERATOR: Final = ("shape", "explain", "check", "translate")
+_WITH_OPERATOR: Final = ("shape", "explain", "check", "reproduce", "translate")
 """The commands whose first argument is the operator."""
 
 _ANY: Final = "gather"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from gathercli.cli.inputs import TensorOptions
 from gathercli.cli.operator import OperatorOptions
 from gathercli.errors import InputError, UsageError
-from gathercli.ops import FAMILIES, family_of
+from gathercli.ops import FAMILIES
 from gathercli.spec.call import CallContext
 from gathercli.text import clean, closest, counted, listed, shell_word, some
 
@@ -64,15 +64,11 @@ def of_words(
     operator: OperatorOptions, tensors: TensorOptions, limits: Limits, messages: Messages
 ) -> OpenCall:
     """Read the inputs of a command line and bind the call."""
-    from gathercli.io.source import Inputs
-
     op = operator.row(messages)
-    tokens = tensors.tokens(family_of(op.family))
-    Inputs.check_stdin(*tensors.words, names=tokens)
-    inputs = messages.inputs(limits.memory, messages.progress())
-    inputs.external = tensors.types.external_data
+    opened = tensors.opened(op, limits.memory, messages, progress=messages.progress())
+    inputs = opened.inputs
     with closed_on_failure(inputs), operator.context(op) as context:
-        return OpenCall(operator.bound(op, context, inputs.tensor, tokens), inputs, context)
+        return OpenCall(operator.bound(op, context, opened, inputs.tensor), inputs, context)
 
 
 def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:

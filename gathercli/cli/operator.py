@@ -6,7 +6,7 @@ import os
 
 from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import OPERATOR
-from gathercli.cli.inputs import Token, option_name, read
+from gathercli.cli.inputs import OpenInputs, Token, option_name, read
 from gathercli.errors import VersionError
 from gathercli.ops import (
     FAMILIES,
@@ -242,13 +242,13 @@ class OperatorOptions(Options):
         self,
         op: Op,
         context: CallContext,
+        opened: OpenInputs,
         reader: Callable[..., ChunkedTensor],
-        tokens: Mapping[str, Token],
     ) -> BoundCall:
         """Read the inputs and bind the call."""
         from gathercli.bound import BoundCall
 
-        tensors = read(context, reader, tokens, op.inputs)
+        tensors = read(context, opened, reader)
         return BoundCall(self.bind(op, context.inputs.values()), *tensors)
 
     def job(self, tokens: Mapping[str, Token]) -> dict[str, Any]:

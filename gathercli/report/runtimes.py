@@ -26,10 +26,11 @@ FEW: Final = 8
 
 
 class Seen(NamedTuple):
-    """What runtimes did with calls, and the runtimes that cannot be called."""
+    """What runtimes did with calls, those that cannot be called, and those that have no call."""
 
     verdicts: Sequence[RuntimeVerdict] = ()
     absences: Sequence[Absence] = ()
+    idle: Sequence[str] = ()
 
 
 HEADINGS: Final = ("runtime", "call", "shape", "group", "outcome")
@@ -56,6 +57,7 @@ def runtime_rows(seen: Seen) -> list[tuple[str, ...]]:
     """Return the rows of a table with `HEADINGS`, the last ones for runtimes without a call."""
     rows = list(map(runtime_words, seen.verdicts))
     rows += [(each.runtime, "-", "", "-", absence_text(each)) for each in seen.absences]
+    rows += [(clean(name), "-", "", "-", "has no call of these versions") for name in seen.idle]
     return rows
 
 

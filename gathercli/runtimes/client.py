@@ -349,6 +349,11 @@ class RuntimeProcess:
     def _version(self) -> str | None:
         return self.versions and self.versions.runtime
 
+    @property
+    def full_name(self) -> str:
+        """The runtime with its version."""
+        return " ".join(filter(None, (self.runtime.name, self._version)))
+
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any] | Observation:
         """Send a call and return the answer, or how the process ended."""
         process = self._process

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from tests.conftest import only_error
@@ -122,13 +123,21 @@ def test_an_absent_runtime_is_a_line_of_the_report_and_of_the_summary(
     }
 
 
+def test_a_runtime_without_a_call_is_counted_with_none(folder: Path, python: str, run: Run) -> None:
+    (folder / "job.json").write_text('{"op":"gather","data":[0,7],"indices":[1]}')
+
+    ran = run("batch", "job.json", "--with", f"onnxruntime={python}")
+
+    assert (ran.status, ran.out, ran.err) == (0, "", "1 job\nonnxruntime 9.9.9  0 calls\n")
+
+
 def test_a_job_that_cannot_be_read_has_failed(folder: Path, run: Run) -> None:
     (folder / "job.json").write_text('{"id":"a","op":"gather","data":"no.npy","indices":[1]}')
 
     ran = run("batch", "job.json", "--with", "numpy")
 
     assert ran.status == 1
-    assert ran.err == "1 job, 1 failed\n"
+    assert ran.err == f"1 job, 1 failed\nnumpy {np.__version__}  0 calls\n"
     (line,) = map(json.loads, ran.out.splitlines())
     assert (line["id"], line["outcome"], line["rule"]) == ("a", "error", "missing")
 

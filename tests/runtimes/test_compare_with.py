@@ -6,6 +6,7 @@ import json
 import shutil
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from tests.conftest import only_error
@@ -98,6 +99,25 @@ def test_an_absent_runtime_is_one_line_without_a_call(python: str, run: Run) -> 
         "note: `--with torch=/venv/bin/python` names a Python that has torch; "
         "`--allow-absent` exits with 0 without it\n"
     )
+
+
+def test_a_runtime_without_a_call_is_said_to_have_none(python: str, run: Run) -> None:
+    words = ("compare", "[0,7]", "1,", "--ops", "openvino.Gather-8")
+
+    line = lines(run(*words, "--with", f"onnxruntime={python}"))[-1]
+
+    assert line.startswith("onnxruntime 9.9.9  -")
+    assert line.endswith("  -      has no call of these versions")
+
+
+def test_a_limit_of_ours_is_no_refusal_that_a_runtime_could_lack(folder: Path, run: Run) -> None:
+    np.save(folder / "data.npy", np.zeros((4, 100)))
+    words = ("compare", "data.npy", "0,", "--ops", "onnx.Gather-13", "--max-bytes", "64")
+
+    ran = run(*words, "--with", "numpy")
+
+    assert "refuses" not in ran.out[ran.out.index("\nruntime ") :]
+    assert "has no call of these versions" in ran.out
 
 
 def test_a_runtime_without_a_call_may_be_absent_too(python: str, run: Run) -> None:

@@ -54,21 +54,18 @@ def run(
     threads: int | None = THREADS,
 ) -> int:
     """Check the indices and print the result."""
-    from gathercli.io.source import Inputs
     from gathercli.lessons.verdicts import checked
     from gathercli.ops import family_of
 
     op = operator.row(messages)
-    tokens = tensors.tokens(family_of(op.family))
-    Inputs.check_stdin(*tensors.words, names=tokens)
     progress = messages.progress()
+    opened = tensors.opened(op, memory.limits.memory, messages, progress=progress)
     with ExitStack() as stack:
         outputs = pictures.opened(stack)
         stack.enter_context(messages)
-        inputs = stack.enter_context(messages.inputs(memory.limits.memory, progress))
-        inputs.external = tensors.types.external_data
+        inputs = stack.enter_context(opened).inputs
         with (call := operator.context(op)):
-            read_tensors = read(call, inputs.tensor, tokens, op.inputs)
+            read_tensors = read(call, opened, inputs.tensor)
         case = operator.case(read_tensors, threads, progress)
         result = checked(op, family_of(op.family).ROWS, case)
         if outputs and result.chosen.call is not None:

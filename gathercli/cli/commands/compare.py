@@ -92,21 +92,18 @@ def run(
     threads: int | None = THREADS,
 ) -> Answer:
     """Call every version, and group those with equal output; then call the runtimes."""
-    from gathercli.io.source import Inputs
     from gathercli.lessons.groups import compared
 
     runtimes, seconds = running.chosen(), running.seconds
     rows, by_name = _rows(operators.version, messages)
-    tokens = tensors.tokens(FIRST)
-    Inputs.check_stdin(*tensors.words)
     progress = messages.progress()
+    opened = tensors.opened(FIRST.ROWS[0], memory.limits.memory, messages, progress=progress)
     with ExitStack() as stack:
         outputs = pictures.opened(stack)
         stack.enter_context(messages)
-        inputs = stack.enter_context(messages.inputs(memory.limits.memory, progress))
-        inputs.external = tensors.types.external_data
+        inputs = stack.enter_context(opened).inputs
         with CallContext(None) as call:
-            read_tensors = read(call, inputs.tensor, tokens, inputs_of(FIRST))
+            read_tensors = read(call, opened, inputs.tensor)
         case = operators.case(read_tensors, threads, progress)
         comparison = compared(rows, case, memory.limits.result, by_name)
         seen = _seen(runtimes, seconds, comparison, operators, case)
@@ -187,7 +184,10 @@ def _seen(
     expected = expected_of(comparison, case)
     with Runtimes(runtimes, seconds) as processes:
         verdicts = processes.verdicts(ops, case.tensors, operators.attrs.typed, expected)
-        return Seen(list(verdicts), processes.absences)
+        seen = Seen(list(verdicts), processes.absences)
+        called = {each.call.runtime for each in seen.verdicts}
+        idle = [each for each in processes.present if each.runtime.name not in called]
+        return seen._replace(idle=[each.full_name for each in idle])
 
 
 def _answer(

@@ -13,7 +13,6 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TEXT_FORMAT, ToleranceOptions, type_of
 from gathercli.errors import UsageError
-from gathercli.ops import family_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -132,18 +131,15 @@ def run(
     """Find what explains the output, and return it as an answer."""
     del fmt  # the answer has both
     from gathercli.diagnosis.diagnosis import diagnose
-    from gathercli.io.source import Inputs
 
     near.check()
     op = operator.row(messages)
-    wrong_word = tensors.wrong
-    tokens = tensors.tokens(family_of(op.family))
-    Inputs.check_stdin(*tensors.words, wrong_word, names=tokens)
     progress = messages.progress()
-    with messages, messages.inputs(memory.limits.memory, progress) as inputs:
-        inputs.external = tensors.types.external_data
+    opened = tensors.opened(op, memory.limits.memory, messages, tensors.wrong, progress=progress)
+    with messages, opened:
+        inputs = opened.inputs
         with operator.context(op) as call:
-            read_tensors = read(call, inputs.tensor, tokens, op.inputs)
+            read_tensors = read(call, opened, inputs.tensor)
             wrong = tensors.read_wrong(inputs, read_tensors[0].dtype, near.tolerance)
             diagnosis = diagnose(
                 op,

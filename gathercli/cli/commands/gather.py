@@ -16,7 +16,6 @@ from gathercli.cli.scheduler import ClusterOptions
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import is_chunked
 from gathercli.io.write import is_stream, new_name
-from gathercli.ops import family_of
 from gathercli.spec.dtypes import E8M0
 from gathercli.spec.op import OutOfRange
 from gathercli.text import clean
@@ -79,23 +78,22 @@ def run(
 ) -> int:
     """Run the call and write the result; only a failed write raises after output began."""
     from gathercli.io.files import cores
-    from gathercli.io.source import Inputs
     from gathercli.run import run as gather
     from gathercli.run import unchecked, use_unchecked
 
     address = cluster.address()
     operator.command = command
     op = operator.row(messages)
-    tokens = tensors.tokens(family_of(command))
+    progress = messages.progress() if output.may_show_progress else None
+    limit, expect = output.limits.memory, expectation.expect
+    opened = tensors.opened(op, limit, messages, expect, progress=progress)
     output.check()
     if address is not None:
         _check_cluster(op, output, threads, *tensors.words)
-    Inputs.check_stdin(*tensors.words, expectation.expect, names=tokens)
-    progress = messages.progress() if output.may_show_progress else None
-    with messages, messages.inputs(output.limits.memory, progress) as inputs:
-        inputs.external = tensors.types.external_data
+    with messages, opened:
+        inputs = opened.inputs
         with (call := operator.context(op)):
-            bound = operator.bound(op, call, inputs.chunked, tokens)
+            bound = operator.bound(op, call, opened, inputs.chunked)
             if address is not None:
                 inputs.watch_folders()
         limits: Any = {
@@ -115,7 +113,9 @@ def run(
 
         connect: Callable[[], AbstractContextManager[ChunkWorkers | None]] = nullcontext
         if address is not None:
-            connect = partial(_workers, operator.job(tokens), address, output.limits, messages)
+            connect = partial(
+                _workers, operator.job(opened.tokens), address, output.limits, messages
+            )
         write = partial(_write, output, expectation, inputs, messages, call, connect)
         reads_once = output.is_new_file and expectation.expect is None
         once = unchecked(bound, **limits) if reads_once else None

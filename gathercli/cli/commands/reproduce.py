@@ -15,17 +15,17 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.runtimes import ALLOW_ABSENT, DEFAULT_SECONDS, absence_notes, check_seconds
-from gathercli.errors import OutputError, UsageError, reason_of
+from gathercli.errors import LimitError, OutputError, UsageError, reason_of
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from gathercli.lessons.groups import Comparison
     from gathercli.lessons.verdicts import Case
     from gathercli.report.reproduction import Reproduction
     from gathercli.runtimes.client import Runtime
-    from gathercli.spec.op import Op
 
 
 class ReproductionOptions(Options):
@@ -80,21 +80,22 @@ def run(
     messages: Messages,
 ) -> Answer:
     """Call the runtime, write the folder, and say what the runtime did."""
-    from gathercli.io.source import Inputs
-    from gathercli.ops import family_of
+    from gathercli.lessons.groups import compared
     from gathercli.report.reproduction import saw
 
     check_seconds(options.timeout)
     runtime = options.chosen()
     op = operator.row(messages)
-    tokens = tensors.tokens(family_of(op.family))
-    Inputs.check_stdin(*tensors.words, names=tokens)
-    with messages, messages.inputs(memory.limits.memory) as inputs:
+    progress = messages.progress()
+    with messages, tensors.opened(op, memory.limits.memory, messages, progress=progress) as opened:
         with operator.context(op) as context:
-            read_tensors = read(context, inputs.tensor, tokens, op.inputs)
-        case = operator.case(read_tensors, None, messages.progress())
-        seen = _reproduced(runtime, op, case, operator, options)
-        inputs.recheck()
+            read_tensors = read(context, opened, opened.inputs.tensor)
+        case = operator.case(read_tensors, None, progress)
+        comparison = compared([op], case, memory.limits.result, named={op})
+        if isinstance(comparison.verdicts[0].error, LimitError):
+            raise comparison.verdicts[0].error
+        seen = _reproduced(runtime, comparison, case, operator, options)
+        opened.inputs.recheck()
     text = f"{saw(seen)}\n"
     is_written = bool(seen.files)
     absences = [seen.absence] if seen.absence else []
@@ -107,19 +108,22 @@ def run(
 
 
 def _reproduced(
-    runtime: Runtime, op: Op, case: Case, operator: NamedOperator, options: ReproductionOptions
+    runtime: Runtime,
+    comparison: Comparison,
+    case: Case,
+    operator: NamedOperator,
+    options: ReproductionOptions,
 ) -> Reproduction:
     """Call the runtime in each of its ways; write the first one with the worst outcome.
 
     Nothing is written if all agree.
     """
-    from gathercli.lessons.groups import compared
     from gathercli.report.reproduction import Reproduction
     from gathercli.runtimes.calls import calls, integers
     from gathercli.runtimes.verdict import WORST_FIRST, Runtimes, expected_of
 
     check_new(options.output)
-    comparison, attrs = compared([op], case, named={op}), operator.attrs.typed
+    op, attrs = comparison.verdicts[0].op, operator.attrs.typed
     expected, tensors = expected_of(comparison, case), case.named(op)
     made = list(calls(runtime.name, [op], tensors, integers(attrs) or {}))
     if not made or integers(attrs) is None:

@@ -8,7 +8,6 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TEXT_FORMAT
-from gathercli.ops import family_of
 from gathercli.report.terminal import rendered
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -37,19 +36,16 @@ def run(
     """Infer the shape."""
     del fmt  # used by the caller
     from gathercli import engine
-    from gathercli.io.source import Inputs
 
     op = operator.row(messages)
-    tokens = shapes.tokens(family_of(op.family))
-    Inputs.check_stdin(*shapes.words, names=tokens)
-    with messages.inputs(memory.limits.memory) as inputs, operator.context(op) as context:
-        inputs.external = shapes.types.external_data
-        read(context, inputs.shape_or_operand, tokens, op.inputs)
+    opened = shapes.opened(op, memory.limits.memory, messages)
+    with opened, operator.context(op) as context:
+        read(context, opened, opened.inputs.shape_or_operand)
         call = operator.bind(op, context.inputs.values(), shapes_only=True)
     shape = engine.infer(call)
     for each in op.inputs:
         if each.values:
-            messages.notes += _doubts(tokens[each.name].text)
+            messages.notes += _doubts(opened.tokens[each.name].text)
 
     def text(width: int | None, color: bool) -> str:
         from gathercli.report.header import header

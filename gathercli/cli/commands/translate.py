@@ -122,18 +122,15 @@ def run(
 ) -> Answer:
     """Translate the call, prove it, and return the text or write the files."""
     del fmt  # the answer has both
-    from gathercli.io.source import Inputs
-    from gathercli.ops import family_of
 
     target, seconds = options.target(), runtimes.seconds
     _check_runtimes(target, runtimes)
     op = operator.row(messages)
-    tokens = tensors.tokens(family_of(op.family))
-    Inputs.check_stdin(*tensors.words, names=tokens)
-    with messages, messages.inputs(memory.limits.memory, messages.progress()) as inputs:
-        inputs.external = tensors.types.external_data
+    progress = messages.progress()
+    with messages, tensors.opened(op, memory.limits.memory, messages, progress=progress) as opened:
+        inputs = opened.inputs
         with operator.context(op) as context:
-            bound = operator.bound(op, context, inputs.tensor, tokens)
+            bound = operator.bound(op, context, opened, inputs.tensor)
             for most in (memory.limits.result, memory.limits.memory):
                 bound.check_size(most)
             report = _translated(bound, target, options, runtimes, seconds)
