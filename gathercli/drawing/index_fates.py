@@ -13,6 +13,7 @@ from gathercli.lessons.provenance import Fate
 from gathercli.lessons.verdicts import fate
 from gathercli.ops import indexed_inputs
 from gathercli.report.trace import TARGETS
+from gathercli.spec.op import FROM_THE_END, OutOfRange
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -26,6 +27,26 @@ MOST: Final = 64
 
 _EDGE: Final = 2
 """The values on each side of -s, 0 and s-1 for a larger axis."""
+
+
+class Span(NamedTuple):
+    """The index values k from the span before up to `last`, and what becomes of each.
+
+    Attributes
+    ----------
+    last
+        The greatest; None for no limit.
+    rule, value
+        ``plus`` for the position k + value, ``modulo`` for k modulo value, and ``is`` for the
+        position, or a word, that is the value: ``none``, ``refused``, or nothing.
+    why
+        The reason; nothing if the version refuses.
+    """
+
+    last: int | None
+    rule: str
+    value: int | str
+    why: str
 
 
 class IndexFates(NamedTuple):
@@ -42,8 +63,8 @@ class IndexFates(NamedTuple):
     values
         Index values from -s-2 to s+1, and those drawn; ascending.
     versions
-        For each version the position of every value, ``none`` or ``refused``, and the reason; of
-        a version that refuses the call no position, and its rule.
+        For each version what becomes of every integer, ascending; of a version that refuses the
+        call one span without a position, with its rule.
     """
 
     input: str
@@ -51,7 +72,7 @@ class IndexFates(NamedTuple):
     size: int
     component: int | None
     values: list[int]
-    versions: dict[str, list[tuple[str, str]]]
+    versions: dict[str, list[Span]]
 
 
 def index_fates(lesson: Provenance[Any], drawn: Collection[Sequence[int]]) -> list[IndexFates]:
@@ -67,7 +88,7 @@ def index_fates(lesson: Provenance[Any], drawn: Collection[Sequence[int]]) -> li
     tables = []
     for n, along in enumerate(_axes(call)):
         values = sorted({*_values(along.size), *(numbers[n] for numbers in drawn)})
-        versions = {op.full_name: _fates(op, call, n, values) for op in call.family.ROWS}
+        versions = {op.full_name: _spans(op, call, n) for op in call.family.ROWS}
         axis = along.axis % rank
         tables.append(IndexFates(along.input, axis, along.size, along.component, values, versions))
     return tables
@@ -85,8 +106,8 @@ def _values(size: int) -> Iterable[int]:
     return [middle + step for middle in middles for step in range(-_EDGE, _EDGE + 1)]
 
 
-def _fates(op: Op, chosen: Call, n: int, values: list[int]) -> list[tuple[str, str]]:
-    """Return what a version makes of each index value on axis n in the call of another."""
+def _spans(op: Op, chosen: Call, n: int) -> list[Span]:
+    """Return what a version makes of index values on axis n in the call of another."""
     try:
         call = engine.bind(
             op,
@@ -96,19 +117,26 @@ def _fates(op: Op, chosen: Call, n: int, values: list[int]) -> list[tuple[str, s
             **chosen.attrs,
         )
     except OperatorError as error:
-        return [("", f"refuses the call: {error.rule}")] * len(values)
+        return [Span(None, "is", "", f"refuses the call: {error.rule}")]
     along = _axes(call)[n]
-    positions = check.positions(call, along, np.array(values, np.int64)).tolist()
-    describe = fate(call, along)
+    ends = sorted({-along.size - 1, -1, along.size - 1})
     return [
-        (str(k), "a position") if k == position >= 0 else _outcome(position, describe(k))
-        for k, position in zip(values, positions, strict=True)
+        *(_span(call, along, last, last) for last in ends),
+        _span(call, along, None, along.size),
     ]
 
 
-def _outcome(position: int, how: str) -> tuple[str, str]:
-    if position >= 0:
-        return str(position), how
-    if how == Fate.FILLED.value:
-        return TARGETS[Fate.FILLED], how
-    return TARGETS[Fate.REFUSED], ""
+def _span(call: Call, along: IndexedAxis, last: int | None, k: int) -> Span:
+    """Return the span up to `last`, of which k is one."""
+    how = fate(call, along)(k)
+    position = int(check.positions(call, along, np.array([k], np.int64))[0])
+    if k == position >= 0:
+        return Span(last, "plus", 0, "a position")
+    if position < 0:
+        fills = how == Fate.FILLED.value
+        return Span(last, "is", TARGETS[Fate.FILLED if fills else Fate.REFUSED], how * fills)
+    if how == FROM_THE_END:
+        return Span(last, "plus", along.size, how)
+    if call.outside is OutOfRange.WRAP:
+        return Span(last, "modulo", along.size, how)
+    return Span(last, "is", position, how)

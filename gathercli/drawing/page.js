@@ -16,6 +16,7 @@
     Object.entries(KEYS).flatMap(([word, keys]) => keys.map((key) => [key, word])),
   );
   const OUT = "out";
+  const INTEGER = /^[-+]?[0-9]+$/;
   const OTHERS = 5; // equations of further cells of the output
   const HELP = "Point at any cell. Arrow keys step, Escape clears.";
 
@@ -205,16 +206,22 @@
     }
   }
 
-  /** The fate of an index value in each version, chosen with a slider or a number. */
+  /** The fate of an index value in each version, chosen with a slider or typed. */
   class Fates {
     constructor(tables, own, mark) {
-      this.tables = tables;
+      this.tables = tables.map((table) => ({
+        ...table,
+        size: BigInt(table.size),
+        values: table.values.map(BigInt),
+      }));
       this.mark = mark;
       const label = `value of ${tables[0].input}`;
       this.slider = element("input", { type: "range", min: "0", "aria-label": label });
-      this.box = element("input", { type: "number", step: "1", "aria-label": label });
+      // A box of type "number" turns what is not a number into nothing, and so could not name it.
+      this.box = element("input", { type: "text", role: "spinbutton", "aria-label": label });
       this.axis = element("select", { "aria-label": "axis" });
       this.values = element("span", { class: "values", role: "group", "aria-label": "values" });
+      this.refusal = element("p", { class: "refusal", role: "alert" });
       this.status = element("p", { class: "fate", role: "status" });
       this.own = own;
       this.rows = new Map();
@@ -235,13 +242,14 @@
         { class: "fates" },
         this.legend,
         element("div", { class: "inputs" }, this.axis, this.slider, this.box, this.values),
+        this.refusal,
         this.status,
         element("table", {}, element("thead", {}, element("tr", {}, ...head)), body),
       );
       this.axis.addEventListener("change", () => this.choose(Number(this.axis.value)));
       this.slider.addEventListener("input", () => this.show(this.table.values[this.slider.value]));
-      this.box.addEventListener("input", () => this.box.value && this.show(this.box.valueAsNumber));
-      this.box.addEventListener("change", () => this.show(this.value));
+      this.box.addEventListener("input", () => this.read());
+      this.box.addEventListener("keydown", (event) => this.step(event));
       this.choose(0);
     }
 
@@ -252,8 +260,7 @@
       const { input, size, values } = this.table;
       this.legend.textContent = `A value of ${input} on ${axisOf(this.table)}, in each version`;
       this.slider.max = values.length - 1;
-      [this.box.min, this.box.max] = [values[0], values.at(-1)];
-      const ends = new Set([-size - 1, -size, -1, size - 1, size]);
+      const ends = new Set([-size - 1n, -size, -1n, size - 1n, size]);
       this.values.replaceChildren(
         ...[...ends].map((value) => {
           const button = element("button", { type: "button" }, String(value));
@@ -261,26 +268,57 @@
           return button;
         }),
       );
-      this.show(-1, false);
+      this.show(-1n, false);
     }
 
-    /** Show the fate of the index value, or of the nearest in the table. */
-    show(wanted, marked = true) {
-      const { values, versions, outcomes, axis } = this.table;
-      const distances = values.map((value) => Math.abs(value - wanted));
-      const n = distances.indexOf(Math.min(...distances));
-      this.value = values[n];
-      this.slider.value = n;
-      this.slider.setAttribute("aria-valuetext", this.value);
-      if (this.box.valueAsNumber !== wanted || this.value === wanted) this.box.value = this.value;
-      for (const [name, fates] of Object.entries(versions)) {
-        const [becomes, why] = outcomes[fates[n]];
+    /** Show the fate of the integer that is typed, or say that it is none. */
+    read() {
+      const typed = this.box.value.trim();
+      if (INTEGER.test(typed)) {
+        this.answer(BigInt(typed.replace("+", "")), true);
+        return;
+      }
+      this.box.setAttribute("aria-invalid", "true");
+      const name = typed ? `“${typed}”` : "nothing";
+      this.refusal.textContent = `${name} is no integer: expected digits, after a sign or none`;
+      for (const { target, how } of this.rows.values()) target.textContent = how.textContent = "";
+      this.status.textContent = "";
+      this.mark(this.table.axis, null);
+    }
+
+    /** Show the integer above or below. */
+    step(event) {
+      const step = { ArrowUp: 1n, ArrowDown: -1n }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      this.show(this.value + step);
+    }
+
+    /** Show an index value in the box, and its fate. */
+    show(value, marked = true) {
+      this.box.value = value;
+      this.answer(value, marked);
+    }
+
+    /** Say what becomes of an index value; the slider goes to the next of its own. */
+    answer(value, marked) {
+      const { values, versions, axis } = this.table;
+      this.value = value;
+      this.box.removeAttribute("aria-invalid");
+      this.box.setAttribute("aria-valuetext", value);
+      this.refusal.textContent = "";
+      const after = values.findIndex((each) => each >= value);
+      this.slider.value = after < 0 ? values.length - 1 : after;
+      this.slider.setAttribute("aria-valuetext", value);
+      for (const [name, spans] of Object.entries(versions)) {
+        const span = spans.find(({ last }) => last === null || value <= BigInt(last));
+        const becomes = String(become(value, span));
         const { target, how } = this.rows.get(name);
-        const same = !becomes || becomes === String(this.value);
-        target.textContent = same ? becomes : `${this.value} → ${becomes}`;
-        how.textContent = why;
+        const same = !becomes || becomes === String(value);
+        target.textContent = same ? becomes : `${value} → ${becomes}`;
+        how.textContent = span.why;
         if (name !== this.own) continue;
-        this.status.textContent = `${name}: ${target.textContent}${why && `, ${why}`}`;
+        this.status.textContent = `${name}: ${target.textContent}${span.why && `, ${span.why}`}`;
         this.mark(axis, marked ? becomes : null);
       }
     }
@@ -288,10 +326,18 @@
     /** Show the index of a cell, if it has one; of a tuple first a number that is no position. */
     follow(index) {
       if (!index) return;
-      const telling = this.tables.findIndex(({ size }, n) => index[n] < 0 || index[n] >= size);
+      const numbers = index.map(BigInt);
+      const telling = this.tables.findIndex(({ size }, n) => numbers[n] < 0n || numbers[n] >= size);
       if (telling >= 0) this.choose(telling);
-      this.show(index[this.tables.indexOf(this.table)], false);
+      this.show(numbers[this.tables.indexOf(this.table)], false);
     }
+  }
+
+  /** Return what becomes of an index value by the rule of its span: a position or a word. */
+  function become(index, { rule, value }) {
+    if (rule === "is") return value;
+    const number = BigInt(value);
+    return rule === "plus" ? index + number : ((index % number) + number) % number;
   }
 
   function axisOf({ axis, size, component }) {

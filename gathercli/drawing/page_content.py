@@ -31,7 +31,7 @@ from gathercli.text import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gathercli.drawing.index_fates import IndexFates
+    from gathercli.drawing.index_fates import IndexFates, Span
     from gathercli.drawing.scene import Scene
     from gathercli.lessons.beams import BeamTrace
     from gathercli.lessons.lesson import Trace
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 
 OUT: Final = "out"
 """The name of the output."""
-
-EXACT: Final = 1 << 53
-"""The least integer from which on those of JavaScript are not exact."""
 
 
 class TextTable:
@@ -73,7 +70,7 @@ def page_content(lesson: Provenance[Any], look: Look, scene: Scene) -> dict[str,
     -------
         ``tensors``, ``templates``, ``lines`` and ``cells``, row-major, as above; ``start``, the id
         of the traced cell; ``total``, the number of cells of the output if not all are drawn;
-        ``indices``, the numbers of each index by id; ``fates`` as in `IndexFates`.
+        ``indices``, the numbers of each index by id, as texts; ``fates`` as in `IndexFates`.
     """
     view, texts = view_of(lesson), TextTable()
     tensors = (OUT, *lesson.call.inputs)
@@ -83,7 +80,7 @@ def page_content(lesson: Provenance[Any], look: Look, scene: Scene) -> dict[str,
     indices: dict[str, tuple[int, ...]] = {}
     for trace in lesson.traces(np.array(flat, np.int64)):
         sources = _sources(lesson, trace) if isinstance(lesson, Lesson) else _beam_sources(trace)
-        if sources.numbers is not None and max(map(abs, sources.numbers), default=0) < EXACT:
+        if sources.numbers is not None:
             indices[cell_id(*sources.pointer)] = sources.numbers
         ends = ((OUT, trace.out), sources.pointer, sources.source)
         lines = texts.numbers(view.trace_steps(lesson, trace, look))
@@ -96,7 +93,7 @@ def page_content(lesson: Provenance[Any], look: Look, scene: Scene) -> dict[str,
         "lines": list(texts.lines),
         "cells": cells,
         "start": next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None),
-        "indices": indices,
+        "indices": {name: _texts(numbers) for name, numbers in indices.items()},
         "fates": [_table(each) for each in index_fates(lesson, indices.values())],
     }
 
@@ -135,10 +132,20 @@ def _id(tensors: Sequence[str], cell: tuple[str, Sequence[int]] | None) -> str:
 
 
 def _table(fates: IndexFates) -> dict[str, Any]:
-    """Return the fates on an axis, with those of a version as numbers in a list of all."""
-    outcomes: dict[tuple[str, str], int] = {}
-    versions = {
-        name: [outcomes.setdefault(each, len(outcomes)) for each in of_version]
-        for name, of_version in fates.versions.items()
+    """Return the fates on an axis; numbers that have no limit are texts, which stay exact."""
+    versions = {name: [_span(each) for each in spans] for name, spans in fates.versions.items()}
+    return {
+        **fates._asdict(),
+        "size": str(fates.size),
+        "values": _texts(fates.values),
+        "versions": versions,
     }
-    return {**fates._asdict(), "versions": versions, "outcomes": list(outcomes)}
+
+
+def _span(span: Span) -> dict[str, str | None]:
+    last = None if span.last is None else str(span.last)
+    return {**span._asdict(), "last": last, "value": str(span.value)}
+
+
+def _texts(numbers: Iterable[int]) -> list[str]:
+    return [str(number) for number in numbers]

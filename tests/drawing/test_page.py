@@ -493,7 +493,70 @@ def test_an_index_that_is_typed_marks_where_it_points(tab: Tab, saved: Callable[
 
     assert ids == ["data-0-2"]
     assert (marked.count(), beyond["openvino.Gather-8"]) == (0, "none")
-    assert tab.page.get_by_role("spinbutton").input_value() == "4"
+    assert tab.page.get_by_role("spinbutton").input_value() == "99"
+
+
+@pytest.mark.parametrize("policy", ["zero", "wrap"])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("1001", "-1001", "+4000", " 12345 ", "00999123", "9007199254740993"),
+        *("-9007199254740993", "100000000000000000000", "-" + "7" * 400),
+    ],
+)
+def test_the_number_that_is_typed_is_the_one_that_is_answered(
+    typed: str, policy: str, tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather", "arange:1000", "[500,-1]", "--out-of-range", policy))
+    number = tab.page.get_by_role("spinbutton")
+
+    number.fill(typed)
+    number.blur()
+
+    k = int(typed)
+    row = tab.page.locator("tbody tr", has_text="openvino.Gather-8")
+    becomes = {"zero": "none", "wrap": str(k % 1000)}[policy]
+    assert row.locator("td").first.text_content() == f"{k} → {becomes}"
+    assert number.input_value() == typed
+    assert tab.page.locator(".refusal").text_content() == ""
+
+
+def test_a_value_between_those_of_the_slider_is_answered(
+    tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather", "arange:1000", "[422,-1]"))
+    number = tab.page.get_by_role("spinbutton")
+
+    seen = {}
+    for k in (-700, 300, 423, 700):
+        number.fill(str(k))
+        seen[k] = tab.fates()
+    tab.press("ArrowUp")
+
+    assert seen == {k: {name: verdict(name, 1000, k) for name in seen[k]} for k in seen}
+    assert number.input_value() == "701"
+    assert tab.fates()["openvino.Gather-8"] == "701"
+
+
+@pytest.mark.parametrize(
+    "typed", ["1.5", "1e3", "", " ", "0x10", "1,2", "1 000", "ten", "-", "NaN", "\u0663", "<b>"]
+)
+def test_what_is_no_integer_is_refused_in_words(
+    typed: str, tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather", "[10,20,30,40,50]", "[1]"))
+    number = tab.page.get_by_role("spinbutton")
+    number.fill("2")
+
+    number.fill(typed)
+
+    refusal = tab.page.locator(".refusal")
+    name = f"“{typed.strip()}”" if typed.strip() else "nothing"
+    assert refusal.text_content() == f"{name} is no integer: expected digits, after a sign or none"
+    assert set(tab.fates().values()) == {""}
+    assert tab.page.locator(".cell[data-marked]").count() == 0
+    number.fill("-1")
+    assert (refusal.text_content(), tab.fates()["openvino.Gather-8"]) == ("", "4")
 
 
 def test_each_number_of_a_tuple_has_its_axis(tab: Tab, saved: Callable[..., Path]) -> None:
