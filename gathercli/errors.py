@@ -188,6 +188,8 @@ class GatherError(Exception):
         The next errors of a file of jobs.
     number, rest
         How many jobs of a file have the same error, and the places of the others.
+    advice
+        The hint as it was given: for the command, unless it is a `Hint`.
     swapped
         Which of the last two arguments comes first, ``DATA``, if they are probably swapped.
 
@@ -230,7 +232,7 @@ class GatherError(Exception):
         self.remark = remark
         self.unsaid = unsaid
         self.count = count
-        self.hint = hint
+        self.advice = hint
         self.instead = instead
         self.operator: str | None = None
         self.inputs: dict[str, str] = {}
@@ -242,7 +244,8 @@ class GatherError(Exception):
     @classmethod
     def of(cls, error: GatherError, **changes: Any) -> Self:
         """Return an error of this class with the data of another; `changes` are parameters."""
-        return cls(**{name: getattr(error, name) for name in _DATA} | changes)
+        data = {name: getattr(error, name) for name in _DATA}
+        return cls(**data | {"hint": error.advice} | changes)
 
     def add_call(
         self,
@@ -293,11 +296,18 @@ class GatherError(Exception):
         """One sentence: where, what is wrong, and what is expected."""
         return sentence(self.statement, None if self.unsaid else self.expected, self.remark)
 
+    @property
+    def hint(self) -> str | None:
+        """A next step, in the words of Python."""
+        return getattr(self.advice, "python", self.advice)
+
+    @hint.setter
+    def hint(self, hint: str | None) -> None:
+        self.advice = hint
+
     def __str__(self) -> str:
         """Return the message and the hint for Python."""
-        return self.message + (
-            f"\nhint: {getattr(self.hint, 'python', self.hint)}" if self.hint else ""
-        )
+        return self.message + (f"\nhint: {self.hint}" if self.hint else "")
 
 
 def sentence(statement: str, expected: str | None, remark: str) -> str:
@@ -318,9 +328,9 @@ _DATA = (
         "remark",
         "unsaid",
     ),
-    *("count", "hint", "instead"),
+    *("count", "instead"),
 )
-"""The parameters of `GatherError`."""
+"""The parameters of `GatherError`, without the hint."""
 
 
 class MismatchError(GatherError):

@@ -296,6 +296,7 @@ def test_a_hint_of_an_exception_works_as_python_code(
 
     lines = str(error).split("\n")
     assert lines == [error.message, f"hint: {hint}"]
+    assert error.hint == hint
     advice = [each for each in re.findall(r"`(.*?)`", hint) if each not in ("clamp", "wrap")]
     for each in [advice] if "` with `" in hint else [[one] for one in advice]:
         follow(each, function, arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,9 @@ def test_versions_that_agree_have_a_letter_and_the_others_a_reason(run: Run) -> 
         "only axis 0 may differ, and 1 does not broadcast\n"
         "axis-unsupported  `axis` is 0, but GatherND has no axis: its versions are left out\n"
         "\n"
-        "A and B  have the shapes [1,2,3] and [1,2]\n",
+        "A and B  have the shapes [1,2,3] and [1,2]\n"
+        "A = [[[6,7,8],[0,1,2]]]\n"
+        "B = [[6,1]]\n",
         "",
     )
 
@@ -74,7 +77,9 @@ def test_tuples_are_compared_too_where_one_version_takes_them(run: Run) -> None:
         "batch-dims-axis  `batch_dims` is 2, but `axis` is 0: expected 0\n"
         "batch-dims-unsupported  `batch_dims` is 2, but the version has no batch_dims: expected 0\n"
         "\n"
-        "A and B  have the shapes [1,2,2] and [2,2]\n",
+        "A and B  have the shapes [1,2,2] and [2,2]\n"
+        "A = [[[0,1],[6,7]]]\n"
+        "B = [[0,1],[6,7]]\n",
         "",
     )
 
@@ -131,7 +136,9 @@ def test_the_first_cell_that_differs_is_shown(run: Run) -> None:
         "openvino.Gather-8  [2]    A      1 clamped, first -7 at [1]\n"
         "openvino.Gather-1  [2]    B      2 clamped, first -1 at [0]\n"
         "\n"
-        "A and B  first differ at [0]: 7 and 5\n",
+        "A and B  first differ at [0]: 7 and 5\n"
+        "A = [7,5]\n"
+        "B = [5,5]\n",
         "",
     )
 
@@ -209,7 +216,7 @@ def test_nan_equals_nan_and_zero_its_negative(data: str, run: Run) -> None:
     """Without a sign in the range, both indices are moved to the first cell."""
     words = ["compare", data, "-1,-2", "--out-of-range", "clamp", "--ops", "gather"]
 
-    assert run(*words).out.endswith("\n\nall give the same\n")
+    assert "\n\nall give the same\nA = " in run(*words).out
 
 
 @pytest.mark.parametrize(
@@ -248,7 +255,41 @@ def test_a_version_that_is_none_is_a_usage_error(names: str, run: Run) -> None:
     ],
 )
 def test_the_versions_that_agree_are_named(run: Run, indices: str, ops: str, said: str) -> None:
-    assert run("compare", "5,6,7", indices, "--ops", ops).out.endswith(f"\n\n{said}\n")
+    assert (
+        run("compare", "5,6,7", indices, "--ops", ops).out.split("\n\n")[-1].splitlines()[0] == said
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "indices"),
+    [
+        ("arange:4", "3,1"),
+        ("arange:2x3", "[[1,0]]"),
+        ("arange:3", "2"),
+        ("arange:3x2x0", "1,0"),
+        ("[1.5,2,0]", "[[0],[-3]]"),
+        ('["a\\u001b","é"]', "1,0"),
+        ("2xc64=1+2j nan", "0,1"),
+        ("arange:40x50", "rand:30xi64,high=40"),
+        ("arange:4000", "rand:4000xi64,high=4000"),
+    ],
+)
+@pytest.mark.parametrize("width", ["30", "80", "2000"])
+def test_each_letter_has_the_beginning_of_its_result(
+    data: str, indices: str, width: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run("gather", data, indices, "-q", "-f", "json").out.rstrip("\n")
+
+    monkeypatch.setenv("COLUMNS", width)
+    ran = run("compare", data, indices, "--ops", "openvino-8")
+
+    shown = re.search(r"^A = (.*)$", ran.out, re.MULTILINE)
+    assert shown
+    assert len(shown[0]) <= int(width)
+    if shown[1] != "no elements":
+        beginning = shown[1].removesuffix("…")
+        assert whole.startswith(beginning)
+        assert beginning == whole or len(shown[0]) == int(width) or whole.count(",") > 510
 
 
 def test_the_status_is_0_even_if_all_refuse(run: Run) -> None:

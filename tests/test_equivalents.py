@@ -71,6 +71,31 @@ def test_a_call_equals_versions_that_exist_and_are_of_one_operator(each: Equival
     assert {where.split()[0].rstrip(",") for where, _ in each.fixes} <= set(ROWS)
 
 
+README: Final = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+
+
+@every_call
+def test_the_table_of_the_readme_and_the_command_name_one_version(
+    each: Equivalent, run: Run
+) -> None:
+    code, mark, rest = each.call.partition(" for ")
+    (version,) = {
+        line.split("|")[2].split()[-1].rstrip("`")
+        for line in README.splitlines()
+        if line.startswith(f"| `{code}`{mark}{rest} |")
+    }
+
+    title, _, equals, *_ = run("ops", "--like", each.name).out.splitlines()
+
+    first = ROWS[title.rpartition(" ")[2]]
+    assert first.id == version
+    assert equals.split()[1].rstrip(",") == first.full_name
+    for where in (where for where, _ in each.fixes):
+        named = ROWS[where.split()[0].rstrip(",")]
+        is_other = named.out_of_range, named.index_range
+        assert named == first or is_other != (first.out_of_range, first.index_range)
+
+
 @every_call
 def test_the_lines_that_make_a_call_equal_fit_a_terminal_and_are_python(each: Equivalent) -> None:
     for _, code in each.fixes:

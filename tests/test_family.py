@@ -186,6 +186,29 @@ def test_the_command_has_the_options_of_the_inputs_and_attributes(run: Run) -> N
     assert "Leading dimensions that are batches (test 2); default 0." in " ".join(text.split())
 
 
+def test_the_manual_has_a_page_without_prose_and_examples(run: Run) -> None:
+    page = run("man", COMMAND)
+
+    assert (page.status, page.err) == (0, "")
+    headings = [line for line in page.out.splitlines() if line.isupper() and line[0] != " "]
+    assert headings == [
+        *("NAME", "SYNOPSIS", "DESCRIPTION", "ARGUMENTS AND OPTIONS"),
+        *("VERSIONS", "INDICES", "SEE ALSO"),
+    ]
+    assert f"gathercli {COMMAND} [OPTIONS] DATA ROWS COLUMNS" in page.out
+    assert "test.GatherPoints-2" in page.out
+
+
+@pytest.mark.parametrize("arguments", [(), ("[[1]]",), ("[[1]]", "0,"), ("1", "2", "3", "4")])
+def test_a_line_with_too_few_or_too_many_inputs_is_refused(
+    arguments: tuple[str, ...], run: Run
+) -> None:
+    ran = run(COMMAND, *arguments)
+
+    assert ran.status == 2
+    assert "expected DATA, ROWS and COLUMNS\n" in ran.err
+
+
 def test_the_command_declares_the_type_of_each_input(run: Run) -> None:
     ran = run(*ARGUMENTS, "--columns-dtype", "int8", "--data-dtype", "f32", "-f", "literal")
 

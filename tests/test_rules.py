@@ -840,7 +840,7 @@ def test_a_refusal_says_what_was_given_what_it_met_and_what_was_allowed(refusal:
     error = refused(refusal.call)
 
     assert error.message == refusal.message
-    assert (error.rule, error.hint) == (refusal.rule, refusal.hint)
+    assert (error.rule, error.advice) == (refusal.rule, refusal.hint)
 
 
 @of_each_refusal

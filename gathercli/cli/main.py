@@ -95,7 +95,7 @@ def _failed(words: Sequence[str], errors: ErrorOptions, exception: Exception) ->
     from gathercli.errors import refusal_of
 
     error = refusal_of(exception)
-    error.hint = suggest(words, error) or error.hint
+    error.hint = suggest(words, error) or error.advice
     errors.print_error(error)
     return error.status
 

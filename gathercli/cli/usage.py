@@ -60,7 +60,7 @@ def refusal(line: CommandLine, error: WordsError) -> UsageError:
 
         family_of(name)
     usage = _REFUSALS[error.problem](line, error.subject)
-    if usage.hint is None and error.problem not in (ONE_DASH, EQUALS_SIGN, TWICE):
+    if usage.advice is None and error.problem not in (ONE_DASH, EQUALS_SIGN, TWICE):
         what = "options" if line.command else "commands"
         command = f"gathercli {line.command}".rstrip()
         if "MODEL..." in line.metavars:
@@ -142,7 +142,7 @@ def no_command(name: str) -> UsageError:
     page = f"`gathercli man {name}` is a page"
     hint = page if name in TOPICS else "`gathercli --help` lists the commands"
     if usage := foreign_name_error(name, "no command"):
-        usage.hint = usage.hint or hint
+        usage.hint = usage.advice or hint
         return usage
     near = closest(name.lower().replace("_", "-"), [*COMMANDS, "help", "version"])
     return UsageError(
@@ -268,9 +268,9 @@ def _missing(line: CommandLine, param: Parameter) -> UsageError:
 
     operator, inputs = _operator_inputs(line)
     topic = f"{line.command}-models" if "MODEL..." in line.metavars else line.command
-    lines = [each.command for each in EXAMPLES[topic]]
+    lines = [each.command for each in EXAMPLES.get(topic, ())]
     example = next((each for each in lines if f" {operator} " in each), None)
-    hint = f"`{example or lines[0]}` is an example"
+    hint = f"`{example or lines[0]}` is an example" if lines else ""
     if isinstance(param, Option):
         return _missing_option(param, complete(line, inputs) or hint)
     is_last = param.metavar == "INDICES" and line.command in ("gather", "compare")
@@ -427,7 +427,7 @@ def _list_hint(line: CommandLine) -> str | None:
     """Explain how to write a list, if all arguments are integers."""
     from gathercli.cli.manual.examples import EXAMPLES
 
-    example = EXAMPLES[line.command][0].command
+    example = next((each.command for each in EXAMPLES.get(line.command, ())), "")
     if "," not in example or not all(map(_INTEGER.fullmatch, line.arguments)):
         return None
     return f"a list of numbers is one word, as in `{example}`"

@@ -29,7 +29,7 @@ _EDGE: Final = 2
 """The values on each side of -s, 0 and s-1 for a larger axis."""
 
 
-class Span(NamedTuple):
+class IndexSpan(NamedTuple):
     """The index values k from the span before up to `last`, and what becomes of each.
 
     Attributes
@@ -72,7 +72,7 @@ class IndexFates(NamedTuple):
     size: int
     component: int | None
     values: list[int]
-    versions: dict[str, list[Span]]
+    versions: dict[str, list[IndexSpan]]
 
 
 def index_fates(lesson: Provenance[Any], drawn: Collection[Sequence[int]]) -> list[IndexFates]:
@@ -106,7 +106,7 @@ def _values(size: int) -> Iterable[int]:
     return [middle + step for middle in middles for step in range(-_EDGE, _EDGE + 1)]
 
 
-def _spans(op: Op, chosen: Call, n: int) -> list[Span]:
+def _spans(op: Op, chosen: Call, n: int) -> list[IndexSpan]:
     """Return what a version makes of index values on axis n in the call of another."""
     try:
         call = engine.bind(
@@ -117,7 +117,7 @@ def _spans(op: Op, chosen: Call, n: int) -> list[Span]:
             **chosen.attrs,
         )
     except OperatorError as error:
-        return [Span(None, "is", "", f"refuses the call: {error.rule}")]
+        return [IndexSpan(None, "is", "", f"refuses the call: {error.rule}")]
     along = _axes(call)[n]
     ends = sorted({-along.size - 1, -1, along.size - 1})
     return [
@@ -126,17 +126,17 @@ def _spans(op: Op, chosen: Call, n: int) -> list[Span]:
     ]
 
 
-def _span(call: Call, along: IndexedAxis, last: int | None, k: int) -> Span:
+def _span(call: Call, along: IndexedAxis, last: int | None, k: int) -> IndexSpan:
     """Return the span up to `last`, of which k is one."""
     how = fate(call, along)(k)
     position = int(check.positions(call, along, np.array([k], np.int64))[0])
     if k == position >= 0:
-        return Span(last, "plus", 0, "a position")
+        return IndexSpan(last, "plus", 0, "a position")
     if position < 0:
         fills = how == Fate.FILLED.value
-        return Span(last, "is", TARGETS[Fate.FILLED if fills else Fate.REFUSED], how * fills)
+        return IndexSpan(last, "is", TARGETS[Fate.FILLED if fills else Fate.REFUSED], how * fills)
     if how == FROM_THE_END:
-        return Span(last, "plus", along.size, how)
+        return IndexSpan(last, "plus", along.size, how)
     if call.outside is OutOfRange.WRAP:
-        return Span(last, "modulo", along.size, how)
-    return Span(last, "is", position, how)
+        return IndexSpan(last, "modulo", along.size, how)
+    return IndexSpan(last, "is", position, how)

@@ -31,7 +31,7 @@ from gathercli.text import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gathercli.drawing.index_fates import IndexFates, Span
+    from gathercli.drawing.index_fates import IndexFates, IndexSpan
     from gathercli.drawing.scene import Scene
     from gathercli.lessons.beams import BeamTrace
     from gathercli.lessons.lesson import Trace
@@ -142,7 +142,7 @@ def _table(fates: IndexFates) -> dict[str, Any]:
     }
 
 
-def _span(span: Span) -> dict[str, str | None]:
+def _span(span: IndexSpan) -> dict[str, str | None]:
     last = None if span.last is None else str(span.last)
     return {**span._asdict(), "last": last, "value": str(span.value)}
 

@@ -261,7 +261,7 @@ class Inputs:
             if error.rule == "literal" and literal.is_document(token):
                 from gathercli.io.suggest import suggest
 
-                error.hint = suggest(token, "") or error.hint
+                error.hint = suggest(token, "") or error.advice
             raise
 
     def _check_quoted(self, token: str) -> None:
@@ -454,8 +454,8 @@ class _RoleContext:
             return
         if self._name:
             error.name(self._name)
-        if isinstance(error.hint, MemberHint):
-            error.hint = error.hint.for_input(self._name)
+        if isinstance(error.advice, MemberHint):
+            error.hint = error.advice.for_input(self._name)
 
 
 class _FileContext:

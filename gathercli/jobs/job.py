@@ -364,7 +364,7 @@ def _hint(key: str, value: Any) -> str | None:
         near = closest(value.lower().replace("_", "-"), FAMILIES, cutoff=0.8)
         if near is None:
             refusal = foreign_name_error(value, "")
-            return getattr(refusal and refusal.hint, "job", None)
+            return getattr(refusal and refusal.advice, "job", None)
         return f'did you mean "{near}"?'
     if key == "out_of_range" and (near := OTHER_NAMES.get(value.lower())):
         return f'did you mean "{near}"?'
@@ -387,7 +387,7 @@ def _check_version(job: dict[str, Any], where: str) -> None:
             places=(where, "`$.version`", *error.places),
             where=where,
             value=version,
-            hint=getattr(error.hint, "job", error.hint),
+            hint=getattr(error.advice, "job", error.advice),
         ) from None
 
 

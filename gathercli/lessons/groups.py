@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gathercli.arrays.counts import CELLS
-from gathercli.arrays.run import run
+from gathercli.arrays.run import run, unchecked
 from gathercli.arrays.tensor import equal
 from gathercli.arrays.threads import share
 from gathercli.errors import OperatorError
@@ -180,6 +180,15 @@ class _Grouping:
                 bound, max_bytes=self._max_bytes, threads=case.threads, progress=case.progress
             )
         return self._outputs[op]
+
+
+def first_elements(group: Group, case: Case, most: int) -> Tensor:
+    """Return the first elements of the output of a group, flat, at most so many."""
+    output: GatherOutput | None = unchecked(group.bound, reports=False)
+    if output is None:
+        output = run(group.bound, threads=case.threads, progress=case.progress)
+    part = output.parts()(0, min(most, prod(output.shape)))
+    return Tensor(output.dtype, part.reshape(-1).copy())
 
 
 def _cell(result: GatherOutput, position: int) -> Tensor:

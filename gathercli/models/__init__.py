@@ -96,7 +96,7 @@ def _no_model(path: str, error: GatherError) -> NoInputError:
         rule="missing",
         value=path,
         expected=expected,
-        hint=error.hint if error.rule == "missing" else None,
+        hint=error.advice if error.rule == "missing" else None,
     )
 
 

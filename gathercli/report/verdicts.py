@@ -9,9 +9,11 @@ from gathercli.adjustments import outside_of
 from gathercli.errors import GatherError
 from gathercli.lessons.verdicts import legal_ends, number_illegal
 from gathercli.report.header import header, tensor_json
+from gathercli.report.selection import WIDTH
 from gathercli.report.versions import hanging
 from gathercli.spec.coordinates import cell
-from gathercli.text import clean, counted, grouped, listed
+from gathercli.spec.shapes import product
+from gathercli.text import clean, counted, grouped, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -245,17 +247,33 @@ def _dumped(fields: object) -> str:
 # compare
 
 
+class Elements(NamedTuple):
+    """Elements of a comparison as text.
+
+    Attributes
+    ----------
+    differences
+        The two values of each difference; blank if the shapes differ.
+    outputs
+        The first elements of the output of each group.
+    """
+
+    differences: Sequence[tuple[str, str]]
+    outputs: Sequence[Sequence[str]]
+
+
 def compared_text(
-    comparison: Comparison, inputs: str, values: Sequence[tuple[str, str]], width: int | None
+    comparison: Comparison,
+    inputs: str,
+    elements: Elements,
+    width: int | None,
 ) -> Text:
-    """Format a line for every version, then the first difference of each pair of groups.
+    """Format a line for every version, the first difference of each pair of groups, their outputs.
 
     Parameters
     ----------
     inputs
         The inputs and attributes.
-    values
-        The two values of each difference; blank if the shapes differ.
     """
     text = (
         hanging("", clean(inputs), width)
@@ -265,8 +283,10 @@ def compared_text(
     reasons = compared_reasons(comparison)
     if reasons:
         text += "\n" + _reason_lines(reasons, width)
-    parts = compared_results(comparison, values)
-    return _styled(text + "\n" + "".join(hanging(*part, width) for part in parts))
+    parts = compared_results(comparison, elements.differences)
+    text += "\n" + "".join(hanging(*part, width) for part in parts)
+    lines = compared_outputs(comparison, elements.outputs, width)
+    return _styled(text + "".join(f"{line}\n" for line in lines))
 
 
 def compared_rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
@@ -294,6 +314,33 @@ def compared_results(
     """Return the first difference of each pair of groups, or that versions agree."""
     differences = map(_difference, comparison.differences, values)
     return [*differences] or [("", _agreement(comparison))]
+
+
+def compared_outputs(
+    comparison: Comparison, outputs: Sequence[Sequence[str]], width: int | None
+) -> list[str]:
+    """Write the output of each group from its first elements, cut to the width: ``A = [4,0,0]``."""
+    from rich.text import Text
+
+    lines = []
+    for group, elements in zip(comparison.group_calls, outputs, strict=True):
+        line = Text(f"{group.letter} = {_beginning(elements, group.bound.shape)}")
+        line.truncate(width or WIDTH, overflow="ellipsis")
+        lines.append(line.plain)
+    return lines
+
+
+def _beginning(elements: Sequence[str], shape: Sequence[int]) -> str:
+    """Write the first elements of a tensor as nested lists, open at the end if there are more."""
+    if not product(shape):
+        return "no elements"
+    sizes = [product(shape[d:]) for d in range(len(shape))]
+    parts = []
+    for n, element in enumerate(elements):
+        opened = sum(n % size == 0 for size in sizes)
+        closed = sum((n + 1) % size == 0 for size in sizes)
+        parts.append(f"{'[' * opened}{clean(short(element))}{']' * closed}")
+    return ",".join([*parts, "…"] if len(elements) < product(shape) else parts)
 
 
 def _reasons_without_axis(left_out: Iterable[Verdict]) -> Iterator[tuple[str, str]]:

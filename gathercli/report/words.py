@@ -47,8 +47,8 @@ def _message(error: GatherError, color: bool, width: int | None) -> list[str]:
     if error.rest:
         others = counted(error.number - 1, "more job")
         lines.append(_marked("also:", _CYAN, f"{others}: {error.rest}", color, width))
-    if error.hint:
-        lines.append(_marked("hint:", _CYAN, error.hint, color, width))
+    if error.advice:
+        lines.append(_marked("hint:", _CYAN, error.advice, color, width))
     return lines
 
 
@@ -85,7 +85,7 @@ def error_fields(error: GatherError) -> dict[str, Any]:
         "value": _plain(error.value),
         "expected": _plain(error.expected),
         "count": error.count,
-        "hint": _plain(error.hint),
+        "hint": _plain(error.advice),
         **({"number": error.number, "rest": error.rest} if error.rest else {}),
     }
 

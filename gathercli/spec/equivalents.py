@@ -218,7 +218,7 @@ EQUIVALENTS: Final = (
         ),
         (
             (
-                "openvino.Gather-1",
+                _UNSIGNED[0],
                 "flat = torch.index_select(data, axis, indices.flatten())\n"
                 "flat.unflatten(axis, indices.shape)",
             ),
@@ -295,12 +295,12 @@ EQUIVALENTS: Final = (
         ),
         (
             (
-                "openvino.GatherND-8 --out-of-range zero",
+                "onnx.GatherND-13 --out-of-range zero",
                 "at = tuple(jnp.moveaxis(indices, -1, 0))\n"
                 'data.at[at].get(mode="fill", fill_value=0)',
             ),
             (
-                "openvino.GatherND-8 -b 1, for legal indices",
+                "onnx.GatherND-13 -b 1, for legal indices",
                 "take = lambda data, indices: data[tuple(jnp.moveaxis(indices, -1, 0))]\n"
                 "jax.vmap(take)(data, indices)",
             ),

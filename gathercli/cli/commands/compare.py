@@ -28,11 +28,15 @@ if TYPE_CHECKING:
     from gathercli.lessons.verdicts import Case
     from gathercli.report.runtimes import Seen
     from gathercli.report.terminal import Styled
+    from gathercli.report.verdicts import Elements
     from gathercli.runtimes.client import Runtime
     from gathercli.spec.op import Op
     from gathercli.tensor import Tensor
 
 FIRST: Final = next(iter(FAMILIES.values()))
+MOST_ELEMENTS: Final = 512
+"""The most elements of an output to format: more than a line has room for."""
+
 COMPARED: Final = tuple(
     op
     for op in OPERATORS
@@ -108,7 +112,8 @@ def run(
         comparison = compared(rows, case, memory.limits.result, by_name)
         seen = _seen(runtimes, seconds, comparison, operators, case)
         answer = _answer(comparison, operators, case, seen, fmt)
-        _draw(comparison, _call_text(comparison, operators, case), seen, outputs)
+        if outputs:
+            _draw(comparison, operators, case, seen, outputs)
         inputs.recheck()
         for output in outputs:
             output.commit()
@@ -222,10 +227,10 @@ def _answer(
         line = compared_json(comparison, fields, _values(comparison, "quoted"), more)
         return Answer(lambda *_: line, lambda: line)
     call = _call_text(comparison, operator, case)
-    values = _values(comparison, "bare")
+    elements = _elements(comparison, case)
 
     def text(width: int | None, color: bool) -> str:
-        return rendered(_text(comparison, call, values, seen, width), color=color)
+        return rendered(_text(comparison, call, elements, seen, width), color=color)
 
     return Answer(text, notes=tuple(absence_notes(seen.absences)))
 
@@ -246,13 +251,13 @@ def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) ->
 def _text(
     comparison: Comparison,
     call: str,
-    values: list[tuple[str, str]],
+    elements: Elements,
     seen: Seen,
     width: int | None,
 ) -> Styled:
     from gathercli.report.verdicts import compared_text
 
-    answer = compared_text(comparison, call, values, width)
+    answer = compared_text(comparison, call, elements, width)
     if any(seen):
         from gathercli.report.runtimes import runtimes_text
 
@@ -260,25 +265,41 @@ def _text(
     return answer
 
 
-def _draw(comparison: Comparison, call: str, seen: Seen, outputs: list[PictureFile]) -> None:
+def _draw(
+    comparison: Comparison,
+    operator: OperatorOptions,
+    case: Case,
+    seen: Seen,
+    outputs: list[PictureFile],
+) -> None:
     """Write the picture of a comparison."""
-    if not outputs:
-        return
     from gathercli.drawing.versions_chart import Table, versions_chart
     from gathercli.report import verdicts as report
     from gathercli.report.selection import WIDTH
 
-    values = _values(comparison, "bare")
+    call, elements = _call_text(comparison, operator, case), _elements(comparison, case)
     tables = [Table(report.COMPARED_HEADINGS, report.compared_rows(comparison), letters=2)]
     if any(seen):
         from gathercli.report.runtimes import HEADINGS, runtime_rows
 
         tables.append(Table(HEADINGS, runtime_rows(seen), letters=3))
     lines = [": ".join(each) for each in report.compared_reasons(comparison)]
-    lines += ["".join(each) for each in report.compared_results(comparison, values)]
+    lines += ["".join(each) for each in report.compared_results(comparison, elements.differences)]
+    lines += report.compared_outputs(comparison, elements.outputs, WIDTH)
     chart = versions_chart(" · ".join(call.split("   ")), tables, lines)
     for output in outputs:
-        output.write_chart(chart, lambda: _text(comparison, call, values, seen, WIDTH))
+        output.write_chart(chart, lambda: _text(comparison, call, elements, seen, WIDTH))
+
+
+def _elements(comparison: Comparison, case: Case) -> Elements:
+    """Format the elements of a comparison that its text shows."""
+    from gathercli.io.formats.encode import json_texts
+    from gathercli.lessons.groups import first_elements
+    from gathercli.report.verdicts import Elements
+
+    groups = comparison.group_calls
+    outputs = [json_texts(first_elements(group, case, MOST_ELEMENTS)) for group in groups]
+    return Elements(_values(comparison, "bare"), outputs)
 
 
 def _values(comparison: Comparison, nonfinite: str) -> list[tuple[str, str]]:

@@ -127,7 +127,7 @@ def run(
 
         words = [command, *tensors.words, expectation.expect or ""]
         options = operator.typed() | tensors.types.changed() | expectation.near.changed()
-        mismatch.hint = mismatch.hint or diagnosis_hint(words, options)
+        mismatch.hint = mismatch.advice or diagnosis_hint(words, options)
         with call:
             raise mismatch
     return 0

@@ -221,9 +221,9 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
         return matches
     if 0 < number <= max(NEWEST_OPSET.values()):  # of both frameworks, or an opset
         first = refusals[0]
-        first.hint = first.hint and first.hint.replace("-V ", prefix)
+        first.hint = first.advice and first.advice.replace("-V ", prefix)
         raise first
-    likely = (str(each.hint).replace("-V ", prefix) for each in refusals if each.hint)
+    likely = (str(each.advice).replace("-V ", prefix) for each in refusals if each.advice)
     hint = _nearest(version, prefix) or next(likely, "`gathercli ops` lists the versions")
     if others := of_framework(version):
         row, name = others[0].rows[0], others[0].name

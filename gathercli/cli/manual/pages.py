@@ -205,13 +205,12 @@ def _command(command: str) -> Page:
     sections = {"SYNOPSIS": (Console(synopsis),), **sections}
     if command in FAMILIES:
         sections |= {"VERSIONS": (_versions(command),), "INDICES": _index()}
-    sections |= {
-        "EXAMPLES": (Console(examples),),
-        "SEE ALSO": (
-            "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
-            "gathercli-jobs(5) jobs, gathercli-operators(7) the versions.",
-        ),
-    }
+    if examples:
+        sections["EXAMPLES"] = (Console(examples),)
+    sections["SEE ALSO"] = (
+        "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
+        "gathercli-jobs(5) jobs, gathercli-operators(7) the versions.",
+    )
     return Page(f"gathercli-{command}", _summary(COMMANDS[command].help), tuple(sections.items()))
 
 
@@ -236,7 +235,7 @@ def _description(command: str) -> tuple[Block, ...]:
         "calls": ", ".join(each.name for each in EQUIVALENTS),
         "chunks": prose.sections("chunks")["CHUNKS"],
     }
-    return prose.sections("commands", values)[command]
+    return prose.sections("commands", values).get(command, (COMMANDS[command].help,))
 
 
 def _index() -> tuple[Block, ...]:

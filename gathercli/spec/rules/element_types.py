@@ -58,8 +58,9 @@ def indices_dtype(call: Call) -> None:
         hint=_as_integers(call.indices, dtype),
     )
     if _are_swapped(call):
-        error.swapped, error.hint = "DATA", Hint("DATA comes first, and then INDICES")
-        error.hint.python = "data come first, and then indices"
+        hint = Hint("DATA comes first, and then INDICES")
+        hint.python = "data come first, and then indices"
+        error.swapped, error.hint = "DATA", hint
     raise error
 
 
