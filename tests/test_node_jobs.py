@@ -73,7 +73,7 @@ def test_every_file_that_is_fed_makes_a_job(run: Run, feed: str) -> None:
 
 def test_a_second_feed_is_named_after_the_file_of_the_first() -> None:
     _gathered()
-    jobs = FedNode.read("m.onnx", ["d/{stem}.npy", "indices=ids/*.npy"])
+    jobs = FedNode.read("m.onnx", ["d/{stem}.npy", "indices=ids/*.npy"], None)
 
     assert jobs.files.name == "indices"
     assert jobs.feeds["data"] == "d/{stem}.npy"

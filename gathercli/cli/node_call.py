@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.cli.command import Option
 from gathercli.cli.inputs import option_name
+from gathercli.cli.limits import Limits
 from gathercli.cli.parser import is_option
 from gathercli.cli.registry import command_of
 from gathercli.errors import UsageError
@@ -67,13 +68,13 @@ class _Words(NamedTuple):
     arguments, feeds, options
         The arguments, the values of `--feed`, and all other options with their values.
     names
-        The names of those options, short and long.
+        The last value of each of those options, by its names, short and long.
     """
 
     arguments: list[str]
     feeds: list[str]
     options: list[str]
-    names: set[str]
+    names: dict[str, str | None]
 
 
 def expand(words: Sequence[str]) -> list[str]:
@@ -94,7 +95,8 @@ def expand(words: Sequence[str]) -> list[str]:
     if match is None:
         return list(words)
     path = match["path"]
-    node = read_node(path, match["name"], ReadOptions(infer=command == _SHAPES))
+    limit = Limits.parse(parsed.names.get("--max-bytes")).memory
+    node = read_node(path, match["name"], ReadOptions(infer=command == _SHAPES, limit=limit))
     family = node.family.COMMAND
     lead = [command, family] if command in _WITH_OPERATOR else [command]
     if command in FAMILIES:
@@ -116,7 +118,7 @@ def _parse(command: str, words: Sequence[str]) -> _Words:
     """Sort the words of a command."""
     parameters = command_of(command).parameters.values()
     options = {name: each for each in parameters if isinstance(each, Option) for name in each.names}
-    parsed = _Words([], [], [], set())
+    parsed = _Words([], [], [], {})
     rest = iter(words)
     for word in rest:
         if word == "--":
@@ -142,7 +144,7 @@ def _parse(command: str, words: Sequence[str]) -> _Words:
                 parsed.feeds.extend(values)
                 continue
             if each is not None:
-                parsed.names.update(each.names)
+                parsed.names.update(dict.fromkeys(each.names, values[-1] if values else None))
             parsed.options.extend([word] if mark else [word, *values])
     return parsed
 

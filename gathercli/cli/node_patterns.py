@@ -41,8 +41,13 @@ class FedNode(NamedTuple):
     feeds: dict[str, str]
 
     @classmethod
-    def read(cls, word: str, feeds: Sequence[str]) -> FedNode:
+    def read(cls, word: str, feeds: Sequence[str], limit: int | None) -> FedNode:
         """Read the node that ``MODEL#NODE`` names, with the values of `--feed`.
+
+        Parameters
+        ----------
+        limit
+            The most bytes of memory that the model may take; None for no limit.
 
         Raises
         ------
@@ -53,7 +58,7 @@ class FedNode(NamedTuple):
         """
         match = MODEL_NODE.fullmatch(word)
         path, name = match.group("path", "name") if match else (word, None)
-        node = read_node(path, name, ReadOptions())
+        node = read_node(path, name, ReadOptions(limit=limit))
         fed = feeds_of(node, feeds)
         check_fed(node, fed)
         return cls(path, node, fed)

@@ -24,9 +24,16 @@ _MOST_MODELS: Final = 16
 
 
 class NodeJobs:
-    """The jobs of nodes, with a cache of their models."""
+    """The jobs of nodes, with a cache of their models.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    limit
+        The most bytes of memory that a model may take; None for no limit.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
         self._models: dict[tuple[str, str], Model] = {}
 
     def expand(self, entry: JobEntry) -> JobEntry:
@@ -77,7 +84,7 @@ class NodeJobs:
         if key not in self._models:
             if len(self._models) >= _MOST_MODELS:
                 self._models.clear()
-            self._models[key] = read(path, ReadOptions(folder=folder))
+            self._models[key] = read(path, ReadOptions(folder=folder, limit=self._limit))
             self._models[key].close()
         return self._models[key]
 

@@ -86,6 +86,8 @@ class Plan(Spool):
         Whether outputs may lie outside the folder of their job.
     reserved
         The files that no job may write, with their descriptions: ``the report``.
+    limit
+        The most bytes of memory that a model may take; None for no limit.
     progress
         Called for each job with ``validated``, then for those with paths like others' with
         ``compared``, and the number of jobs so far.
@@ -107,6 +109,7 @@ class Plan(Spool):
         *,
         allow_outside: bool = False,
         reserved: dict[str, str] | None = None,
+        limit: int | None = None,
         progress: Callable[[str, int], object] = lambda *_: None,
     ) -> None:
         super().__init__()
@@ -114,7 +117,7 @@ class Plan(Spool):
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
         self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
-        self._nodes = NodeJobs()
+        self._nodes = NodeJobs(limit)
         self._positions = array(_DIGITS)
         """The position of each job among all entries, including malformed ones."""
         self._entries = 0

@@ -38,6 +38,9 @@ MOST_NODES: Final = 400_000
 MAX_DEPTH: Final = 64
 """The deepest body in a body."""
 
+NODE_BYTES: Final = 1200
+"""Bytes of memory that a node of the family takes, as was measured, with two inputs and a name."""
+
 COPIES: Final = 4
 """Copies in memory of elements that are converted: the values, the result, their comparison."""
 
@@ -334,6 +337,13 @@ def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
     return tuple(result)
 
 
+def check_held(nbytes: int, limit: int | None) -> None:
+    """Raise LimitError if what is read of a model takes more bytes of memory than `limit`."""
+    if limit is not None and nbytes > limit:
+        what = f"the parts of the model take {nbytes} bytes or more to be held in memory"
+        raise LimitError.over(what, nbytes, limit)
+
+
 @dataclass
 class Model:
     """A model.
@@ -358,6 +368,8 @@ class Model:
         Notes of the reader, for example on a missing .bin.
     file
         The open file; those beside it are closed with it.
+    held
+        The bytes of memory that what was read takes, about.
     """
 
     path: str
@@ -370,6 +382,12 @@ class Model:
     number: int = 0
     notes: list[str] = field(default_factory=list)
     file: File | None = None
+    held: int = 0
+
+    def hold(self, nbytes: int) -> None:
+        """Count bytes of memory; raise LimitError if there are more than the file may take."""
+        self.held += nbytes
+        check_held(self.held, self.file.limit if self.file is not None else None)
 
     def count_node(self) -> None:
         """Count a node; raise LimitError if there are too many."""

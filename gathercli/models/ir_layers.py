@@ -102,7 +102,7 @@ class Layer:
         self.sources: dict[str, tuple[str, str]] = {}
         # Few layers have these, and a model may have many layers.
         self.maps: dict[str, dict[str, str]] | None = None
-        self.changing: frozenset[str] = frozenset()
+        self.changing: set[str] | None = None
 
     @property
     def opset(self) -> int | None:
@@ -175,7 +175,7 @@ class Body:
     def captured(self, parameter_id: str) -> Value | None:
         """Return the outer constant that a Parameter of the body stands for, read or not."""
         owner, outer = self.owner, self.outer
-        if owner is None or outer is None or parameter_id in owner.changing:
+        if owner is None or outer is None or parameter_id in (owner.changing or ()):
             return None
         port = (owner.maps or {}).get(PORT_MAPS[self.path[-1]], {}).get(parameter_id)
         source = owner.sources.get(port) if port is not None else None

@@ -36,7 +36,7 @@ def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str |
     size = 0
     for part in _without_weights(wire, graph):
         size += len(part)
-        if size > MOST_BYTES:
+        if size > min(MOST_BYTES, wire.limit or MOST_BYTES):
             return {}, "the model is too large for onnx's shape inference"
         parts.append(part)
     command = [sys.executable, "-I", infer_child.__file__]

@@ -13,6 +13,7 @@ from gathercli.errors import GatherError
 from gathercli.io.formats.content import malformed
 from gathercli.models.graph import (
     MAX_DEPTH,
+    NODE_BYTES,
     OPERATOR_FAMILIES,
     Constant,
     Model,
@@ -27,7 +28,15 @@ from gathercli.models.onnx_infer import infer_values
 from gathercli.models.onnx_scope import Scope
 from gathercli.models.onnx_tensor import NOT_OPENED, tensor_constant
 from gathercli.models.stored import check_location, open_beside
-from gathercli.models.wire import Span, WireReader, number_of, signed, span_of
+from gathercli.models.wire import (
+    NUMBER_BYTES,
+    SPAN_BYTES,
+    Span,
+    WireReader,
+    number_of,
+    signed,
+    span_of,
+)
 from gathercli.spec.shapes import UNKNOWN
 from gathercli.text import clean, short
 
@@ -41,6 +50,9 @@ _ONNX_DOMAINS: Final = ("", "ai.onnx")
 
 _IR_VERSION, _PRODUCER, _RELEASE, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 3, 7, 8, 25
 """The fields of ModelProto."""
+
+_VALUE_BYTES, _CONSTANT_BYTES, _NAME_BYTES, _OPSET_BYTES = 450, 600, 200, 150
+"""Bytes of memory, as were measured: of a declared value, a constant, a name, an opset."""
 
 _DEFAULTS: Final = 4
 """The `ir_version` from which an initializer is the default of the input of its name."""
@@ -80,7 +92,7 @@ class _OnnxReader:
 
     def __init__(self, file: File, options: ReadOptions) -> None:
         self._file, self._options = file, options
-        self._wire = WireReader(file.buffer())
+        self._wire = WireReader(file.buffer(), file.limit)
         self.model = Model(file.name, "onnx", 0, file=file)
         self._nodes: list[ModelNode] = []
         self._opset = 0
@@ -135,6 +147,7 @@ class _OnnxReader:
                 domain = self._wire.text(span_of(value, "a domain"))
             elif field == 2:
                 version = signed(number_of(value, "an opset"))
+        self.model.hold(_OPSET_BYTES + len(domain))
         opsets["" if domain in _ONNX_DOMAINS else domain] = version
 
     def _read_function(self, message: Span) -> None:
@@ -153,7 +166,7 @@ class _OnnxReader:
             elif field == 10:
                 domain = wire.text(span_of(value, "a domain"))
             elif field == 12:
-                scope.declare(self._wire, span_of(value, "`value_info`"))
+                self._declare(scope, span_of(value, "`value_info`"))
         self._opset = opsets.get("", self.model.opsets.get("", 1))
         path = (f"{domain}.{name}" if domain else name,)
         self._read_nodes(nodes, path, scope)
@@ -171,13 +184,19 @@ class _OnnxReader:
             elif field == 5:
                 self._add_initializer(scope, span_of(value, "an initializer"))
             elif field in (11, 12, 13):
-                name = scope.declare(self._wire, span_of(value, "a value"))
+                name = self._declare(scope, span_of(value, "a value"))
                 inputs += [name] if field == 11 else []
         if self.model.version >= _DEFAULTS:
             for constant in (scope.value(name).constant for name in inputs):
                 if constant is not None:
                     constant.default = True
         self._read_nodes(nodes, path, scope)
+
+    def _declare(self, scope: Scope, message: Span) -> str:
+        """Add a declared value to a scope; return its name."""
+        name = scope.declare(self._wire, message)
+        self.model.hold(_VALUE_BYTES + len(name))
+        return name
 
     def _add_initializer(self, scope: Scope, message: Span) -> None:
         name, constant = self._tensor(message)
@@ -187,11 +206,16 @@ class _OnnxReader:
     def _tensor(self, message: Span) -> tuple[str, Constant]:
         """Return the name and the constant of a TensorProto; its errors have the name."""
         external = self._open_beside if self._options.external else None
+        wire, before = self._wire, self._wire.count
         try:
-            return tensor_constant(self._wire, message, external, self._file.limit)
+            name, constant = tensor_constant(wire, message, external, self._file.limit)
+            # The constant keeps the fields that have its elements.
+            fields = wire.count - before
+            self.model.hold(_CONSTANT_BYTES + SPAN_BYTES * fields + len(name))
         except GatherError as error:
             error.prefix(f"the tensor at byte {message.start}{self._name_of(message)}")
             raise
+        return name, constant
 
     def _name_of(self, message: Span) -> str:
         """Return the name of a malformed tensor, for its error."""
@@ -213,7 +237,8 @@ class _OnnxReader:
             self._file.beside.append(file)
         return file
 
-    def _read_nodes(self, messages: Iterable[Span], path: tuple[str, ...], scope: Scope) -> None:
+    def _read_nodes(self, messages: list[Span], path: tuple[str, ...], scope: Scope) -> None:
+        self.model.hold(SPAN_BYTES * len(messages))
         for message in messages:
             self.model.count_node()
             fields = self._node_fields(message)
@@ -271,12 +296,17 @@ class _OnnxReader:
             fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
         )
         each = with_call(each)
+        names = sum(_NAME_BYTES + len(value.name) for value in (*inputs, *outputs))
+        self.model.hold(NODE_BYTES + names + len(fields.name))
         self._nodes.append(each)
         if outputs and (inferred := infer_output(each)):
             scope.values[outputs[0].name] = merged(outputs[0], inferred)
 
     def _attributes(self, fields: _NodeFields) -> dict[str, Any]:
-        return dict(self._attribute(each) for each in fields.attributes)
+        attributes = dict(self._attribute(each) for each in fields.attributes)
+        lists = [each for each in attributes.values() if isinstance(each, list)]
+        self.model.hold(NUMBER_BYTES * sum(map(len, lists)))
+        return attributes
 
     def _attribute(self, message: Span) -> tuple[str, Any]:
         """Return the name and the value of an attribute.
@@ -319,6 +349,7 @@ class _OnnxReader:
         value = folded(fields.operator, name, inputs, attributes, self._opset)
         if value is None:
             return
+        self.model.hold(_CONSTANT_BYTES + len(name))
         declared = scope.declared.get(name)
         scope.values[name] = merged(declared, value) if declared else value
         if fields.operator == "Constant" and value.constant is not None:

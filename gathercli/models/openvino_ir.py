@@ -15,7 +15,17 @@ from xml.parsers import expat
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats.content import malformed
 from gathercli.models import fold
-from gathercli.models.graph import MAX_DEPTH, Constant, Model, ModelNode, Value, node, unique_names
+from gathercli.models.graph import (
+    MAX_DEPTH,
+    NODE_BYTES,
+    Constant,
+    Model,
+    ModelNode,
+    Value,
+    check_held,
+    node,
+    unique_names,
+)
 from gathercli.models.inference import axis_of, infer_output, merged, with_call
 from gathercli.models.ir_layers import (
     ELEMENT_TYPES,
@@ -46,8 +56,14 @@ MOST_ELEMENTS: Final = 20_000_000
 DEEPEST_ELEMENT: Final = 5 * MAX_DEPTH
 """The deepest nesting of elements; a body takes four levels."""
 
+_LAYER, _PORT, _TEXT, _NAME = 600, 140, 60, 180
+"""Bytes of memory, as were measured: of a layer, of a port or an edge, of a text, of a name."""
+
+_TAG: Final = 32
+"""Bytes of memory that a byte of a tag takes at most, if it has short attributes."""
+
 _VERSIONS: Final = (10, 11)
-_PART: Final = 1 << 20
+_PART: Final = 1 << 16
 
 _FOLDED: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
 """The layers that constants come from or pass through."""
@@ -81,17 +97,23 @@ class _IrReader:
         self._stack: list[str] = []
         self._bodies: list[Body] = []
         self._open: list[Body] = []
-        self._handlers: dict[tuple[str, str], Callable[[dict[str, str]], None]] = {
-            ("input", "port"): self._start_input,
-            ("output", "port"): self._start_output,
-            ("port", "dim"): self._start_dim,
-            ("layer", "data"): self._start_data,
-            ("layers", "layer"): self._add_layer,
-            ("edges", "edge"): self._add_edge,
-            ("back_edges", "edge"): self._add_back_edge,
-            **{("layer", name): partial(self._start_body, name) for name in PORT_MAPS},
-            **{(name, "input"): partial(self._map_port, name) for name in PORT_MAPS.values()},
+        self._handlers: dict[tuple[str, str], tuple[int, Callable[[dict[str, str]], None]]] = {
+            ("input", "port"): (_PORT, self._start_input),
+            ("output", "port"): (_PORT, self._start_output),
+            ("port", "dim"): (_TEXT, self._start_dim),
+            ("layer", "data"): (_PORT, self._start_data),
+            ("layers", "layer"): (_LAYER, self._add_layer),
+            ("edges", "edge"): (_PORT, self._add_edge),
+            ("back_edges", "edge"): (_PORT, self._add_back_edge),
+            **{("layer", name): (_LAYER, partial(self._start_body, name)) for name in PORT_MAPS},
+            **{
+                (name, "input"): (_PORT, partial(self._map_port, name))
+                for name in PORT_MAPS.values()
+            },
         }
+        self._names: dict[str, str] = {}
+        """The names of elements and attributes, which expat adds."""
+        self._counted = 0
         self._text: list[str] | None = None
         self._port: Port | None = None
         self._number = 0
@@ -99,7 +121,7 @@ class _IrReader:
 
     def read(self) -> Model:
         """Parse the .xml and read the layers of each body."""
-        parser = expat.ParserCreate()
+        parser = expat.ParserCreate(intern=self._names)
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -117,7 +139,10 @@ class _IrReader:
         try:
             raw = self._file.buffer()
             for start in range(0, size, _PART):
-                parser.Parse(raw[start : start + _PART], False)
+                part = raw[start : start + _PART]
+                parser.Parse(part, False)
+                pending = start + len(part) - parser.CurrentByteIndex  # of a tag without its end
+                check_held(pending * _TAG, self._file.limit)
             parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise malformed(
@@ -150,9 +175,13 @@ class _IrReader:
                 rule="limit",
                 expected=f"at most {MOST_ELEMENTS}, {DEEPEST_ELEMENT} deep",
             )
+        if len(self._names) > self._counted:
+            self.model.hold(_NAME * (len(self._names) - self._counted))
+            self._counted = len(self._names)
         if stack:
-            handler = self._handlers.get((stack[-1], name))
+            nbytes, handler = self._handlers.get((stack[-1], name), (0, None))
             if handler is not None:
+                self.model.hold(nbytes + sum(_TEXT + len(each) for each in attributes.values()))
                 handler(attributes)
         else:
             self._open_net(name, attributes)
@@ -189,7 +218,8 @@ class _IrReader:
 
     def _add_back_edge(self, attributes: dict[str, str]) -> None:
         if self._layer is not None:
-            self._layer.changing |= {attributes.get("to-layer", "")}
+            changing = self._layer.changing = self._layer.changing or set()
+            changing.add(attributes.get("to-layer", ""))
 
     def _open_body(self, body: Body) -> None:
         self._open.append(body)
@@ -215,6 +245,7 @@ class _IrReader:
 
     def _character_data(self, text: str) -> None:
         if self._text is not None:
+            self.model.hold(len(text))
             self._text.append(text)
 
     def _open_net(self, name: str, attributes: dict[str, str]) -> None:
@@ -259,6 +290,7 @@ class _IrReader:
             layer = body.layers[key]
             inputs = [self._input(layer, port, body) for port in layer.inputs]
             if layer.is_family:
+                self.model.hold(NODE_BYTES)
                 nodes[key] = each = with_call(self._node(layer, body.path, inputs))
                 if inferred := infer_output(each):
                     port = next(iter(layer.outputs), "")

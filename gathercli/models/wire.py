@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import LimitError
 from gathercli.io.formats.content import malformed
+from gathercli.models.graph import check_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import NoReturn
 
 VARINT: Final = 0
 LENGTH: Final = 2
@@ -26,6 +28,12 @@ FIXED: Final = {1: 8, 5: 4}
 
 MOST_FIELDS: Final = 10_000_000
 """The most fields that are read of one file."""
+
+SPAN_BYTES: Final = 130
+"""Bytes of memory that a field in a list takes, as was measured."""
+
+NUMBER_BYTES: Final = 40
+"""Bytes of memory that an integer in a list takes."""
 
 _LAST_SHIFT: Final = 63
 """The bits before the tenth byte of a varint, which has one."""
@@ -50,12 +58,15 @@ class WireReader:
     ----------
     buffer
         The bytes of a file, possibly mapped.
+    limit
+        The most bytes of memory of the fields of one message; None for no limit.
     """
 
-    def __init__(self, buffer: Any) -> None:
-        self.buffer = buffer
+    def __init__(self, buffer: Any, limit: int | None = None) -> None:
+        self.buffer, self.limit = buffer, limit
         self.whole = Span(0, len(buffer))
-        self._fields = 0
+        self.count = 0
+        """The fields that were read."""
 
     def fields(  # noqa: C901  (a wire type each, in one loop: it reads every field of a model)
         self, message: Span
@@ -69,15 +80,17 @@ class WireReader:
         InputError
             ``format``: the bytes are no message.
         LimitError
-            ``limit``: the file has more than `MOST_FIELDS` fields.
+            ``limit``: the file has more than `MOST_FIELDS` fields, or the message more than fit
+            into memory.
         """
         buffer, (at, stop) = self.buffer, message
+        most = MOST_FIELDS if self.limit is None else self.limit // SPAN_BYTES
+        count = 0
         while at < stop:
-            self._fields += 1
-            if self._fields > MOST_FIELDS:
-                raise LimitError(
-                    f"the file has more than {MOST_FIELDS} fields", rule="limit", expected="fewer"
-                )
+            count += 1
+            self.count += 1
+            if count > most or self.count > MOST_FIELDS:
+                self._refuse(count)
             start = at
             tag = buffer[at]
             at += 1
@@ -109,6 +122,13 @@ class WireReader:
                     f"byte {start} starts a field of wire type {wire}", "a type of 0, 1, 2 or 5"
                 )
 
+    def _refuse(self, count: int) -> NoReturn:
+        """Raise LimitError for the fields of a message, or of all messages."""
+        check_held(count * SPAN_BYTES, self.limit)
+        raise LimitError(
+            f"the file has more than {MOST_FIELDS} fields", rule="limit", expected="fewer"
+        )
+
     def varint(self, at: int, stop: int) -> tuple[int, int]:
         """Return the varint at `at`, modulo 2^64, and the position after it."""
         value = shift = 0
@@ -126,6 +146,7 @@ class WireReader:
 
     def varints(self, span: Span) -> Iterator[int]:
         """Yield the packed varints of a span."""
+        check_held(NUMBER_BYTES * span.size, self.limit)
         at = span.start
         while at < span.stop:
             value, at = self.varint(at, span.stop)
@@ -137,6 +158,7 @@ class WireReader:
 
     def text(self, span: Span) -> str:
         """Decode the text of a span; bytes that are not UTF-8 become surrogates."""
+        check_held(2 * span.size, self.limit)
         return self.bytes(span).decode(errors="surrogateescape")
 
 

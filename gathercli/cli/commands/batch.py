@@ -134,7 +134,7 @@ def run(
         from gathercli.cli.batch_with import check_options
 
         check_options(running, reporting)
-    entries, files = _entries(jobs or [], patterns, reporting, messages)
+    entries, files = _entries(jobs or [], patterns, running, reporting, messages)
     reserved = _reserved(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
@@ -146,6 +146,7 @@ def run(
             entries,
             allow_outside=running.allow_outside,
             reserved=reserved,
+            limit=running.memory.limits.memory,
             progress=progress,
         )
     with plan:
@@ -224,7 +225,11 @@ def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
 
 
 def _entries(
-    words: list[str], patterns: PatternOptions, reporting: ReportOptions, messages: Messages
+    words: list[str],
+    patterns: PatternOptions,
+    running: RunOptions,
+    reporting: ReportOptions,
+    messages: Messages,
 ) -> tuple[Iterable[JobEntry], list[str]]:
     """Return the jobs and their files, without a report in a folder of jobs."""
     from gathercli.cli.patterns import is_matrix, is_node
@@ -242,7 +247,8 @@ def _entries(
                 )
         return _announced(_patterns(patterns, words, messages), messages), []
     if words and is_node(words[0], patterns.types.feed):
-        return _announced(_patterns_of_node(words[0], patterns, words[1:]), messages), []
+        limit = running.memory.limits.memory
+        return _announced(_patterns_of_node(words[0], patterns, words[1:], limit), messages), []
     if used := patterns.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`",
@@ -325,7 +331,9 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
     return Patterns(op, files, templates | _outputs(options), fixed, matrix)
 
 
-def _patterns_of_node(word: str, options: PatternOptions, words: list[str]) -> Patterns:
+def _patterns_of_node(
+    word: str, options: PatternOptions, words: list[str], limit: int | None
+) -> Patterns:
     """Validate the options beside a node of a model and return their jobs."""
     from gathercli.cli.node_patterns import FedNode
     from gathercli.cli.patterns import Patterns, is_matrix, option_of, settings_of, values_of
@@ -345,7 +353,7 @@ def _patterns_of_node(word: str, options: PatternOptions, words: list[str]) -> P
             value=word,
             expected="`--feed`",
         )
-    node = FedNode.read(word, options.types.feed or ())
+    node = FedNode.read(word, options.types.feed or (), limit)
     settings = options.settings()
     settings.pop("feed", None)
     _check_taken(node.op, settings, settings_of(node.op))
