@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.arrays.cells import elements_at
 from gathercli.arrays.tensor import values as decoded
 from gathercli.diagnosis.elements import FILLS, IN_PLACE
 from gathercli.diagnosis.indices import CellFate, exact
 from gathercli.engine import infer
 from gathercli.ops import indexed_inputs
-from gathercli.spec.coordinates import known
+from gathercli.spec.coordinates import coordinates, flat_positions, known
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
@@ -98,8 +99,7 @@ def _flat(array: AnyArray, at: AnyArray) -> AnyArray:
     """Return elements at flat positions, of a mapped array only those."""
     if array.flags.c_contiguous:
         return array.reshape(-1)[at]
-    chosen: AnyArray = array[np.unravel_index(at, array.shape)]
-    return chosen
+    return elements_at(array, coordinates(at, array.shape))
 
 
 class _Points:
@@ -124,7 +124,7 @@ class _Points:
     def __getitem__(self, at: tuple[Any, ...]) -> AnyArray:
         """Return the distance of positions from 0; `before` marks those before it."""
         if self._kept is not None:
-            position, fates = (each[at] for each in self._kept)
+            position, fates = (elements_at(each, at) for each in self._kept)
         else:
             position, fates = self._resolve(self._read(at))
         self.fates, self.before = fates, position < 0
@@ -135,17 +135,12 @@ class _Points:
         indices = self._indices
         if self._hypothesis.conversion.fortran:
             shape = indices.shape[:-1] if self._tuples else indices.shape
-            lead = [np.broadcast_to(each, np.broadcast_shapes(*map(np.shape, at))) for each in at]
-            if not lead:
-                return np.asarray(indices[()])
+            flat = np.asarray(flat_positions(at, shape, none=False))
             if self._tuples:
-                flat = np.ravel_multi_index(tuple(lead), shape)[..., None] * indices.shape[-1]
-                flat = flat + np.arange(indices.shape[-1])
-            else:
-                flat = np.ravel_multi_index(tuple(lead), shape)
-            back = np.unravel_index(flat, indices.shape[::-1])
-            return np.asarray(indices[tuple(reversed(back))])
-        return np.asarray(indices[at])
+                flat = flat[..., None] * indices.shape[-1] + np.arange(indices.shape[-1])
+            back = coordinates(flat, indices.shape[::-1])
+            return elements_at(indices, tuple(reversed(back)))
+        return elements_at(indices, at)
 
     def _resolve(self, raw: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return the positions of raw indices, (C..) or tuples (C.., K), and their fates."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.arrays.cells import elements_at
 from gathercli.lessons.lesson import numbers
 from gathercli.lessons.provenance import Fate
 from gathercli.report.selection import arrays
@@ -115,7 +116,7 @@ class PanelPicks:
     def _read_values(self) -> dict[tuple[int, ...], Any]:
         data = self.lesson.data
         coords = self.selection.coordinates(self.panel, self.selection.data)
-        elements = Tensor(data.dtype, data.array[arrays(coords, len(data.shape))])
+        elements = Tensor(data.dtype, elements_at(data.array, arrays(coords, len(data.shape))))
         return dict(zip(coords, elements.values().tolist(), strict=True))
 
     def _read_traces(self) -> dict[tuple[int, ...], Trace]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gathercli.adjustments import are_tuples
 from gathercli.arrays import check, threads
+from gathercli.arrays.cells import elements_at
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.lessons.beams import BeamLesson
 from gathercli.lessons.provenance import Fate, Provenance
@@ -265,7 +266,7 @@ class Lesson(Provenance[Trace]):
         at
             Coordinates of indices: an array for each dimension of `index_shape`, broadcast.
         """
-        k = np.asarray(self.indices.array[at])
+        k = elements_at(self.indices.array, at)
         resolved = self._components(k)
         nowhere = np.zeros(k.shape[: -1 if self.is_tuple else None], bool)
         for each in resolved:
@@ -298,7 +299,7 @@ class Lesson(Provenance[Trace]):
         array = self.data.array
         if array.size:
             from_data = coordinates(np.maximum(sources, 0), self.data.shape)
-            elements = array[from_data]
+            elements = elements_at(array, from_data)
             elements[sources < 0] = np.zeros((), array.dtype)
         else:
             from_data = tuple(np.zeros_like(cells) for _ in self.data.shape)

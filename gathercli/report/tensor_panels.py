@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gathercli.arrays.cells import elements_at
 from gathercli.lessons.provenance import Fate
 from gathercli.report.layout import Cell, Line, Placement, TensorPart
 from gathercli.report.palette import REFUSED, STYLES
@@ -74,7 +75,7 @@ class Parts:
         lesson = self._lesson
         dtype, array = lesson.data.dtype, lesson.data.array
         coords = self._selection.coordinates(panel, self._selection.data)
-        elements = Tensor(dtype, array[arrays(coords, array.ndim)]).values().tolist()
+        elements = Tensor(dtype, elements_at(array, arrays(coords, array.ndim))).values().tolist()
         values = dict(zip(coords, elements, strict=True))
         units = set(lesson.unit_dims)
         reads, marks = lesson.reads, self._look.marks

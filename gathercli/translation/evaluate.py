@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli import engine
+from gathercli.arrays.cells import broadcast
 from gathercli.arrays.run import run
 from gathercli.arrays.tensor import storage_of
 from gathercli.bound import BoundCall
@@ -242,7 +243,7 @@ def _sliced(x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None)
 
 
 def _expanded(x: Tensor, shape: Tensor) -> Tensor:
-    sizes = np.broadcast_shapes(x.shape, tuple(shape.array.tolist()))
+    sizes = broadcast(x.shape, tuple(shape.array.tolist()))
     return Tensor(x.dtype, np.broadcast_to(x.array, sizes))
 
 

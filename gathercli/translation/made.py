@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 LARGEST: Final = 4
 """The largest size of a made dimension."""
 
+MOST_AXES: Final = 8
+"""The most axes of made tensors that are longer than 1, so that no result is large."""
+
 _LEGAL: Final = 0.6
 """How many of the calls have legal indices only."""
 
@@ -93,9 +96,19 @@ class _Maker:
         """Return a size: seldom 0."""
         return int(self._random.integers(0 if self._random.random() < 0.05 else 1, LARGEST + 1))
 
+    def _sizes(self, shapes: dict[str, tuple[int, ...]]) -> dict[str, list[int]]:
+        """Return sizes at random, of which few are larger than 1."""
+        sizes = {name: [self._size() for _ in shape] for name, shape in shapes.items()}
+        axes = [(name, at) for name, shape in shapes.items() for at in range(len(shape))]
+        if len(axes) > MOST_AXES:
+            for axis in self._random.permutation(len(axes))[MOST_AXES:]:
+                name, at = axes[axis]
+                sizes[name][at] = min(1, sizes[name][at])
+        return sizes
+
     def _resized(self, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
         """Return other sizes that fit each other."""
-        op, sizes = self._call.op, {key: [self._size() for _ in s] for key, s in shapes.items()}
+        op, sizes = self._call.op, self._sizes(shapes)
         if op.followed is not None:
             steps, _, lengths, _ = sizes
             return {

@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-
+from gathercli.arrays.cells import broadcast
+from gathercli.errors import LimitError
 from gathercli.spec.dtypes import BOOL, INT64
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import MAX_RANK, product
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,6 +111,13 @@ class Program:
         name: str = "",
         **settings: Any,
     ) -> ProgramValue:
+        if len(shape) > MAX_RANK:
+            raise LimitError(
+                f"a tensor on the way has rank {len(shape)}",
+                rule="limit",
+                value=len(shape),
+                expected=f"at most {MAX_RANK}",
+            )
         output = self._value(name, dtype, shape)
         self.steps.append(Step(primitive, inputs, settings, output))
         return output
@@ -139,7 +146,7 @@ class Program:
     def element(self, primitive: str, *inputs: ProgramValue, name: str = "") -> ProgramValue:
         """Apply a primitive element by element."""
         dtype = BOOL if primitive in ("less", "at_least", "either") else INT64
-        shape = np.broadcast_shapes(*(each.shape for each in inputs))
+        shape = broadcast(*(each.shape for each in inputs))
         return self._add(primitive, *inputs, dtype=dtype, shape=shape, name=name)
 
     def total(self, x: ProgramValue, name: str = "") -> ProgramValue:
