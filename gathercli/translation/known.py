@@ -82,8 +82,9 @@ def _sums_nothing(translation: Translation, each: ProvenCall) -> bool:
     return is_sum and not each.tensors["indices"].array.size
 
 
-def _is_bfloat16(_: Translation, each: ProvenCall) -> bool:
-    return next(iter(each.tensors.values())).dtype is BFLOAT16
+def _is_taken_for_bytes(_: Translation, each: ProvenCall) -> bool:
+    dtype = next(iter(each.tensors.values())).dtype
+    return dtype.bits == 2 or (dtype.bits == 4 and not dtype.integral)
 
 
 def _strings_by_tuples(translation: Translation, each: ProvenCall) -> bool:
@@ -124,7 +125,7 @@ KNOWN: Final = (
     KnownMistake("onnxruntime", "it lacks the type", _unregistered),
     KnownMistake("onnxruntime", "it lacks the type", _lacks_whole_type),
     KnownMistake("onnxruntime", "it keeps the axis of a sum of nothing", _sums_nothing),
-    KnownMistake("openvino", "it gives Python bfloat16 as float16", _is_bfloat16),
+    KnownMistake("openvino", "it takes packed elements for bytes", _is_taken_for_bytes),
     KnownMistake("openvino", "its GatherND lacks strings", _strings_by_tuples),
     KnownMistake("openvino", "it refuses smaller indices beside the axis", _is_narrow_onnx),
     KnownMistake("onnx.reference", "it refuses smaller indices beside the axis", _is_narrow),

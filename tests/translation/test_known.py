@@ -21,9 +21,10 @@ ND = ("openvino.GatherND-8", "onnx-13")
         (
             "openvino",
             ("openvino.Gather-8", "openvino-8"),
-            "2x3xbf16=0; 1xi64=0",
-            "it gives Python bfloat16 as float16",
+            "2x3xu2=0; 1xi64=0",
+            "it takes packed elements for bytes",
         ),
+        ("openvino", ("openvino.Gather-8", "openvino-8"), "2x3xi4=0; 1xi64=0", None),
         ("openvino", ("openvino.Gather-8", "openvino-8"), "2x3xf32=0; 1xi64=0", None),
         (
             "onnxruntime",
