@@ -149,6 +149,20 @@ def test_lines_are_appended_as_they_come_and_put_in_order_at_the_end(
     assert bool(rewritten) == (given != list(range(len(given))))
 
 
+def test_of_a_job_that_is_done_again_the_new_line_stays(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "is_done", lambda *_, digests: not digests)
+    REPORT.write_bytes(line("a", n=1))
+
+    with begin(resumes=True) as found:
+        resumed(found)
+        found.write([Outcome(0, "ok", line("a", n=2), {})])
+        found.arrange()
+
+    assert REPORT.read_bytes() == line("a", n=2)
+
+
 def test_what_an_interrupt_left_of_a_write_is_cut_off(begin: Begin) -> None:
     with begin() as found:
         found.write([Outcome(0, "ok", line("a"), {})])
@@ -338,6 +352,26 @@ def test_a_report_that_another_run_writes_is_refused_and_closed(begin: Begin) ->
         assert ran == ("(another run is writing it): expected to be alone", "r.jsonl", None)
         assert len(os.listdir("/dev/fd")) == len(held)
     begin(resumes=True).__exit__()
+
+
+def test_a_report_at_descriptor_zero_that_cannot_be_locked_is_closed_too(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_fd: int, _how: int) -> None:
+        raise OSError(errno.ENOLCK, None)
+
+    saved = os.dup(0)
+    monkeypatch.setattr(fcntl, "flock", fail)
+    os.close(0)
+    try:
+        ran = refusal(begin)
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(0)
+    finally:
+        os.dup2(saved, 0)
+        os.close(saved)
+
+    assert ran == ("(): expected a file to write", "r.jsonl", None)
 
 
 def test_a_report_that_cannot_be_locked_is_refused_with_the_reason_and_closed(

@@ -139,7 +139,6 @@ class Journal:
     def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the offset and the content of each complete line."""
         with open(os.dup(self._fd), "rb") as file:
-            file.seek(0)
             for number, text in enumerate(file, 1):
                 is_whole = text.endswith(b"\n")
                 if not is_whole and _START.startswith(text[: len(_START)]):

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from importlib import import_module
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tests.mutation.mutants import FILES, ROOT, Mutant, draw, equivalents, mutants, source_of
@@ -41,6 +41,9 @@ UNCHANGED: Final = "unchanged"
 
 MEMORY: Final = 8 << 30
 """Bytes of address space of a test process: a mutant without a limit ends there."""
+
+
+_TIMES: Final = count(1)
 
 
 class Tried(NamedTuple):
@@ -170,7 +173,8 @@ def _start(mutant: Mutant, copy: str, seconds: dict[str, float]) -> int:
     path = os.path.join(copy, "gathercli", mutant.path)
     with open(path, "w", encoding="utf-8") as file:
         file.write(mutant.source)
-    os.utime(path, (0, 0))  # so that no compiled file seems to be that of the mutant
+    time_of_its_own = next(_TIMES)  # so that no compiled file seems to be that of the mutant
+    os.utime(path, (time_of_its_own, time_of_its_own))
     files = {test: test.partition("::")[0] for test in seconds}
     first = [test for test in seconds if files[test] == next(iter(files.values()))][:40]
 
@@ -238,12 +242,11 @@ def _enough(tests: list[str], kills: Counter[str], seconds: dict[str, float]) ->
     for test, number in kills.items():
         functions[test.partition("[")[0]] += number
     total = 0.0
-    chosen = []
+    chosen = list[str]()
     for test in sorted(tests, key=lambda test: -kills[test]):
-        chosen.append(test)
-        total += seconds[test]
-        if total > ENOUGH:
-            break
+        if total + seconds[test] <= ENOUGH or not chosen:  # a slow one leaves room to quick ones
+            chosen.append(test)
+            total += seconds[test]
     chosen.sort(key=lambda test: (-kills[test], -functions[test.partition("[")[0]], seconds[test]))
     return {test: seconds[test] for test in chosen}
 
