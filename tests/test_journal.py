@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
-from gathercli.errors import InputError, OutputError
+from gathercli.errors import InputError, OutputError, TransferError
 from gathercli.io.write import Output
 from gathercli.jobs import journal
 from gathercli.jobs.jobfile import JobEntry
@@ -161,6 +161,19 @@ def test_of_a_job_that_is_done_again_the_new_line_stays(
         found.arrange()
 
     assert REPORT.read_bytes() == line("a", n=2)
+
+
+def test_a_write_that_fails_names_the_report(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_fd: int, _part: bytes) -> None:
+        raise TransferError("no space left on device", rule="output")
+
+    monkeypatch.setattr(journal, "write_all", fail)
+
+    with begin() as found, pytest.raises(TransferError) as info:
+        found.write([Outcome(0, "ok", line("a"), {})])
+
+    assert info.value.message.startswith("the report `r.jsonl`")
+    assert list(found.todo()) == [0, 1, 2]
 
 
 def test_what_an_interrupt_left_of_a_write_is_cut_off(begin: Begin) -> None:

@@ -17,7 +17,16 @@ from importlib import import_module
 from itertools import chain, count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tests.mutation.mutants import FILES, ROOT, Mutant, draw, equivalents, mutants, source_of
+from tests.mutation.mutants import (
+    FILES,
+    ROOT,
+    Mutant,
+    draw,
+    equivalents,
+    mutants,
+    program,
+    source_of,
+)
 from tests.mutation.reach import Measure, Reach, Select
 
 if TYPE_CHECKING:
@@ -259,7 +268,7 @@ def _ended(mutant: Mutant, copy: str, status: int, number: int, seconds: float) 
         return Tried(mutant, "timeout", test, number, seconds)
     how = "killed"
     if os.waitstatus_to_exitcode(status) == 0 or not number:
-        how = "equivalent" if mutant.source in equivalents(mutant.path) else "survived"
+        how = "equivalent" if program(mutant.source) in equivalents(mutant.path) else "survived"
     return Tried(mutant, how, test, number, seconds)
 
 

@@ -8,4 +8,81 @@ from __future__ import annotations
 
 from typing import Final
 
-EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = ()
+OFFSETS: Final = "An offset is never below that of a job without a line."
+TUNED: Final = "It chooses between two ways to one answer, by what was measured to be faster."
+
+EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
+    ("jobs/journal.py", "_NONE: Final = -1", "_NONE: Final = -2", "No offset is negative."),
+    ("jobs/journal.py", "_NONE: Final = -1", "_NONE: Final = +1", "A line is longer than that."),
+    (
+        "jobs/journal.py",
+        'line["status"] != OK)',
+        'line["status"] < OK)',
+        "Both other statuses come before it in the alphabet.",
+    ),
+    (
+        "jobs/journal.py",
+        "[: len(_START)]):\n                    break",
+        "[: len(_START)]):\n                    continue",
+        "A line without an end is the last.",
+    ),
+    ("jobs/journal.py", "if offset == _NONE)", "if offset <= _NONE)", OFFSETS),
+    ("jobs/journal.py", "if offset != _NONE:", "if offset > _NONE:", OFFSETS),
+    (
+        "jobs/journal.py",
+        "self._digests[at] == key",
+        "self._digests[at] <= key",
+        "What bisect_left finds is not below the key.",
+    ),
+    ("jobs/journal.py", '"seconds", 0)', '"seconds", 1)', "Both are numbers."),
+    ("jobs/journal.py", '"seconds", 0)', '"seconds", -1)', "Both are numbers."),
+    ("small/gather.py", "MOST_STEPS = 24_000", "MOST_STEPS = 23999", TUNED),
+    ("small/gather.py", "MOST_STEPS = 24_000", "MOST_STEPS = 24001", TUNED),
+    ("small/gather.py", "FEW_STEPS = 16", "FEW_STEPS = 15", TUNED),
+    ("small/gather.py", "FEW_STEPS = 16", "FEW_STEPS = 17", TUNED),
+    ("small/gather.py", "MOST_BYTES = 1 << 17", "MOST_BYTES = 1 << 16", TUNED),
+    ("small/gather.py", "MOST_BYTES = 1 << 17", "MOST_BYTES = 1 << 18", TUNED),
+    ("small/gather.py", "MOST_BYTES = 1 << 17", "MOST_BYTES = 2 << 17", TUNED),
+    ("small/gather.py", "MOST_RUNS = 256", "MOST_RUNS = 255", TUNED),
+    ("small/gather.py", "MOST_RUNS = 256", "MOST_RUNS = 257", TUNED),
+    ("small/gather.py", "maxsize=64", "maxsize=63", TUNED),
+    ("small/gather.py", "maxsize=64", "maxsize=65", TUNED),
+    (
+        "small/gather.py",
+        "self.used = shape, 0, 0",
+        "self.used = shape, 0, 1",
+        "Every source sets it before it is read.",
+    ),
+    (
+        "small/gather.py",
+        "self.used = shape, 0, 0",
+        "self.used = shape, 0, -1",
+        "Every source sets it before it is read.",
+    ),
+    (
+        "small/gather.py",
+        "self.array.reshape(-1)",
+        "self.array.reshape(-2)",
+        "NumPy takes any negative size so.",
+    ),
+    ("small/elements.py", "MOST = 1 << 14", "MOST = 1 << 13", TUNED),
+    ("small/elements.py", "MOST = 1 << 14", "MOST = 1 << 15", TUNED),
+    ("small/elements.py", "MOST = 1 << 14", "MOST = 2 << 14", TUNED),
+    ("small/text.py", "MOST = 1 << 12", "MOST = 1 << 11", TUNED),
+    ("small/text.py", "MOST = 1 << 12", "MOST = 1 << 13", TUNED),
+    ("small/text.py", "MOST = 1 << 12", "MOST = 2 << 12", TUNED),
+    ("arrays/indices.py", "KEPT: Final = 1 << 20", "KEPT: Final = 1 << 19", TUNED),
+    ("arrays/indices.py", "KEPT: Final = 1 << 20", "KEPT: Final = 1 << 21", TUNED),
+    ("arrays/indices.py", "KEPT: Final = 1 << 20", "KEPT: Final = 2 << 20", TUNED),
+    ("arrays/indices.py", "TUPLES: Final = 1 << 14", "TUPLES: Final = 1 << 13", TUNED),
+    ("arrays/indices.py", "TUPLES: Final = 1 << 14", "TUPLES: Final = 1 << 15", TUNED),
+    ("arrays/indices.py", "TUPLES: Final = 1 << 14", "TUPLES: Final = 2 << 14", TUNED),
+    ("arrays/indices.py", "FOLD: Final = 256", "FOLD: Final = 255", TUNED),
+    ("arrays/indices.py", "FOLD: Final = 256", "FOLD: Final = 257", TUNED),
+    (
+        "spec/dtypes.py",
+        "self.bits <= 8",
+        "self.bits <= 9",
+        "No type has 9 bits.",
+    ),
+)

@@ -218,11 +218,18 @@ class Site(NamedTuple):
 
 @cache
 def equivalents(path: str) -> frozenset[str]:
-    """Return the sources of the mutants of a file that no test can notice."""
+    """Return the programs of the mutants of a file that no test can notice."""
     source = source_of(path)
     return frozenset(
-        source.replace(before, after) for name, before, after, _ in EQUIVALENT if name == path
+        program(source.replace(before, after))
+        for name, before, after, _ in EQUIVALENT
+        if name == path
     )
+
+
+def program(source: str) -> str:
+    """Return what a source says, however it is spaced."""
+    return ast.dump(ast.parse(source))
 
 
 def by_operators(path: str) -> Iterator[Mutant]:
