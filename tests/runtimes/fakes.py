@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 ONNXRUNTIME = """
@@ -86,6 +87,23 @@ RUNS = 3
 another type, 9 another shape, 10 dies at a
 fourth run."""
 
+ONCE = """
+import os
+
+__version__ = "1"
+once = os.path.join(os.environ["HOME"], "once")
+if os.path.exists(once):
+    raise OSError("only once")
+open(once, "w").close()
+
+
+class config:
+    @staticmethod
+    def update(*_):
+        os.abort()
+"""
+"""A jax that can be imported once, and aborts when it is called."""
+
 MODULES = {
     "onnxruntime": ONNXRUNTIME,
     "torch": "raise OSError('libtorch.so: cannot open')",
@@ -96,12 +114,12 @@ MODULES = {
 }
 
 
-def fake_python(folder: Path) -> str:
-    """Make a virtual environment with the fake modules; return its Python."""
+def fake_python(folder: Path, modules: Mapping[str, str] = MODULES) -> str:
+    """Make a virtual environment with fake modules; return its Python."""
     venv.create(folder, symlinks=True)
     paths = {"base": str(folder), "platbase": str(folder)}
     site = sysconfig.get_path("purelib", "venv", paths)
-    for name, text in MODULES.items():
+    for name, text in modules.items():
         with open(os.path.join(site, f"{name}.py"), "w", encoding="utf-8") as file:
             file.write(text)
     with open(os.path.join(site, "numpy.pth"), "w", encoding="utf-8") as file:

@@ -17,6 +17,7 @@ from gathercli.runtimes.calls import RuntimeCall
 from gathercli.runtimes.client import Runtime, RuntimeProcess, runtimes_of
 from gathercli.spec.dtypes import BFLOAT16, INT64, STRING
 from gathercli.tensor import Tensor
+from tests.runtimes.fakes import ONCE, fake_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,6 +142,20 @@ def test_a_wrong_interpreter_is_an_absent_runtime(text: str, ended: str, tmp_pat
         absence = process.absence()
 
     assert absence == ("jax", f"cannot be started: {ended}")
+
+
+def test_a_runtime_that_cannot_be_started_again_keeps_its_last_verdict(tmp_path: Path) -> None:
+    runtime = Runtime("jax", fake_python(tmp_path / "venv", {"jax": ONCE}))
+    tensors = {"data": INDICES, "indices": INDICES}
+
+    with RuntimeProcess(runtime) as process:
+        first, second = (process.call(tensors, code="data") for _ in range(2))
+        absence = process.absence()
+
+    why = "cannot be started: OSError: only once"
+    assert first == ("1", None, "dies", "by SIGABRT")
+    assert second == (None, None, "absent", why)
+    assert absence == ("jax", why)
 
 
 def test_a_runtime_without_numpy_cannot_be_started(tmp_path: Path) -> None:
