@@ -129,6 +129,16 @@ def turned(array: Array) -> Array:
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)
 
 
+def unneeded(array: Array) -> Array:
+    """Let the strides that no element needs be absurd: NumPy keeps them as they are."""
+    absurd = (-array.itemsize, 1 << 62, -(1 << 61) - 1, 3, 0)
+    strides = [
+        absurd[d % len(absurd)] if n < 2 or not array.size else stride
+        for d, (n, stride) in enumerate(zip(array.shape, array.strides, strict=True))
+    ]
+    return np.lib.stride_tricks.as_strided(array, array.shape, strides, writeable=False)
+
+
 LAYOUTS: Final[dict[str, Callable[[Array], Array]]] = {
     "C": np.ascontiguousarray,
     "F": np.asfortranarray,
@@ -138,6 +148,8 @@ LAYOUTS: Final[dict[str, Callable[[Array], Array]]] = {
     "backwards": lambda array: np.ascontiguousarray(array[::-1])[::-1],
     "broadcast": lambda array: np.broadcast_to(array[:1], array.shape),  # all like the first
     "turned": turned,
+    "unneeded": unneeded,
+    "unneeded of steps": lambda array: unneeded(np.repeat(array, 2, axis=-1)[..., ::2]),
 }
 
 

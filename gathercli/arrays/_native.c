@@ -549,12 +549,13 @@ read_plan(Plan *plan, const int64_t *number, int64_t count, const Py_buffer *dat
     int64_t read = 0, taken = 0;
     int shared = 1; /* Whether all indices count from the start of `data`. */
     for (int64_t n = 0; n < plan->loops; n++, number += 3) {
-        plan->loop[n] = (Loop){number[0], number[1], number[2]};
-        shared &= number[1] == 0;
+        int moves = number[0] > 1; /* One coordinate is never left: any distance will do. */
+        plan->loop[n] = (Loop){number[0], moves ? number[1] : 0, moves ? number[2] : 0};
+        shared &= plan->loop[n].data == 0;
         if (number[0] < 1)
             return "an empty loop";
-        read = sum(read, number[0] - 1, number[1]);
-        taken = sum(taken, number[0] - 1, number[2]);
+        read = sum(read, number[0] - 1, plan->loop[n].data);
+        taken = sum(taken, number[0] - 1, plan->loop[n].index);
     }
     *total = plan->chunk;
     for (int64_t n = plan->loops; n-- > 0;) {
@@ -563,13 +564,14 @@ read_plan(Plan *plan, const int64_t *number, int64_t count, const Py_buffer *dat
     }
     int64_t last = 0, offset = 0;
     for (int64_t j = 0; j < plan->axes; j++, number += 4) {
-        plan->axis[j] = (Axis){number[0], number[1], number[2], number[3]};
+        int64_t step = number[0] > 1 ? number[2] : 0;
+        plan->axis[j] = (Axis){number[0], number[1], step, number[3]};
         if (number[0] < 1 || (number[1] != 0 && number[1] != number[0]) || number[3] < 0)
             return "an axis of no size";
-        last = sum(last, number[0] - 1, number[2]);
+        last = sum(last, number[0] - 1, step);
         offset = number[3] > offset ? number[3] : offset;
         /* Also the steps: they are multiplied as int32. */
-        if (last < 0 || last >= INT32_MAX || number[0] > INT32_MAX || number[2] > INT32_MAX)
+        if (last < 0 || last >= INT32_MAX || number[0] > INT32_MAX || step > INT32_MAX)
             return "too many positions";
     }
     plan->reach = sum(0, last, plan->step);

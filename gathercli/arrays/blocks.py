@@ -21,6 +21,7 @@ from gathercli.arrays.chunks import (
     sizes,
     slices,
 )
+from gathercli.arrays.memory import strides_of
 from gathercli.arrays.threads import share
 from gathercli.errors import OutOfRangeError, TransferError
 from gathercli.spec.shapes import product
@@ -123,7 +124,7 @@ class GatherBlocks:
         if data.in_memory is None:
             return False
         along = range(self.axis + 1, self.axis + self.depth)
-        strides, shape = data.in_memory.array.strides, data.shape
+        strides, shape = strides_of(data.in_memory.array), data.shape
         return all(strides[d - 1] == strides[d] * shape[d] for d in along)
 
     def choose_chunks(self) -> tuple[int, ...]:

@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from gathercli.arrays.tensor import AnyArray
 
 
+def strides_of(array: AnyArray) -> tuple[int, ...]:
+    """Return the strides of an array, those that no element needs as in a row-major one.
+
+    NumPy lets them be anything: of axes of size 1, and of all axes where there is no element.
+    """
+    strides: list[int] = []
+    below = array.itemsize
+    for n, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        strides.append(stride if n > 1 and array.size else below)
+        below = strides[-1] * max(1, n)
+    return tuple(reversed(strides))
+
+
 class Memory(NamedTuple):
     """The memory of an array.
 
@@ -32,10 +45,11 @@ class Memory(NamedTuple):
     @classmethod
     def of(cls, array: AnyArray) -> Memory:
         """View an array, or a copy if it has negative or unaligned strides."""
-        itemsize = array.dtype.itemsize or 1
-        if any(stride < 0 or stride % itemsize for stride in array.strides):
+        itemsize, strides = array.dtype.itemsize or 1, strides_of(array)
+        if any(stride < 0 or stride % itemsize for stride in strides):
             array = np.ascontiguousarray(array)
-        steps = tuple(stride // itemsize for stride in array.strides)
+            strides = strides_of(array)
+        steps = tuple(stride // itemsize for stride in strides)
         if array.flags.c_contiguous:
             return cls(array.reshape(-1), steps)
         span = sum((n - 1) * step for n, step in zip(array.shape, steps, strict=True)) + 1
@@ -65,15 +79,15 @@ def one_axis(
         The view, and None if the axes are contiguous. Otherwise the one axis spans all elements
         from their first to their last, and the second item is the step along it of each axis.
     """
-    itemsize = array.itemsize or 1
-    each = list(zip(array.shape, array.strides, strict=True))[axis : axis + count]
+    itemsize, strides = array.itemsize or 1, strides_of(array)
+    each = list(zip(array.shape, strides, strict=True))[axis : axis + count]
     moving = [(n, stride) for n, stride in each if n > 1]
     follow = all(a == n * b for (_, a), (n, b) in pairwise(moving))
-    if follow or not array.size or any(s < 0 or s % itemsize for s in array.strides):
+    if follow or not array.size or any(s < 0 or s % itemsize for s in strides):
         return array.reshape(view), None
     unit = gcd(*(stride for _, stride in moving))
-    steps = [stride // unit for _, stride in each]
+    steps = [stride // unit if n > 1 else 0 for n, stride in each]
     span = 1 + sum((n - 1) * step for (n, _), step in zip(each, steps, strict=True))
     shape = (*array.shape[:axis], span, *array.shape[axis + count :])
-    strides = (*array.strides[:axis], unit, *array.strides[axis + count :])
-    return as_strided(array, shape, strides, writeable=False), steps
+    viewed = (*strides[:axis], unit, *strides[axis + count :])
+    return as_strided(array, shape, viewed, writeable=False), steps
