@@ -70,9 +70,10 @@ class Hint(str):
     `"axis":-1` or `"out_of_range":"zero"`
     """
 
-    __slots__ = ("job", "python")
+    __slots__ = ("_fill", "job", "python")
     job: str
     python: str
+    _fill: Callable[[Callable[[str, str | int], str]], str]
 
     def __new__(cls, text: str, **settings: str | int | list[str]) -> Self:
         """Fill in the settings for each of the three."""
@@ -88,9 +89,16 @@ class Hint(str):
             return text.format_map(fields) if fields else text
 
         self = super().__new__(cls, fill(_as_option))
+        self._fill = fill
         self.python = fill(_as_argument)
         self.job = fill(_as_key)
         return self
+
+    def after(self, start: str, setting: str) -> str:
+        """Word it for a command that takes the value of a setting after `start`."""
+        return self._fill(
+            lambda name, value: f"{start}{value}" if name == setting else _as_option(name, value)
+        )
 
     def joined(self) -> Hint:
         """Quote settings that stand side by side together: ``--a 1 --b 2``, ``"a":1,"b":2``."""
@@ -310,7 +318,7 @@ class GatherError(Exception):
         return self.message + (f"\nhint: {self.hint}" if self.hint else "")
 
 
-def sentence(statement: str, expected: str | None, remark: str) -> str:
+def sentence(statement: str, expected: str | None, remark: str = "") -> str:
     """Word what is wrong, and what is expected."""
     return statement + ("" if expected is None else f": expected {expected}") + remark
 

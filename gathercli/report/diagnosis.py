@@ -6,6 +6,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.errors import sentence
 from gathercli.report.header import tensor_json, title
 from gathercli.report.versions import hanging
 from gathercli.text import clean, counted, grouped
@@ -81,14 +82,14 @@ def _opening(diagnosis: Diagnosis) -> Iterator[str]:
             f"{_first(diagnosis.wrong_cells)}"
         )
     elif diagnosis.call is not None:
-        yield f"the shape is {_shape(diagnosis)}: expected {diagnosis.call.shape}"
+        yield sentence(f"the shape is {_shape(diagnosis)}", f"{diagnosis.call.shape}")
     if data.dtype is not diagnosis.wrong.dtype:
-        yield f"the type is {diagnosis.wrong.dtype}: expected {data.dtype}"
+        yield sentence(f"the type is {diagnosis.wrong.dtype}", f"{data.dtype}")
 
 
 def _first(cells: WrongCells) -> str:
-    expected = "" if cells.expected is None else f": expected {cells.expected}"
-    return f"the first is {cells.value} at {cells.where}{expected}"
+    expected = None if cells.expected is None else f"{cells.expected}"
+    return sentence(f"the first is {cells.value} at {cells.where}", expected)
 
 
 def _shape(diagnosis: Diagnosis) -> str:

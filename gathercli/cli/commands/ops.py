@@ -13,7 +13,7 @@ from gathercli.cli.groups import VIEW
 from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.operator import VARIABLE, Choice, choice
 from gathercli.cli.options import TEXT_FORMAT
-from gathercli.errors import UsageError, VersionError
+from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import FAMILIES, NEWEST_OPSET, OPERATORS, VersionMatch, find, foreign_name_error
 from gathercli.spec.decisions import DECISIONS
 from gathercli.spec.framework_calls import equivalent, of_framework
@@ -221,10 +221,11 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
         return matches
     if 0 < number <= max(NEWEST_OPSET.values()):  # of both frameworks, or an opset
         first = refusals[0]
-        first.hint = first.advice and first.advice.replace("-V ", prefix)
+        first.hint = _versions_after(prefix, first.advice)
         raise first
-    likely = (str(each.advice).replace("-V ", prefix) for each in refusals if each.advice)
-    hint = _nearest(version, prefix) or next(likely, "`gathercli ops` lists the versions")
+    likely = next((each.advice for each in refusals if each.advice), None)
+    hint = _nearest(version, prefix) or _versions_after(prefix, likely)
+    hint = hint or "`gathercli ops` lists the versions"
     if others := of_framework(version):
         row, name = others[0].rows[0], others[0].name
         hint = f"`{prefix}{row}` is nearest to {name}: `gathercli ops --like {name}`"
@@ -238,6 +239,11 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
         expected=f"one of {' '.join(op.full_name for op in OPERATORS)}",
         hint=hint,
     )
+
+
+def _versions_after(prefix: str, hint: str | None) -> str | None:
+    """Word a hint for `ops`, which takes versions as arguments."""
+    return hint.after(prefix, "version") if isinstance(hint, Hint) else hint
 
 
 def _nearest(version: str, prefix: str) -> str | None:
