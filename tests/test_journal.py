@@ -435,6 +435,29 @@ def test_a_report_that_is_replaced_before_it_is_locked_is_opened_again(
     assert len(os.listdir("/dev/fd")) == held
 
 
+def test_a_report_at_descriptor_zero_that_is_removed_is_opened_again(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, times = fcntl.flock, list[int]()
+
+    def lock_late(fd: int, how: int) -> None:
+        if not times:
+            os.unlink("r.jsonl")
+        times.append(fd)
+        lock(fd, how)
+
+    saved = os.dup(0)
+    monkeypatch.setattr(fcntl, "flock", lock_late)
+    os.close(0)
+    try:
+        begin(resumes=True).__exit__()
+    finally:
+        os.dup2(saved, 0)
+        os.close(saved)
+
+    assert times == [0, 0]
+
+
 def test_a_report_leaves_no_descriptor_open(begin: Begin) -> None:
     held = len(os.listdir("/dev/fd"))
 

@@ -27,7 +27,7 @@ from gathercli.small import gather as small
 from gathercli.small.elements import CODES, pack, unpack
 from gathercli.small.text import float32_text, texts
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, INT64, Kind, dtype
+from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, FLOAT64, INT64, Kind, dtype
 from gathercli.tensor import Tensor, nested
 
 if TYPE_CHECKING:
@@ -244,6 +244,12 @@ def _header(raw: bytes) -> bytes:
 
 def raw_of(of: DType, *values: float) -> bytes:
     return np.array(values, bfloat16 if of is BFLOAT16 else storage_of(of)).tobytes()
+
+
+def test_the_types_that_are_packed_are_those_of_whole_bytes_and_bfloat16() -> None:
+    lacking = {each for each in DTYPES if each.opaque or each.kind in (Kind.COMPLEX, Kind.STRING)}
+
+    assert set(PACKED) == {each for each in DTYPES if each not in lacking} | {BFLOAT16}
 
 
 @pytest.mark.parametrize("of", PACKED, ids=str)

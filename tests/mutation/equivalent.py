@@ -59,6 +59,21 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
         "self.used = shape, 0, -1",
         "Every source sets it before it is read.",
     ),
+    *(
+        (
+            "small/gather.py",
+            "self.used = shape, 0, 0",
+            f"self.used = shape, {number}, 0",
+            "It is set before each use.",
+        )
+        for number in (1, -1)
+    ),
+    (
+        "small/gather.py",
+        "zip(bound.tensors, tensors, strict=True)",
+        "zip(bound.tensors, tensors, strict=False)",
+        "Both are of one mapping.",
+    ),
     (
         "small/gather.py",
         "self.array.reshape(-1)",
