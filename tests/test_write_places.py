@@ -193,3 +193,49 @@ def test_an_output_may_lie_in_one_folder_alone(tmp_path: Path) -> None:
         ):
             output.open(parents=True)
     assert sorted(os.listdir()) == ["in"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_pipe_is_checked_again_when_it_is_open(tmp_path: Path) -> None:
+    os.mkdir("in")
+    os.mkfifo("in/pipe")
+    os.mkfifo("outside")
+    reader = os.open("outside", os.O_RDONLY | os.O_NONBLOCK)
+
+    with Output("in/pipe", within=str((tmp_path / "in").resolve())) as output:
+        os.unlink("in/pipe")
+        os.symlink("../outside", "in/pipe")
+        with pytest.raises(OutputError, match=r"\(a link leads out of the folder of the job\)"):
+            output.open()
+
+    os.close(reader)
+
+
+@pytest.mark.parametrize("kind", ["unnamed", "named"])
+def test_a_file_that_appears_late_keeps_its_mode(
+    kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "named":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+
+    with Output("x") as output:
+        (folder / "x").touch(0o604)
+        output.open()
+        output.stream.write(b"1")
+        output.commit()
+
+    assert (folder / "x").read_bytes() == b"1"
+    assert (folder / "x").stat().st_mode & 0o777 == 0o604
+
+
+def test_a_file_is_no_folder(folder: Path) -> None:
+    (folder / "file").touch()
+
+    with Output("file") as output:
+        output._target = "file/x"
+        with pytest.raises(OutputError) as info:
+            output.open()
+
+    assert info.value.message == (
+        "`file` cannot be written (not a directory): expected a folder that can be written"
+    )

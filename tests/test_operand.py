@@ -1,0 +1,46 @@
+"""What is known of an input before its elements are."""
+
+from __future__ import annotations
+
+import pytest
+
+from gathercli.spec.call import FEW, Operand
+from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, INT64, STRING, DType
+from gathercli.spec.shapes import UNKNOWN, Shape
+
+
+@pytest.mark.parametrize(
+    ("operand", "is_fractional"),
+    [
+        (Operand(Shape([2])), False),
+        (Operand(Shape([2]), None, "$[0]"), False),
+        (Operand(Shape([2]), INT64), False),
+        (Operand(Shape([2]), BOOL, "$[0]"), False),
+        (Operand(Shape([2]), FLOAT64), True),
+        (Operand(Shape([2]), BFLOAT16), True),
+        (Operand(Shape([2]), FLOAT64, None, [1, 2]), False),
+        (Operand(Shape([FEW]), FLOAT64), True),
+        (Operand(Shape([FEW + 1]), FLOAT64), False),
+        (Operand(Shape([FEW + 1]), FLOAT64, "$[0]"), True),
+        (Operand(Shape([UNKNOWN]), FLOAT64), False),
+        (Operand(Shape([UNKNOWN]), FLOAT64, "$[0]"), True),
+        (Operand(Shape.of_unknown_rank(), FLOAT64), False),
+    ],
+)
+def test_floats_have_a_fraction_if_they_are_few_or_text_has_one(
+    operand: Operand, is_fractional: bool
+) -> None:
+    assert operand.fractional is is_fractional
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text"), [(INT64, "i64[2,?]"), (STRING, "str[2,?]"), (None, "[2,?]")]
+)
+def test_an_operand_is_written_as_its_type_and_shape(dtype: DType | None, text: str) -> None:
+    assert str(Operand(Shape([2, UNKNOWN]), dtype)) == text
+
+
+def test_what_describes_a_tensor_stays_as_it_is() -> None:
+    operand = Operand(Shape([2]), INT64)
+
+    assert Operand.of(operand) is operand
