@@ -173,6 +173,7 @@ def test_a_write_that_fails_names_the_report(begin: Begin, monkeypatch: pytest.M
         found.write([Outcome(0, "ok", line("a"), {})])
 
     assert info.value.message.startswith("the report `r.jsonl`")
+    assert info.value.hint == "`--resume` does the rest when there is room for it"
     assert list(found.todo()) == [0, 1, 2]
 
 
