@@ -9,6 +9,7 @@ from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
+from gathercli.text import in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -152,9 +153,9 @@ def check_size(dtype: DType, shape: tuple[int, ...], itemsize: int, max_bytes: i
             expected=f"at most {MAX_RANK}",
         )
     if max_bytes is not None and over:
-        raise LimitError.over(f"the result {result} takes {size} bytes", size, max_bytes)
+        raise LimitError.over(f"the result {result} takes {in_bytes(size)}", size, max_bytes)
     raise LimitError(
-        f"the result {result} spans {spanned} bytes, more than can be addressed",
+        f"the result {result} spans {in_bytes(spanned)}, more than can be addressed",
         rule="limit",
         value=spanned,
         expected=f"at most {LARGEST} bytes",

@@ -437,11 +437,13 @@ class LimitError(GatherError, ValueError, MemoryError):
         instead
             Another remedy.
         """
+        from gathercli.text import in_bytes
+
         error = cls(
             what,
             rule="limit",
             value=size,
-            expected=f"at most {limit} bytes",
+            expected=f"at most {in_bytes(limit)}",
             hint=Hint(f"{{max_bytes}} lifts the limit{instead and f'; {instead}'}", max_bytes=0),
         )
         error.lifted_by = "max_bytes"

@@ -127,14 +127,25 @@ def short(text: str, most: int = 100) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Format a number with its noun.
+def counted(number: int, noun: str, plural: str | None = None, *, exact: bool = False) -> str:
+    """Format a number with its noun, and the verb if that follows; `exact` numbers have no blanks.
 
-    >>> counted(1, "index", "indices"), counted(1997, "row")
-    ('1 index', '1 997 rows')
+    >>> counted(1, "index", "indices"), counted(1997, "row"), counted(1997, "byte", exact=True)
+    ('1 index', '1 997 rows', '1997 bytes')
+    >>> counted(1, "cell differs", "cells differ"), counted(0, "cell differs", "cells differ")
+    ('1 cell differs', '0 cells differ')
     """
     word = noun if number == 1 else plural or noun + "s"
-    return f"{grouped(number)} {word}"
+    return f"{number if exact else grouped(number)} {word}"
+
+
+def in_bytes(size: int) -> str:
+    """Format a size in bytes, to the last digit.
+
+    >>> in_bytes(1), in_bytes(1997)
+    ('1 byte', '1997 bytes')
+    """
+    return counted(size, "byte", exact=True)
 
 
 def grouped(number: int) -> str:

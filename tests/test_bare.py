@@ -197,7 +197,7 @@ def test_an_endless_list_is_refused_at_the_limit(start: str, program: Program) -
     ran = program(f"(echo {start}; yes 1) | $G gather - 0 --max-bytes 10M")
 
     assert ran.returncode == 65
-    assert b"when they are parsed: expected at most 10000000 bytes" in ran.stderr
+    assert b"when parsed: expected at most 10000000 bytes" in ran.stderr
 
 
 @pytest.mark.parametrize(

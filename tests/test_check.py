@@ -243,7 +243,7 @@ def test_colour_changes_no_character(run: Run) -> None:
     ("words", "line"),
     [
         (["[1,2]", "[]"], "no indices"),
-        (["[1,2]", "1"], "all 1 in -2..1"),
+        (["[1,2]", "1"], "the index is in -2..1"),
         (["zeros:0", "[5,6]"], "2 of 2 indices on an empty axis"),
         (["[1,2]", "-7"], "1 of 1 index outside -2..1"),
         (["[1,2]", "[-1]", "--negative", "error"], "1 of 1 index outside 0..1"),

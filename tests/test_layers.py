@@ -34,7 +34,7 @@ LEFT_OF = {
     "engine": {"errors", "text", "spec", "ops"},
     "adjustments": {"errors", "text", "spec"},
     "tensor": {"spec", "small", "arrays"},
-    "bound": {"errors", "spec", "ops", "engine", "tensor", "arrays"},
+    "bound": {"errors", "text", "spec", "ops", "engine", "tensor", "arrays"},
     "small": {
         "errors",
         "text",

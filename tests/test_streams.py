@@ -162,5 +162,5 @@ def test_an_endless_text_holds_no_more_than_the_limit(name: str) -> None:
 
     *message, peak = err.splitlines()
     assert (status, message[-1]) == (65, "rule: limit")
-    assert "when they are parsed: expected at most 50000000 bytes" in message[0]
+    assert "when parsed: expected at most 50000000 bytes" in message[0]
     assert int(peak) - int(nothing) < 50_000_000 // 1024

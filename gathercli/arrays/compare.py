@@ -12,7 +12,7 @@ from gathercli.errors import InputError, MismatchError
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import DType, Kind
 from gathercli.tensor import Tensor
-from gathercli.text import counted, grouped, json_string
+from gathercli.text import counted, json_string
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +135,8 @@ def _mismatch(
 ) -> MismatchError:
     differ = ""
     if count is not None:
-        differ = f" ({grouped(count)} of {counted(total, 'element')} differ{'s' * (count == 1)})"
+        of = f"of {counted(total, 'element')}"
+        differ = f" ({counted(count, f'{of} differs', f'{of} differ')})"
     return MismatchError(
         f"the result {what}",
         rule="expect",

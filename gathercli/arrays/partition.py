@@ -10,6 +10,7 @@ from gathercli.arrays.blocks import COPIES
 from gathercli.arrays.chunks import cells, cuts, everything, tiled
 from gathercli.errors import LimitError
 from gathercli.spec.shapes import product
+from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -140,10 +141,10 @@ def _check(cost: int, most: int) -> None:
         # The inverse of `most` in `cut_boxes`: a limit with which this box fits.
         enough = min(cost / LEAST, PROGRAM + cost / SHARE)
         raise LimitError(
-            f"a chunk of the result, and what is read for it, takes about {cost} bytes",
+            f"a chunk of the result, and what is read for it, takes about {in_bytes(cost)}",
             rule="limit",
             value=cost,
-            expected=f"at most {most} bytes",
+            expected=f"at most {in_bytes(most)}",
             remark=", which is what the limit leaves for it",
             hint=f"`--max-bytes {ceil(enough / 10**6)}M`, or smaller chunks (`--chunks`)",
         )

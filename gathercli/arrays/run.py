@@ -14,6 +14,7 @@ from gathercli.errors import LimitError
 from gathercli.ops import indexed_inputs
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import product
+from gathercli.text import in_bytes
 
 POSITION_BYTES: Final = 8
 """Bytes of the precomputed position of an output element."""
@@ -91,7 +92,7 @@ def _check_memory(bound: BoundCall, limit: int) -> None:
         if each.in_memory is None
     )
     if size > limit:
-        what = f"the result takes {size} bytes of memory with what is read for it as a whole"
+        what = f"the result takes {in_bytes(size)} of memory with what is read for it as a whole"
         raise LimitError.over(what, size, limit)
 
 

@@ -31,16 +31,19 @@ if TYPE_CHECKING:
     from gathercli.runtimes.verdict import RuntimeVerdict
 
 _WORDS = {
-    RuntimeOutcome.AGREES: "agree",
-    RuntimeOutcome.DIFFERS: "differ",
-    RuntimeOutcome.VALUES: "give values where the version refuses",
-    RuntimeOutcome.REFUSES: "refuse",
-    RuntimeOutcome.UNSUPPORTED: "are not taken",
-    RuntimeOutcome.DIES: "die",
-    RuntimeOutcome.HANGS: "hang",
-    RuntimeOutcome.UNSTEADY: "are unsteady",
+    RuntimeOutcome.AGREES: ("agrees", "agree"),
+    RuntimeOutcome.DIFFERS: ("differs", "differ"),
+    RuntimeOutcome.VALUES: (
+        "gives values where the version refuses",
+        "give values where the version refuses",
+    ),
+    RuntimeOutcome.REFUSES: ("refuses", "refuse"),
+    RuntimeOutcome.UNSUPPORTED: ("is not taken", "are not taken"),
+    RuntimeOutcome.DIES: ("dies", "die"),
+    RuntimeOutcome.HANGS: ("hangs", "hang"),
+    RuntimeOutcome.UNSTEADY: ("is unsteady", "are unsteady"),
 }
-"""What calls of a runtime do, in the summary."""
+"""What a call of a runtime does, and what several do, in the summary."""
 
 
 def check_options(running: RunOptions, reporting: ReportOptions) -> None:
@@ -148,7 +151,7 @@ class RuntimeBatch:
         lines = [f"{counted(len(self._plan), 'job')}"]
         lines[0] += f", {self._failed} failed" if self._failed else ""
         for name, counts in self._counts.items():
-            parts = [f"{number} {_WORDS[outcome]}" for outcome, number in counts.most_common()]
+            parts = [counted(number, *_WORDS[outcome]) for outcome, number in counts.most_common()]
             called = counted(counts.total(), "call")
             lines.append(f"{name}  {': '.join(filter(None, (called, ', '.join(parts))))}")
         lines += [f"{each.runtime}  {absence_text(each)}" for each in self._absences]

@@ -104,7 +104,7 @@ class Patterns(NamedTuple):
             return
         names_used = {name.replace("-", "_") for name in _PLACE.findall(output)}
         reasons: list[tuple[str, Sequence[str]]] = [
-            (f"`--matrix` has {len(values)} values of {key}", [key])
+            (f"`--matrix` has {counted(len(values), 'value', exact=True)} of {key}", [key])
             for key, values in self.matrix.items()
             if len(values) > 1
         ]

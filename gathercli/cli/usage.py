@@ -35,7 +35,7 @@ from gathercli.cli.suggest import (
 )
 from gathercli.errors import UsageError
 from gathercli.ops import FAMILIES
-from gathercli.text import closest, listed, short
+from gathercli.text import closest, counted, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -245,7 +245,7 @@ def _no_value(line: CommandLine, option: str) -> UsageError:
         )
     words = [word for word in line.words if word.option == option]
     count = sum(word.is_value or "=" in word.text for word in words)
-    has = f"{count} of {param.count} values" if count else "no value"
+    has = f"{count} of {counted(param.count, 'value')}" if count else "no value"
     return UsageError(
         f"has {has}",
         rule="usage",
@@ -385,7 +385,9 @@ def _only_version(line: CommandLine) -> str | None:
     op = next((op for (op,) in rows if len(op.inputs) == len(line.arguments)), None)
     checked = op and shell_line(["check", op.family, *line.arguments])
     return (
-        f"{op} is the only version with {len(line.arguments)} inputs: `{checked}`" if op else None
+        f"{op} is the only version with {counted(len(line.arguments), 'input')}: `{checked}`"
+        if op
+        else None
     )
 
 

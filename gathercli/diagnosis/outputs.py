@@ -255,11 +255,9 @@ def _rows(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
         return OutputPlacement(f"{name} {of}", f"{sentence}, {of}", _along(shape, axis, right, row))
 
     if m < n:
-        number = counted(n - m, "row")
-        yield placement("last rows missing", f"the last {number} are missing", lambda row: row)
-        yield placement(
-            "first rows missing", f"the first {number} are missing", lambda row: row + n - m
-        )
+        rows = f"{counted(n - m, 'row is', 'rows are')} missing".removeprefix("1 ")
+        yield placement("last rows missing", f"the last {rows}", lambda row: row)
+        yield placement("first rows missing", f"the first {rows}", lambda row: row + n - m)
         for step in {n // m, -(-n // m)} if m else ():
             if step > 1 and (m - 1) * step < n:
                 yield placement(

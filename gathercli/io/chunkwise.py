@@ -14,7 +14,7 @@ from gathercli.arrays.threads import share
 from gathercli.errors import LimitError, UsageError
 from gathercli.io.write import unwritable
 from gathercli.spec.shapes import product
-from gathercli.text import counted
+from gathercli.text import counted, in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -162,5 +162,5 @@ def _check_room(output: Creation, size: int) -> None:
         return
     free = disk.f_bavail * disk.f_frsize
     if size > free:
-        why = f"the result takes {size} bytes before it is compressed and the disk has {free}"
+        why = f"the result takes {in_bytes(size)} before it is compressed and the disk has {free}"
         raise unwritable(output.path, why, "room for it", "`--max-bytes 0` tries it")

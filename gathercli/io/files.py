@@ -16,7 +16,7 @@ from gathercli.errors import (
     reason_of,
 )
 from gathercli.records import NamedTuple
-from gathercli.text import clean
+from gathercli.text import clean, in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -166,7 +166,9 @@ class File:
             Called with each part; it may raise to stop reading.
         """
         if self.regular and self.limit is not None and self._status.st_size > self.limit:
-            raise self.over(_MEMORY.format(f"{self._status.st_size} bytes"), self._status.st_size)
+            raise self.over(
+                _MEMORY.format(f"{in_bytes(self._status.st_size)}"), self._status.st_size
+            )
         if self._spool is not None:
             self._parts = [bytes(self._spool)]
         size = 0
@@ -175,7 +177,7 @@ class File:
             if watch is not None:
                 watch(part)
             if self.limit is not None and size > self.limit:
-                raise self.over(_MEMORY.format(f"{size} bytes or more"), size)
+                raise self.over(_MEMORY.format(f"{in_bytes(size)} or more"), size)
         self._parts = [b"".join(self._parts)]
         return self._parts[0]
 
@@ -222,7 +224,7 @@ class File:
         if self._read > expected:
             return b"".join(self._parts)
         if self.limit is not None and self.limit < expected < _UNBOUNDED:
-            raise self.over(_MEMORY.format(f"{expected} bytes"), int(expected))
+            raise self.over(_MEMORY.format(in_bytes(int(expected))), int(expected))
         import mmap
         import tempfile
 
@@ -232,7 +234,7 @@ class File:
                 while self._parts:
                     size += sum(map(len, self._parts))
                     if self.limit is not None and size > self.limit:
-                        raise self.over(f"the input has {size} bytes or more", size)
+                        raise self.over(f"the input has {in_bytes(size)} or more", size)
                     spool.writelines(self._parts)
                     self._parts = []
                     if not self._ended and size <= expected:
@@ -243,7 +245,8 @@ class File:
             raise
         except OSError as error:
             raise TransferError(
-                f"{size} bytes of it could not be kept in a temporary file ({reason_of(error)})",
+                f"{in_bytes(size)} of it could not be kept in a temporary file "
+                f"({reason_of(error)})",
                 rule="unreadable",
             ) from None
 
@@ -312,7 +315,7 @@ class File:
             if not size:
                 raise unreadable(self.name, error) from None
             raise TransferError(
-                f"reading stopped after {size} bytes ({error.strerror})", rule="unreadable"
+                f"reading stopped after {in_bytes(size)} ({error.strerror})", rule="unreadable"
             ) from None
         self._ended = not part
         self._parts.append(part)

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 
 from gathercli.errors import OutputError, TransferError, reason_of
 from gathercli.io.descriptors import incomplete, write_all
+from gathercli.text import in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def allocate(fd: int, start: int, size: int) -> None:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise OutputError(
-                f"the result takes {size} bytes and there is no room for it ({reason_of(error)})",
+                f"the result takes {in_bytes(size)} and there is no room for it "
+                f"({reason_of(error)})",
                 rule="output",
                 value=size,
                 expected="room for it",

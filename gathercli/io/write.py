@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from gathercli.errors import OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT
 from gathercli.io.stream import NewFile, Stream, release
-from gathercli.text import clean, shell_word
+from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class Output:
             free = disk.f_bavail * disk.f_frsize
             if size > free:
                 raise self._unwritable(
-                    f"the result takes {size} bytes and the disk has {free}", "room for it"
+                    f"the result takes {in_bytes(size)} and the disk has {free}", "room for it"
                 )
             self._create()
             if self._exists or self._temporary is not None:

@@ -23,7 +23,7 @@ from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.mistakes import Mistakes
 from gathercli.jobs.node_jobs import NodeJobs
 from gathercli.jobs.paths import LONGEST, JobPaths, repeated
-from gathercli.text import clean, json_string, short
+from gathercli.text import clean, counted, json_string, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -213,7 +213,7 @@ def _check_output(job: Job, where: str) -> bool:
     if job.output is None:
         return False
     if len(job.output) > LONGEST:
-        raise _no_output(where, job.output, f"it has {len(job.output)} characters")
+        raise _no_output(where, job.output, f"it has {counted(len(job.output), 'character')}")
     try:
         fmt = save.format_of(job.output)
         if names_chunks(job.output):

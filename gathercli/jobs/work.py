@@ -36,6 +36,7 @@ from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import Shape, as_shape, product
+from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -296,7 +297,7 @@ def _check_dry(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None
     most = _most_bytes(job, settings)
     size = product(shape) * (dtype.itemsize if dtype else 1)
     if most is not None and size > most:
-        raise LimitError.over(f"the result takes {size} bytes", size, most)
+        raise LimitError.over(f"the result takes {in_bytes(size)}", size, most)
     if job.expect is not None and not _may_be_pairs(job, dtype):
         expected = Shape(job.described("expect", inputs).shape)
         if expected != shape:

@@ -14,7 +14,7 @@ from gathercli.ops import gather
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import BFLOAT16, STRING
 from gathercli.spec.op import OffAxis, OutOfRange
-from gathercli.text import counted, grouped, listed
+from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -134,7 +134,7 @@ def beyond_32_bits(checked: CheckedCall) -> str | None:
     for along in call.family.indexed_axes(call) if call else ():
         if along.size > WIDEST + 1:
             return (
-                f"the axis has {grouped(along.size)} positions: runtimes that cut indices to 32 "
+                f"the axis has {counted(along.size, 'position')}: runtimes that cut indices to 32 "
                 "bits reach only some of them"
             )
     return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gathercli.arrays.tensor import storage_of
 from gathercli.io.formats.content import Layout, key_hint, malformed
 from gathercli.models import ReadOptions, read_file
-from gathercli.text import clean, short, some
+from gathercli.text import clean, in_bytes, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ class ModelContent:
         limit = self._file.limit
         if limit is not None and constant.copied > limit:
             raise self._file.over(
-                f"{constant.nbytes} bytes take {constant.copied} when they are converted",
+                f"{in_bytes(constant.nbytes)} would take {constant.copied} when converted",
                 constant.copied,
             )
         return constant.tensor()

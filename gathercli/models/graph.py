@@ -15,7 +15,7 @@ from gathercli.errors import Hint, InputError, LimitError, VersionError
 from gathercli.ops import FAMILIES, find
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import clean, closest_member, counted, short, some
+from gathercli.text import clean, closest_member, counted, in_bytes, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -103,7 +103,7 @@ class Constant:
         self._tensor: Tensor | None = None
         self.counts: dict[Any, Any] = {}
         if not unread and limit is not None and self.copied > limit:
-            self.unread = f"its elements take {self.copied} bytes of memory, more than {limit}"
+            self.unread = f"its elements take {in_bytes(self.copied)} of memory, more than {limit}"
 
     @property
     def nbytes(self) -> int:
@@ -132,7 +132,7 @@ class Constant:
         if self._tensor is not None:
             return self._tensor
         if self.limit is not None and self.copied > self.limit:
-            what = f"{self.nbytes} bytes take {self.copied} when they are converted"
+            what = f"{in_bytes(self.nbytes)} would take {self.copied} when converted"
             raise LimitError.over(what, self.copied, self.limit)
         return self._load()
 
@@ -340,7 +340,7 @@ def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
 def check_held(nbytes: int, limit: int | None) -> None:
     """Raise LimitError if what is read of a model takes more bytes of memory than `limit`."""
     if limit is not None and nbytes > limit:
-        what = f"the parts of the model take {nbytes} bytes or more to be held in memory"
+        what = f"the parts of the model take {in_bytes(nbytes)} or more to be held in memory"
         raise LimitError.over(what, nbytes, limit)
 
 
@@ -442,7 +442,7 @@ class Model:
         known = [each.name for each in nodes or self.nodes]
         near = closest_member(name, known)
         what = (
-            f"{len(nodes)} nodes `{clean(short(name))}`"
+            f"{counted(len(nodes), 'node', exact=True)} `{clean(short(name))}`"
             if nodes
             else (f"no node `{clean(short(name))}`")
         )

@@ -10,7 +10,7 @@ from gathercli.io.formats.content import malformed
 from gathercli.models.graph import OPERATOR_FAMILIES, Value
 from gathercli.spec.dtypes import BOOL, DType, dtype, foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse
-from gathercli.text import clean, short
+from gathercli.text import clean, counted, short
 
 _SHORT_NAMES: Final = """
 i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e5m2 i4 u4 u2
@@ -142,7 +142,9 @@ class Port:
 def _port_shape(dims: tuple[str, ...]) -> Shape:
     """Return the shape that a port declares: many ports have the same."""
     if len(dims) > MAX_RANK:
-        raise malformed(f"a port has {len(dims)} dimensions", f"at most {MAX_RANK}")
+        raise malformed(
+            f"a port has {counted(len(dims), 'dimension', exact=True)}", f"at most {MAX_RANK}"
+        )
     sizes = [integer(dim, "a dimension", least=-1) for dim in dims]
     return Shape(UNKNOWN if size < 0 else size for size in sizes)
 
@@ -196,7 +198,9 @@ def parameter(layer: Layer, name: str) -> Value | None:
 def shape_of(text: str) -> Shape:
     """Read a shape: sizes, intervals and ``?`` between commas, or ``...``."""
     if text.count(",") >= MAX_RANK:
-        raise malformed(f"a shape has {text.count(',') + 1} dimensions", f"at most {MAX_RANK}")
+        raise malformed(
+            f"a shape has {counted(text.count(',') + 1, 'dimension')}", f"at most {MAX_RANK}"
+        )
     return parse(f"[{text}]")
 
 

@@ -14,6 +14,7 @@ from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import STRING
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
+from gathercli.text import in_bytes
 
 
 def strings(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Tensor:
@@ -24,7 +25,7 @@ def strings(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Tens
     """
     number = product(shape)
     if size < 4 * (number + 2):
-        raise malformed(f"the strings take {size} bytes", f"{4 * (number + 2)} or more")
+        raise malformed(f"the strings take {in_bytes(size)}", f"{4 * (number + 2)} or more")
     head = np.frombuffer(buffer, "<u4", number + 2, offset).tolist()
     start = offset + 4 * (number + 2)
     ends = head[1:]

@@ -279,7 +279,9 @@ def _positions(
         )
         yield finding_on(node, "position-width", message, WARNING, where=where, value=value)
         return
-    message = f"`data` has {product(sizes)} elements, more than 32 bits count"
+    message = (
+        f"`data` has {counted(product(sizes), 'element', exact=True)}, more than 32 bits count"
+    )
     yield finding_on(node, "position-width", message, NOTE, value=product(sizes))
 
 

@@ -38,7 +38,7 @@ from gathercli.models.wire import (
     span_of,
 )
 from gathercli.spec.shapes import UNKNOWN
-from gathercli.text import clean, short
+from gathercli.text import clean, in_bytes, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -370,6 +370,6 @@ def _is_open(node: ModelNode) -> bool:
 def _float(raw: bytes) -> float:
     """Decode the number of an attribute."""
     if len(raw) != 4:
-        raise malformed(f"a float has {len(raw)} bytes", "4 bytes")
+        raise malformed(f"a float has {in_bytes(len(raw))}", "4 bytes")
     number: float = struct.unpack("<f", raw)[0]
     return number

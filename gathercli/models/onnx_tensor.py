@@ -19,6 +19,7 @@ from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import STRING, DType, Kind, named
 from gathercli.spec.shapes import MAX_RANK, product
 from gathercli.tensor import Tensor
+from gathercli.text import counted, in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +170,8 @@ def _load(  # noqa: PLR0917  (the parts of a message)
     array = _numbers(wire, field, values)
     if array.size != count:
         raise malformed(
-            f"the tensor has {array.size} elements", f"{count}, for {list(shape)} of {dtype}"
+            f"the tensor has {counted(array.size, 'element', exact=True)}",
+            f"{count}, for {list(shape)} of {dtype}",
         )
     storage = storage_of(dtype)
     if _FIELDS[field]:
@@ -198,7 +200,9 @@ def _numbers(wire: WireReader, field: int, values: list[int | Span]) -> AnyArray
             parts.append(np.array([value], np.uint64))
         elif size:
             if value.size % size:
-                raise malformed(f"the elements have {value.size} bytes", f"a multiple of {size}")
+                raise malformed(
+                    f"the elements have {in_bytes(value.size)}", f"a multiple of {size}"
+                )
             parts.append(np.frombuffer(wire.buffer, f"<f{size}", value.size // size, value.start))
         else:
             parts.append(_varints(wire, value))
@@ -248,7 +252,9 @@ def _checked(array: AnyArray, low: int, high: int, dtype: DType) -> AnyArray:
 def _strings(wire: WireReader, shape: tuple[int, ...], values: list[int | Span]) -> Tensor:
     words = [decoded(wire.bytes(span_of(value, "a string")), at) for at, value in enumerate(values)]
     if len(words) != product(shape):
-        raise malformed(f"the tensor has {len(words)} elements", f"{product(shape)}")
+        raise malformed(
+            f"the tensor has {counted(len(words), 'element', exact=True)}", f"{product(shape)}"
+        )
     return Tensor(STRING, store(words, STRING, Place("string_data", (len(words),))).reshape(shape))
 
 

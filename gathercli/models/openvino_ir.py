@@ -40,7 +40,7 @@ from gathercli.models.ir_layers import (
     type_of,
 )
 from gathercli.models.ir_weights import Weights
-from gathercli.text import clean, short
+from gathercli.text import clean, in_bytes, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -131,7 +131,7 @@ class _IrReader:
         size = self._file.length(MAX_XML)
         if size > MAX_XML:
             raise LimitError(
-                f"the .xml has {size} bytes",
+                f"the .xml has {in_bytes(size)}",
                 rule="limit",
                 value=size,
                 expected=f"at most {MAX_XML}",

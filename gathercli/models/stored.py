@@ -16,7 +16,7 @@ from gathercli.io.formats.content import check_shape, malformed
 from gathercli.models.graph import Constant
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
-from gathercli.text import clean
+from gathercli.text import clean, in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def stored(  # noqa: PLR0917  (a range of a file, and what it stores)
     expected = -(-product(shape) * dtype.bits // 8)
     if size != expected:
         raise malformed(
-            f"the tensor has {size} bytes of elements",
+            f"the tensor has {in_bytes(size)} of elements",
             f"{expected}, for {list(shape)} of {dtype}",
         )
 

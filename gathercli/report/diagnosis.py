@@ -72,13 +72,12 @@ def _opening(diagnosis: Diagnosis) -> Iterator[str]:
         refused, legal, right = diagnosis.refused
         yield (
             f"the version refuses the indices of {counted(refused, 'cell')}; of "
-            f"{counted(legal, 'other cell')} {grouped(right)} {'is' if right == 1 else 'are'} right"
+            f"{counted(legal, 'other cell')} {counted(right, 'is right', 'are right')}"
         )
     elif diagnosis.wrong_cells is not None:
-        total = diagnosis.best.explanation.score.total
+        of = f"of {counted(diagnosis.best.explanation.score.total, 'cell')}"
         yield (
-            f"{grouped(diagnosis.wrong_cells.number)} of {counted(total, 'cell')} "
-            f"{'differs' if diagnosis.wrong_cells.number == 1 else 'differ'}; "
+            f"{counted(diagnosis.wrong_cells.number, f'{of} differs', f'{of} differ')}; "
             f"{_first(diagnosis.wrong_cells)}"
         )
     elif diagnosis.call is not None:
@@ -118,15 +117,15 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
     if diagnosis.unexplained is not None:
         number = diagnosis.unexplained.number
         yield (
-            f"{counted(number, 'cell')} {'is' if number == 1 else 'are'} not explained; "
+            f"{counted(number, 'cell is', 'cells are')} not explained; "
             f"{_first(diagnosis.unexplained)}"
         )
     elif not diagnosis.is_whole:
         yield "only one cell differs, which proves nothing"
     if score.foreign:
         yield (
-            f"of them {grouped(score.foreign)} {'holds' if score.foreign == 1 else 'hold'} foreign "
-            "memory: the index points outside of all elements"
+            f"of them {counted(score.foreign, 'holds', 'hold')} foreign memory: the index points "
+            "outside of all elements"
         )
 
 

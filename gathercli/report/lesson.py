@@ -105,7 +105,8 @@ def _reads(lesson: Lesson) -> str:
         return "nothing: data is empty"
     noun = "cell" if lesson.picks_cells else "slice"
     if lesson.reads is None:
-        return f"not counted: there are {grouped(product(lesson.index_shape))} indices"
+        indices = counted(product(lesson.index_shape), "index", "indices")
+        return f"not counted: there are {indices}"
     return (
         f"{grouped(len(lesson.reads.units))} of {counted(product(lesson.unit_sizes), noun)} of data"
     )

@@ -89,7 +89,8 @@ def proof_text(proof: Proof) -> str:
         f"both refuse {made.count(ProofOutcome.BOTH_REFUSE)} more"
         if ProofOutcome.BOTH_REFUSE in made
         else "",
-        f"{made.count(ProofOutcome.GIVES)} more give values where the version refuses"
+        counted(made.count(ProofOutcome.GIVES), "more gives values", "more give values")
+        + " where the version refuses"
         if ProofOutcome.GIVES in made
         else "",
     ]
@@ -107,14 +108,15 @@ def runtime_text(each: RuntimeProof) -> str:
     total = sum(each.outcomes.values())
     name = f"{each.runtime} {each.version}"
     if each.agreeing == total:
-        return clean(f"{name} agrees on all {counted(total, 'call')}")
-    parts = [f"{name} agrees on {each.agreeing} of {total} calls"]
+        return clean(f"{name} agrees on {'all ' * (total > 1)}{counted(total, 'call')}")
+    parts = [f"{name} agrees on {each.agreeing} of {counted(total, 'call')}"]
     parts += [f"{what}: {counted(count, 'call')}" for what, count in each.known.items()]
     if each.first is not None:
         number, what = each.first
         rest = total - each.agreeing - sum(each.known.values())
         where = "the given tensors" if number == 0 else f"made call {number}"
-        parts.append(f"{counted(rest, 'other')} differ{'s' * (rest == 1)}, first {where}: {what}")
+        differ = counted(rest, "other differs", "others differ")
+        parts.append(f"{differ}, first {where}: {what}")
     return clean("; ".join(parts))
 
 

@@ -114,7 +114,9 @@ def headline(call: Call, case: Case) -> str:
         share = f"{grouped(number)} of {counted(total, 'index', 'indices')}"
         return f"{share} {' or '.join(dict.fromkeys(map(outside_of, ends)))}"
     ranges = " and ".join(dict.fromkeys(f"{low}..{high}" for low, high in filter(None, ends)))
-    return f"all {grouped(total)} in {ranges}" if ranges and total else "no indices"
+    if not ranges or not total:
+        return "no indices"
+    return f"all {grouped(total)} in {ranges}" if total > 1 else f"the index is in {ranges}"
 
 
 class Listing(NamedTuple):

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from gathercli.text import counted
 from gathercli.translation.evaluate import ONNX, OPENVINO, evaluated, evaluated_graph
 from gathercli.translation.ir_graph import ir_files, ir_graph, read_ir_graph
 from gathercli.translation.lowering import lowered
@@ -130,8 +131,7 @@ class CodeTranslation(Translation):
     @property
     def size(self) -> str:
         """The number of its lines."""
-        count = len(self.text.splitlines())
-        return f"{count} lines"
+        return counted(len(self.text.splitlines()), "line")
 
     def evaluate(self, tensors: Mapping[str, Tensor]) -> Tensor:
         """Run the program."""

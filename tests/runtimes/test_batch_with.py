@@ -48,7 +48,7 @@ DISAGREEMENTS = [
 ]
 SUMMARY = (
     "6 jobs\n"
-    "onnxruntime 9.9.9  4 calls: 1 agree, 1 die, 1 differ, 1 give values where the version "
+    "onnxruntime 9.9.9  4 calls: 1 agrees, 1 dies, 1 differs, 1 gives values where the version "
     "refuses\n"
 )
 

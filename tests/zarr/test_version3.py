@@ -33,7 +33,7 @@ HOSTILE: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "another rank": (
         {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}}},
         "format",
-        "the chunk_shape has 1 sizes: expected 2",
+        "the chunk_shape has 1 size: expected 2",
     ),
     "a large chunk": (
         {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1 << 20, 3]}}},
@@ -77,7 +77,7 @@ HOSTILE: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "half a character": (
         {"data_type": {"name": "fixed_length_utf32", "configuration": {"length_bytes": 6}}},
         "dtype",
-        "the strings take 6 bytes: expected a multiple of 4",
+        "the length of the strings in bytes is 6: expected a multiple of 4",
     ),
     "no fill value": ({"fill_value": ...}, "format", "the fill value is missing"),
     "a fill value of lists": ({"fill_value": [[1]]}, "format", "the fill value is [[1]]"),

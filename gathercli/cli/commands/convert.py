@@ -36,7 +36,7 @@ from gathercli.io.files import cores
 from gathercli.io.formats.table import FORMATS, is_chunked, row_of
 from gathercli.io.stream import CheckedStream
 from gathercli.io.write import make_folder
-from gathercli.text import clean, counted, listed
+from gathercli.text import clean, counted, in_bytes, listed
 
 if TYPE_CHECKING:
     from gathercli.arrays.result import Result
@@ -242,7 +242,7 @@ def _check_memory(members: list[Source], options: ConvertOptions) -> None:
         return
     total = sum(member.layout(assumed=options.declared).nbytes for member in members)
     if total > options.limits.memory:
-        what = f"the {len(members)} tensors take {total} bytes together"
+        what = f"the {len(members)} tensors take {in_bytes(total)} together"
         raise LimitError.over(what, total, options.limits.memory)
 
 
@@ -290,7 +290,7 @@ def _write(
     size = sum(result.nbytes for _, result in results)
     limit = options.limits.result
     if limit is not None and size > limit:
-        raise LimitError.over(f"the output takes {size} bytes", size, limit)
+        raise LimitError.over(f"the output takes {in_bytes(size)}", size, limit)
     for _, result in results:
         messages.notes += losses(fmt, result, path, option="--to")
 

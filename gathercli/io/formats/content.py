@@ -12,7 +12,7 @@ from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, load, row_of, sniff
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
-from gathercli.text import clean, closest_member, short
+from gathercli.text import clean, closest_member, in_bytes, short
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Layout(NamedTuple):
         end = self.offset + self.nbytes
         if len(buffer) < end:
             raise InputError(
-                f"the file ends at byte {len(buffer)}", rule=rule, expected=f"{end} bytes"
+                f"the file ends at byte {len(buffer)}", rule=rule, expected=f"{in_bytes(end)}"
             )
         if self.file_dtype is None and not self.fortran:
             raw = memoryview(buffer)[self.offset : end]

@@ -14,7 +14,7 @@ from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import STRING, DType, Kind
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
-from gathercli.text import json_string
+from gathercli.text import in_bytes, json_string
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -206,10 +206,10 @@ def _empty(lead: Sequence[int], lists: Lists, max_bytes: int | None) -> Iterator
     count = product(lead)
     if max_bytes is not None and count * 3 > max_bytes:
         raise LimitError(
-            f"the brackets of the empty result take {count * 3} bytes",
+            f"the brackets of the empty result take {in_bytes(count * 3)}",
             rule="limit",
             value=count * 3,
-            expected=f"at most {max_bytes} bytes",
+            expected=f"at most {in_bytes(max_bytes)}",
             hint="npy and oip keep its shape",
         )
     # The last dimension of `lead` is a row of `[]`.

@@ -13,6 +13,7 @@ from gathercli.io.formats import fast, jsontext
 from gathercli.io.formats.content import TextContent
 from gathercli.io.formats.table import SNIFF_SIZE
 from gathercli.spec.coordinates import path
+from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +173,7 @@ class Watch:
             copies = 1 + self._width + self._string_width
             needed = self.size * copies + self._values * _VALUE_BYTES
             if self._limit is not None and needed > self._limit:
-                what = f"{self.size} bytes of the text take {needed} when they are parsed"
+                what = f"{in_bytes(self.size)} of the text would take {needed} when parsed"
                 raise self.file.over(what, needed)
         if not self._probed and self.size >= _PROBE:  # a stream may have no end
             self._probed = True

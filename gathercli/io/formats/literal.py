@@ -31,7 +31,7 @@ from gathercli.spec.dtypes import (
 )
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.tensor import Tensor
-from gathercli.text import NON_FINITE, Overflow, closest, is_integer
+from gathercli.text import NON_FINITE, Overflow, closest, in_bytes, is_integer
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _check_size(shape: tuple[int, ...], dtype: DType, max_bytes: int | None) -> 
     if size > allowed or product([n for n in shape if n]) * dtype.itemsize > LARGEST:
         sizes = ",".join(map(str, shape))
         raise LimitError(
-            f"the tensor {described(dtype, sizes)} takes {size} bytes",
+            f"the tensor {described(dtype, sizes)} takes {in_bytes(size)}",
             rule="limit",
             value=size,
             expected=f"at most {allowed}",

@@ -16,7 +16,7 @@ from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described
 from gathercli.spec.shapes import product
-from gathercli.text import clean
+from gathercli.text import clean, in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -208,10 +208,11 @@ def read_header(start: bytes) -> Header:
     length = int.from_bytes(start[fixed : fixed + width], "little")
     offset = fixed + width + length
     if length > MAX_HEADER:
-        raise _malformed(f"the header declares {length} bytes", f"at most {MAX_HEADER}")
+        raise _malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_HEADER}")
     if len(start) < offset:
         raise _malformed(
-            f"the file ends at byte {len(start)}, inside its header", f"{offset} bytes of header"
+            f"the file ends at byte {len(start)}, inside its header",
+            f"{in_bytes(offset)} of header",
         )
     text = start[fixed:offset]
     if not text[width:].isascii():
@@ -296,7 +297,7 @@ def check_length(header: Header, length: int, *, has_more: bool = False) -> None
     sizes, dtype = ",".join(map(str, header.shape)), dtype_of(header.file_dtype)
     tensor = described(dtype, sizes) if dtype else f"{header.file_dtype.str}[{sizes}]"
     raise _malformed(
-        f"the file is {word}: it has {size} bytes of elements{' or more' * has_more}",
+        f"the file is {word}: it has {in_bytes(size)} of elements{' or more' * has_more}",
         f"{header.nbytes}, for {tensor}",
     )
 

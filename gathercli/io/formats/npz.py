@@ -15,7 +15,7 @@ from gathercli.io.formats import npy
 from gathercli.io.formats.content import key_hint, malformed
 from gathercli.io.formats.foreign import foreign_error
 from gathercli.io.formats.table import NPY
-from gathercli.text import short, some
+from gathercli.text import counted, in_bytes, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,7 +70,10 @@ class Archive:
             kind = "torchscript" if scripted else "torch"
             raise foreign_error(file.name, "a PyTorch archive", kind)
         if len(members) > MAX_MEMBERS:
-            _refuse(f"the archive has {len(members)} members", f"at most {MAX_MEMBERS}")
+            _refuse(
+                f"the archive has {counted(len(members), 'member', exact=True)}",
+                f"at most {MAX_MEMBERS}",
+            )
         self._members: dict[str, zipfile.ZipInfo] = {}
         for member, info in zip(names, members, strict=True):
             if member in self._members:
@@ -121,7 +124,7 @@ class Archive:
             header = self._header(info, start)
             size = header.offset + header.nbytes
             if self._limit is not None and size > self._limit:
-                what = f"the member `{info.filename}` inflates to {size} bytes"
+                what = f"the member `{info.filename}` inflates to {in_bytes(size)}"
                 raise LimitError.over(what, size, self._limit)
             self._check_ratio(info)
             raw = bytearray(start)
@@ -137,7 +140,7 @@ class Archive:
         if info.file_size > MAX_RATIO * info.compress_size:
             raise LimitError.over(
                 f"the member `{info.filename}` inflates from {info.compress_size} to "
-                f"{info.file_size} bytes, more than {MAX_RATIO} times as many",
+                f"{in_bytes(info.file_size)}, more than {MAX_RATIO} times as many",
                 info.file_size,
                 MAX_RATIO * info.compress_size,
             )

@@ -15,7 +15,7 @@ from gathercli.io.formats.foreign import conversion_hint, not_installed
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, in_words
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
-from gathercli.text import clean, listed
+from gathercli.text import clean, counted, in_bytes, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,10 +72,10 @@ class Proto:
         size = file.length(allowed)
         needed = COPIES * size
         if file.limit is not None and needed > file.limit:
-            raise file.over(f"{size} bytes take {needed} when they are parsed", needed)
+            raise file.over(f"{in_bytes(size)} would take {needed} when parsed", needed)
         if size > MAX_BYTES:
             raise malformed(
-                f"the file has {size} bytes", f"at most {MAX_BYTES}, as ONNX's messages"
+                f"the file has {in_bytes(size)}", f"at most {MAX_BYTES}, as ONNX's messages"
             )
         raw = file.content()
         self._proto = TensorProto()
@@ -134,7 +134,7 @@ class Proto:
             size = -(-count * dtype.bits // 8)
             if len(proto.raw_data) != size:
                 raise malformed(
-                    f"the tensor has {len(proto.raw_data)} bytes of elements",
+                    f"the tensor has {in_bytes(len(proto.raw_data))} of elements",
                     f"{size}, for {list(shape)} of {dtype}",
                 )
             return
@@ -147,7 +147,8 @@ class Proto:
         number = len(getattr(proto, field))
         if number != count * each:
             raise malformed(
-                f"the field {field} has {number} values", f"{count * each}, for {list(shape)}"
+                f"the field {field} has {counted(number, 'value', exact=True)}",
+                f"{count * each}, for {list(shape)}",
             )
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
@@ -259,7 +260,7 @@ def proto_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     proto = TensorProto(dims=result.shape, data_type=numbers[result.dtype], name=name)
     if result.nbytes > MAX_BYTES - 10_000:
         raise LimitError(
-            f"the tensor takes {result.nbytes} bytes",
+            f"the tensor takes {in_bytes(result.nbytes)}",
             rule="limit",
             value=result.nbytes,
             expected="less than 2^31, as much as a protobuf message holds",

@@ -9,7 +9,7 @@ from gathercli.io.formats.content import Layout, check_shape
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import STRING, DType, described, named
 from gathercli.spec.shapes import product
-from gathercli.text import clean, shell_word
+from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Raw:
         if size != layout.nbytes:
             more = " or more" if self._file.has_more else ""
             raise InputError(
-                f"the file has {size} bytes{more}",
+                f"the file has {in_bytes(size)}{more}",
                 rule="format",
                 value=size,
                 expected=f"{layout.nbytes}, for {described(dtype, ','.join(map(str, shape)))}",

@@ -19,7 +19,7 @@ from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
-from gathercli.text import clean, counted, listed, short, some
+from gathercli.text import clean, counted, in_bytes, listed, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,13 +65,13 @@ class Bundle:
         self._file = file
         length = int.from_bytes(file.start(8), "little")
         if length > MAX_HEADER:
-            raise malformed(f"the header declares {length} bytes", f"at most {MAX_HEADER}")
+            raise malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_HEADER}")
         self._start = 8 + length
         start = file.start(self._start)
         if len(start) < self._start:
             raise malformed(
                 f"the file ends at byte {len(start)}, inside its header",
-                f"{self._start} bytes of header",
+                f"{in_bytes(self._start)} of header",
             )
         file.length(self._start + _extent(start[8:]))  # a stream may have no end
         _check(file)

@@ -25,7 +25,7 @@ from gathercli.spec.dtypes import (
 )
 from gathercli.spec.shapes import MAX_RANK, product
 from gathercli.tensor import Tensor
-from gathercli.text import NON_FINITE, Overflow, value_text
+from gathercli.text import NON_FINITE, Overflow, counted, in_bytes, value_text
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def tensor_of(
                 rule=rule,
                 where=root,
                 expected=_sizes(shape),
-                remark=f", or {product(shape)} values in one list",
+                remark=f", or {counted(product(shape), 'value', exact=True)} in one list",
             )
         check_shape(f"the tensor at `{root}` has", shape, declared.itemsize if declared else 1)
         sizes = shape
@@ -258,5 +258,5 @@ def _check_strings(flat: list[str], max_bytes: int) -> None:
     # Every string takes the width of the longest.
     most = min(max_bytes, max(MAX_UNQUESTIONED, MAX_PADDING * 4 * sum(lengths)))
     if size > most:
-        what = f"the strings take {size} bytes, each as wide as the longest"
+        what = f"the strings take {in_bytes(size)}, each as wide as the longest"
         raise LimitError.over(what, size, most)

@@ -20,7 +20,7 @@ from gathercli.io.zarr.created import Creation
 from gathercli.io.zarr.members import invalid
 from gathercli.io.zarr.stored import Node, ZarrArray
 from gathercli.tensor import Tensor
-from gathercli.text import clean, short, some
+from gathercli.text import clean, in_bytes, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,7 +99,7 @@ class Zarr:
         size, limit, progress = self._node(key)[1].nbytes, self._folder.limit, self._folder.progress
         if limit is not None and size > limit:
             raise LimitError.over(
-                f"the array has {size} bytes to be held in memory",
+                f"the array has {in_bytes(size)} to be held in memory",
                 size,
                 limit,
                 instead="`info --header` describes it without reading it",
@@ -115,7 +115,7 @@ class Zarr:
         needed = max(spec.chunk_nbytes, spec.index_nbytes)
         if limit is not None and needed > limit:
             raise LimitError.over(
-                f"a chunk of the array has {needed} bytes to be held in memory", needed, limit
+                f"a chunk of the array has {in_bytes(needed)} to be held in memory", needed, limit
             )
         name = self._folder.name if path == self._path else f"{self._folder.name}#{key}"
         return ZarrArray(name, path, spec, self._folder.watch)

@@ -10,6 +10,7 @@ import numpy as np
 
 from gathercli.io.files import unreadable
 from gathercli.io.links import check_place, open_in
+from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +53,9 @@ class ChunkFile:
         stop = first + length
         # `start` and `length` come from the index in the file, so they may have any value.
         if not 0 <= first < stop <= self.size:
-            raise ValueError(f"it has {self.size} bytes, and none at {first} to {stop}")
+            raise ValueError(f"it has {in_bytes(self.size)}, and none at {first} to {stop}")
         if length > max(self._spec.max_packed, self._spec.index_nbytes):
-            raise ValueError(f"its part has {length} bytes, more than a chunk can have")
+            raise ValueError(f"its part has {in_bytes(length)}, more than a chunk can have")
         return self._bytes(first, length) if self._content is None else self._content[first:stop]
 
     def rows(self, first: int, stop: int) -> AnyArray:
@@ -66,7 +67,7 @@ class ChunkFile:
 
     def _check_size(self) -> None:
         if self.size > self._spec.max_file:
-            raise ValueError(f"it has {self.size} bytes, more than a chunk can have")
+            raise ValueError(f"it has {in_bytes(self.size)}, more than a chunk can have")
 
     def _bytes(self, start: int, length: int) -> AnyArray:
         out = np.empty(length, np.uint8)

@@ -16,6 +16,7 @@ import numpy as np
 
 from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.shapes import product
+from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,11 +86,11 @@ class ChunkCodec:
         """
         spec = self._spec
         if len(raw) > spec.max_packed:
-            raise ValueError(f"it has {len(raw)} bytes, more than a chunk can have")
+            raise ValueError(f"it has {in_bytes(len(raw))}, more than a chunk can have")
         for codec, size in reversed(self._steps):
             raw = _DECODERS[codec["name"]](raw, codec, size)
         if raw.nbytes != spec.chunk_nbytes:
-            raise ValueError(f"it has {raw.nbytes} bytes")
+            raise ValueError(f"it has {in_bytes(raw.nbytes)}")
         stored = raw.view(spec.file_dtype).reshape([spec.chunks[d] for d in self._axes])
         return stored.transpose(np.argsort(self._axes))
 
@@ -119,7 +120,7 @@ def _options(codec: Codec) -> dict[str, Any]:
 
 def _check_size(actual: int, size: int) -> None:
     if actual != size:
-        raise ValueError(f"it unpacks to {actual} bytes")
+        raise ValueError(f"it unpacks to {in_bytes(actual)}")
 
 
 def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
@@ -128,7 +129,7 @@ def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
     unpacked, _, length = struct.unpack_from("<III", raw.data, 4)
     _check_size(unpacked, size)
     if length != len(raw):
-        raise ValueError(f"it has {len(raw)} bytes and says {length}")
+        raise ValueError(f"it has {in_bytes(len(raw))} and says {length}")
     out = np.empty(size, np.uint8)
     _package("numcodecs").blosc.decompress(raw, out)
     return out
@@ -165,19 +166,19 @@ def _inflate(raw: AnyArray, size: int, bits: int) -> AnyArray:
     unpacker = zlib.decompressobj(bits)
     out = unpacker.decompress(raw.data, size + 1)
     if len(out) > size:
-        raise ValueError(f"it unpacks to more than {size} bytes")
+        raise ValueError(f"it unpacks to more than {in_bytes(size)}")
     _check_size(len(out), size)
     if not unpacker.eof:
         raise ValueError("it is truncated")
     if unpacker.unused_data:
-        raise ValueError(f"{len(unpacker.unused_data)} bytes follow its end")
+        raise ValueError(f"its end is followed by {in_bytes(len(unpacker.unused_data))}")
     return np.frombuffer(out, np.uint8)
 
 
 def strip_checksum(raw: AnyArray) -> AnyArray:
     """Remove the CRC-32C at the end of `raw`; raise ValueError if it does not match."""
     if len(raw) < 4:
-        raise ValueError(f"it has {len(raw)} bytes, fewer than its checksum")
+        raise ValueError(f"it has {in_bytes(len(raw))}, fewer than its checksum")
     rest, expected = raw[:-4], int.from_bytes(raw[-4:], "little")
     checksum = _package("google_crc32c").value(rest.tobytes())
     if checksum != expected:

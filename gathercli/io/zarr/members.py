@@ -9,7 +9,7 @@ from gathercli.errors import InputError
 from gathercli.io.zarr.arrayspec import parse_fill
 from gathercli.spec.dtypes import DTYPES, STRING
 from gathercli.spec.shapes import LARGEST
-from gathercli.text import clean, listed, short
+from gathercli.text import clean, counted, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,9 @@ def sizes(
     ):
         raise invalid(f"the {key} is {quote(value)}", f"a list of sizes from {least} on")
     if rank is not None and len(value) != rank:
-        raise invalid(f"the {key} has {len(value)} sizes", f"{rank}, as the shape has")
+        raise invalid(
+            f"the {key} has {counted(len(value), 'size', exact=True)}", f"{rank}, as the shape has"
+        )
     return tuple(value)
 
 

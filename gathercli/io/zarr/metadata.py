@@ -15,6 +15,7 @@ from gathercli.io.links import open_in
 from gathercli.io.zarr import version2, version3
 from gathercli.io.zarr.members import invalid, quote
 from gathercli.spec.shapes import product
+from gathercli.text import counted, in_bytes
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -73,7 +74,7 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
     try:
         if status.st_size > MAX_METADATA:
             raise LimitError(
-                f"`{name}` has {status.st_size} bytes",
+                f"`{name}` has {in_bytes(status.st_size)}",
                 rule="limit",
                 value=status.st_size,
                 expected=f"at most {MAX_METADATA}",
@@ -113,7 +114,7 @@ def parse(members: dict[str, Any], version: int) -> ArraySpec:
     count = product(spec.chunks_per_file)
     if count > MAX_INNER:
         raise LimitError(
-            f"a shard holds {count} chunks",
+            f"a shard holds {counted(count, 'chunk', exact=True)}",
             rule="limit",
             value=count,
             expected=f"at most {MAX_INNER}",

@@ -18,7 +18,7 @@ from gathercli.io.zarr import metadata, shards
 from gathercli.io.zarr.chunkfiles import ChunkFiles
 from gathercli.io.zarr.codecs import ChunkCodec
 from gathercli.spec.dtypes import STRING, described
-from gathercli.text import clean
+from gathercli.text import clean, counted, in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,7 +114,7 @@ class ZarrArray:
         count = count_chunks(box, self.chunks)
         if count > MAX_CHUNKS:
             raise LimitError(
-                f"{count} chunks of the array are to be read at once",
+                f"{counted(count, 'chunk', exact=True)} of the array are to be read at once",
                 rule="limit",
                 value=count,
                 expected=f"at most {MAX_CHUNKS}",
@@ -168,7 +168,8 @@ class ZarrArray:
                 rule="format",
                 where=key,
                 expected=(
-                    f"{self.spec.chunk_nbytes} bytes of elements, packed by {self.spec.codec_names}"
+                    f"{in_bytes(self.spec.chunk_nbytes)} of elements, packed by "
+                    f"{self.spec.codec_names}"
                 ),
             ) from error
         return elements

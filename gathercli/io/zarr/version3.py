@@ -22,7 +22,7 @@ from gathercli.io.zarr.members import (
     sizes,
 )
 from gathercli.spec.dtypes import STRING, DType
-from gathercli.text import listed
+from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +123,9 @@ def _dtype(value: object) -> tuple[DType, np.dtype[Any]]:
         refuse_type(value)
     size = name_and_options(value, "data_type")[1].get("length_bytes")
     if type(size) is not int or size % 4 or not 0 < size < 1 << 31:
-        raise invalid(f"the strings take {quote(size)} bytes", "a multiple of 4", rule="dtype")
+        raise invalid(
+            f"the length of the strings in bytes is {quote(size)}", "a multiple of 4", rule="dtype"
+        )
     return STRING, np.dtype(f"U{size // 4}")
 
 
@@ -187,7 +189,10 @@ def _ordered(codecs: Sequence[Codec], dtype: np.dtype[Any], rank: int) -> np.dty
             or any(type(each) is not int for each in order)
             or sorted(order) != list(range(rank))
         ):
-            raise invalid(f"the codec `transpose` is told {quote(order)}", f"{rank} axes")
+            raise invalid(
+                f"the codec `transpose` is told {quote(order)}",
+                f"{counted(rank, 'axis', 'axes', exact=True)}",
+            )
     endian = codecs[at].get("endian")
     if endian not in ("little", "big", None) or (endian is None and dtype.itemsize > 1):
         raise invalid(f"the endian of the codec `bytes` is {quote(endian)}", "`little` or `big`")
