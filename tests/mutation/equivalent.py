@@ -26,6 +26,7 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
         "[: len(_START)]):\n                    continue",
         "A line without an end is the last.",
     ),
+    ("jobs/journal.py", "        fd = -1\n", "        fd = -2\n", "No descriptor is negative."),
     ("jobs/journal.py", "if offset == _NONE)", "if offset <= _NONE)", OFFSETS),
     ("jobs/journal.py", "if offset != _NONE:", "if offset > _NONE:", OFFSETS),
     (

@@ -46,11 +46,11 @@ class Reach:
 
     def __call__(self, path: str, line: int) -> list[str]:
         """Name the tests for a mutant: first those that reach what few others reach beside it."""
-        rarity = self._of(path, line, frozenset()) or self._rarity(path, (1, LAST), (1, LAST))
+        rarity = self._of(path, line, set()) or self._rarity(path, (1, LAST), (1, LAST))
         known = rarity.keys() & self.seconds.keys()
         return sorted(known, key=lambda test: (rarity[test], self.seconds[test]))
 
-    def _of(self, path: str, line: int, seen: frozenset[str]) -> dict[str, int]:
+    def _of(self, path: str, line: int, seen: set[str]) -> dict[str, int]:
         """Find the tests of a line; for one that only an import reaches, those of its use."""
         for name, node in definitions(ast.parse(source_of(path)).body):
             whole = node.lineno, node.end_lineno or 0
@@ -61,9 +61,10 @@ class Reach:
                 lines = _statement(path, line) if line >= first else (first, whole[1])
                 return self._rarity(path, lines, whole)
             if name not in seen:
+                seen.add(name)
                 found: dict[str, int] = {}
                 for user, at in ((each, at) for each in self._tests for at in _uses(each, name)):
-                    for test, number in self._of(user, at, seen | {name}).items():
+                    for test, number in self._of(user, at, seen).items():
                         found[test] = min(number, found.get(test, LAST))
                 return found
         return {}
