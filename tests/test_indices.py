@@ -93,6 +93,14 @@ def test_a_negative_index_of_a_tuple_is_not_signed_where_none_counts_from_the_en
     assert tuple_kind(np.array([-1, 0]), policies) is IndexKind.MIXED
 
 
+def test_more_tuples_than_are_folded_twice_are_checked() -> None:
+    tuples = np.zeros((FOLD * FOLD * 2 + 1, 2), np.int8)
+
+    assert tuple_kind(tuples.reshape(-1), AXES) is IndexKind.PLAIN
+    tuples[FOLD, 1] = -1
+    assert tuple_kind(tuples.reshape(-1), AXES) is IndexKind.SIGNED
+
+
 @pytest.mark.parametrize("last", [3, -4])
 def test_the_last_tuple_behind_those_that_are_folded_is_checked_too(last: int) -> None:
     tuples = np.zeros((2 * FOLD + 1, 2), np.int64)

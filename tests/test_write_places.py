@@ -211,17 +211,22 @@ def test_a_pipe_is_checked_again_when_it_is_open(tmp_path: Path) -> None:
     os.close(reader)
 
 
-@pytest.mark.parametrize("kind", ["unnamed", "named"])
+@pytest.mark.parametrize(
+    ("kind", "when"), [("unnamed", "opened"), ("unnamed", "written"), ("named", "opened")]
+)
 def test_a_file_that_appears_late_keeps_its_mode(
-    kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, when: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind == "named":
         monkeypatch.delattr(os, "O_TMPFILE", raising=False)
 
     with Output("x") as output:
-        (folder / "x").touch(0o604)
+        if when == "opened":
+            (folder / "x").touch(0o604)
         output.open()
         output.stream.write(b"1")
+        if when == "written":
+            (folder / "x").touch(0o604)
         output.commit()
 
     assert (folder / "x").read_bytes() == b"1"

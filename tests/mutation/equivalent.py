@@ -141,6 +141,45 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("arrays/indices.py", "TUPLES: Final = 1 << 14", "TUPLES: Final = 1 << 13", TUNED),
     ("arrays/indices.py", "TUPLES: Final = 1 << 14", "TUPLES: Final = 1 << 15", TUNED),
     ("arrays/indices.py", "TUPLES: Final = 1 << 14", "TUPLES: Final = 2 << 14", TUNED),
+    (
+        "arrays/indices.py",
+        "zip(largest, sizes, strict=True)",
+        "zip(largest, sizes, strict=False)",
+        "There is a size for each component.",
+    ),
+    (
+        "arrays/indices.py",
+        "if not policies[0].wraps:",
+        "if not policies[1].wraps:",
+        "All components of a call wrap, or none; there are at least two here.",
+    ),
+    (
+        "arrays/indices.py",
+        "reshape(-1, FOLD * k)",
+        "reshape(-2, FOLD * k)",
+        "NumPy takes any negative size so.",
+    ),
+    *(
+        (
+            "arrays/indices.py",
+            f"np.right_shift({name}, 8 * {of}.itemsize - 1",
+            f"np.right_shift({name}, 9 * {of}.itemsize - 1",
+            "NumPy shifts by more than all bits as by all.",
+        )
+        for name, of in (("indices", "indices"), ("component", "tuples"))
+    ),
+    (
+        "arrays/indices.py",
+        'elif indices.dtype.kind == "u":',
+        'elif indices.dtype.kind >= "u":',
+        "The other kind is i.",
+    ),
+    (
+        "arrays/indices.py",
+        "self.whole(), IndexKind.PLAIN, True",
+        "self.whole(), IndexKind.PLAIN, False",
+        TUNED,
+    ),
     ("arrays/indices.py", "FOLD: Final = 256", "FOLD: Final = 255", TUNED),
     ("arrays/indices.py", "FOLD: Final = 256", "FOLD: Final = 257", TUNED),
     (
