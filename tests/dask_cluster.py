@@ -49,11 +49,11 @@ class Dask:
         self._end.callback(process.kill)
         return process
 
-    def add(self, count: int = 1) -> None:
+    def add(self, count: int = 1, *words: str) -> None:
         """Start workers; they join when they are ready."""
         for _ in range(count):
             self._number += 1
-            own = "--local-directory", str(self._folder / str(self._number))
+            own = "--local-directory", str(self._folder / str(self._number)), *words
             self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny", *own))
 
     def kill(self, worker: ForkServerProcess) -> None:

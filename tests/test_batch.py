@@ -414,6 +414,59 @@ def test_a_result_that_is_too_large_for_its_line_is_refused_and_fits_a_file(run:
     assert {line["rule"] for line in lines(ran.out)} == {"limit"}
 
 
+# Workers that are killed while they write
+
+
+ENDINGS: Final[list[tuple[list[str], str]]] = [
+    ([], "died"),
+    (["--timeout", "3"], "timeout"),
+]
+
+
+def _left(folder: Path) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if name.startswith("."))
+
+
+@LINUX
+@pytest.mark.parametrize(("words", "rule"), ENDINGS, ids=["killed", "too late"])
+def test_what_a_killed_worker_had_written_of_an_array_is_removed(
+    words: list[str], rule: str, folder: Path
+) -> None:
+    large = job("a", data="zeros:1x200000", indices="zeros:20000", output="out/o.zarr")
+    (folder / "out").mkdir()
+    (folder / "out" / ".o.zarr.0123456789ab.tmp").mkdir()  # of another command
+
+    with start("batch", write_jobs(large), "-q", "-j", "1", *words) as process:
+        wait_until(lambda: len(_left(folder / "out")) > 1)
+        if not words:
+            os.kill(children(process)[0], signal.SIGKILL)
+        out, _ = process.communicate(timeout=PATIENCE)
+
+    assert [each["rule"] for each in lines(out)] == [rule]
+    assert _left(folder / "out") == [".o.zarr.0123456789ab.tmp"]
+
+
+@LINUX
+def test_what_a_killed_batch_had_written_of_an_array_is_removed_when_it_is_resumed(
+    folder: Path, run: Run
+) -> None:
+    large = job("a", data="zeros:1x200000", indices="zeros:20000", output="out/o.zarr")
+    words = ("batch", write_jobs(large), "-q", "-j", "1", "--report", "r.jsonl")
+    (folder / "out").mkdir()
+    with start(*words) as process:
+        wait_until(lambda: _left(folder / "out"))
+        for each in (process.pid, *children(process)):
+            os.kill(each, signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+    left = _left(folder / "out")
+    write_jobs(job("a", data="arange:3", output="out/o.zarr"))
+
+    resumed = run(*words, "--resume")
+
+    assert (len(left), resumed.status) == (1, 0)
+    assert os.listdir(folder / "out") == ["o.zarr"]
+
+
 # JUnit
 
 

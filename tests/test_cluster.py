@@ -364,6 +364,45 @@ def test_a_worker_with_another_version_is_named(
     assert ran.err.startswith("error: a worker cannot do the jobs (the one at tcp://")
 
 
+OLDER: Final = """\
+from distributed import versions
+
+def version(name, real=versions._version_cached):
+    return "0.1" if name == "gathercli" else real(name)
+
+versions._version_cached = version
+"""
+"""What makes a worker have another version of gathercli."""
+
+
+def test_the_versions_of_all_workers_are_compared_before_the_first_job(own: Dask, run: Run) -> None:
+    Path("older.py").write_text(OLDER, "ascii")
+    own.add(2)
+    own.add(1, "--preload", os.path.abspath("older.py"))
+    own.ready(3)
+    listed = [job(str(number), output=f"{number}.npy") for number in range(3)]
+
+    ran = run("batch", write_jobs(*listed), "--scheduler", own.url)
+
+    assert (ran.status, ran.out) == (74, "")
+    assert " has gathercli 0.1): expected gathercli " in ran.err
+    assert [name for name in os.listdir() if name.endswith(".npy")] == []
+
+
+def test_the_versions_of_slow_workers_are_waited_for(
+    own: Dask, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "BRIEF", 1e-6)
+    Path("older.py").write_text(OLDER, "ascii")
+    own.add(2)
+    own.add(1, "--preload", os.path.abspath("older.py"))
+    own.ready(3)
+
+    ran = run("batch", write_jobs(job("a", output="a.npy")), "--scheduler", own.url)
+
+    assert (ran.status, os.path.exists("a.npy")) == (74, False)
+
+
 def test_a_worker_that_does_not_see_the_folder_is_named(
     run: Run, dask: Dask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -524,14 +563,31 @@ def test_tls_is_spoken_where_that_is_asked_for(
         assert own.url.startswith("tls://")
         ran = run("batch", listed, "-q", "--scheduler", own.url, *tls)
         assert [status for _, status, _ in statuses(ran.out)] == ["ok"] * 3
-        for more in ([], [*tls[:3], "jobs.jsonl"]):
-            ran = run("batch", listed, "--scheduler", own.url, *more)
-            assert (ran.status, ran.out, "cannot be reached" in ran.err) == (74, "", True)
+        ran = run("batch", listed, "--scheduler", own.url, *tls[:3], "jobs.jsonl")
+        assert (ran.status, ran.out, "cannot be reached" in ran.err) == (74, "", True)
+        for address in (["--scheduler", own.url], ["--scheduler-file", own.file]):
+            ran = run("batch", listed, *address)
+            assert (ran.status, ran.out) == (2, "")
+            assert "speaks TLS, and `--tls-ca-file` is not given: expected" in ran.err
         ran = run("batch", listed, "--scheduler", own.url, *tls[:3], "none.pem")
         assert (ran.status, ran.out, "`none.pem` cannot be read" in ran.err) == (66, "", True)
         plain = own.url.replace("tls", "tcp")
-        ran = run("batch", listed, "--scheduler", plain, *tls)
-        assert (ran.status, ran.out, "cannot be reached" in ran.err) == (74, "", True)
+        for more in ([], tls):
+            ran = run("batch", listed, "--scheduler", plain, *more)
+            assert (ran.status, ran.out, "cannot be reached (it speaks TLS)" in ran.err) == (
+                *(74, "", True),
+            )
+            assert f"\nhint: `--scheduler {own.url} --tls-ca-file " in ran.err
+
+
+def test_tls_to_a_scheduler_without_it_is_said(run: Run, dask: Dask) -> None:
+    Path("a.pem").write_text("", "ascii")
+    tls = ["--tls-ca-file", "a.pem", "--tls-cert", "a.pem"]
+
+    ran = run("batch", write_jobs(job("a")), "--scheduler", dask.url.replace("tcp", "tls"), *tls)
+
+    assert (ran.status, ran.out) == (74, "")
+    assert "cannot be reached (it does not speak TLS): expected tcp://" in ran.err
 
 
 def test_another_server_at_the_address_is_no_scheduler(run: Run) -> None:
@@ -591,6 +647,7 @@ def test_a_scheduler_that_is_stopped_has_gone_away(
         (["--tls-key", "c"], "`--tls-key` is given without `--scheduler`"),
         (["--scheduler", "tls://h:1", "--tls-ca-file", "c"], "without `--tls-cert`"),
         (["--scheduler", "tls://h:1", "--tls-key", "c"], "without `--tls-ca-file`"),
+        (["--scheduler", "tls://h:1"], "`--tls-ca-file` is not given"),
         (["--scheduler", "h:1"], "expected tcp://HOST:PORT or tls://HOST:PORT"),
         (["--scheduler", "tcp://h"], "expected tcp://HOST:PORT or tls://HOST:PORT"),
         (["--scheduler", "http://h:1"], "expected tcp://HOST:PORT or tls://HOST:PORT"),

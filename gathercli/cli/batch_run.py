@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from contextlib import ExitStack, contextmanager
@@ -18,7 +19,9 @@ from gathercli.cli.scheduler import ClusterOptions
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import cores
-from gathercli.io.write import Output, is_stream
+from gathercli.io.temporaries import remove_temporaries
+from gathercli.io.write import Output, is_stream, real_path
+from gathercli.jobs.fingerprints import digest
 from gathercli.jobs.job import INLINE
 from gathercli.jobs.jobfile import LINE, place_of
 from gathercli.jobs.journal import Journal
@@ -173,6 +176,9 @@ class Batch:
         self._plan, self._running, self._reporting = plan, running, reporting
         self._messages, self._external = messages, external
         self._from_files = from_files
+        report = reporting.path
+        self._owner = digest(os.fsencode(real_path(report)) if report else os.urandom(8)).hex()
+        """What temporary files show: the same for all runs of a report, one of which runs."""
         self._totals = BatchTotals(len(plan))
         self._start = time.monotonic()
         self._stopped = False
@@ -257,6 +263,8 @@ class Batch:
                 keep=self._totals.keep,
                 progress=self._bar or (lambda: None),
             )
+            for folder in self._plan.output_folders(journal.todo()):
+                remove_temporaries(folder, self._owner)  # of a run that was killed
         return journal
 
     def _do(self, journal: Journal | None, junit: JUnitReport | None) -> None:
@@ -311,6 +319,7 @@ class Batch:
             fingerprints=fingerprints,
             digests=self._reporting.digests,
             external=self._external,
+            owner=self._owner,
         )
         if running.address is not None:
             from gathercli.jobs.cluster import Cluster

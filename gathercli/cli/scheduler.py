@@ -80,7 +80,7 @@ class ClusterOptions(Options):
                 rule="usage",
                 expected="both, as either side shows who it is",
             )
-        from gathercli.jobs.scheduler import URL, Address
+        from gathercli.jobs.scheduler import URL, Address, check_tls
 
         if url is not None and not URL.fullmatch(url):
             raise UsageError(
@@ -91,4 +91,6 @@ class ClusterOptions(Options):
                 expected="tcp://HOST:PORT or tls://HOST:PORT",
                 hint="`--scheduler tcp://127.0.0.1:8786`",
             )
+        if url is not None:
+            check_tls(url, ca_file)
         return Address(url, file, ca_file, cert, self.tls_key)

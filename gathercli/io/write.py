@@ -17,6 +17,7 @@ from functools import lru_cache, partial
 from gathercli.errors import OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT
 from gathercli.io.stream import NewFile, Stream, release
+from gathercli.io.temporaries import temporary_name
 from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -239,13 +240,9 @@ class Output:
                     raise
             else:
                 return
-        self._temporary = self._new_name()
+        self._temporary = temporary_name(self._name)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._fd = os.open(self._temporary, flags, 0o666, dir_fd=self._folder)
-
-    def _new_name(self) -> str:
-        short = os.fsdecode(os.fsencode(self._name)[:200])
-        return f".{short}.{os.urandom(6).hex()}.tmp"
 
     @property
     def stream(self) -> Stream:
@@ -308,7 +305,9 @@ class Output:
                 raise
             if not self._exists:  # another program has created it since
                 self._copy_mode()
-            self._temporary = self._new_name()  # set before `link`, as a signal may arrive
+            self._temporary = temporary_name(
+                self._name
+            )  # set before `link`, as a signal may arrive
             link(self._temporary)
 
     def __enter__(self) -> Self:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from gathercli import __version__
 from gathercli.errors import TransferError
 from gathercli.jobs.dask_task import EVERY, TaskSettings, do
-from gathercli.jobs.pool import lost_job
+from gathercli.jobs.pool import lost_job, remove_unfinished
 from gathercli.jobs.queue import Outcome
 from gathercli.jobs.scheduler import WAIT, Address, connect
 from gathercli.text import clean, short
@@ -53,7 +53,7 @@ STOPPED: Final = 20.0
 """Seconds without an answer after which the scheduler is considered dead."""
 
 BRIEF: Final = 2.0
-"""Seconds to wait for the versions of the workers; the first task checks them too."""
+"""Seconds to wait for the versions of workers that join later; their first task checks them too."""
 
 COMPARED: Final = 10.0
 """Seconds between such requests, as workers may join at any time."""
@@ -193,8 +193,9 @@ class Cluster:
         except OSError:
             raise _disconnected() from None
         if workers.keys() - self._checked_workers and now >= self._next_versions:
-            self._checked_workers, self._next_versions = set(workers), now + COMPARED
-            self._check_versions()
+            # No job has begun before the first answer, which slow workers may delay.
+            self._check_versions(BRIEF if self._checked_workers else STOPPED)
+            self._next_versions = now + COMPARED
         self._threads = sum(workers.values())
         if self._threads:
             self._empty_since = None
@@ -204,12 +205,14 @@ class Cluster:
             self._say("the scheduler has no workers: waiting for one")
             self._empty_since = float("inf")
 
-    def _check_versions(self) -> None:
+    def _check_versions(self, seconds: float) -> None:
+        """Compare the versions of the workers that answer within `seconds`."""
         request = self._client._get_versions  # noqa: SLF001  (`get_versions` has no timeout)
         try:
-            versions = self._client.sync(request, packages=["gathercli"], callback_timeout=BRIEF)
+            versions = self._client.sync(request, packages=["gathercli"], callback_timeout=seconds)
         except Exception:  # noqa: BLE001  (a worker died, or is busy: its first task checks)
             return
+        self._checked_workers = set(versions["workers"])
         for address, worker in versions["workers"].items():
             version = worker["packages"].get("gathercli")
             if version != __version__:
@@ -254,7 +257,9 @@ class Cluster:
             self._suspects += group
         elif isinstance(answer, KilledWorker):
             why = "died", "the workers that did it died, one after the other"
-            yield lost_job(self._jobs.record(group[0]), group[0], self._settings, why)
+            record = self._jobs.record(group[0])
+            remove_unfinished(record, self._settings)
+            yield lost_job(record, group[0], self._settings, why)
         elif isinstance(answer, OSError | CancelledError | asyncio.CancelledError):
             raise _disconnected()
         else:

@@ -140,6 +140,15 @@ class Plan(Spool):
             entry = self.entry(number)
             yield number, entry.where, jobs.read(entry)
 
+    def output_folders(self, numbers: Iterable[int]) -> set[str]:
+        """Return the folders into which jobs write."""
+        paths = (
+            os.path.join(job.folder, job.output.rstrip("/"))
+            for _, _, job in self.read(numbers)
+            if job.output is not None
+        )
+        return set(map(os.path.dirname, paths))
+
     def _read_all(self, entries: Iterable[JobEntry]) -> None:
         """Read all jobs and copy their text."""
         try:

@@ -7,6 +7,7 @@ and 12 jobs of 60 MB as fast except for 0.3 s of start-up.
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import signal
 import socket
@@ -19,6 +20,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.errors import GatherError, TransferError, reason_of
+from gathercli.io.temporaries import remove_temporaries
 from gathercli.jobs.calls import row_of
 from gathercli.jobs.fingerprints import Fingerprints
 from gathercli.jobs.job import read
@@ -292,7 +294,9 @@ class Pool:
             if worker.late is not None:
                 why = "timeout", f"it took longer than the {self._timeout:g} s of `--timeout`"
             number, seconds = worker.tasks.popleft(), time.monotonic() - worker.began
-            yield lost_job(self._jobs.record(number), number, self._settings, why, seconds)
+            record = self._jobs.record(number)
+            remove_unfinished(record, self._settings, self._folder)
+            yield lost_job(record, number, self._settings, why, seconds)
         queue.give_back(worker.tasks)
 
     def __enter__(self) -> Self:
@@ -308,7 +312,23 @@ class Pool:
                 worker.process.wait(max(deadline - time.monotonic(), 0))
         for worker in self._workers:
             worker.end()
+        for worker in busy:  # which may not have had the time to
+            remove_unfinished(self._jobs.record(worker.tasks[0]), self._settings, self._folder)
         self._selector.close()
+
+
+def remove_unfinished(record: bytes, settings: Settings, folder: str | None = None) -> None:
+    """Remove the unfinished output of a job whose process was killed.
+
+    Parameters
+    ----------
+    folder
+        The folder of relative paths; None for the working folder.
+    """
+    job = read(JobEntry.parse(record))
+    if job.output is not None:
+        path = os.path.join(folder or "", job.folder, job.output.rstrip("/"))
+        remove_temporaries(os.path.dirname(path), settings.owner, os.path.basename(path))
 
 
 def lost_job(

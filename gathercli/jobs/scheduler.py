@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 WAIT: Final = 5.0
 """Seconds to wait for an answer of the scheduler, and for a worker before a message."""
 
+PROBE: Final = 2.0
+"""Seconds to wait for the answer to the first bytes of TLS."""
+
+TLS: Final = "tls://"
+
 _LARGEST: Final = 1 << 20
 
 URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
@@ -46,6 +51,18 @@ class Address(NamedTuple):
     key: str | None = None
 
 
+def check_tls(url: str, ca_file: str | None) -> None:
+    """Raise if a scheduler speaks TLS and no files for it are given."""
+    if url.startswith(TLS) and ca_file is None:
+        raise UsageError(
+            f"the scheduler `{clean(url)}` speaks TLS, and `--tls-ca-file` is not given",
+            rule="usage",
+            value=url,
+            expected="the files for TLS",
+            hint="`--tls-ca-file ca.pem --tls-cert cert.pem --tls-key key.pem`",
+        )
+
+
 @contextmanager
 def connect(address: Address) -> Iterator[Client]:
     """Connect to a scheduler.
@@ -67,6 +84,7 @@ def connect(address: Address) -> Iterator[Client]:
             hint="`pip install 'gathercli[cluster]'`",
         ) from None
     url, security = address.url or _read_url(address.file or ""), None
+    check_tls(url, address.ca_file)
     for path in (address.ca_file, address.cert, address.key):
         if path is not None:
             _check_readable(path)
@@ -88,17 +106,49 @@ def connect(address: Address) -> Iterator[Client]:
         reason = str(error).partition("\n")[0] or type(error).__name__
         if isinstance(error, TimeoutError) and not str(error):
             reason = f"nobody answered within {WAIT:g} s"
-        raise TransferError(
-            f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))})",
-            rule="scheduler",
-            value=url,
-            expected="one that runs",
-            hint="`dask scheduler` starts one, and says its address",
-        ) from None
+        raise _unreachable(url, reason) from None
     try:
         yield client
     finally:
         client.close(timeout=WAIT)
+
+
+def _unreachable(url: str, reason: str) -> TransferError:
+    """Return the error for a scheduler that cannot be reached, or speaks TLS and should not."""
+    expected, hint = "one that runs", "`dask scheduler` starts one, and says its address"
+    speaks = _speaks_tls(url)
+    if speaks is True and not url.startswith(TLS):
+        reason, expected = "it speaks TLS", "tls:// and the files for TLS"
+        hint = (
+            f"`--scheduler {TLS}{url.partition('://')[2]} "
+            "--tls-ca-file ca.pem --tls-cert cert.pem --tls-key key.pem`"
+        )
+    elif speaks is False and url.startswith(TLS):
+        reason, expected = "it does not speak TLS", "tcp:// without files for TLS"
+        hint = f"`--scheduler tcp://{url.partition('://')[2]}`"
+    return TransferError(
+        f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))})",
+        rule="scheduler",
+        value=url,
+        expected=expected,
+        hint=hint,
+    )
+
+
+def _speaks_tls(url: str) -> bool | None:
+    """Return whether the server at an address answers as TLS does; None if none is there."""
+    import ssl
+
+    host, _, port = url.partition("://")[2].rpartition(":")
+    try:
+        ssl.get_server_certificate((host.strip("[]"), int(port)), timeout=PROBE)
+    except ssl.SSLError as error:
+        return "ALERT" in (error.reason or "")  # such as of a missing certificate
+    except (ConnectionResetError, TimeoutError):
+        return False
+    except (OSError, ValueError, OverflowError):
+        return None
+    return True
 
 
 def _check_readable(path: str) -> None:

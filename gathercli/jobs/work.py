@@ -77,6 +77,8 @@ class Settings(NamedTuple):
         Whether lines have `Fingerprints`, and whether these have digests.
     external
         Whether the tensors of models that are in files beside them are read.
+    owner
+        What the names of temporary files show, by which those of a killed process are found.
     """
 
     memory: int | None = None
@@ -89,6 +91,7 @@ class Settings(NamedTuple):
     fingerprints: bool = False
     digests: bool = False
     external: bool = False
+    owner: str = ""
 
 
 class Part(NamedTuple):

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.files import STDIN
+from gathercli.io.temporaries import set_owner
 from gathercli.io.write import let_signals_unwind
 from gathercli.jobs.job import Job, read
 from gathercli.jobs.jobfile import JobEntry
@@ -43,6 +44,7 @@ _PART: Final = 1 << 16
 
 def main(fd: int, settings: Settings) -> None:
     """Run the jobs of all tasks; `fd` is the file of the spool."""
+    set_owner(settings.owner)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent may ignore it
     let_signals_unwind()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides

@@ -15,6 +15,7 @@ from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, TransferError, reason_of
 from gathercli.io.folders import Folder
 from gathercli.io.links import lies_in
+from gathercli.io.temporaries import temporary_name
 from gathercli.io.write import EXISTS, OUTSIDE, bad_folder, is_stream, persist, unwritable
 from gathercli.io.zarr import metadata
 from gathercli.io.zarr.arrayspec import ArraySpec, zero_fill
@@ -164,9 +165,8 @@ class Creation:
         spec = _new_spec(tuple(shape), dtype, file_dtype, tuple(chunks), like)
         ChunkCodec(spec)  # raises if a package is missing, before anything is created
         folder, name = os.path.split(self._target)
-        short_name = os.fsdecode(os.fsencode(name)[:200])
         # Set before `mkdir`, as a signal may arrive in between.
-        self.temporary = os.path.join(folder, f".{short_name}.{os.urandom(6).hex()}.tmp")
+        self.temporary = os.path.join(folder, temporary_name(name))
         if not copy_attributes:
             spec = spec._replace(attributes=None, dimension_names=None)
         documents = dict([metadata.VERSIONS[spec.version].to_json(spec)])
