@@ -11,6 +11,7 @@ import pytest
 import gathercli
 from gathercli.ops import OPERATORS
 from gathercli.spec.decisions import DECISIONS, concerning
+from gathercli.spec.op import OutOfRange
 from tests.conftest import Ran
 
 Run = Callable[..., Ran]
@@ -139,6 +140,29 @@ def test_a_decision_names_versions_that_exist(id_: str) -> None:
 def test_every_decision_has_its_own_name_and_every_version_rests_on_one() -> None:
     assert len(BY_ID) == len(DECISIONS)
     assert [op.full_name for op in OPERATORS if not concerning(op)] == []
+
+
+REFUSING: Final = {op.full_name for op in OPERATORS if op.out_of_range is OutOfRange.ERROR}
+BATCHED: Final = {op.full_name for op in OPERATORS if op.has_batch_dims}
+
+
+@pytest.mark.parametrize(
+    ("ids", "names", "versions"),
+    [
+        (["batch-dims-lowest", "batch-dims-equal", "gathered-axis"], "openvino.Gather-", BATCHED),
+        (["nd-batch-dims-lowest", "nd-bounds", "nd-rank"], "onnx.GatherND-", BATCHED),
+        (["nd-first-axis"], "GatherND-", BATCHED),
+        (["unsigned-negative"], "openvino.Gather-", REFUSING),
+        (["empty-output"], ".Gather-", REFUSING),
+    ],
+)
+def test_a_decision_is_for_each_version_that_has_the_question(
+    ids: list[str], names: str, versions: set[str]
+) -> None:
+    found = {each.id: set(each.rows) for each in DECISIONS}
+
+    for id_ in ids:
+        assert found[id_] == {name for name in versions if names in name}
 
 
 def test_every_decision_is_shown_by_a_call() -> None:

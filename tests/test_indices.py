@@ -66,6 +66,7 @@ AXES = [IndexPolicy(size, wraps=True, outside=OutOfRange.ERROR) for size in (3, 
         ((3, 0), IndexKind.MIXED),
         ((-1, 0), IndexKind.SIGNED),
         ((-3, -128), IndexKind.SIGNED),
+        ((0, -100), IndexKind.SIGNED),
         ((-4, 0), IndexKind.MIXED),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gathercli.engine import bind
+from gathercli.ops import gather
 from gathercli.spec.call import FEW, Operand
 from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, INT64, STRING, DType
 from gathercli.spec.shapes import UNKNOWN, Shape
@@ -44,3 +46,24 @@ def test_what_describes_a_tensor_stays_as_it_is() -> None:
     operand = Operand(Shape([2]), INT64)
 
     assert Operand.of(operand) is operand
+
+
+def test_a_call_of_other_inputs_is_the_same_in_all_else() -> None:
+    tensors = [Operand(Shape([2, 3]), INT64), Operand(Shape([1]), INT64)]
+    call = bind(
+        gather.ROWS[0],
+        *tensors,
+        axis=1,
+        negative="wrap",
+        out_of_range="clamp",
+        shapes_only=True,
+        version_from="GATHERCLI_VERSION",
+    )
+    inputs = dict(zip(call.inputs, tensors[::-1], strict=True))
+
+    found = call.with_inputs(inputs)
+
+    assert found.inputs is inputs
+    for name in ("op", "family", "attrs", "negative", "out_of_range", "shapes_only"):
+        assert getattr(found, name) is getattr(call, name)
+    assert found.version_from == "GATHERCLI_VERSION"

@@ -149,6 +149,21 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
     ),
     (
         "arrays/indices.py",
+        "zip(smallest, largest, sizes, strict=True)",
+        "zip(smallest, largest, sizes, strict=False)",
+        "There is a size for each component.",
+    ),
+    *(
+        (
+            "arrays/indices.py",
+            f"np.right_shift({name}, 8 * {of}.itemsize - 1",
+            f"np.right_shift({name}, 8 * {of}.itemsize + 1",
+            "NumPy shifts by more than all bits as by all.",
+        )
+        for name, of in (("indices", "indices"), ("component", "tuples"))
+    ),
+    (
+        "arrays/indices.py",
         "if not policies[0].wraps:",
         "if not policies[1].wraps:",
         "All components of a call wrap, or none; there are at least two here.",

@@ -52,7 +52,7 @@ class Reach:
 
     def _of(self, path: str, line: int, seen: set[str]) -> dict[str, int]:
         """Find the tests of a line; for one that only an import reaches, those of its use."""
-        for name, node in definitions(ast.parse(source_of(path)).body):
+        for name, node in _definitions(path):
             whole = node.lineno, node.end_lineno or 0
             if not whole[0] <= line <= whole[1]:
                 continue
@@ -82,6 +82,11 @@ class Reach:
     def _among(self, path: str, first: int, last: int) -> set[str]:
         lines = self._tests.get(path, {})
         return set().union(*(tests for at, tests in lines.items() if first <= at <= last))
+
+
+@cache
+def _definitions(path: str) -> list[tuple[str, ast.stmt]]:
+    return list(definitions(ast.parse(source_of(path)).body))
 
 
 @cache
