@@ -298,11 +298,12 @@ def test_the_page_about_jobs_has_every_key_that_a_job_may_have() -> None:
 
 
 def test_the_page_about_jobs_has_every_key_of_a_line_of_report() -> None:
-    text = b'{"id":"a","op":"gather","data":[1],"indices":[9]}'
+    text = b'{"id":"a","op":"gather","data":[1],"indices":[9],"expect":[1]}'
     settings = Settings(fingerprints=True)
-    line = json.loads(bytes(line_of(job.parse(text, where="here"), text, settings)))
-    keys = [key for term in topic_terms("REPORT") for key in term.split(", ")]
 
+    line = json.loads(bytes(line_of(job.parse(text, where="here"), text, settings)))
+
+    keys = [key for term in topic_terms("REPORT") for key in term.split(", ")]
     assert [key for key in keys if key != "output"] == list(line)
 
 

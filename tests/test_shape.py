@@ -72,7 +72,7 @@ def test_a_word_that_is_neither_a_shape_nor_a_file_is_refused(run: Run) -> None:
     assert ran.status == 66
     assert "there is no file `nofile.npy`: expected a file, or a shape such as [2,3]\n" in ran.err
     as_json = json.loads(run("shape", "gather", "nofile.npy", "[2]", "--json-errors").err)
-    assert as_json["expected"] == "a file or a shape"
+    assert as_json["expected"] == "a file, or a shape such as [2,3]"
 
 
 def test_shape_reads_a_tensor_file_and_standard_input(run: Run, folder: Path) -> None:
