@@ -58,11 +58,11 @@ def run(
         ``limit``.
     """
     call = bound.call
+    bound.check_size(max_bytes)  # before indices are read, of which a file may declare any number
     if bound.in_memory is None and call.gather is not None:
         from gathercli.arrays import streamed
 
         adjusted = streamed.check_indices(bound, threads=threads, progress=progress)
-        bound.check_size(max_bytes)
         return streamed.StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
     if call.gather is None and memory is not None:
         _check_memory(bound, memory)
@@ -79,7 +79,6 @@ def run(
                 call, axes, tensors[name].array, threads=threads, progress=progress
             )
         adjustments += more
-    bound.check_size(max_bytes)
     return GatherResult(bound, tensors, points, adjustments, threads=threads, progress=progress)
 
 
@@ -140,14 +139,9 @@ def unchecked(
         if are_tuples(axes)
         else ResolvedIndices(indices, policies[0])
     )
-    with suppress(LimitError):  # `run` may refuse an index first
-        bound.check_size(max_bytes)
-        result = GatherResult(
-            bound, tensors, {name: unseen}, (), threads=threads, progress=progress
-        )
-        if result.uses_each_once or reads(indices):
-            return result
-    return None
+    bound.check_size(max_bytes)
+    result = GatherResult(bound, tensors, {name: unseen}, (), threads=threads, progress=progress)
+    return result if result.uses_each_once or reads(indices) else None
 
 
 def answer(bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None) -> Tensor:

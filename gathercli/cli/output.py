@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property, partial
 
 from gathercli.cli.command import Options, flag, option
@@ -13,10 +14,11 @@ from gathercli.io import save
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, creator, is_chunked, load, names_chunks
 from gathercli.io.stream import CheckedStream, Stream
-from gathercli.io.write import Output, is_stream, new_name
+from gathercli.io.write import Output, check_room, is_stream, new_name, real_path
 from gathercli.ops import families
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.call import as_integer
+from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from gathercli.adjustments import Adjustment
     from gathercli.arrays.blocks import BlockSource
     from gathercli.arrays.result import GatherOutput, Result
+    from gathercli.bound import BoundCall
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.io.chunkwise import BoxWorkers
@@ -209,6 +212,19 @@ class OutputOptions(Options):
         fmt = self.chosen_format  # raises if the suffix names no format
         if self.path is None and save.is_binary(fmt) and is_terminal(STDOUT):
             raise binary_error(fmt, "stdout")
+
+    def check_room(self, bound: BoundCall) -> None:
+        """Raise if the result is too large, or the disk has no room for it.
+
+        An index is read later: a small file may declare any number of them.
+        """
+        bound.check_size(self.most_bytes)
+        in_chunks = is_chunked(self.chosen_format)
+        if self.path is None or is_stream(self.path) or (in_chunks and self.limits.memory is None):
+            return
+        size = product(bound.shape) * bound.data.storage.itemsize
+        folder = os.path.dirname(real_path(self.path))
+        check_room(self.path, folder, size, packs=in_chunks)
 
     def write(
         self,

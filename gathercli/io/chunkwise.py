@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,9 +11,9 @@ from gathercli.arrays.chunks import ChunkGrid, cells, inside, slices
 from gathercli.arrays.partition import cut_boxes
 from gathercli.arrays.threads import share
 from gathercli.errors import LimitError, UsageError
-from gathercli.io.write import unwritable
+from gathercli.io.write import check_room
 from gathercli.spec.shapes import product
-from gathercli.text import counted, in_bytes
+from gathercli.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -87,7 +86,7 @@ def write(
     itemsize = data.storage.itemsize
     total = product(source.shape) * itemsize
     if memory is not None:
-        _check_room(output, total)
+        check_room(output.path, output.folder, total, packs=True)
     output.open(
         source.shape,
         data.dtype,
@@ -152,15 +151,3 @@ def _check_rank(chunks: Sequence[int], shape: tuple[int, ...]) -> None:
             value=",".join(map(str, chunks)),
             expected="one for each",
         )
-
-
-def _check_room(output: Creation, size: int) -> None:
-    """Raise if the output needs more bytes than the disk has free."""
-    try:
-        disk = os.statvfs(output.folder)
-    except OSError:  # `Creation.open` will raise
-        return
-    free = disk.f_bavail * disk.f_frsize
-    if size > free:
-        why = f"the result takes {in_bytes(size)} before it is compressed and the disk has {free}"
-        raise unwritable(output.path, why, "room for it", "`--max-bytes 0` tries it")

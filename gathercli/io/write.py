@@ -79,6 +79,26 @@ def unwritable(path: str, why: str, expected: str, hint: str | None = None) -> O
     return OutputError(problem, rule="output", value=path, expected=expected, hint=hint)
 
 
+def check_room(path: str, folder: str | int, size: int, *, packs: bool = False) -> None:
+    """Raise if the disk of a folder has fewer bytes free than an output takes.
+
+    Parameters
+    ----------
+    packs
+        Whether the output may become smaller, so that an option tries it.
+    """
+    try:
+        disk = os.statvfs(folder)
+    except OSError:  # who creates the file will raise
+        return
+    free = disk.f_bavail * disk.f_frsize
+    if size > free:
+        before = " before it is compressed" * packs
+        why = f"the result takes {in_bytes(size)}{before} and the disk has {free}"
+        hint = "`--max-bytes 0` tries it" if packs else None
+        raise unwritable(path, why, "room for it", hint)
+
+
 def bad_folder(path: str, error: Exception) -> tuple[str, str, str | None]:
     """Return the arguments of `unwritable` for an error of the folder of `path`."""
     folder = os.path.dirname(path)
@@ -189,12 +209,7 @@ class Output:
                 return
             self._folder = self._open_folder(folder or ".", parents=parents)
             self._recheck_place(self._folder, folder)
-            disk = os.statvfs(self._folder)
-            free = disk.f_bavail * disk.f_frsize
-            if size > free:
-                raise self._unwritable(
-                    f"the result takes {in_bytes(size)} and the disk has {free}", "room for it"
-                )
+            check_room(self.path, self._folder, size)
             self._create()
             if self._exists or self._temporary is not None:
                 self._copy_mode()

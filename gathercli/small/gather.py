@@ -166,11 +166,11 @@ def gather(
     steps = cells // (run or 1) + sum(product(inputs[name].shape) for name in indices)
     if cells * itemsize > MOST_BYTES or steps > most:
         return None
+    check_size(data.dtype, shape, itemsize, max_bytes)
     points, adjustments = dict[str, Points](), list[Adjustment]()
     for name, axes in indices.items():
         points[name], more = _resolve(call, axes, inputs[name])
         adjustments += more
-    check_size(data.dtype, shape, itemsize, max_bytes)
     zeros = bytes(run * itemsize) if cells else b""
     parts = []
     for cell in range(0, cells, run or 1):
@@ -184,8 +184,8 @@ def _gather_runs(
 ) -> SmallOutput:
     """Return the output of a call with known runs, as `gather` does."""
     data, indices = tensors[0], tensors[runs.input]
-    points, adjustments = _resolve(bound.call, runs.axes, indices)
     check_size(data.dtype, runs.shape, data.dtype.itemsize, max_bytes)
+    points, adjustments = _resolve(bound.call, runs.axes, indices)
     elements, at, length = data.raw or b"", points.positions, runs.length
     starts = [first + at[used] * step for used, first, step in runs.starts]
     parts = [elements[start : start + length] for start in starts]

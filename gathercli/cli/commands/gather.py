@@ -94,6 +94,7 @@ def run(
         inputs = opened.inputs
         with (call := operator.context(op)):
             bound = operator.bound(op, call, opened, inputs.chunked)
+            output.check_room(bound)
             if address is not None:
                 inputs.watch_folders()
         limits: Any = {
