@@ -560,7 +560,8 @@ def test_jobs_that_cannot_be_kept_are_no_bug(run: Run, monkeypatch: pytest.Monke
     assert run("batch", "j.jsonl") == (
         74,
         "",
-        "error: the jobs could not be kept in a temporary file (No space left on device)\n"
+        "error: the jobs could not be kept in a temporary file (No space left on device): "
+        "expected a folder with room that can be written, which `TMPDIR` may name\n"
         "rule: unreadable\n",
     )
 

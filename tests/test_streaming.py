@@ -152,7 +152,7 @@ def test_a_spool_that_finds_no_room_is_74(
     np.save(folder / "d.npy", DATA)
     ran = run("gather", "d.npy", "-", stdin=saved(np.zeros(50_000, int)))
     assert ran.status == 74
-    assert "could not be kept in a temporary file (no space left on device)" in ran.err
+    assert "a temporary file cannot be created (no space left on device)" in ran.err
 
 
 def test_a_disk_that_cannot_set_room_aside_is_written_to_all_the_same(

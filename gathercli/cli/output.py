@@ -24,7 +24,7 @@ from gathercli.text import clean, listed
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from typing import Any, Final
 
     from gathercli.adjustments import Adjustment
     from gathercli.arrays.blocks import BlockSource
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from gathercli.io.zarr.created import Creation
     from gathercli.spec.call import Call
     from gathercli.tensor import Tensor
+
+
+_MANY: Final = 1 << 20
+"""Elements of a result that is worth a look at the disk before the indices are read."""
 
 
 class ViewOptions(Options):
@@ -218,9 +222,11 @@ class OutputOptions(Options):
 
         An index is read later: a small file may declare any number of them.
         """
+        if self.path is None or is_stream(self.path) or product(bound.shape) < _MANY:
+            return
         bound.check_size(self.most_bytes)
         in_chunks = is_chunked(self.chosen_format)
-        if self.path is None or is_stream(self.path) or (in_chunks and self.limits.memory is None):
+        if in_chunks and self.limits.memory is None:
             return
         size = product(bound.shape) * bound.data.storage.itemsize
         folder = os.path.dirname(real_path(self.path))

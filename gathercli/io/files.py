@@ -226,11 +226,12 @@ class File:
         if self.limit is not None and self.limit < expected < _UNBOUNDED:
             raise self.over(_MEMORY.format(in_bytes(int(expected))), int(expected))
         import mmap
-        import tempfile
+
+        from gathercli.io.temporary import ROOM, temporary_file
 
         size = 0
         try:
-            with tempfile.TemporaryFile() as spool:
+            with temporary_file() as spool:
                 while self._parts:
                     size += sum(map(len, self._parts))
                     if self.limit is not None and size > self.limit:
@@ -248,6 +249,7 @@ class File:
                 f"{in_bytes(size)} of it could not be kept in a temporary file "
                 f"({reason_of(error)})",
                 rule="unreadable",
+                expected=ROOM,
             ) from None
 
     def stream(self) -> BinaryIO:
@@ -328,6 +330,32 @@ class File:
         """Return the error for `size` bytes of memory, more than `limit`; `what` needs them."""
         instead = "" if self.name == "-" else MAPPED_HINT
         return LimitError.over(what, size, self.limit or 0, instead=instead)
+
+
+class HeldFile(File):
+    """Bytes in memory that are read as a file is."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self.name = self.path = name
+        self.limit, self.regular, self.beside, self._held = None, True, [], content
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self._held)
+
+    def length(self, expected: int) -> int:
+        """Return the number of bytes."""
+        del expected
+        return len(self._held)
+
+    def start(self, count: int) -> bytes:
+        """Return the first `count` bytes."""
+        return self._held[:count]
+
+    def buffer(self) -> bytes:
+        """Return all bytes."""
+        return self._held
 
 
 class _RawFile(RawIOBase):

@@ -185,10 +185,11 @@ def _open(path: str) -> IO[bytes]:
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
     import shutil
-    import tempfile
+
+    from gathercli.io.temporary import temporary_file
 
     with file:
-        copy = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
+        copy = temporary_file()
         shutil.copyfileobj(file, copy)
     copy.seek(0)
     return copy

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Final, Self
 from xml.sax.saxutils import quoteattr
 
 from gathercli.errors import TransferError
+from gathercli.io.temporary import temporary_file
 from gathercli.io.write import Output
 from gathercli.jobs.line import ERROR, MISMATCH, OK, SKIPPED
 from gathercli.text import clean
@@ -51,7 +51,7 @@ class JUnitReport:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             stack.enter_context(self._output).open()
-            self._cases = stack.enter_context(TemporaryFile())
+            self._cases = stack.enter_context(temporary_file())
             self._open = stack.pop_all()
         return self
 

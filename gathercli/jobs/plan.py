@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from array import array
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Self
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import save
 from gathercli.io.formats.table import creator, names_chunks
+from gathercli.io.temporary import ROOM, temporary_file
 from gathercli.io.write import descriptor_of, is_stream
 from gathercli.jobs import job as jobs
 from gathercli.jobs.fingerprints import digest
@@ -37,7 +37,7 @@ class Spool:
     """A context for an unnamed file of jobs, each a record of bytes."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115  (closed with this)
+        self._file = temporary_file()
         self.fd = self._file.fileno()
         self._starts = array(_DIGITS, [0])
 
@@ -165,6 +165,7 @@ class Plan(Spool):
             raise TransferError(
                 f"the jobs could not be kept in a temporary file ({error.strerror})",
                 rule="unreadable",
+                expected=ROOM,
             ) from None
 
     def _read(self, entry: JobEntry) -> None:

@@ -23,11 +23,10 @@ _START: Final = 64
 class Weights:
     """The .bin beside an .xml, which is opened for its size and mapped for its elements."""
 
-    def __init__(self, model: Model, xml: File) -> None:
-        self._model, self._xml = model, xml
-        self._file: File | None = None
+    def __init__(self, model: Model, xml: File, file: File | None = None) -> None:
+        self._model, self._xml, self._file = model, xml, file
         self._buffer: Any = None
-        self._opened = False
+        self._opened = file is not None
 
     def constant(self, dtype: DType, shape: tuple[int, ...], offset: int, size: int) -> Constant:
         """Return a constant, after checking that it lies in the .bin."""

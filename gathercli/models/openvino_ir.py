@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.parsers import expat
 
 from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.io.files import File, HeldFile
 from gathercli.io.formats.content import malformed
 from gathercli.models import fold
 from gathercli.models.graph import (
@@ -45,7 +46,6 @@ from gathercli.text import clean, in_bytes, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gathercli.io.files import File
 
 MAX_XML: Final = 1 << 28
 """The largest .xml in bytes."""
@@ -80,9 +80,9 @@ def read_ir(file: File) -> Model:
     return _IrReader(file).read()
 
 
-def layers_of(file: File) -> tuple[Mapping[str, Layer], Mapping[str, Constant]]:
+def layers_of(xml: bytes, weights: bytes) -> tuple[Mapping[str, Layer], Mapping[str, Constant]]:
     """Return the layers of an OpenVINO IR by id, without those of bodies, and its constants."""
-    reader = _IrReader(file)
+    reader = _IrReader(HeldFile("model.xml", xml), HeldFile("model.bin", weights))
     model = reader.read()
     return reader.layers, model.tensors
 
@@ -90,10 +90,10 @@ def layers_of(file: File) -> tuple[Mapping[str, Layer], Mapping[str, Constant]]:
 class _IrReader:
     """A reader of one .xml; `read` may be called once."""
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, weights: File | None = None) -> None:
         self._file = file
         self.model = Model(file.name, "openvino", 0, file=file)
-        self._weights = Weights(self.model, file)
+        self._weights = Weights(self.model, file, weights)
         self._stack: list[str] = []
         self._bodies: list[Body] = []
         self._open: list[Body] = []

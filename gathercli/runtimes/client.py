@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from types import MappingProxyType
@@ -19,6 +18,7 @@ import numpy as np
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.io.source import Inputs
+from gathercli.io.temporary import temporary_folder
 from gathercli.runtimes import worker
 from gathercli.runtimes.own_names import OWN_NAMES
 from gathercli.spec.dtypes import DType, named
@@ -177,7 +177,7 @@ class RuntimeProcess:
 
     def __init__(self, runtime: Runtime, seconds: float = SECONDS) -> None:
         self.runtime, self._seconds = runtime, seconds
-        self._folder = tempfile.TemporaryDirectory(prefix="gathercli-")
+        self._folder = temporary_folder()
         self._process: subprocess.Popen[bytes] | None = None
         self._answers = -1
         self._saved: dict[str, Tensor] = {}
@@ -441,7 +441,7 @@ def run_script(
     runtime: Runtime, folder: str, name: str, seconds: float, *, fills: bool = False
 ) -> ScriptRun:
     """Run a script in a folder, with the limits of a call; `fills` memory by `FILLED`."""
-    with tempfile.TemporaryDirectory(prefix="gathercli-") as home:
+    with temporary_folder() as home:
         out, err = (os.path.join(home, each) for each in ("out", "err"))
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
             process = _started(

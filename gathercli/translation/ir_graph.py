@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.io.opening import open_file
 from gathercli.models.ir_layers import type_of
 from gathercli.models.openvino_ir import layers_of
 from gathercli.runtimes.ir_node import (
@@ -158,13 +157,9 @@ def _sizes(port: GraphValue) -> list[int]:
 # Reading
 
 
-def read_ir_graph(path: str) -> Graph:
-    """Read the graph of an .xml and the .bin beside it; layers are in an order to run them."""
-    file = open_file(path, "", None)
-    try:
-        return _graph_of_layers(*layers_of(file))
-    finally:
-        file.close()
+def read_ir_graph(files: IrFiles) -> Graph:
+    """Read the graph of an .xml and its .bin; layers are in an order to run them."""
+    return _graph_of_layers(*layers_of(files.xml.encode(), files.weights))
 
 
 def _graph_of_layers(layers: Mapping[str, Layer], tensors: Mapping[str, Constant]) -> Graph:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -90,18 +88,14 @@ class OpenVinoTranslation(Translation):
 
     def __init__(self, call: Call, target: TranslationTarget) -> None:
         super().__init__(call, target)
-        files = ir_files(ir_graph(self.program))
+        self._ir = files = ir_files(ir_graph(self.program))
         self.files = {".xml": files.xml.encode(), ".bin": files.weights}
         self.text = files.xml
 
     @cached_property
     def graph(self) -> Graph:
         """The graph as it is read from the files."""
-        with tempfile.TemporaryDirectory(prefix="gathercli-") as folder:
-            for suffix, content in self.files.items():
-                with open(os.path.join(folder, f"model{suffix}"), "wb") as file:
-                    file.write(content)
-            return read_ir_graph(os.path.join(folder, "model.xml"))
+        return read_ir_graph(self._ir)
 
     @property
     def size(self) -> str:
