@@ -317,6 +317,10 @@ class GatherError(Exception):
         """Return the message and the hint for Python."""
         return self.message + (f"\nhint: {self.hint}" if self.hint else "")
 
+    def __repr__(self) -> str:
+        """Return the class with the message, of which `args` have a part."""
+        return f"{type(self).__name__}({self.message!r})"
+
 
 def sentence(statement: str, expected: str | None, remark: str = "") -> str:
     """Word what is wrong, and what is expected."""

@@ -326,6 +326,12 @@ def test_the_hint_of_an_exception_does_not_name_standard_input() -> None:
     )
 
 
+def test_the_repr_of_an_exception_has_the_whole_message() -> None:
+    error = refusal("gather", {"data": DATA, "indices": 0, "axis": 2})
+
+    assert repr(error) == "AxisError('`axis` is 2, but `data` has rank 2: expected -2 to 1')"
+
+
 def test_a_message_without_a_hint_is_one_line() -> None:
     error = refusal("gather", {"data": [1], "indices": 0, "negative": "xyz"})
 

@@ -599,14 +599,14 @@ def test_an_empty_result_spans_no_more_than_can_be_addressed(
 @pytest.mark.parametrize(
     ("token", "message"),
     [
-        (f"{2**63 - 1}xi8=0", "takes 9223372036854775807 bytes: expected at most 9"),
+        (f"{2**63 - 1}xi8=0", "takes 9223372036854775807 bytes: expected at most 9 bytes"),
         (f"{2**63}xi8=0", "the shape of `9223372036854775808xi8=0` is too large"),
         ("1x" * 65 + "i8=0", "is too large: expected rank at most 64"),
-        (f"0x{2**60}xi64=", "takes 0 bytes: expected at most 9"),
-        (f"0x{2**63 - 1}xi16=", "takes 0 bytes: expected at most 9"),
-        ("2xi64=0", "takes 16 bytes: expected at most 9"),
-        ("10xi8=0", "takes 10 bytes: expected at most 9"),
-        ("arange:10xi8", "takes 10 bytes: expected at most 9"),
+        (f"0x{2**60}xi64=", "takes 0 bytes: expected at most 9 bytes"),
+        (f"0x{2**63 - 1}xi16=", "takes 0 bytes: expected at most 9 bytes"),
+        ("2xi64=0", "takes 16 bytes: expected at most 9 bytes"),
+        ("10xi8=0", "takes 10 bytes: expected at most 9 bytes"),
+        ("arange:10xi8", "takes 10 bytes: expected at most 9 bytes"),
     ],
 )
 def test_a_literal_that_is_too_large_is_refused_before_it_is_made(

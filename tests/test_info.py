@@ -505,7 +505,7 @@ def test_a_name_that_is_no_text_is_described(run: Run, folder: Path) -> None:
         (
             ["zeros:1000", "--max-bytes", "1K"],
             65,
-            "the tensor i64[1000] takes 8000 bytes: expected at most 1000\n"
+            "the tensor i64[1000] takes 8000 bytes: expected at most 1000 bytes\n"
             "hint: `--max-bytes 0` lifts the limit\nrule: limit\n",
         ),
         (

@@ -326,7 +326,7 @@ def test_a_similar_name_is_suggested(folder: Path) -> None:
     with pytest.raises(NoInputError) as caught:
         list(read_entries("job.jsonl"))
 
-    assert caught.value.hint == "did you mean `jobs.jsonl`?"
+    assert caught.value.advice == "did you mean `jobs.jsonl`?"
 
 
 def test_a_file_that_is_shut_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -486,9 +486,8 @@ def test_a_job_that_is_too_long_is_refused(
     (folder / name).write_bytes(text)
     with pytest.raises(LimitError) as caught:
         list(read_entries(name))
-    assert caught.value.message == (
-        f"{message}: the job has more than 50 bytes: expected at most so many"
-    )
+    assert caught.value.message == f"{message}: the job is too long: expected at most 50 bytes"
+    assert caught.value.expected == "at most 50 bytes"
     assert caught.value.hint == "a job may name files in place of long lists"
 
 

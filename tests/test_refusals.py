@@ -74,7 +74,7 @@ WRONG: Final = {
     ),
     "a generator of too much": Wrong(
         "zeros:1000",
-        "the tensor i64[1000] takes 8000 bytes: expected at most 5000",
+        "the tensor i64[1000] takes 8000 bytes: expected at most 5000 bytes",
         "limit",
         hint=LIFTS,
     ),

@@ -268,7 +268,7 @@ def test_the_name_of_a_call_is_no_version_and_the_hint_says_which_is_near(
     with pytest.raises(VersionError) as refused:
         find(each.name, row.family)
 
-    assert refused.value.hint == (
+    assert refused.value.advice == (
         f"`-V {row.id}` is nearest to {each.name}: `gathercli ops --like {shlex.quote(each.name)}`"
     )
 

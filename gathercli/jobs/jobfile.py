@@ -418,10 +418,10 @@ class _Window:
 
 def _too_long(where: str) -> LimitError:
     return LimitError(
-        f"the job has more than {LONGEST} bytes",
+        "the job is too long",
         rule="limit",
         places=(where,),
         where=where,
-        expected="at most so many",
+        expected=f"at most {LONGEST} bytes",
         hint="a job may name files in place of long lists",
     )

@@ -37,7 +37,7 @@ class Weights:
             reason = "its elements are in the .bin, which is missing"
 
             def refuse() -> Any:
-                raise InputError(f"{reason}", rule="missing", expected="it beside the .xml")
+                raise InputError(reason, rule="missing", expected="it beside the .xml")
 
             return Constant(dtype, shape, refuse, unread=reason)
         if offset + size > self._file.size:

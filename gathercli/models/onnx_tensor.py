@@ -273,7 +273,7 @@ def _external(  # noqa: PLR0917  (the parts of a message)
 
         def refuse() -> Tensor:
             raise InputError(
-                f"{NOT_OPENED}",
+                NOT_OPENED,
                 rule="format",
                 value=location,
                 expected="elements in the model itself",

@@ -110,7 +110,7 @@ class Layout(NamedTuple):
         end = self.offset + self.nbytes
         if len(buffer) < end:
             raise InputError(
-                f"the file ends at byte {len(buffer)}", rule=rule, expected=f"{in_bytes(end)}"
+                f"the file ends at byte {len(buffer)}", rule=rule, expected=in_bytes(end)
             )
         if self.file_dtype is None and not self.fortran:
             raw = memoryview(buffer)[self.offset : end]
@@ -213,7 +213,7 @@ def malformed(
     what: str, expected: str, hint: str | None = None, *, rule: str = "format"
 ) -> InputError:
     """Return the error for a file that violates its format."""
-    return InputError(f"{what}", rule=rule, expected=expected, hint=hint)
+    return InputError(what, rule=rule, expected=expected, hint=hint)
 
 
 def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:

@@ -206,7 +206,7 @@ def _check_size(shape: tuple[int, ...], dtype: DType, max_bytes: int | None) -> 
             f"the tensor {described(dtype, sizes)} takes {in_bytes(size)}",
             rule="limit",
             value=size,
-            expected=f"at most {allowed}",
+            expected=f"at most {in_bytes(allowed)}",
             hint=None if max_bytes is None else Hint("{max_bytes} lifts the limit", max_bytes=0),
         )
 

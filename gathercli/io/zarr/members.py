@@ -25,7 +25,7 @@ def invalid(
     what: str, expected: str, *, rule: str = "format", hint: str | None = None
 ) -> InputError:
     """Return the error for an invalid or missing member."""
-    return InputError(f"{what}", rule=rule, expected=expected, hint=hint)
+    return InputError(what, rule=rule, expected=expected, hint=hint)
 
 
 def quote(value: object) -> str:
