@@ -98,6 +98,8 @@ class File:
         The error of a failed read from `stream`.
     path
         The name with its folder.
+    notes
+        The notes for the user, of the command that opened it.
     beside
         The files that were opened because of this one, which are closed and checked with it.
     """
@@ -108,6 +110,7 @@ class File:
         self, name: str, fd: int, limit: int | None, progress: ProgressCallback | None = None
     ) -> None:
         self.name, self.fd, self.limit, self.progress = name, fd, limit, progress
+        self.notes: list[str] = []
         self._status = os.fstat(fd)
         self.regular = stat.S_ISREG(self._status.st_mode)
         if self.regular and fd == STDIN and os.lseek(fd, 0, os.SEEK_CUR):

@@ -43,6 +43,7 @@ class Folder:
         self, name: str, path: str, limit: int | None, progress: ProgressCallback | None = None
     ) -> None:
         self.name, self.path, self.limit, self.progress = name, path, limit, progress
+        self.notes: list[str] = []
         self._watched: dict[str, int] = {}
         self._whole: Fingerprint | None = None
 

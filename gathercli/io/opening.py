@@ -35,6 +35,11 @@ def open_input(
         from gathercli.io import folders
 
         if folders.format_of_folder(path) is None:
+            from gathercli.io.formats.table import names_chunks
+
+            if names_chunks(name):
+                error.problem = f"`{clean(name)}` has no zarr.json or .zarray in it"
+                error.expected = "a zarr array or group"
             error.hint = folders.suggest_member(name, path)
             raise
     return folders.Folder(name, path, limit, progress)

@@ -254,7 +254,13 @@ class Inputs:
         from gathercli.io.formats import literal
 
         try:
-            return literal.parse(token, declared=declared, empty=empty, max_bytes=self.max_bytes)
+            return literal.parse(
+                token,
+                declared=declared,
+                empty=empty,
+                max_bytes=self.max_bytes,
+                notes=self.notes,
+            )
         except InputError as error:
             if self._exists(token):
                 return None
@@ -339,7 +345,7 @@ class Inputs:
         file = self.files_by_name[path] = opener(
             path, self._folder, self.max_bytes, self._progress, pipes=self.pipes
         )
-        file.guarded = self._guarded
+        file.guarded, file.notes = self._guarded, self.notes
         if isinstance(file, File):
             file.external = self.external
         self._files.append(file)
@@ -359,7 +365,7 @@ class Inputs:
             file = File("-", STDIN, self.max_bytes, self._progress)
         except OSError as error:
             raise unreadable("-", error) from None
-        file.guarded = self._guarded
+        file.guarded, file.notes = self._guarded, self.notes
         return file
 
 

@@ -77,7 +77,7 @@ def test_a_file_that_ends_while_it_is_read_is_refused(monkeypatch: pytest.Monkey
     write_flat("x.zarr")
     monkeypatch.setattr(os, "preadv", lambda *_: 0)
 
-    assert "it ends before byte" in str(refusal("x.zarr"))
+    assert "it is cut before byte" in str(refusal("x.zarr"))
 
 
 def test_a_chunk_is_not_absent_because_its_folder_links_elsewhere(folder: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_folder_is_an_array_by_its_metadata_and_not_by_its_name(run: Run, fold
 
     assert (ran.status, ran.err) == (
         66,
-        "error: `empty.zarr` is a directory: expected a file\n"
+        "error: `empty.zarr` has no zarr.json or .zarray in it: expected a zarr array or group\n"
         "hint: a zarr folder has `zarr.json`, `.zarray` or `.zgroup`; this has none\n"
         "rule: unreadable\n",
     )

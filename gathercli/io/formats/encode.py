@@ -6,12 +6,16 @@ are written as float32.
 
 from __future__ import annotations
 
+import os
+import stat
+
 from gathercli.errors import InputError, LimitError
+from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats import fast
 from gathercli.records import NamedTuple
 from gathercli.small import text as small
 from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.dtypes import STRING, DType, Kind
+from gathercli.spec.dtypes import BOOL, FLOAT64, INT64, STRING, DType, Kind
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
 from gathercli.text import in_bytes, json_string
@@ -359,9 +363,23 @@ def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
 
 def json_losses(result: Result, path: str | None, option: str) -> Iterator[str]:
     """Yield notes on what plain JSON does not store of a result."""
-    del path
     text = "plain JSON cannot carry {}; `{} oip` and npy can"
     if result.dtype.kind is Kind.COMPLEX:
         yield text.format("complex numbers, written as [re, im]", option)
     elif 0 in result.shape[:-1]:
         yield text.format(f"the shape [{','.join(map(str, result.shape))}]", option)
+    elif result.dtype not in _KEPT and (path is not None or _is_pipe(STDOUT)):
+        back = FLOAT64 if result.dtype.kind is Kind.FLOAT else INT64
+        yield text.format(f"the type {result.dtype}, which comes back as {back}", option)
+
+
+_KEPT: Final = (BOOL, INT64, FLOAT64, STRING)
+"""The types that plain JSON comes back with."""
+
+
+def _is_pipe(fd: int) -> bool:
+    """Return whether a program reads what is written, perhaps this one."""
+    try:
+        return stat.S_ISFIFO(os.fstat(fd).st_mode)
+    except OSError:
+        return False

@@ -137,6 +137,7 @@ class Document(TextContent):
             empty=empty,
             max_bytes=self._file.limit,
             name=self._file.name,
+            notes=self._file.notes,
         )
 
 

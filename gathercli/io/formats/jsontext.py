@@ -52,6 +52,10 @@ _GROUPS: Final = ("inputs", "outputs")
 """The keys of the tensors in an inference request or response."""
 
 
+_KEYS: Final = ("name", "shape", "datatype", "dtype", "data", "parameters")
+"""The keys of a typed tensor."""
+
+
 class EncodingError(InputError):
     """Bytes that are not UTF-8 text."""
 
@@ -204,6 +208,7 @@ def tensor(
     empty: DType,
     max_bytes: int | None,
     name: str | None,
+    notes: list[str] | None = None,
 ) -> Tensor:
     """Convert a parsed JSON document, or a member of it, to a tensor.
 
@@ -220,6 +225,8 @@ def tensor(
         The type of a plain list without elements, if `declared` is None.
     name
         The name of the document, for the hint; None for a literal.
+    notes
+        A list to which a note is appended if a typed tensor has keys that it does not know.
 
     Raises
     ------
@@ -240,7 +247,12 @@ def tensor(
             hint=Hint("a plain list is read without a key: {source}", source=name or ""),
         )
     if isinstance(value, dict):
-        return typed_tensor(value, root, max_bytes=max_bytes)
+        found = typed_tensor(value, root, max_bytes=max_bytes)
+        unknown = [f"`{clean(short(each))}`" for each in value if each not in _KEYS]
+        text = f"the tensor at `{root}` has {some(unknown)}, which nothing reads"
+        if unknown and notes is not None and text not in notes:
+            notes.append(text)
+        return found
     return tensor_of(value, declared=declared, empty=empty, root=root, max_bytes=max_bytes)
 
 

@@ -89,7 +89,12 @@ def starts_literal(text: str) -> bool:
 
 
 def parse(
-    token: str, *, declared: DType | None, empty: DType, max_bytes: int | None
+    token: str,
+    *,
+    declared: DType | None,
+    empty: DType,
+    max_bytes: int | None,
+    notes: list[str] | None = None,
 ) -> Tensor | None:
     """Parse a literal.
 
@@ -103,6 +108,8 @@ def parse(
         The type of ``[]``.
     max_bytes
         The bytes of memory the tensor may take; None for no limit.
+    notes
+        As in `jsontext.tensor`.
 
     Returns
     -------
@@ -130,7 +137,13 @@ def parse(
             from gathercli.io.formats import jsontext
 
             return jsontext.tensor(
-                document, None, declared=declared, empty=empty, max_bytes=max_bytes, name=None
+                document,
+                None,
+                declared=declared,
+                empty=empty,
+                max_bytes=max_bytes,
+                name=None,
+                notes=notes,
             )
         return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
     items = token.split(",")

@@ -48,7 +48,7 @@ class Zarr:
         self._path = folder.path
         self._root = Node.at(folder, self._path)
         if self._root is None:
-            raise invalid("the folder has no metadata", "a zarr array or group")
+            raise invalid("no zarr.json or .zarray in it", "a zarr array or group")
 
     @cached_property
     def names(self) -> Sequence[str] | None:
@@ -118,7 +118,7 @@ class Zarr:
                 f"a chunk of the array has {in_bytes(needed)} to be held in memory", needed, limit
             )
         name = self._folder.name if path == self._path else f"{self._folder.name}#{key}"
-        return ZarrArray(name, path, spec, self._folder.watch)
+        return ZarrArray(name, path, spec, self._folder.watch, self._folder.notes)
 
     def _member(self, key: str) -> ArraySpec | None:
         """Look up the array `key` without listing the group; return None if there is none."""

@@ -66,6 +66,8 @@ class ChunkFile:
         return rows
 
     def _check_size(self) -> None:
+        if not self.size and self._spec.chunk_nbytes:
+            raise ValueError("it is empty")
         if self.size > self._spec.max_file:
             raise ValueError(f"it has {in_bytes(self.size)}, more than a chunk can have")
 
@@ -79,7 +81,7 @@ class ChunkFile:
         while done < len(raw):  # a read may be short
             count = os.preadv(self._fd, [raw[done:].data], start + done)
             if not count:
-                raise ValueError(f"it ends before byte {start + len(raw)}")
+                raise ValueError(f"it is cut before byte {start + len(raw)}")
             done += count
 
 

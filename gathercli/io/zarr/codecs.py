@@ -89,6 +89,8 @@ class ChunkCodec:
             raise ValueError(f"it has {in_bytes(len(raw))}, more than a chunk can have")
         for codec, size in reversed(self._steps):
             raw = _DECODERS[codec["name"]](raw, codec, size)
+        if raw.nbytes < spec.chunk_nbytes:
+            raise ValueError(f"it is cut: it has {in_bytes(raw.nbytes)}")
         if raw.nbytes != spec.chunk_nbytes:
             raise ValueError(f"it has {in_bytes(raw.nbytes)}")
         stored = raw.view(spec.file_dtype).reshape([spec.chunks[d] for d in self._axes])
@@ -125,9 +127,11 @@ def _check_size(actual: int, size: int) -> None:
 
 def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
     if len(raw) < 16:
-        raise ValueError(f"it ends at byte {len(raw)}, inside its header")
+        raise ValueError(f"it is cut at byte {len(raw)}, inside its header")
     unpacked, _, length = struct.unpack_from("<III", raw.data, 4)
     _check_size(unpacked, size)
+    if length > len(raw):
+        raise ValueError(f"it is cut: it has {len(raw)} of {length} bytes")
     if length != len(raw):
         raise ValueError(f"it has {in_bytes(len(raw))} and says {length}")
     out = np.empty(size, np.uint8)
@@ -138,13 +142,16 @@ def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
 def _from_zstd(array: AnyArray, _: Codec, size: int) -> AnyArray:
     """Decode a frame; add the expected size to a header without one."""
     raw = array.data
-    if bytes(raw[:4]) != _ZSTD or len(raw) < 6:
+    if bytes(raw[:4]) != _ZSTD[: len(raw)]:
         raise ValueError("it does not start as zstd does")
+    if len(raw) < 6:
+        raise ValueError(f"it is cut at byte {len(raw)}, inside its header")
     flags = raw[4]
     single = flags >> 5 & 1
     # RFC 8878, 3.1.1.1: flags, a window unless it is a single segment, a dictionary's id, the size
     at = 5 + (not single) + (0, 1, 2, 4)[flags & 3]
     width = (single, 2, 4, 8)[flags >> 6]
+    _check_blocks(raw, at + width, 4 * (flags >> 2 & 1))
     if width:
         _check_size(int.from_bytes(raw[at : at + width], "little") + 256 * (width == 2), size)
     else:
@@ -155,10 +162,31 @@ def _from_zstd(array: AnyArray, _: Codec, size: int) -> AnyArray:
     return out
 
 
+def _check_blocks(raw: memoryview, at: int, checksum: int) -> None:
+    """Raise if a zstd frame ends before its last block, or the bytes of its checksum.
+
+    The first block is at `at`: RFC 8878, 3.1.1.2.
+    """
+    last = False
+    while not last:
+        header = int.from_bytes(raw[at : at + 3], "little")
+        last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
+        at += 3 + (1 if kind == 1 else size)  # 1 repeats one byte
+        if last:
+            at += checksum
+        if at > len(raw):
+            raise ValueError(f"it is cut: it has {in_bytes(len(raw))}, and a block ends at {at}")
+
+
 def _from_lz4(raw: AnyArray, _: Codec, size: int) -> AnyArray:
+    if len(raw) < 4:
+        raise ValueError(f"it is cut at byte {len(raw)}, inside its header")
     _check_size(int.from_bytes(raw[:4], "little"), size)
     out = np.empty(size, np.uint8)
-    _package("numcodecs").lz4.decompress(raw, out)
+    try:
+        _package("numcodecs").lz4.decompress(raw, out)
+    except RuntimeError as error:
+        raise ValueError(f"it is cut or damaged: {error}") from error
     return out
 
 
@@ -167,9 +195,9 @@ def _inflate(raw: AnyArray, size: int, bits: int) -> AnyArray:
     out = unpacker.decompress(raw.data, size + 1)
     if len(out) > size:
         raise ValueError(f"it unpacks to more than {in_bytes(size)}")
-    _check_size(len(out), size)
     if not unpacker.eof:
-        raise ValueError("it is truncated")
+        raise ValueError("it is cut")
+    _check_size(len(out), size)
     if unpacker.unused_data:
         raise ValueError(f"its end is followed by {in_bytes(len(unpacker.unused_data))}")
     return np.frombuffer(out, np.uint8)

@@ -8,6 +8,8 @@ from gathercli.arrays.chunks import inside, sizes, slices, tiled
 from gathercli.io.zarr.codecs import strip_checksum
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gathercli.arrays.chunks import Box
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.zarr.arrayspec import ArraySpec
@@ -17,8 +19,16 @@ if TYPE_CHECKING:
 _ABSENT: Final = (1 << 64) - 1
 
 
-def read(spec: ArraySpec, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyArray:
-    """Read a box within one shard; raise ValueError or RuntimeError if the shard is damaged."""
+def read(
+    spec: ArraySpec, codec: ChunkCodec, file: ChunkFile, box: Box, absent: Callable[[Box], None]
+) -> AnyArray:
+    """Read a box within one shard; raise ValueError or RuntimeError if the shard is damaged.
+
+    Parameters
+    ----------
+    absent
+        Called with the part of the box in each chunk that the shard lacks.
+    """
     if sizes(box) == spec.grid:  # read the file once: its chunks are contiguous
         file.read()
     index = _index(spec, file)
@@ -28,6 +38,7 @@ def read(spec: ArraySpec, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyAr
         coordinates = tuple(first // size % count for (first, _), size, count in dims)
         start, length = index[coordinates].tolist()
         if start == length == _ABSENT:
+            absent(part)
             continue
         chunk = codec.decode(file.part(start, length))
         out[slices(inside(part, box))] = chunk[slices(spec.inside_chunk(part))]

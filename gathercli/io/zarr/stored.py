@@ -18,7 +18,7 @@ from gathercli.io.zarr import metadata, shards
 from gathercli.io.zarr.chunkfiles import ChunkFiles
 from gathercli.io.zarr.codecs import ChunkCodec
 from gathercli.spec.dtypes import STRING, described
-from gathercli.text import clean, counted, in_bytes
+from gathercli.text import clean, counted, in_bytes, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +65,8 @@ class ZarrArray:
         The name in messages, and the folder.
     on_read
         Called with the path and status of each file before it is read; None for an absent file.
+    notes
+        A list of notes for the user, one of which says how many chunks were absent.
 
     Attributes
     ----------
@@ -80,13 +82,20 @@ class ZarrArray:
     """The elements are read in chunks."""
 
     def __init__(
-        self, name: str, path: str, spec: ArraySpec, on_read: FileCallback | None = None
+        self,
+        name: str,
+        path: str,
+        spec: ArraySpec,
+        on_read: FileCallback | None = None,
+        notes: list[str] | None = None,
     ) -> None:
         self.name, self.path, self.spec = name, path, spec
         self.dtype, self.shape, self.chunks = spec.dtype, spec.shape, spec.chunks
         self.storage = spec.file_dtype.newbyteorder("=")
         self.reads: Counter[tuple[int, ...]] = Counter()
         self._lock, self._files = Lock(), ChunkFiles(path, name, spec, on_read)
+        self._absent: set[tuple[int, ...]] = set()
+        self._notes = [] if notes is None else notes
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
@@ -153,6 +162,7 @@ class ZarrArray:
         try:
             file = self._files.open(key)
             if file is None:
+                self._add_absent(box)
                 return None
             with closing(file), np.errstate(all="ignore"):  # sums of the delta filter may overflow
                 elements = self._elements(codec, file, box)
@@ -174,11 +184,27 @@ class ZarrArray:
             ) from error
         return elements
 
+    def _add_absent(self, box: Box) -> None:
+        """Count the chunks of a box as absent, in a note."""
+        parts = tiled(box, self.chunks)
+        with self._lock:
+            before = self._absent_note()
+            self._absent.update(grid_coordinates(part, self.chunks) for part in parts)
+            if before in self._notes:
+                self._notes.remove(before)
+            self._notes.append(self._absent_note())
+
+    def _absent_note(self) -> str:
+        """Say how many chunks were absent, and what was read in their place."""
+        value, count = clean(short(str(self.spec.fill_array(())))), len(self._absent)
+        are = "chunk is absent and reads" if count == 1 else "chunks are absent and read"
+        return f"{count} {are} as the fill value {value or '``'}: {clean(self.name)}"
+
     def _elements(self, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyArray:
         """Read a box within one file; of an unpacked chunk, only the rows of the box."""
         spec = self.spec
         if spec.sharded:
-            return shards.read(spec, codec, file, box)
+            return shards.read(spec, codec, file, box, self._add_absent)
         at = spec.inside_chunk(box)
         if spec.plain and box and file.size == spec.chunk_nbytes:
             rows: AnyArray = file.rows(*at[0])[(slice(None), *slices(at[1:]))]
