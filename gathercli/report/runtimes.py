@@ -75,8 +75,14 @@ def runtime_words(each: RuntimeVerdict) -> tuple[str, ...]:
 
 
 def outcome_text(each: RuntimeVerdict, reference: str | None = None) -> str:
-    """Describe what a runtime did, in a line; `reference` names the group that it differs from."""
-    what = _what(each, reference or each.reference)
+    """Describe what a runtime did, in a line.
+
+    Parameters
+    ----------
+    reference
+        The name of the version, if the call was compared with it alone; else with every version.
+    """
+    what = _what(each, reference)
     if each.dtype is not None and each.result is not None:
         what += f", as {each.result.dtype} in place of {each.dtype}"
     return what
@@ -94,7 +100,8 @@ _TEXTS: Final = {
 
 
 def _what(each: RuntimeVerdict, reference: str | None) -> str:
-    owner = "the version" if each.call.op is not None else "every version"
+    owner = "every version" if each.call.op is None and reference is None else "the version"
+    reference = reference or each.reference
     if each.outcome in _TEXTS:
         result = _shown(each.result)
         return _TEXTS[each.outcome].format(message=each.message, result=result, owner=owner)

@@ -280,11 +280,13 @@ def _openvino(ov: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
 
 def _of_openvino(tensor: Any, types: Mapping[str, str]) -> Any:
     """Return the elements of a tensor of OpenVINO by its own type, which its array may not have."""
+    import numpy as np
+
     own = tensor.element_type.get_type_name()
     name = next((ours for ours, each in types.items() if each == own), own)
     shape = tuple(tensor.shape)
     if name == "string":
-        return tensor.str_data
+        return np.array(tensor.str_data, np.str_).reshape(shape), name  # float64 if it is empty
     if _bits(name) < 8:
         return _unpacked(tensor.data, _bits(name), shape), name
     array = tensor.data.copy()

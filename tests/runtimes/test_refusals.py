@@ -16,14 +16,13 @@ from gathercli.report.runtimes import outcome_text
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import Observation, RuntimeProcess
 from gathercli.runtimes.refusals import REFUSALS, reason_of
-from gathercli.runtimes.verdict import RuntimeOutcome, expected_of, judge
+from gathercli.runtimes.verdict import RuntimeOutcome, RuntimeVerdict, expected_of, judge
 from gathercli.spec.call import Operand
 from tests.runtimes.peers import PEERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gathercli.runtimes.verdict import RuntimeVerdict
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
     from gathercli.tensor import Tensor
@@ -42,6 +41,8 @@ REFUSED: tuple[tuple[str, list[str], dict[str, int]], ...] = (
     ("gather", ["3x2xf32=1", "2x1xi64=0"], {"axis": 1, "batch_dims": 1}),
     ("gather", [LIST, "1xf32=0"], {}),
     ("gather", [LIST, "1xbool=[true]"], {}),
+    ("gather", ["3x2xf32=1", "1xf32=0"], {}),
+    ("gather", ["3x0xf32=0", "1xi64=7"], {}),
     ("gather-elements", [LIST, "1xi64=7"], {"axis": 0}),
     ("gather-elements", ["xf32=1", "1xi64=0"], {"axis": 0}),
     ("gather-elements", ["xf32=1", "xi64=0"], {"axis": 0}),
@@ -52,6 +53,7 @@ REFUSED: tuple[tuple[str, list[str], dict[str, int]], ...] = (
     ("gather-elements", [LIST, "1xbool=[true]"], {"axis": 0}),
     ("gather-nd", [LIST, "1x1xi64=7"], {}),
     ("gather-nd", ["0xf32=0", "1x1xi64=0"], {}),
+    ("gather-nd", ["0xf32=0", "1xi64=0"], {}),
     ("gather-nd", ["xf32=1", "1x1xi64=0"], {}),
     ("gather-nd", [LIST, "xi64=0"], {}),
     ("gather-nd", [LIST, "1x2xi64=0"], {}),
@@ -64,6 +66,7 @@ REFUSED: tuple[tuple[str, list[str], dict[str, int]], ...] = (
     ("gather-tree", [TREE, "2x1x2xi32=0", "2xi32=2", "xi32=1"], {}),
     ("gather-tree", [TREE, "2x1x2xi32=0", "1xi32=2", "1xi32=1"], {}),
     ("gather-tree", [TREE, "2x1x2xi64=0", "1xi32=2", "xi32=1"], {}),
+    ("gather-tree", ["1x1x1xbool=true", "1x1x1xbool=true", "1xbool=true", "xbool=true"], {}),
 )
 """Small calls that versions refuse, by the operator: each rule that a runtime may have too."""
 
@@ -158,6 +161,20 @@ MESSAGES = {
         "indices[0] = [0, -1] does not index into param shape [3,2]",
         UNSUPPORTED,
     ),
+    "an index without coordinates": Message(
+        "tensorflow",
+        "onnx.Gather-13",
+        [LIST, "xi64=7"],
+        "InvalidArgumentError: indices = 7 is not in [0, 3) [Op:GatherV2]",
+        AGREES,
+    ),
+    "a tuple without coordinates": Message(
+        "tensorflow",
+        "onnx.GatherND-13",
+        ["3x2xf32=1", "2xi64=[0 7]"],
+        "InvalidArgumentError: indices = [0, 7] does not index into param shape [3,2]",
+        AGREES,
+    ),
     "the type of the same input": Message(
         "onnxruntime", "onnx.Gather-13", [LIST, "1xbool=[true]"], TYPE.format("indices"), AGREES
     ),
@@ -216,6 +233,21 @@ def test_each_kind_of_refusal_has_its_words(outcome: RuntimeOutcome, start: str)
     line = outcome_text(verdict_on(each))
 
     assert line == f"{start}{each.message}"
+
+
+@pytest.mark.parametrize(
+    ("reference", "owner"), [(None, "every version"), ("the version", "the version")]
+)
+def test_values_where_one_version_refuses_say_nothing_of_the_others(
+    reference: str | None, owner: str
+) -> None:
+    call = RuntimeCall("numpy", "gather", "np.take(data, indices, axis=0)")
+    (result,) = tensors_of(["xf32=1.5"])
+    verdict = RuntimeVerdict(call, RuntimeOutcome.VALUES, result=result)
+
+    line = outcome_text(verdict, reference)
+
+    assert line == f"gives 1.5, where {owner} refuses"
 
 
 def test_a_message_that_is_not_known_is_no_reason() -> None:

@@ -199,3 +199,21 @@ def test_a_type_comes_out_as_it_went_in(
     assert seen.tensor.dtype is dtype
     assert seen.tensor.array.tolist() == data.array[INDICES.array].tolist()
     assert seen.problem is None
+
+
+@pytest.mark.parametrize("runtime", [name for name in TAKES if "string" in TAKES[name].split()])
+def test_strings_come_out_of_an_empty_result_as_strings(
+    runtime: str, started: dict[str, RuntimeProcess]
+) -> None:
+    if runtime not in PEERS:
+        pytest.skip(f"{runtime} is not named")
+    if runtime not in started:
+        started[runtime] = RuntimeProcess(PEERS[runtime])
+    data = Tensor(STRING, np.empty((5, 0), "U1"))
+
+    seen = call_of(runtime, data).run(started[runtime], {"data": data, "indices": INDICES}, AXIS)
+
+    if seen.problem == "absent":
+        pytest.skip(f"{runtime} is not installed")
+    assert seen.tensor is not None, seen
+    assert (seen.tensor.dtype, seen.tensor.shape) == (STRING, (5, 0))
