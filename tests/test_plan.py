@@ -354,7 +354,7 @@ def test_ids_and_paths_are_compared_and_not_their_digests_alone(
             "`loop.npy` cannot be a file (Too many levels of symbolic links): "
             "expected the name of a file",
         ),
-        ("x" * 5000 + ".npy", "it has 5004 characters: expected the name of a file"),
+        ("x" * 5000 + ".npy", "it has 5 004 characters: expected the name of a file"),
         (
             "x" * 300 + ".npy",
             f"`{'x' * 300}.npy` cannot be a file (File name too long): expected the name of a file",
