@@ -301,12 +301,24 @@ def test_each_tuple_points_where_a_loop_says(held: str, k: int, outside: OutOfRa
             assert unseen.whole().tolist() == expected
 
 
-def test_many_tuples_are_located_block_by_block() -> None:
-    policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (300, 200)]
-    tuples = np.random.default_rng(0).integers(-310, 310, (2 * TUPLES + 3, 2))
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_many_tuples_are_located_block_by_block(k: int) -> None:
+    policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (300, 200, 250)[:k]]
+    tuples = np.random.default_rng(0).integers(-310, 310, (2 * TUPLES + 3, k))
     found = ResolvedTuples(tuples, policies, IndexKind.MIXED, fills=True).whole()
 
     assert found.tolist() == [flat(each, policies) for each in tuples.tolist()]
+
+
+def test_large_indices_that_count_from_the_end_keep_their_bits() -> None:
+    policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (30_000, 31_000)]
+    tuples = np.array([[29_999, -31_000], [-30_000, 30_999], [16_384, -1], [8_192, 8_191]], "i2")
+
+    found = ResolvedTuples(tuples, policies, IndexKind.SIGNED).whole()
+    each = ResolvedIndices(tuples[:, 0], policies[0], IndexKind.SIGNED).whole()
+
+    assert found.tolist() == [flat(row, policies) for row in tuples.tolist()]
+    assert each.tolist() == [29_999, 0, 16_384, 8_192]
 
 
 def test_tuples_without_components_are_at_the_start() -> None:

@@ -27,7 +27,7 @@ from gathercli.small import gather as small
 from gathercli.small.elements import CODES, pack, unpack
 from gathercli.small.text import float32_text, texts
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, FLOAT64, INT64, Kind, dtype
+from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, FLOAT64, INT64, STRING, Kind, dtype
 from gathercli.tensor import Tensor, nested
 
 if TYPE_CHECKING:
@@ -430,3 +430,46 @@ def test_a_decimal_is_compared_exactly_with_what_it_lies_between(
     found = [text._is_between(number, scale, low, high, ends) for ends in (True, False)]
 
     assert tuple(found) == is_between
+
+
+def test_elements_are_written_one_by_one() -> None:
+    nonfinite = {"nan": "NaN", "inf": "Infinity"}
+
+    def written(of: DType, *values: float) -> list[str] | None:
+        return texts(of, memoryview(raw_of(of, *values)), nonfinite)
+
+    assert written(INT64, 3, -7, 2**62) == ["3", "-7", str(2**62)]
+    assert written(BOOL, True, False) == ["true", "false"]
+    assert written(FLOAT32, 0.1, -1.5, np.nan, np.inf) == ["0.1", "-1.5", "NaN", "Infinity"]
+    assert written(FLOAT64, 0.1, 1e300, np.nan) == ["0.1", "1e+300", "NaN"]
+    assert written(BFLOAT16, 1.0, -0.5) == ["1.0", "-0.5"]
+    assert texts(INT64, None, nonfinite) is None
+    assert texts(STRING, memoryview(bytes(4)), nonfinite) is None
+
+
+def test_a_call_of_arrays_is_not_small() -> None:
+    call = bound(zeros(3), [1])
+    data = call.tensors["data"]
+    assert isinstance(data, Tensor)
+
+    assert small.gather(call)
+    assert small.gather(BoundCall(call.call, Tensor(data.dtype, data.array), call.indices)) is None
+
+
+def test_the_first_index_on_an_empty_axis_is_outside_and_not_negative() -> None:
+    data, indices = zeros(0, 2), tensor_of_bytes(INT64, np.array([0]))
+    call = bind(ROWS[0], Operand.of(data), Operand.of(indices))
+
+    found = small.gather(BoundCall(call, data, indices))
+    expected = run_by_arrays(BoundCall(call, data, indices))
+
+    assert found is not None
+    assert list(map(str, found.adjustments)) == list(map(str, expected.adjustments))
+    assert found.array.tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("value", [135685392.0, 284270816.0, 1071967168.0])
+def test_a_float32_between_two_of_fewer_digits_that_are_even_has_its_own(value: float) -> None:
+    own = np.format_float_scientific(np.float32(value))
+
+    assert float32_text(value) == repr(float(own))

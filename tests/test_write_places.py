@@ -244,3 +244,19 @@ def test_a_file_is_no_folder(folder: Path) -> None:
     assert info.value.message == (
         "`file` cannot be written (not a directory): expected a folder that can be written"
     )
+
+
+def test_a_folder_that_comes_before_it_is_made_is_no_failure(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "a/b").mkdir(parents=True)
+    isdir, asked = os.path.isdir, list[str]()
+
+    def absent_at_first(path: str) -> bool:
+        asked.append(path)
+        return len(asked) > 1 and isdir(path)
+
+    monkeypatch.setattr(os.path, "isdir", absent_at_first)
+    write.make_folder("a/b")
+
+    assert asked[0] == "a/b"

@@ -28,6 +28,18 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
     ),
     ("jobs/journal.py", "        fd = -1\n", "        fd = -2\n", "No descriptor is negative."),
     ("jobs/journal.py", "if offset == _NONE)", "if offset <= _NONE)", OFFSETS),
+    (
+        "jobs/journal.py",
+        "self._offsets[number] == _NONE",
+        "self._offsets[number] <= _NONE",
+        OFFSETS,
+    ),
+    (
+        "io/write.py",
+        "range(1, 1000)",
+        "range(1, 1001)",
+        "The name after the last of them is the same.",
+    ),
     ("jobs/journal.py", "if offset != _NONE:", "if offset > _NONE:", OFFSETS),
     (
         "jobs/journal.py",
@@ -102,6 +114,14 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
         "bits & 0x7FFFFE == 0",
         "Of what is no power only the nearest digits are near enough.",
     ),
+    ("small/text.py", "range(6 if value >=", "range(5 if value >=", TUNED),
+    ("small/text.py", "range(6 if value >=", "range(6 if value >", TUNED),
+    (
+        "small/text.py",
+        'pack_bytes("<I", bits))[0]\n    return value',
+        'pack_bytes("<I", bits))[-1]\n    return value',
+        "It is one number.",
+    ),
     ("small/text.py", "else 1, 10):", "else 1, 11):", "Nine digits name any float32."),
     (
         "small/text.py",
@@ -161,6 +181,36 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
             "NumPy shifts by more than all bits as by all.",
         )
         for name, of in (("indices", "indices"), ("component", "tuples"))
+    ),
+    (
+        "arrays/indices.py",
+        'low = 0 if indices.dtype.kind == "u"',
+        'low = 0 if indices.dtype.kind >= "u"',
+        "The other kind is i.",
+    ),
+    (
+        "arrays/indices.py",
+        'self._native = indices.dtype.str[1:] == "i8"',
+        'self._native = indices.dtype.str[0:] == "i8"',
+        TUNED,
+    ),
+    (
+        "arrays/indices.py",
+        "return tuples[..., 0]",
+        "return tuples[..., -1]",
+        "There is one component.",
+    ),
+    (
+        "arrays/indices.py",
+        "positions.reshape(-1)",
+        "positions.reshape(-2)",
+        "NumPy takes any negative size so.",
+    ),
+    (
+        "small/gather.py",
+        "return -1  # a refused",
+        "return -2  # a refused",
+        "Any negative position is none.",
     ),
     (
         "arrays/indices.py",

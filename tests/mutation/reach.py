@@ -42,7 +42,9 @@ class Reach:
         for measured in data.measured_files():
             path = measured.rpartition("/gathercli/")[2]
             lines = data.contexts_by_lineno(measured)
-            self._tests[path] = {at: set(tests) - {""} for at, tests in lines.items()}
+            known = self._tests.setdefault(path, {})
+            for at, tests in lines.items():
+                known[at] = known.get(at, set()) | set(tests) - {""}
 
     def __call__(self, path: str, line: int) -> list[str]:
         """Name the tests for a mutant: first those that reach what few others reach beside it."""
@@ -52,22 +54,22 @@ class Reach:
 
     def _of(self, path: str, line: int, seen: set[str]) -> dict[str, int]:
         """Find the tests of a line; for one that only an import reaches, those of its use."""
-        for name, node in _definitions(path):
-            whole = node.lineno, node.end_lineno or 0
-            if not whole[0] <= line <= whole[1]:
-                continue
-            if isinstance(node, ast.FunctionDef):
-                first = node.body[0].lineno
-                lines = _statement(path, line) if line >= first else (first, whole[1])
-                return self._rarity(path, lines, whole)
-            if name not in seen:
-                seen.add(name)
-                found: dict[str, int] = {}
-                for user, at in ((each, at) for each in self._tests for at in _uses(each, name)):
+        name, node = _definition(path, line)
+        if isinstance(node, ast.FunctionDef):
+            first, last = node.body[0].lineno, node.end_lineno or 0
+            lines = _statement(path, line) if line >= first else (first, last)
+            return self._rarity(path, lines, (node.lineno, last))
+        found: dict[str, int] = {}
+        if node is None or name in seen:
+            return found
+        seen.add(name)
+        uses = [(user, at) for user in self._tests for at in _uses(user, name)]
+        for in_functions in (True, False):  # and in other constants if there is none
+            for user, at in uses if not found else ():
+                if in_functions == isinstance(_definition(user, at)[1], ast.FunctionDef):
                     for test, number in self._of(user, at, seen).items():
                         found[test] = min(number, found.get(test, LAST))
-                return found
-        return {}
+        return found
 
     def _rarity(self, path: str, lines: tuple[int, int], whole: tuple[int, int]) -> dict[str, int]:
         """Name the tests that reach `lines`, with the fewest that reach any line of `whole`."""
@@ -82,6 +84,15 @@ class Reach:
     def _among(self, path: str, first: int, last: int) -> set[str]:
         lines = self._tests.get(path, {})
         return set().union(*(tests for at, tests in lines.items() if first <= at <= last))
+
+
+@cache
+def _definition(path: str, line: int) -> tuple[str, ast.stmt | None]:
+    """Return the function or constant that a line is of, and its name."""
+    for name, node in _definitions(path):
+        if node.lineno <= line <= (node.end_lineno or 0):
+            return name, node
+    return "", None
 
 
 @cache
