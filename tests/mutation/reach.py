@@ -11,7 +11,7 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from tests.mutation.mutants import definitions, source_of
+from tests.mutation.mutants import ROOT, definitions, source_of
 
 if TYPE_CHECKING:
     import pytest
@@ -59,17 +59,24 @@ class Reach:
             first, last = node.body[0].lineno, node.end_lineno or 0
             lines = _statement(path, line) if line >= first else (first, last)
             return self._rarity(path, lines, (node.lineno, last))
-        found: dict[str, int] = {}
         if node is None or name in seen:
-            return found
+            return {}
+        found = self._naming(name)
         seen.add(name)
         uses = [(user, at) for user in self._tests for at in _uses(user, name)]
         for in_functions in (True, False):  # and in other constants if there is none
-            for user, at in uses if not found else ():
+            for user, at in uses if in_functions or not found else ():
                 if in_functions == isinstance(_definition(user, at)[1], ast.FunctionDef):
                     for test, number in self._of(user, at, seen).items():
                         found[test] = min(number, found.get(test, LAST))
         return found
+
+    def _naming(self, name: str) -> dict[str, int]:
+        """Find the tests in files that name a constant: they may use it as it was imported."""
+        files = {test.partition("::")[0] for test in self.seconds}
+        naming = {each for each in files if _names(each, name)}
+        tests = [test for test in self.seconds if test.partition("::")[0] in naming]
+        return dict.fromkeys(tests, len(tests))
 
     def _rarity(self, path: str, lines: tuple[int, int], whole: tuple[int, int]) -> dict[str, int]:
         """Name the tests that reach `lines`, with the fewest that reach any line of `whole`."""
@@ -84,6 +91,12 @@ class Reach:
     def _among(self, path: str, first: int, last: int) -> set[str]:
         lines = self._tests.get(path, {})
         return set().union(*(tests for at, tests in lines.items() if first <= at <= last))
+
+
+@cache
+def _names(file: str, name: str) -> bool:
+    with open(os.path.join(ROOT, file), encoding="utf-8") as text:
+        return re.search(rf"\b{name.rpartition('.')[2]}\b", text.read()) is not None
 
 
 @cache
