@@ -29,6 +29,8 @@ class TranslationReport(NamedTuple):
     ----------
     runtimes, absences
         What runtimes did with it, and those that cannot be called.
+    known
+        What the runtime of the target is known to do wrong on such a call, if none was called.
     paths
         The files that were written.
     """
@@ -37,7 +39,13 @@ class TranslationReport(NamedTuple):
     proof: Proof
     runtimes: Sequence[RuntimeProof]
     absences: Sequence[Absence]
+    known: Sequence[str]
     paths: Sequence[str]
+
+    @property
+    def notes(self) -> list[str]:
+        """Where the translation, or its runtime, is not exact."""
+        return [*self.translation.program.notes, *self.known]
 
 
 def translation_text(report: TranslationReport, width: int | None) -> Text:
@@ -66,7 +74,7 @@ def _pairs(report: TranslationReport) -> Iterator[tuple[str, str]]:
     yield "proof", proof_text(report.proof)
     for line in runtime_lines(report):
         yield "", line
-    for note in translation.program.notes:
+    for note in report.notes:
         yield "note", note
 
 
@@ -79,6 +87,7 @@ def proof_text(proof: Proof) -> str:
     what = {
         ProofOutcome.EQUAL: "equal on the given tensors",
         ProofOutcome.BOTH_REFUSE: "refuses the given tensors, as the version does,",
+        ProofOutcome.OPEN: "may give anything for the given tensors, which the version refuses,",
         ProofOutcome.GIVES: "gives values for the given tensors, which the version refuses,",
     }[given]
     parts = [f"{what} and equal" if given is not ProofOutcome.EQUAL else what]
@@ -88,6 +97,10 @@ def proof_text(proof: Proof) -> str:
     rest = [
         f"both refuse {made.count(ProofOutcome.BOTH_REFUSE)} more"
         if ProofOutcome.BOTH_REFUSE in made
+        else "",
+        counted(made.count(ProofOutcome.OPEN), "more may give anything", "more may give anything")
+        + " where the version refuses"
+        if ProofOutcome.OPEN in made
         else "",
         counted(made.count(ProofOutcome.GIVES), "more gives values", "more give values")
         + " where the version refuses"
@@ -146,6 +159,6 @@ def translation_json(report: TranslationReport) -> str:
             for each in report.runtimes
         ]
         + list(map(absence_json, report.absences)),
-        "notes": list(translation.program.notes),
+        "notes": report.notes,
     }
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.spec.dtypes import BFLOAT16, STRING, Kind
+from gathercli.spec.dtypes import BFLOAT16, FLOAT64, STRING, Kind
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -114,9 +114,33 @@ def _is_elements_refused(translation: Translation, each: ProvenCall) -> bool:
     return translation.call.op.elementwise and each.expected is None
 
 
+def _is_float64(_: Translation, each: ProvenCall) -> bool:
+    return next(iter(each.tensors.values())).dtype is FLOAT64
+
+
+def _is_wide_integer(_: Translation, each: ProvenCall) -> bool:
+    dtype = next(iter(each.tensors.values())).dtype
+    return dtype.integral and dtype.bits == 64
+
+
+def _has_wide_index(translation: Translation, each: ProvenCall) -> bool:
+    """Return whether the type of indices has values that 32 bits do not."""
+    names = [row.name for row in translation.call.op.inputs if row.values and not row.copied]
+    dtypes = [each.tensors[name].dtype for name in names]
+    return any(dtype.integral and dtype.bounds[1] >= 2**31 for dtype in dtypes)
+
+
+def _is_wide(translation: Translation, each: ProvenCall) -> bool:
+    first = next(iter(each.tensors.values())).dtype
+    is_wide = first.bits == 64 and first.kind is not Kind.COMPLEX
+    return is_wide or _has_wide_index(translation, each)
+
+
 KNOWN: Final = (
+    KnownMistake("openvino", "it computes float64 as float32", _is_float64),
     KnownMistake("openvino", "it need not refuse an illegal index", _is_refused),
     KnownMistake("openvino", "it cuts indices to 32 bits", _beyond_32_bits),
+    KnownMistake("openvino", "it computes integers of 64 bits as int32", _is_wide_integer),
     KnownMistake("openvino", "it dies or leaves memory as it is where a size is 0", _is_empty),
     KnownMistake("openvino", "it checks no bounds on short lists of integers", _is_tiny),
     KnownMistake("openvino", "it dies on batches of one", _is_single_batch),
@@ -134,6 +158,29 @@ KNOWN: Final = (
     KnownMistake("tensorflow", "tf.gather_nd refuses a legal index of no slice", _is_empty_tuple),
     KnownMistake("torch", "it refuses no index where the slices have no elements", _is_empty),
 )
+
+
+CUTS: Final = (
+    KnownMistake(
+        "openvino",
+        "it cuts indices to 32 bits, and may die of a constant one of 2^31 or more",
+        _has_wide_index,
+    ),
+    KnownMistake("jax", "it cuts 64 bits to 32 unless `jax_enable_x64` is set", _is_wide),
+)
+"""What runtimes do to types, whether or not an element of a call shows it."""
+
+
+_SAID: Final = (_is_refused, _is_empty_tuple)
+"""What the notes of the program say, too."""
+
+
+def known_notes(translation: Translation, given: ProvenCall) -> list[str]:
+    """Return what the runtime of a target is known to do wrong on such a call."""
+    runtime = translation.target.runtimes[0]
+    rows = [m for m in (*KNOWN, *CUTS) if m.runtime == runtime and m.concerns not in _SAID]
+    found = [m for m in rows if m.concerns(translation, given)]
+    return [f"{runtime}, as was seen: {m.doc}" for m in found]
 
 
 def known_mistake(runtime: str, translation: Translation, each: ProvenCall) -> str | None:

@@ -246,6 +246,7 @@ class _Lowering:
         if own.refuses:
             return
         what = "zeros" if own.outside is OutOfRange.ZERO else "anything"
+        self.program.refuses = self.target.raises
         self.program.notes.append(
             f"{own.title} refuses no index of an axis of size 0, as {self.call.op} does: "
             f"it gives {what}"
@@ -277,6 +278,7 @@ class _Lowering:
             k = self._wide(k) if self.target.wide else k
             k = self.program.check(k, sizes, signed=wraps and k.dtype.kind is Kind.INT)
         else:
+            self.program.refuses = False
             self.program.notes.append(self._no_error())
         return self._wrapped(k, sizes) if not own_wraps else k
 

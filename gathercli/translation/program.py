@@ -72,6 +72,8 @@ class Program:
         The steps in order.
     notes
         How the program differs from the version, where the target cannot do the same.
+    refuses
+        Whether the target promises an error where the version raises one.
     """
 
     def __init__(self, inputs: Mapping[str, tuple[DType, tuple[int, ...]]]) -> None:
@@ -79,6 +81,7 @@ class Program:
         self.inputs = {name: self._value(name, *each) for name, each in inputs.items()}
         self.steps: list[Step] = []
         self.notes: list[str] = []
+        self.refuses = True
 
     @property
     def output(self) -> ProgramValue:

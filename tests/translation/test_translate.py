@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from gathercli.translation.targets import NAMES
 from tests.conftest import only_error
 from tests.translation.pairs import translation_of
 
@@ -33,7 +34,9 @@ def test_a_pipe_gets_the_text_alone(run: Run) -> None:
 
 
 def test_a_note_of_what_is_not_exact_goes_to_stderr(run: Run) -> None:
-    ran = run("translate", "gather", "[1,2]", "[0]", "-V", "onnx-13", "--to", "openvino-8")
+    call = ("gather", "2xf32=1 2", "1xi32=0", "-V", "onnx-13")
+
+    ran = run("translate", *call, "--to", "openvino-8")
 
     assert ran.out.startswith('<?xml version="1.0"?>')
     assert ran.err == (
@@ -199,3 +202,29 @@ def test_the_file_of_onnx_is_that_of_the_translation(run: Run, folder: Path) -> 
     expected = translation_of("onnx.Gather-13", "2x3xf32=0; 2xi64=0", "onnx-13")
 
     assert (folder / "x.onnx").read_bytes() == expected.files[".onnx"]
+
+
+@pytest.mark.parametrize("to", NAMES)
+@pytest.mark.parametrize("indices", ["[[0,1]]", "[[0,7]]"])
+@pytest.mark.parametrize("operator", ["gather-nd", "gather"])
+def test_a_target_that_refuses_no_index_is_not_said_to_refuse(
+    to: str, indices: str, operator: str, run: Run
+) -> None:
+    ran = run("translate", operator, "[[1,2],[3,4]]", indices, "--to", to, "-f", "json")
+
+    fields = json.loads(ran.out)
+    refuses_none = any("refuses no index:" in note for note in fields["notes"])
+    assert not (
+        refuses_none and "both refuse" in fields["proof"] and fields["proof"]["both refuse"]
+    )
+    assert refuses_none == (to == "openvino-8" and operator == "gather-nd")
+
+
+@pytest.mark.parametrize("to", NAMES)
+def test_a_written_translation_is_quiet(to: str, run: Run, folder: Path) -> None:
+    name = {"onnx-13": "x.onnx", "openvino-8": "x.xml"}.get(to, "x.py")
+
+    ran = run("translate", "gather", "[1,2]", "[0]", "--to", to, "-o", name, "-q")
+
+    assert ran == (0, "", "")
+    assert (folder / name).exists()

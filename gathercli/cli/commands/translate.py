@@ -135,7 +135,8 @@ def run(
                 bound.check_size(most)
             report = _translated(bound, target, options, runtimes, seconds)
         inputs.recheck()
-    return _answer(report)._replace(status=int(bool(report.absences) and not runtimes.allow_absent))
+    status = int(bool(report.absences) and not runtimes.allow_absent)
+    return _answer(report, quiet=messages.quiet)._replace(status=status)
 
 
 def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None:
@@ -161,6 +162,7 @@ def _translated(
 ) -> TranslationReport:
     from gathercli.report.translation import TranslationReport
     from gathercli.runtimes.verdict import Runtimes
+    from gathercli.translation.known import known_notes
     from gathercli.translation.proof import MADE, calls_of, prove
     from gathercli.translation.running import run_in
     from gathercli.translation.translation import translated
@@ -173,19 +175,22 @@ def _translated(
     with Runtimes(runtimes.chosen(), seconds) as processes:
         seen = [run_in(process, translation, calls) for process in processes.present]
         absences = processes.absences
-    return TranslationReport(translation, proof, seen, absences, options.write(translation))
+    known = [] if seen else known_notes(translation, calls[0])
+    return TranslationReport(translation, proof, seen, absences, known, options.write(translation))
 
 
-def _answer(report: TranslationReport) -> Answer:
+def _answer(report: TranslationReport, *, quiet: bool) -> Answer:
     from gathercli.report.terminal import rendered
     from gathercli.report.translation import runtime_lines, translation_json, translation_text
 
     def text(width: int | None, color: bool) -> str:
+        if report.paths and quiet:
+            return ""
         return rendered(translation_text(report, width), color=color)
 
     notes = (
         *runtime_lines(report),
-        *report.translation.program.notes,
+        *report.notes,
         *absence_notes(report.absences),
     )
     remarks = tuple(f"wrote {clean(path)}" for path in report.paths)
