@@ -411,7 +411,7 @@ def test_onnx_reads_what_is_written(name: str, folder: Path) -> None:
 MALFORMED: Final[dict[str, tuple[Any, str]]] = {
     "a byte too few": (
         TensorProto(dims=[3], data_type=22, raw_data=b"1"),
-        "the tensor has 1 bytes of elements: expected 2, for [3] of int4",
+        "the tensor has 1 byte of elements: expected 2, for [3] of int4",
     ),
     "a byte too many": (
         TensorProto(dims=[3], data_type=25, raw_data=b"12"),

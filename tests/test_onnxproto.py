@@ -239,12 +239,12 @@ MALFORMED: Final[dict[str, tuple[bytes, str, str]]] = {
     "one byte too few": (message(raw_data=b"abc"), "format", "has 3 bytes of elements: expected 4"),
     "one byte too many": (message(raw_data=b"abcde"), "format", "5 bytes of elements: expected 4"),
     "no elements": (message(int32_data=[]), "format", "int32_data has 0 values: expected 2"),
-    "one value for two": (message(int32_data=[7]), "format", "has 1 values: expected 2, for [2]"),
+    "one value for two": (message(int32_data=[7]), "format", "has 1 value: expected 2, for [2]"),
     "three values for two": (message(int32_data=[1, 2, 3]), "format", "has 3 values: expected 2"),
     "values for an empty shape": (
         message(dims=[0], int32_data=[1]),
         "format",
-        "1 values: expected 0",
+        "1 value: expected 0",
     ),
     "bytes for an empty shape": (message(dims=[0], raw_data=b"ab"), "format", "has 2 bytes"),
     "two values for none": (message(dims=[], int32_data=[1, 2]), "format", "expected 1, for []"),
@@ -279,7 +279,7 @@ MALFORMED: Final[dict[str, tuple[bytes, str, str]]] = {
     "a size of 2^63 - 1": (message(dims=[2**63 - 1], raw_data=b""), "limit", "2^63 bytes"),
     "sizes whose product wraps": (message(dims=[2**32, 2**32], raw_data=b""), "limit", "2^63"),
     "a size hidden by zero": (message(dims=[0, 2**62], raw_data=b""), "limit", "2^63 bytes"),
-    "a petabyte in one value": (message(dims=[2**50], int32_data=[1]), "format", "has 1 values"),
+    "a petabyte in one value": (message(dims=[2**50], int32_data=[1]), "format", "has 1 value"),
     "a rank of 65": (message(dims=[1] * 65, raw_data=b"ab"), "limit", "rank at most 64"),
     "a rank of 1000": (message(dims=[1] * 1000, raw_data=b"ab"), "limit", "at most 64"),
     "a segment": (

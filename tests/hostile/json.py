@@ -363,7 +363,7 @@ OTHERS: Final[list[Case]] = [
         "json on standard input beyond the limit",
         "gather - 0 --max-bytes 1K",
         "limit",
-        "2049 bytes of the text take 4162",
+        "2049 bytes of the text would take 4162",
         stdin=b"[" + b" " * 2047 + b"]",
     ),
     refused(

@@ -131,7 +131,7 @@ def _from_blosc(raw: AnyArray, _: Codec, size: int) -> AnyArray:
     unpacked, _, length = struct.unpack_from("<III", raw.data, 4)
     _check_size(unpacked, size)
     if length > len(raw):
-        raise ValueError(f"it is cut: it has {len(raw)} of {length} bytes")
+        raise ValueError(f"it is cut: it has {len(raw)} of {in_bytes(length)}")
     if length != len(raw):
         raise ValueError(f"it has {in_bytes(len(raw))} and says {length}")
     out = np.empty(size, np.uint8)
