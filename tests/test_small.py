@@ -20,7 +20,7 @@ from gathercli.engine import bind
 from gathercli.errors import GatherError
 from gathercli.io.formats import npy
 from gathercli.io.formats.encode import digits
-from gathercli.ops import OPERATORS, gather_nd
+from gathercli.ops import OPERATORS, gather_nd, gather_tree
 from gathercli.ops.gather import ROWS
 from gathercli.small import elements, text
 from gathercli.small import gather as small
@@ -458,7 +458,9 @@ def test_a_call_of_arrays_is_not_small() -> None:
 
 def test_the_first_index_on_an_empty_axis_is_outside_and_not_negative() -> None:
     data, indices = zeros(0, 2), tensor_of_bytes(INT64, np.array([0]))
-    call = bind(ROWS[0], Operand.of(data), Operand.of(indices))
+    call = bind(
+        ROWS[0], Operand.of(data), Operand.of(indices), negative="error", out_of_range="zero"
+    )
 
     found = small.gather(BoundCall(call, data, indices))
     expected = run_by_arrays(BoundCall(call, data, indices))
@@ -473,3 +475,23 @@ def test_a_float32_between_two_of_fewer_digits_that_are_even_has_its_own(value: 
     own = np.format_float_scientific(np.float32(value))
 
     assert float32_text(value) == repr(float(own))
+
+
+def test_beams_are_not_small() -> None:
+    beams = tensor_of_bytes(INT64, np.zeros((1, 1, 1), np.int64))
+    lengths, end = (tensor_of_bytes(INT64, np.zeros(each, np.int64)) for each in ((1,), ()))
+    tensors = (beams, beams, lengths, end)
+    call = bind(gather_tree.ROWS[0], *map(Operand.of, tensors))
+
+    assert small.gather(BoundCall(call, *tensors)) is None
+
+
+def test_tuples_of_three_dimensions_keep_them() -> None:
+    data = tensor_of_bytes(INT64, np.arange(6).reshape(2, 3))
+    indices = tensor_of_bytes(INT64, np.array([[[1, 2], [0, 1]], [[-1, 0], [0, 0]]]))
+    call = bind(gather_nd.ROWS[0], Operand.of(data), Operand.of(indices))
+
+    output = small.gather(BoundCall(call, data, indices))
+
+    assert output is not None
+    assert output.array.tolist() == [[5, 1], [3, 0]]

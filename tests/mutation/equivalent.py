@@ -149,6 +149,61 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
         "        pass\n",
         "It is set before it is read.",
     ),
+    ("arrays/indices.py", "if len(set(sizes)) == 1:", "if len(set(sizes)) == 0:", TUNED),
+    ("arrays/indices.py", "if len(set(sizes)) == 1:", "if len(set(sizes)) <= 1:", "None is empty."),
+    (
+        "arrays/indices.py",
+        '(tuples.dtype.kind == "i")',
+        '(tuples.dtype.kind <= "i")',
+        "The other kind is u.",
+    ),
+    (
+        "arrays/indices.py",
+        '    if indices.dtype.kind == "u":\n        return IndexKind',
+        '    if indices.dtype.kind >= "u":\n        return IndexKind',
+        "The other kind is i.",
+    ),
+    (
+        "arrays/indices.py",
+        'if indices.dtype.kind == "u" or not',
+        'if indices.dtype.kind >= "u" or not',
+        "The other kind is i.",
+    ),
+    *(
+        (
+            "arrays/indices.py",
+            f"np.right_shift({name}, 8 * {of}.itemsize - 1",
+            f"np.right_shift({name}, 8 * {of}.itemsize - 0",
+            "NumPy shifts by all bits as by all but the sign.",
+        )
+        for name, of in (("indices", "indices"), ("component", "tuples"))
+    ),
+    (
+        "arrays/indices.py",
+        "else indices < 0\n",
+        "else indices <= 0\n",
+        "Zero is outside of an empty axis alone, where the call is refused.",
+    ),
+    (
+        "arrays/indices.py",
+        "zip(sizes, steps, strict=True)",
+        "zip(sizes, steps, strict=False)",
+        "There is a step for each axis.",
+    ),
+    ("small/gather.py", "flat and min(flat) >= 0", "flat and min(flat) >= 1", TUNED),
+    ("small/text.py", "bits % 2 == 0", "bits % 2 <= 0", "It is 0 or 1."),
+    (
+        "small/text.py",
+        "other & 0x7FFFFFFF == 0x7F800000",
+        "other & 0x7FFFFFFF >= 0x7F800000",
+        "What is beyond the infinities is not asked for.",
+    ),
+    (
+        "spec/shapes.py",
+        "    return bottom if bottom == top else Dim(bottom, top)\n\n\ndef meet_all",
+        "    return bottom if bottom >= top else Dim(bottom, top)\n\n\ndef meet_all",
+        "What cannot be equal was answered before.",
+    ),
     ("arrays/indices.py", "KEPT: Final = 1 << 20", "KEPT: Final = 1 << 19", TUNED),
     ("small/text.py", "2.0**-126", "1.0**-126", TUNED),
     ("small/text.py", "2.0**-126", "2.0**+126", TUNED),

@@ -1,0 +1,111 @@
+"""What a refused call is advised, by what is known of its inputs alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from gathercli.engine import bind
+from gathercli.errors import DtypeError, InputError, TreeShapeError
+from gathercli.ops import gather, gather_nd, gather_tree
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import FLOAT64, INT64
+from gathercli.spec.shapes import DEEPEST, Shape, parse
+
+INSIDE, OUTSIDE = [[0, 1], [1, 0]], [[5, 6], [7, 8]]
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "integers", "batch_dims", "is_swapped"),
+    [
+        ([3], [2, 2], None, 0, True),
+        ([3, 3, 3], [2, 2], None, 0, False),
+        ([2, 2], [2, 2], None, 0, True),
+        ([2, 2], [2, 2], OUTSIDE, 0, True),
+        ([2, 2], [2, 2], INSIDE, 0, False),
+        ([2, 3], [2, 2], OUTSIDE, 0, False),
+        ([2, 9, 2], [2, 1, 2], [[[8, 1]], [[0, 0]]], 1, False),
+        ([2, 9, 2], [2, 1, 2], [[[9, 1]], [[0, 0]]], 1, True),
+        ([2, 9, 2], [2, 1, 2], [[[-9, -2]], [[0, 0]]], 1, False),
+        ([2, 9, 2], [2, 1, 2], [[[-10, 0]], [[0, 0]]], 1, True),
+    ],
+)
+def test_tuples_and_data_are_swapped_if_they_would_fit(
+    data: list[int],
+    indices: list[int],
+    integers: list[object] | None,
+    batch_dims: int,
+    is_swapped: bool,
+) -> None:
+    given = Operand(Shape(indices), FLOAT64, None, integers)
+
+    with pytest.raises(DtypeError) as info:
+        bind(gather_nd.ROWS[0], Operand(Shape(data), INT64), given, batch_dims=batch_dims)
+
+    assert info.value.swapped == ("DATA" if is_swapped else "")
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "is_swapped"),
+    [([1], [2], True), ([], [2], True), ([2, 2], [2], False)],
+)
+def test_indices_and_data_are_said_to_be_swapped_by_their_ranks(
+    data: list[int], indices: list[int], is_swapped: bool
+) -> None:
+    with pytest.raises(DtypeError) as info:
+        bind(
+            gather.ROWS[0],
+            Operand(Shape(data), INT64),
+            Operand(Shape(indices), FLOAT64),
+            axis=0,
+            shapes_only=True,
+        )
+
+    assert info.value.swapped == ("DATA" if is_swapped else "")
+
+
+@pytest.mark.parametrize(
+    ("steps", "lengths", "integers", "end", "hint"),
+    [
+        ([4, 2, 3], [], 4, [], "a length for each batch is"),
+        ([4, 2, 3], [1, 2], [[4, 3]], [], "a length for each batch is"),
+        ([4, 2, 3], [1, 3], [[4, 3, 1]], [], None),
+        ([4, 2, 3], [], 4, [5], None),
+        ([4, 2, 3], [], 4, [2], "max_seq_len comes first, and then end_token"),
+        ([4, 2, 3], [], None, [], None),
+        ([4, 3], [2], None, [], "the shape of one batch is [4,1,3]: steps, batches, beams"),
+    ],
+)
+def test_an_input_of_beams_of_another_rank_is_advised_what_it_may_be(
+    steps: list[int], lengths: list[int], integers: object, end: list[int], hint: str | None
+) -> None:
+    beams, longest, token = (Operand(Shape(each), INT64) for each in (steps, lengths, end))
+    longest = longest._replace(integers=integers)
+
+    with pytest.raises(TreeShapeError) as info:
+        bind(gather_tree.ROWS[0], beams, beams, longest, token)
+
+    assert (info.value.hint is None) == (hint is None)
+    assert str(info.value.hint or "").startswith(hint or "")
+
+
+@pytest.mark.parametrize(("length", "shown"), [(80, 80), (81, 80), (200, 80)])
+def test_a_shape_of_80_characters_is_the_longest_that_is_shown_whole(
+    length: int, shown: int
+) -> None:
+    text = "[" + "9" * (length - 3) + "-]"
+
+    with pytest.raises(InputError) as info:
+        parse(text)
+
+    whole = text if length == shown else text[:77] + "..."
+    assert f"the shape `{whole}`: " in info.value.message
+
+
+@pytest.mark.parametrize(
+    ("levels", "what"), [(DEEPEST, "is not a dimension"), (DEEPEST + 1, "is not a JSON list")]
+)
+def test_a_shape_in_json_is_read_to_a_depth(levels: int, what: str) -> None:
+    with pytest.raises(InputError) as info:
+        parse("[" * levels + '"a"' + "]" * levels)
+
+    assert what in info.value.message
