@@ -84,7 +84,7 @@ def outcome(call: Callable[..., Array], *inputs: Array, **how: Any) -> tuple[Any
 def test_no_layout_of_inputs_changes_an_answer(kernel: str) -> None:
     fill = native.fill if kernel == "C" else None
 
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=400)
     @given(made=calls(), threads=st.sampled_from((1, 3)))
     def check(made: tuple[Callable[..., Array], list[Array], dict[str, Any]], threads: int) -> None:
         call, inputs, how = made
