@@ -119,7 +119,8 @@ def run(
             )
         write = partial(_write, output, expectation, inputs, messages, call, connect)
         reads_once = output.is_new_file and expectation.expect is None
-        once = unchecked(bound, **limits) if reads_once else None
+        with call:
+            once = unchecked(bound, **limits) if reads_once else None
         mismatch = write(checked()) if once is None else use_unchecked(once, write, rechecked)
     if mismatch is None or not messages.json_errors:
         messages.print()
