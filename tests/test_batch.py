@@ -26,6 +26,7 @@ from gathercli.jobs import journal, pool
 from gathercli.jobs.tally import BatchTotals, Limit, Note
 from gathercli.jobs.work import Settings, line_of
 from gathercli.jobs.worker import READY
+from gathercli.report.batch import summary
 from tests.processes import (
     PATIENCE,
     PROGRAM,
@@ -304,7 +305,8 @@ def test_notes_are_summed_up_over_the_jobs(run: Run) -> None:
     ran = run("batch", write_jobs(*listed), "-j", "1")
     assert ran.status == 0
     assert ran.err.startswith(
-        "note: a: 1 of 1 index outside -3..2, zero-filled; first 9 at [0], and so in 2 more jobs\n"
+        "note: a: 1 of 1 index outside -3..2, zero-filled; first 9 at [0], "
+        "likewise in 2 more jobs\n"
         "3 jobs: 3 ok   "
     )
 
@@ -324,7 +326,7 @@ def test_the_summary_names_failures_last_by_their_cause(run: Run) -> None:
     first, *rest = ran.err.splitlines()
     assert first.startswith("4 jobs: 1 ok, 3 errors   ")
     assert [line.split("   ")[0] for line in rest] == [
-        *("", "missing", "  d", "", "axis-range", "  b", "  and so 1 more job: c")
+        *("", "missing", "  d", "", "axis-range", "  b", "  likewise 1 more job: c")
     ]
 
 
@@ -340,7 +342,17 @@ def test_failures_of_one_rule_with_different_causes_are_told_apart(run: Run) -> 
     assert [cause.splitlines()[0] for cause in causes] == ["npy   1 job", "npy   7 jobs"]
     assert causes[0].splitlines()[1].startswith("  h   ")
     assert causes[1].splitlines()[1].startswith("  a   ")
-    assert causes[1].splitlines()[2:] == ["  and so 6 more jobs: b, c, d, e…"]
+    assert causes[1].splitlines()[2:] == ["  likewise 6 more jobs: b, c, d, e…"]
+
+
+def test_causes_of_as_many_jobs_stand_in_the_order_of_the_jobs_whichever_ended_first() -> None:
+    totals = BatchTotals(3)
+
+    for number, name in ((2, "c"), (0, "a"), (1, "b")):
+        totals.explain(number, {"id": name, "status": "error", "rule": name, "message": name})
+
+    causes = summary(totals, 1.0).plain.split("\n\n")[1:]
+    assert [cause[0] for cause in causes] == ["a", "b", "c"]
 
 
 def test_the_causes_of_an_earlier_run_are_told_apart_too(run: Run) -> None:

@@ -32,14 +32,14 @@ def check_seconds(seconds: float) -> None:
         )
 
 
-def absence_notes(absences: Iterable[Absence], option: str = "--with") -> Iterator[str]:
-    """Yield for each absent runtime how to name another Python, or to do without."""
+def absence_notes(
+    absences: Iterable[Absence], option: str = "--with", *, allowed: bool
+) -> Iterator[str]:
+    """Yield for each absent runtime how to name another Python, and how to do without it."""
     for each in absences:
         name = each.runtime
-        yield (
-            f"`{option} {name}=/venv/bin/python` names a Python that has {name}; "
-            "`--allow-absent` exits with 0 without it"
-        )
+        without = "" if allowed else f"; with `--allow-absent` the status is 0 without {name}"
+        yield f"`{option} {name}=/venv/bin/python` names a Python that has {name}{without}"
 
 
 class WithOptions(Options):

@@ -186,7 +186,7 @@ def summary(
     text = Text()
     for note in tally.notes.values():
         others = note.number - 1
-        more = f", and so in {counted(others, 'more job')}" if others else ""
+        more = f", likewise in {counted(others, 'more job')}" if others else ""
         line = f"note: {clean(short(note.name, _LONGEST))}: {clean(note.text)}{more}"
         first, *rest = _folded(line, width)
         text.append("note:", "yellow").append("\n".join([first[5:], *rest, ""]))
@@ -196,7 +196,7 @@ def summary(
     text.append(f"   {duration(seconds, exact=True)}")
     text.append(f"   {grouped(tally.done_before)} done before\n" if tally.done_before else "\n")
     text.append("".join(f"{remark}\n" for remark in remarks))
-    for cause in sorted(tally.causes.values(), key=lambda each: each.number):
+    for cause in sorted(tally.causes.values(), key=lambda each: (each.number, each.first)):
         _add_cause(text, cause, width)
     return text
 
@@ -211,7 +211,7 @@ def _add_cause(text: Text, cause: Cause, width: int | None) -> None:
     if others:
         names = ", ".join(clean(short(name, _LONGEST)) for _, name, _ in others)
         more = "…" if cause.number > len(cause.first) else ""
-        rest += _folded(f"  and so {counted(cause.number - 1, 'more job')}: {names}{more}", width)
+        rest += _folded(f"  likewise {counted(cause.number - 1, 'more job')}: {names}{more}", width)
     text.append("".join(f"{line}\n" for line in rest))
 
 

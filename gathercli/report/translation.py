@@ -44,8 +44,14 @@ class TranslationReport(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """Where the translation, or its runtime, is not exact."""
-        return [*self.translation.program.notes, *self.known]
+        """Where the translation, or its runtime, is not exact, and what its text lacks."""
+        (main, _), *others = self.translation.files.items()
+        lacking = [
+            f"its constants are in a {suffix} file, which `-o NAME{main}` writes beside it"
+            for suffix, content in others
+            if content and not self.paths
+        ]
+        return [*self.translation.program.notes, *self.known, *lacking]
 
 
 def translation_text(report: TranslationReport, width: int | None) -> Text:

@@ -97,8 +97,17 @@ def test_an_absent_runtime_is_one_line_without_a_call(python: str, run: Run) -> 
     ]
     assert ran.err == (
         "note: `--with torch=/venv/bin/python` names a Python that has torch; "
-        "`--allow-absent` exits with 0 without it\n"
+        "with `--allow-absent` the status is 0 without torch\n"
     )
+
+
+def test_the_note_on_an_absent_runtime_names_no_option_that_is_given(python: str, run: Run) -> None:
+    words = ("compare", "[0,7]", "1,", "--with", f"torch={python}")
+
+    ran = run(*words, "--allow-absent")
+
+    assert ran.status == 0
+    assert ran.err == "note: `--with torch=/venv/bin/python` names a Python that has torch\n"
 
 
 def test_a_runtime_without_a_call_is_said_to_have_none(python: str, run: Run) -> None:

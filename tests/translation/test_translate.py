@@ -42,7 +42,14 @@ def test_a_note_of_what_is_not_exact_goes_to_stderr(run: Run) -> None:
     assert ran.err == (
         "note: Gather-8 refuses no index: one outside -s to s-1, which onnx.Gather-13 refuses, "
         "gives zeros\n"
+        "note: its constants are in a .bin file, which `-o NAME.xml` writes beside it\n"
     )
+
+
+def test_a_text_that_is_whole_has_no_note_on_constants(run: Run) -> None:
+    ran = run(*CALL, "--to", "onnx-13")
+
+    assert (ran.status, "constants are in" in ran.err) == (0, False)
 
 
 def test_the_pretty_report_has_the_text_and_the_proof(run: Run) -> None:

@@ -111,7 +111,7 @@ def run(
         case = operators.case(read_tensors, threads, progress)
         comparison = compared(rows, case, memory.limits.result, by_name)
         seen = _seen(runtimes, seconds, comparison, operators, case)
-        answer = _answer(comparison, operators, case, seen, fmt)
+        answer = _answer(comparison, operators, case, seen, fmt, allow_absent=running.allow_absent)
         if outputs:
             _draw(comparison, operators, case, seen, outputs)
         inputs.recheck()
@@ -201,6 +201,8 @@ def _answer(
     case: Case,
     seen: Seen,
     fmt: str,
+    *,
+    allow_absent: bool,
 ) -> Answer:
     """Return the answer of a comparison; format its values while the inputs are open."""
     from gathercli.report.header import tensor_json
@@ -232,7 +234,7 @@ def _answer(
     def text(width: int | None, color: bool) -> str:
         return rendered(_text(comparison, call, elements, seen, width), color=color)
 
-    return Answer(text, notes=tuple(absence_notes(seen.absences)))
+    return Answer(text, notes=tuple(absence_notes(seen.absences, allowed=allow_absent)))
 
 
 def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) -> str:

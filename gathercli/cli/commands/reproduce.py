@@ -101,7 +101,7 @@ def run(
     absences = [seen.absence] if seen.absence else []
     return Answer(
         lambda *_: text,
-        notes=tuple(absence_notes(absences, "--for")),
+        notes=tuple(absence_notes(absences, "--for", allowed=options.allow_absent)),
         remarks=(f"wrote {clean(options.output)}",) if is_written else (),
         status=int(bool(absences) and not options.allow_absent),
     )

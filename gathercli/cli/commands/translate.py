@@ -135,8 +135,10 @@ def run(
                 bound.check_size(most)
             report = _translated(bound, target, options, runtimes, seconds)
         inputs.recheck()
-    status = int(bool(report.absences) and not runtimes.allow_absent)
-    return _answer(report, quiet=messages.quiet)._replace(status=status)
+    allowed = runtimes.allow_absent
+    status = int(bool(report.absences) and not allowed)
+    answer = _answer(report, quiet=messages.quiet, allow_absent=allowed)
+    return answer._replace(status=status)
 
 
 def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None:
@@ -179,7 +181,7 @@ def _translated(
     return TranslationReport(translation, proof, seen, absences, known, options.write(translation))
 
 
-def _answer(report: TranslationReport, *, quiet: bool) -> Answer:
+def _answer(report: TranslationReport, *, quiet: bool, allow_absent: bool) -> Answer:
     from gathercli.report.terminal import rendered
     from gathercli.report.translation import runtime_lines, translation_json, translation_text
 
@@ -191,7 +193,7 @@ def _answer(report: TranslationReport, *, quiet: bool) -> Answer:
     notes = (
         *runtime_lines(report),
         *report.notes,
-        *absence_notes(report.absences),
+        *absence_notes(report.absences, allowed=allow_absent),
     )
     remarks = tuple(f"wrote {clean(path)}" for path in report.paths)
     if report.paths:
