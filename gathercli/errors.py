@@ -328,19 +328,8 @@ def sentence(statement: str, expected: str | None, remark: str = "") -> str:
 
 
 _DATA = (
-    *(
-        "problem",
-        "rule",
-        "subject",
-        "version",
-        "places",
-        "where",
-        "value",
-        "expected",
-        "remark",
-        "unsaid",
-    ),
-    *("count", "instead"),
+    *("problem", "rule", "subject", "version", "places", "where", "value"),
+    *("expected", "remark", "unsaid", "count", "instead"),
 )
 """The parameters of `GatherError`, without the hint."""
 

@@ -21,7 +21,7 @@ BACK = {
     "f32": "float32, which comes back as float64",
     "i8": "int8, which comes back as int64",
     "u32": "uint32, which comes back as int64",
-    "u64": "uint64, which comes back as int64",
+    "u64": "uint64, which may come back as int64",
 }
 
 

@@ -14,7 +14,7 @@ import sys
 from contextlib import suppress
 from functools import lru_cache, partial
 
-from gathercli.errors import OutputError, TransferError, reason_of
+from gathercli.errors import Hint, OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT
 from gathercli.io.stream import NewFile, Stream, release
 from gathercli.io.temporaries import temporary_name
@@ -95,7 +95,7 @@ def check_room(path: str, folder: str | int, size: int, *, packs: bool = False) 
     if size > free:
         before = " before it is compressed" * packs
         why = f"the result takes {in_bytes(size)}{before} and the disk has {free}"
-        hint = "`--max-bytes 0` tries it" if packs else None
+        hint = Hint("{max_bytes} tries it", max_bytes=0) if packs else None
         raise unwritable(path, why, "room for it", hint)
 
 

@@ -15,7 +15,7 @@ from gathercli.io.formats import fast
 from gathercli.records import NamedTuple
 from gathercli.small import text as small
 from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.dtypes import BOOL, FLOAT64, INT64, STRING, DType, Kind
+from gathercli.spec.dtypes import BOOL, FLOAT64, INT64, STRING, UINT64, DType, Kind
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
 from gathercli.text import in_bytes, json_string
@@ -370,7 +370,8 @@ def json_losses(result: Result, path: str | None, option: str) -> Iterator[str]:
         yield text.format(f"the shape [{','.join(map(str, result.shape))}]", option)
     elif result.dtype not in _KEPT and (path is not None or _is_pipe(STDOUT)):
         back = FLOAT64 if result.dtype.kind is Kind.FLOAT else INT64
-        yield text.format(f"the type {result.dtype}, which comes back as {back}", option)
+        comes = "may come" if result.dtype is UINT64 else "comes"  # it stays from 2^63 on
+        yield text.format(f"the type {result.dtype}, which {comes} back as {back}", option)
 
 
 _KEPT: Final = (BOOL, INT64, FLOAT64, STRING)
