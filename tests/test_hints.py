@@ -725,7 +725,8 @@ ELSEWHERE: Final = {
 UNTRIED: Final = (
     "lifts the limit",
     "`dask worker",
-    "`--max-bytes 0` tries it",
+    " tries it",
+    " does the rest when there is room for it",
     "M`, or smaller chunks (`--chunks`)",
     "--indices …` makes jobs without a file",
     "`--matrix` makes names for the settings it tries",
