@@ -184,6 +184,7 @@ def test_lists_hold_arrays_of_other_libraries() -> None:
     assert gathercli.gather(halves, 2).dtype == ml_dtypes.bfloat16
 
 
+@pytest.mark.skipif(np.__version__.startswith("2.0."), reason="NumPy 2.0 exports no such array")
 def test_an_array_that_cannot_be_written_to_is_viewed() -> None:
     fixed = DATA.copy()
     fixed.flags.writeable = False

@@ -360,20 +360,24 @@ def test_safetensors_have_two_floats_of_4_bits_in_a_byte(run: Run, folder: Path)
     )
 
 
-ONNX: Final = {
-    "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
-    "float8_e4m3fnuz": TensorProto.FLOAT8E4M3FNUZ,
-    "float8_e5m2": TensorProto.FLOAT8E5M2,
-    "float8_e5m2fnuz": TensorProto.FLOAT8E5M2FNUZ,
-    "float8_e8m0fnu": TensorProto.FLOAT8E8M0,
-    "float6_e2m3fn": TensorProto.FLOAT6E2M3,
-    "float6_e3m2fn": TensorProto.FLOAT6E3M2,
-    "float4_e2m1fn": TensorProto.FLOAT4E2M1,
-    "int4": TensorProto.INT4,
-    "uint4": TensorProto.UINT4,
-    "int2": TensorProto.INT2,
-    "uint2": TensorProto.UINT2,
+NAMES: Final = {
+    "float8_e4m3fn": "FLOAT8E4M3FN",
+    "float8_e4m3fnuz": "FLOAT8E4M3FNUZ",
+    "float8_e5m2": "FLOAT8E5M2",
+    "float8_e5m2fnuz": "FLOAT8E5M2FNUZ",
+    "float8_e8m0fnu": "FLOAT8E8M0",
+    "float6_e2m3fn": "FLOAT6E2M3",
+    "float6_e3m2fn": "FLOAT6E3M2",
+    "float4_e2m1fn": "FLOAT4E2M1",
+    "int4": "INT4",
+    "uint4": "UINT4",
+    "int2": "INT2",
+    "uint2": "UINT2",
 }
+ONNX: Final[dict[str, int]] = {
+    name: getattr(TensorProto, each) for name, each in NAMES.items() if hasattr(TensorProto, each)
+}
+"""The number of each type in ONNX; older releases lack some."""
 
 
 @pytest.mark.parametrize("raw", [True, False], ids=["raw_data", "int32_data"])
@@ -440,6 +444,8 @@ MALFORMED: Final[dict[str, tuple[Any, str]]] = {
 def test_a_malformed_onnx_tensor_is_refused(
     proto: Any, message: str, run: Run, folder: Path
 ) -> None:
+    if proto.data_type not in TensorProto.DataType.values():
+        pytest.skip("this release of onnx lacks the type")
     (folder / "x.pb").write_bytes(proto.SerializeToString())
 
     ran = run("convert", "x.pb", "-")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import json
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+import zarr
+from numcodecs import Blosc
 
+import gathercli
 from tests.zarr.peer import (
     X,
     alter_metadata,
     peer_writes,
     refusal,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOSTILE: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "objects": ({"dtype": "|O"}, "dtype", "the type is `|O`: expected bool"),
@@ -72,3 +79,14 @@ def test_hostile_metadata_are_refused_by_name(
     assert error.rule == rule
     assert words in str(error)
     assert len(str(error)) < 500
+
+
+def test_blosc_may_leave_the_size_of_its_elements_open(folder: Path) -> None:
+    zarr.create_array(
+        "x.zarr", shape=(4,), chunks=(2,), dtype="i4", zarr_format=2, compressors=Blosc()
+    )[:] = [3, 1, 4, 1]
+    metadata = json.loads((folder / "x.zarr/.zarray").read_text(encoding="utf-8"))
+    metadata["compressor"]["typesize"] = None
+    (folder / "x.zarr/.zarray").write_text(json.dumps(metadata), encoding="utf-8")
+
+    assert gathercli.load("x.zarr").tolist() == [3, 1, 4, 1]

@@ -57,7 +57,7 @@ def parse(members: dict[str, Any]) -> ArraySpec:
     except TypeError:  # strings too wide
         refuse_type(name)
     dtype = dtype_of(file_dtype)
-    if dtype is None:
+    if dtype is None or file_dtype.itemsize < 0:  # of strings too wide, in NumPy 2.0
         refuse_type(name)
     order = one_of(members, "order", ("C", "F"))
     separator = one_of(members, "dimension_separator", (".", "/"), default=".")
@@ -76,6 +76,8 @@ def _codec(value: object, names: tuple[str, ...]) -> Codec:
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         raise invalid(f"the codec is {quote(value)}", "an object with an id")
     options = {key: option for key, option in value.items() if key != "id"}
+    if value["id"] == "blosc" and options.get("typesize", 0) is None:
+        del options["typesize"]  # numcodecs 0.16.0 writes null for the size of the elements
     return codec_of(value["id"], options, names, COMPRESSORS)
 
 
