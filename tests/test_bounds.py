@@ -24,6 +24,7 @@ from gathercli.io.formats import npy as npy_module
 from gathercli.io.formats import npz, values
 from gathercli.io.formats import safetensorsfile as safetensors
 from gathercli.io.opening import open_file
+from gathercli.io.temporaries import temporary_name
 from gathercli.io.write import Output
 from gathercli.ops import FAMILIES, find
 from gathercli.spec import shapes as dims
@@ -249,10 +250,10 @@ def test_a_temporary_file_follows_no_link_that_has_its_name(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give(monkeypatch, "O_TMPFILE")
-    give(monkeypatch, "urandom", bytes)
+    monkeypatch.setattr(os, "urandom", bytes)
     (folder / "precious").write_text("old")
 
-    (folder / ".x.npy.000000000000.tmp").symlink_to("precious")
+    (folder / temporary_name("x.npy")).symlink_to("precious")
 
     assert run(*GATHER, "-o", "x.npy").status == 73
     assert (folder / "precious").read_text() == "old"

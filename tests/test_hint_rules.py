@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import gathercli
 from gathercli.engine import bind
-from gathercli.errors import DtypeError, InputError, TreeShapeError
+from gathercli.errors import (
+    DtypeError,
+    IndicesDepthError,
+    InputError,
+    OutOfRangeError,
+    TreeShapeError,
+)
 from gathercli.ops import gather, gather_nd, gather_tree
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64
-from gathercli.spec.shapes import DEEPEST, Shape, parse
+from gathercli.spec.framework_calls import arguments_of
+from gathercli.spec.shapes import DEEPEST, UNKNOWN, AnyDim, Shape, as_shape, parse
 
 INSIDE, OUTSIDE = [[0, 1], [1, 0]], [[5, 6], [7, 8]]
 
@@ -109,3 +118,71 @@ def test_a_shape_in_json_is_read_to_a_depth(levels: int, what: str) -> None:
         parse("[" * levels + '"a"' + "]" * levels)
 
     assert what in info.value.message
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "integers", "hint"),
+    [
+        ([5], [3], [4, 0, -5], "tuples of one number are"),
+        ([5], [3], [4, 0, 5], None),
+        ([5], [3], [4, 0, -6], None),
+        ([5], [3], None, "takes numbers along an axis"),
+        ([5], [1, 3], [[4, 0, 1]], None),
+        ([0], [3], [0, 0, 0], None),
+        ([UNKNOWN], [3], [0, 0, 0], None),
+        ([UNKNOWN, 5], [3], [0, 0, 0], None),
+    ],
+)
+def test_numbers_in_place_of_tuples_are_advised_as_such_if_they_point_into_data(
+    data: list[AnyDim], indices: list[int], integers: object, hint: str | None
+) -> None:
+    given = Operand(Shape(indices), INT64, None, integers)
+
+    with pytest.raises(IndicesDepthError) as info:
+        bind(gather_nd.ROWS[0], Operand(Shape(data), INT64), given)
+
+    assert (info.value.hint is None) == (hint is None)
+    assert (hint or "") in str(info.value.hint or "")
+
+
+def test_numbers_with_batches_are_not_advised_as_tuples() -> None:
+    given = Operand(Shape([2, 5]), INT64, None, [[0] * 5] * 2)
+
+    with pytest.raises(IndicesDepthError) as info:
+        bind(gather_nd.ROWS[0], Operand(Shape([2, 3]), INT64), given, batch_dims=1)
+
+    assert info.value.hint is None
+
+
+@pytest.mark.parametrize("version", [row.id for row in gather.ROWS])
+def test_an_index_that_is_to_be_an_error_on_an_empty_axis_has_no_hint(version: str) -> None:
+    with pytest.raises(OutOfRangeError) as info:
+        gathercli.gather(np.zeros(0), np.array([0]), version=version, out_of_range="error")
+
+    assert info.value.hint is None
+
+
+@pytest.mark.parametrize(("ndim", "counted"), [(0, "0 dimensions"), (2, "2 dimensions")])
+def test_an_array_of_sizes_has_one_dimension(ndim: int, counted: str) -> None:
+    with pytest.raises(InputError, match=f"^the shape is an array with {counted}"):
+        as_shape(np.ones([1] * ndim, int))
+
+    assert as_shape(np.array([2, 3])) == Shape([2, 3])
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ("x[:]", []),
+        ("x[:, :]", []),
+        ("data[rows]", ["data", "rows", "--axis=0"]),
+        ("data[:, rows]", ["data", "rows", "--axis=1"]),
+        ("x[..., i]", ["x", "i", "--axis=-1"]),
+        ("x[..., i, :]", ["x", "i", "--axis=-2"]),
+        ("x[i, ...]", ["x", "i", "--axis=0"]),
+        ("x[i, j]", []),
+        ("x[mask]", []),
+    ],
+)
+def test_one_subscript_is_one_axis(call: str, arguments: list[str]) -> None:
+    assert arguments_of(call) == arguments

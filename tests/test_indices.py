@@ -311,14 +311,14 @@ def test_many_tuples_are_located_block_by_block(k: int) -> None:
 
 
 def test_large_indices_that_count_from_the_end_keep_their_bits() -> None:
-    policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (30_000, 31_000)]
-    tuples = np.array([[29_999, -31_000], [-30_000, 30_999], [16_384, -1], [8_192, 8_191]], "i2")
+    policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (30_001, 31_001)]
+    tuples = np.array([[30_000, -31_001], [-30_001, 31_000], [16_384, -1], [8_192, 16_385]], "i2")
 
     found = ResolvedTuples(tuples, policies, IndexKind.SIGNED).whole()
     each = ResolvedIndices(tuples[:, 0], policies[0], IndexKind.SIGNED).whole()
 
     assert found.tolist() == [flat(row, policies) for row in tuples.tolist()]
-    assert each.tolist() == [29_999, 0, 16_384, 8_192]
+    assert each.tolist() == [30_000, 0, 16_384, 8_192]
 
 
 def test_tuples_without_components_are_at_the_start() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gathercli.engine import bind
 from gathercli.ops import gather
-from gathercli.spec.call import FEW, Operand
+from gathercli.spec.call import FEW, Call, Operand
 from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, INT64, STRING, DType
 from gathercli.spec.shapes import UNKNOWN, Shape
 
@@ -67,3 +67,16 @@ def test_a_call_of_other_inputs_is_the_same_in_all_else() -> None:
     for name in ("op", "family", "attrs", "negative", "out_of_range", "shapes_only"):
         assert getattr(found, name) is getattr(call, name)
     assert found.version_from == "GATHERCLI_VERSION"
+
+
+def test_the_size_of_an_axis_may_not_be_known() -> None:
+    data, indices = Operand(Shape([2, UNKNOWN]), INT64), Operand(Shape([1]), INT64)
+
+    def call(axis: int | str) -> Call:
+        return bind(gather.ROWS[0], data, indices, axis=axis, shapes_only=True)
+
+    assert call(0).size == 2
+    with pytest.raises(LookupError, match="the size of the axis is not known"):
+        _ = call(1).size
+    with pytest.raises(LookupError, match="the axis is not known"):
+        _ = call("unknown").size

@@ -356,7 +356,7 @@ def test_a_small_output_is_read_in_parts_and_stored_where_one_says() -> None:
 
 
 @pytest.mark.parametrize("op", WITHOUT_BEAMS, ids=str)
-@pytest.mark.parametrize("negative", ["wrap", "error"])
+@pytest.mark.parametrize("negative", ["spec", "wrap", "error"])
 @pytest.mark.parametrize("outside", ["error", "zero", "clamp", "wrap"])
 def test_each_index_of_a_small_call_points_where_arrays_say(
     op: Op, negative: str, outside: str

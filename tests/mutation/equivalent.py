@@ -191,6 +191,37 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
         "There is a step for each axis.",
     ),
     ("small/gather.py", "flat and min(flat) >= 0", "flat and min(flat) >= 1", TUNED),
+    (
+        "small/gather.py",
+        "range(0, cells, run or 1)",
+        "range(0, cells, run or 2)",
+        "Without a run there is no cell.",
+    ),
+    ("small/gather.py", "if min(at) < 0:", "if min(at) <= 0:", TUNED),
+    (
+        "small/text.py",
+        "middle = low if nearest == low",
+        "middle = low if nearest <= low",
+        "It is one of both.",
+    ),
+    (
+        "small/text.py",
+        "bits & 0x7FFFFF == 0",
+        "bits & 0x7FFFFF >= 0",
+        "Of what is no power only the nearest digits are near enough.",
+    ),
+    (
+        "io/write.py",
+        "os.O_RDONLY | os.O_CLOEXEC",
+        "os.O_RDONLY & os.O_CLOEXEC",
+        "The first is 0, and Python closes on exec.",
+    ),
+    (
+        "spec/rules/element_types.py",
+        "decided_by is not None:\n        return False",
+        "decided_by is not None:\n        return None",
+        "It is only asked whether it is true.",
+    ),
     ("small/text.py", "bits % 2 == 0", "bits % 2 <= 0", "It is 0 or 1."),
     (
         "small/text.py",
