@@ -687,7 +687,7 @@ def test_the_first_integer_that_float64_lacks_is_refused_among_fractions(
     ran = run("gather", f"[0.5,{number}]", "0")
 
     assert ran.status == 65
-    assert f"the integer at `$[1]` is {number}, among fractions: expected at most 2^53" in ran.err
+    assert f"the integer at `$[1]` is {number}, among fractions: expected -2^53 to 2^53" in ran.err
 
 
 def test_a_list_of_64_brackets_is_the_deepest(run: Run) -> None:
