@@ -263,11 +263,11 @@ def test_a_folder_that_comes_before_it_is_made_is_no_failure(
 
 
 def test_a_disk_without_room_is_tried_where_the_output_may_become_smaller() -> None:
-    for packs, hint in ((True, "`--max-bytes 0` tries it"), (False, None)):
+    for packs in (True, False):
         with pytest.raises(OutputError, match=r"and the disk has \d+\): expected room") as info:
             write.check_room("x", ".", 2**62, packs=packs)
 
-        assert info.value.hint == hint
+        assert (info.value.hint is not None) == packs
         assert ("before it is compressed" in str(info.value)) == packs
     write.check_room("x", "nowhere", 2**62)
     write.check_room("x", ".", 0)
