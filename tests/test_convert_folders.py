@@ -81,8 +81,8 @@ def test_an_output_that_cannot_be_written_does_not_keep_the_others(run: Run, fil
     assert ran == (
         73,
         "",
-        "error: `out/a.npy` cannot be written (it is a directory): expected the name of a file\n"
-        "rule: output\n",
+        "error: a.npy: `out/a.npy` cannot be written (it is a directory): expected the name of a "
+        "file\nrule: output\n",
     )
     assert names(files / "out") == ["b.npy"]
 
@@ -184,7 +184,7 @@ def test_an_output_that_is_another_source_is_refused(run: Run, folder: Path) -> 
     ran = run("convert", "m.npz", "out/m.a.npy", "-d", "out", "--to", "npy")
     assert ran.status == 2
     assert ran.err.startswith(
-        "error: `m.npz` would become `out/m.a.npy`, which is a source itself: "
+        "error: m.npz#a: `m.npz` would become `out/m.a.npy`, which is a source itself: "
         "expected another folder\n"
     )
     assert np.load(folder / "out/m.a.npy").size == 9

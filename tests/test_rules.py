@@ -989,8 +989,8 @@ SEVERAL: Final = (
         "an earlier index-range",
         lambda: gather([1], [7, -1], negative="error", version=7),
     ),
-    ("index-negative", "limit", lambda: gather(HUGE, [-1, -1], negative="error")),
-    ("index-range", "limit", lambda: gather(HUGE, [0, 0], version=7)),
+    ("limit", "index-negative", lambda: gather(HUGE, [-1, -1], negative="error")),
+    ("limit", "index-range", lambda: gather(HUGE, [0, 0], version=7)),
 )
 
 

@@ -238,7 +238,7 @@ def test_a_list_of_no_type_is_refused_with_its_path(
 def test_integers_beyond_2_53_among_fractions_are_refused(text: str, where: str) -> None:
     error = refused(text)
     assert (error.rule, error.where) == ("dtype", where)
-    assert "expected at most 2^53" in str(error)
+    assert "expected -2^53 to 2^53" in str(error)
 
 
 @pytest.mark.parametrize(

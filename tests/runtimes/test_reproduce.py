@@ -89,7 +89,7 @@ def test_a_call_that_the_version_refuses_has_no_expected_result(folder: Path, ru
     run("reproduce", "gather", "[10,20]", "-1,", "-V", "onnx-1", "--for", "numpy", "-o", "out")
 
     text = (folder / "out" / "report.md").read_text()
-    assert "gives [20], where every version refuses" in text
+    assert "gives [20], where the version refuses" in text
     assert "So the call is an error, by the rule `index-range`: index -1 at `[0]` is" in text
     assert "expected.npy" not in files(folder / "out")
 
