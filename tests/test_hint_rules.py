@@ -36,6 +36,8 @@ INSIDE, OUTSIDE = [[0, 1], [1, 0]], [[5, 6], [7, 8]]
         ([2, 9, 2], [2, 1, 2], [[[9, 1]], [[0, 0]]], 1, True),
         ([2, 9, 2], [2, 1, 2], [[[-9, -2]], [[0, 0]]], 1, False),
         ([2, 9, 2], [2, 1, 2], [[[-10, 0]], [[0, 0]]], 1, True),
+        ([3, 9, 2], [3, 1, 2], [[[8, 1]], [[0, 0]], [[1, 1]]], 1, False),
+        ([3, 9, 2], [3, 1, 2], [[[0, 5]], [[0, 0]], [[1, 1]]], 1, True),
     ],
 )
 def test_tuples_and_data_are_swapped_if_they_would_fit(
@@ -118,6 +120,7 @@ def test_a_shape_in_json_is_read_to_a_depth(levels: int, what: str) -> None:
         parse("[" * levels + '"a"' + "]" * levels)
 
     assert what in info.value.message
+    assert levels == DEEPEST or info.value.value == "[" * 80
 
 
 @pytest.mark.parametrize(

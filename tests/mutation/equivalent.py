@@ -217,6 +217,18 @@ EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
         "The first is 0, and Python closes on exec.",
     ),
     (
+        "spec/call.py",
+        "map(Operand.of, tensors), strict=True",
+        "map(Operand.of, tensors), strict=False",
+        "The callers have a tensor for each input.",
+    ),
+    (
+        "spec/rules/dimensions.py",
+        "meet(end.shape[0], steps",
+        "meet(end.shape[-1], steps",
+        "Its rank is 1 there.",
+    ),
+    (
         "spec/rules/element_types.py",
         "decided_by is not None:\n        return False",
         "decided_by is not None:\n        return None",
