@@ -35,7 +35,8 @@ from gathercli.text import clean, closest, counted, listed, short
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from gathercli.models.graph import ModelNode, Value
+    from gathercli.io.graph import Value
+    from gathercli.models.graph import ModelNode
 
 _WITH_OPERATOR: Final = ("shape", "explain", "check", "reproduce", "translate")
 """The commands whose first argument is the operator."""

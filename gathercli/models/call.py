@@ -11,7 +11,8 @@ from gathercli.spec.dtypes import named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gathercli.models.graph import Model, ModelNode, Value
+    from gathercli.io.graph import Value
+    from gathercli.models.graph import Model, ModelNode
 
 MODEL_NODE: Final = re.compile(r"(?is)@?(?P<path>.+\.(?:onnx|xml))(?:#(?P<name>.+))?")
 """A model and the name of a node; a model with one node needs no name."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gathercli.io.files import File
-    from gathercli.models.graph import Constant
+    from gathercli.io.graph import Constant
     from gathercli.spec.dtypes import DType
     from gathercli.tensor import Tensor
 

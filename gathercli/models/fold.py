@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gathercli.arrays.conversion import cast as cast_tensor
-from gathercli.models.graph import Constant, Value
+from gathercli.io.graph import Constant, Value
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, product

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from gathercli.io.graph import Constant, Value
+from gathercli.io.onnx.tensorproto import type_of, type_or_none
 from gathercli.models import fold
-from gathercli.models.graph import Constant, Value
-from gathercli.models.onnx_tensor import type_of, type_or_none
 from gathercli.spec.dtypes import INT64, DType
 
 _AXES_INPUT: Final = 13

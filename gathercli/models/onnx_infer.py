@@ -7,11 +7,11 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
 
+from gathercli.io.graph import Value
+from gathercli.io.onnx.tensorproto import type_or_none
+from gathercli.io.onnx.wire import Span, WireReader
 from gathercli.models import infer_child
-from gathercli.models.graph import Value
 from gathercli.models.infer_child import ABSENT, SECONDS
-from gathercli.models.onnx_tensor import type_or_none
-from gathercli.models.wire import Span, WireReader
 from gathercli.spec.shapes import LARGEST, MAX_RANK, UNKNOWN, AnyDim, Dim, Shape
 
 if TYPE_CHECKING:

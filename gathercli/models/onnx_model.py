@@ -11,24 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError
 from gathercli.io.formats.content import malformed
-from gathercli.models.graph import (
-    MAX_DEPTH,
-    NODE_BYTES,
-    OPERATOR_FAMILIES,
-    Constant,
-    Model,
-    ModelNode,
-    Value,
-    node,
-    unique_names,
-)
-from gathercli.models.inference import infer_output, merged, with_call
-from gathercli.models.onnx_fold import FOLDED, folded
-from gathercli.models.onnx_infer import infer_values
-from gathercli.models.onnx_scope import Scope
-from gathercli.models.onnx_tensor import NOT_OPENED, tensor_constant
-from gathercli.models.stored import check_location, open_beside
-from gathercli.models.wire import (
+from gathercli.io.graph import MAX_DEPTH, Constant, Value
+from gathercli.io.onnx.tensorproto import NOT_OPENED, tensor_constant
+from gathercli.io.onnx.wire import (
     NUMBER_BYTES,
     SPAN_BYTES,
     Span,
@@ -37,6 +22,19 @@ from gathercli.models.wire import (
     signed,
     span_of,
 )
+from gathercli.io.stored import check_location, open_beside
+from gathercli.models.graph import (
+    NODE_BYTES,
+    OPERATOR_FAMILIES,
+    Model,
+    ModelNode,
+    node,
+    unique_names,
+)
+from gathercli.models.inference import infer_output, merged, with_call
+from gathercli.models.onnx_fold import FOLDED, folded
+from gathercli.models.onnx_infer import infer_values
+from gathercli.models.onnx_scope import Scope
 from gathercli.spec.shapes import UNKNOWN
 from gathercli.text import clean, in_bytes, short
 

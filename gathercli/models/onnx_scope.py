@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from gathercli.io.formats.content import malformed
-from gathercli.models.graph import Value
+from gathercli.io.graph import Value
+from gathercli.io.onnx.tensorproto import type_or_none
+from gathercli.io.onnx.wire import Span, WireReader, number_of, span_of
 from gathercli.models.inference import merged
 from gathercli.models.onnx_infer import dimension
-from gathercli.models.onnx_tensor import type_or_none
-from gathercli.models.wire import Span, WireReader, number_of, span_of
 from gathercli.spec.dtypes import foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, AnyDim, Shape
 

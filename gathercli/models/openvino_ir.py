@@ -15,20 +15,8 @@ from xml.parsers import expat
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.files import File, HeldFile
 from gathercli.io.formats.content import malformed
-from gathercli.models import fold
-from gathercli.models.graph import (
-    MAX_DEPTH,
-    NODE_BYTES,
-    Constant,
-    Model,
-    ModelNode,
-    Value,
-    check_held,
-    node,
-    unique_names,
-)
-from gathercli.models.inference import axis_of, infer_output, merged, with_call
-from gathercli.models.ir_layers import (
+from gathercli.io.graph import MAX_DEPTH, Constant, Value, check_held
+from gathercli.io.ir.layers import (
     ELEMENT_TYPES,
     PORT_MAPS,
     Body,
@@ -40,7 +28,17 @@ from gathercli.models.ir_layers import (
     shape_of,
     type_of,
 )
-from gathercli.models.ir_weights import Weights
+from gathercli.io.ir.weights import Weights
+from gathercli.models import fold
+from gathercli.models.graph import (
+    NODE_BYTES,
+    OPERATOR_FAMILIES,
+    Model,
+    ModelNode,
+    node,
+    unique_names,
+)
+from gathercli.models.inference import axis_of, infer_output, merged, with_call
 from gathercli.text import clean, in_bytes, short
 
 if TYPE_CHECKING:
@@ -93,7 +91,7 @@ class _IrReader:
     def __init__(self, file: File, weights: File | None = None) -> None:
         self._file = file
         self.model = Model(file.name, "openvino", 0, file=file)
-        self._weights = Weights(self.model, file, weights)
+        self._weights = Weights(self.model.notes, file, weights)
         self._stack: list[str] = []
         self._bodies: list[Body] = []
         self._open: list[Body] = []
@@ -282,14 +280,14 @@ class _IrReader:
 
     def _read_body(self, body: Body) -> None:
         """Read the layers of the family, in order, with what leads to them."""
-        wanted = [each for each in body.layers.values() if each.is_family]
-        order = self._before(body, [each for each in body.layers.values() if each.is_wanted])
+        wanted = [each for each in body.layers.values() if _is_family(each)]
+        order = self._before(body, [each for each in body.layers.values() if _is_wanted(each)])
         values = body.values
         nodes: dict[str, ModelNode] = {}
         for key in order:
             layer = body.layers[key]
             inputs = [self._input(layer, port, body) for port in layer.inputs]
-            if layer.is_family:
+            if _is_family(layer):
                 self.model.hold(NODE_BYTES)
                 nodes[key] = each = with_call(self._node(layer, body.path, inputs))
                 if inferred := infer_output(each):
@@ -309,7 +307,7 @@ class _IrReader:
             if key in graph:
                 continue
             layer = body.layers[key]
-            follows = layer.is_wanted or layer.type in _FOLDED
+            follows = _is_wanted(layer) or layer.type in _FOLDED
             graph[key] = [source for source, _ in layer.sources.values()] if follows else []
             stack += graph[key]
         try:
@@ -408,6 +406,15 @@ class _IrReader:
                 known = body.values.get((layer.id, next(iter(layer.outputs), "")))
                 constant = known.constant if known else None
                 tensors.setdefault(layer.name, constant or self._constant(layer))
+
+
+def _is_family(layer: Layer) -> bool:
+    return layer.type in OPERATOR_FAMILIES and layer.opset is not None
+
+
+def _is_wanted(layer: Layer) -> bool:
+    """Tell whether its inputs are read: it is of the family, or has a body that gets them."""
+    return _is_family(layer) or layer.maps is not None
 
 
 def _refuse_doctype(*_: object) -> None:

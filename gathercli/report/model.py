@@ -12,7 +12,8 @@ from gathercli.text import clean, counted, grouped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gathercli.models.graph import Constant, Model, ModelNode, Value
+    from gathercli.io.graph import Constant, Value
+    from gathercli.models.graph import Model, ModelNode
     from gathercli.models.verdict import NodeVerdict
 
 _FRAMEWORKS: Final = {"onnx": "ONNX", "openvino": "OpenVINO"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from gathercli.arrays.narrow import packed
-from gathercli.models.ir_layers import ELEMENT_TYPES, precision
+from gathercli.io.ir.layers import ELEMENT_TYPES, precision
 from gathercli.spec.dtypes import INT64, STRING
 from gathercli.tensor import Tensor
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli import engine
 from gathercli.errors import OperatorError
+from gathercli.io.onnx.tensorproto import TYPES
 from gathercli.models.onnx_infer import encoded
-from gathercli.models.onnx_tensor import TYPES
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gathercli.models.ir_layers import ELEMENT_TYPES
-from gathercli.models.onnx_tensor import TYPES
+from gathercli.io.ir.layers import ELEMENT_TYPES
+from gathercli.io.onnx.tensorproto import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

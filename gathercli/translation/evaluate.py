@@ -15,7 +15,7 @@ from gathercli.arrays.run import run
 from gathercli.arrays.tensor import storage_of
 from gathercli.bound import BoundCall
 from gathercli.errors import OutOfRangeError
-from gathercli.models.onnx_tensor import TYPES
+from gathercli.io.onnx.tensorproto import TYPES
 from gathercli.ops import OPERATORS, find, gather, gather_elements, gather_nd, gather_tree
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import BOOL, INT64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.models.ir_layers import type_of
+from gathercli.io.ir.layers import type_of
 from gathercli.models.openvino_ir import layers_of
 from gathercli.runtimes.ir_node import (
     constant_text,
@@ -29,8 +29,8 @@ from gathercli.translation.graph import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gathercli.models.graph import Constant
-    from gathercli.models.ir_layers import Layer
+    from gathercli.io.graph import Constant
+    from gathercli.io.ir.layers import Layer
     from gathercli.tensor import Tensor
     from gathercli.translation.program import Program, Step
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gathercli.io.onnx.tensorproto import TYPES, tensor_constant, type_of
+from gathercli.io.onnx.wire import Span, WireReader, number_of, signed, span_of
 from gathercli.models.onnx_infer import encoded
-from gathercli.models.onnx_tensor import TYPES, tensor_constant, type_of
-from gathercli.models.wire import Span, WireReader, number_of, signed, span_of
 from gathercli.runtimes.onnx_node import attribute, text_field, value_info
 from gathercli.spec.dtypes import BOOL, INT64, STRING, Kind
 from gathercli.translation.graph import (

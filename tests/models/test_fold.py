@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from gathercli.io.graph import Value
 from gathercli.models import fold
-from gathercli.models.graph import Value
 from gathercli.spec.dtypes import BOOL, INT64, STRING, DType, dtype
 from gathercli.spec.shapes import Shape, parse
 

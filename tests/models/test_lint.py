@@ -11,9 +11,9 @@ import pytest
 from onnx import TensorProto, helper
 
 from gathercli.errors import InputError
+from gathercli.io.graph import Constant
 from gathercli.models import ReadOptions, read
 from gathercli.models.finding import ERROR, NOTE, WARNING
-from gathercli.models.graph import Constant
 from gathercli.models.lint import findings, node_findings
 from gathercli.models.portability import target
 from gathercli.spec.dtypes import INT64 as INDEX

@@ -10,9 +10,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from gathercli.io.onnx.wire import Span, WireReader
 from gathercli.models import infer_child, onnx_infer
 from gathercli.models.infer_child import ABSENT
-from gathercli.models.wire import Span, WireReader
 from tests.modelfiles import FLOAT, constants, onnx_model, value
 
 

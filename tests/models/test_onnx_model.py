@@ -12,9 +12,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from gathercli.errors import GatherError, InputError
-from gathercli.models import ReadOptions, onnx_tensor, read
+from gathercli.io.onnx import tensorproto
+from gathercli.io.onnx.tensorproto import TYPES
+from gathercli.models import ReadOptions, read
 from gathercli.models.lint import node_findings
-from gathercli.models.onnx_tensor import TYPES
 from gathercli.models.verdict import judge
 from gathercli.report.model import model_json
 from tests.modelfiles import FLOAT, INT32, INT64, constants, one_gather, onnx_model, value
@@ -378,7 +379,7 @@ def test_large_numbers_of_every_sign_are_decoded(path: Path) -> None:
 def test_numbers_are_decoded_in_blocks(
     path: Path, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(onnx_tensor, "_BLOCK", block)
+    monkeypatch.setattr(tensorproto, "_BLOCK", block)
     numbers = [(-1) ** n * (3**n % 2**63) for n in range(200)]
 
     tensor = helper.make_tensor("t", INT64, [200], numbers)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gathercli.arrays.tensor import storage_of
-from gathercli.models.ir_layers import ELEMENT_TYPES, precision
+from gathercli.io.ir.layers import ELEMENT_TYPES, precision
 from gathercli.ops.gather import ONNX_13, OPENVINO_8
 from gathercli.runtimes.calls import RuntimeCall, calls
 from gathercli.runtimes.client import RuntimeProcess

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from gathercli.io.ir.layers import ELEMENT_TYPES
 from gathercli.models import read
-from gathercli.models.ir_layers import ELEMENT_TYPES
 from gathercli.translation.ir_graph import IrFiles, read_ir_graph
 from tests.translation.pairs import PAIRS, Pair, name, translation_of
 

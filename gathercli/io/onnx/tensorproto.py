@@ -12,9 +12,9 @@ from gathercli.arrays.narrow import unpacked
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError
 from gathercli.io.formats.content import check_shape, malformed
-from gathercli.models.graph import Constant
-from gathercli.models.stored import decoded, stored
-from gathercli.models.wire import Span, number_of, signed, span_of
+from gathercli.io.graph import Constant
+from gathercli.io.onnx.wire import Span, number_of, signed, span_of
+from gathercli.io.stored import decoded, stored
 from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import STRING, DType, Kind, named
 from gathercli.spec.shapes import MAX_RANK, product
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gathercli.arrays.tensor import AnyArray
     from gathercli.io.files import File
-    from gathercli.models.wire import WireReader
+    from gathercli.io.onnx.wire import WireReader
 
 _TYPE_NAMES: Final = """
 float32 uint8 int8 uint16 int16 int32 int64 string bool float16 float64 uint32 uint64 complex64

@@ -13,7 +13,7 @@ from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError, NoInputError
 from gathercli.io.files import File, unreadable
 from gathercli.io.formats.content import check_shape, malformed
-from gathercli.models.graph import Constant
+from gathercli.io.graph import Constant
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
 from gathercli.text import clean, in_bytes

@@ -9,7 +9,7 @@ import numpy as np
 
 from gathercli.arrays.conversion import store
 from gathercli.io.formats.content import malformed
-from gathercli.models.stored import decoded
+from gathercli.io.stored import decoded
 from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import STRING
 from gathercli.spec.shapes import product

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import InputError
 from gathercli.io.formats.content import check_pointer, malformed
-from gathercli.models.graph import Constant, Model
-from gathercli.models.ir_strings import strings
-from gathercli.models.stored import open_beside, stored
+from gathercli.io.graph import Constant
+from gathercli.io.ir.strings import strings
+from gathercli.io.stored import open_beside, stored
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean, counted
 
@@ -23,8 +23,8 @@ _START: Final = 64
 class Weights:
     """The .bin beside an .xml, which is opened for its size and mapped for its elements."""
 
-    def __init__(self, model: Model, xml: File, file: File | None = None) -> None:
-        self._model, self._xml, self._file = model, xml, file
+    def __init__(self, notes: list[str], xml: File, file: File | None = None) -> None:
+        self._notes, self._xml, self._file = notes, xml, file
         self._buffer: Any = None
         self._opened = file is not None
 
@@ -62,7 +62,7 @@ class Weights:
         path, suffix = os.path.splitext(xml.path)
         whole, name = f"{path}.bin", f"{os.path.splitext(xml.name)[0]}.bin"
         if suffix.lower() != ".xml" or not os.path.lexists(whole):
-            self._model.notes.append(f"there is no `{clean(name)}`, so no constant was read")
+            self._notes.append(f"there is no `{clean(name)}`, so no constant was read")
             return None
         file = open_beside(xml.path, os.path.basename(whole), xml.limit)
         file.guarded = xml.guarded

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from gathercli.io.formats.content import malformed
-from gathercli.models.graph import OPERATOR_FAMILIES, Value
+from gathercli.io.graph import Value
 from gathercli.spec.dtypes import BOOL, DType, dtype, foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse
 from gathercli.text import clean, counted, short
@@ -108,16 +108,6 @@ class Layer:
     def opset(self) -> int | None:
         """The opset; None for an extension."""
         return opset_of(self.version)
-
-    @property
-    def is_family(self) -> bool:
-        """Whether it is an operator of the family."""
-        return self.type in OPERATOR_FAMILIES and self.opset is not None
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether its inputs are read: it is of the family, or has a body that gets them."""
-        return self.is_family or self.maps is not None
 
 
 class Port:

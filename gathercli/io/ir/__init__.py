@@ -1,0 +1,1 @@
+"""OpenVINO IR: the .xml and the .bin, read and written."""

@@ -1,0 +1,1 @@
+"""ONNX: the wire format, tensors, graphs, read and written without its package."""
