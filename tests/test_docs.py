@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,6 +17,8 @@ import pytest
 
 from gathercli.cli.generated import HELP
 from gathercli.cli.manual import generate
+from gathercli.cli.manual.pages import TOPICS
+from gathercli.cli.registry import COMMANDS
 from tests.processes import one_call
 
 if TYPE_CHECKING:
@@ -111,10 +115,41 @@ def test_a_picture_of_the_readme_is_what_its_command_saves(
 
 
 def test_every_picture_of_the_readme_has_its_command() -> None:
-    *shown, curve = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+
     assert shown == [path for _, path in PICTURES]
-    assert curve == "tests/benchmarks/crossing.svg"
-    assert len(PICTURES) == 7
+    assert len(PICTURES) == 3
+
+
+def test_the_readme_has_at_most_330_lines() -> None:
+    assert README.count("\n") <= 330
+
+
+def test_the_readme_leads_to_every_page_of_the_manual() -> None:
+    table = README.partition("| task | page |")[2].partition("\n\n")[0]
+    named = re.findall(r"`([^`]+)`", "".join(row.split("|")[2] for row in table.splitlines()[2:]))
+
+    assert sorted(named) == sorted({*COMMANDS, *TOPICS} - {"man"})
+
+
+@pytest.mark.parametrize("page", ["README.md", ".github/CONTRIBUTING.md", "tests/README.md"])
+def test_every_link_leads_to_a_file(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^):#]+)[^):]*\)", text)
+
+    assert links
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def test_the_workflow_of_tests_runs_them_on_every_python_that_is_supported() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    said = " ".join(project["classifiers"])
+
+    (pythons,) = re.findall(r"python: (\[.*\])", workflow)
+
+    assert json.loads(pythons) == re.findall(r"Python :: (3\.\d+)", said)
+    assert "- run: .ci/run\n" in workflow
 
 
 generated: Final = cache(generate.files)

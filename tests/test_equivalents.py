@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import gathercli
+from gathercli.cli.manual.pages import page
 from gathercli.errors import UsageError
 from gathercli.ops import OPERATORS
+from gathercli.report.manual import Terms
 from gathercli.spec.equivalents import EQUIVALENTS, FILLED, MODULO, REFUSED, Equivalent
 from gathercli.spec.framework_calls import equivalent
 from gathercli.spec.op import FROM_THE_END, OutOfRange
@@ -71,19 +73,18 @@ def test_a_call_equals_versions_that_exist_and_are_of_one_operator(each: Equival
     assert {where.split()[0].rstrip(",") for where, _ in each.fixes} <= set(ROWS)
 
 
-README: Final = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+OTHERS: Final = {
+    name: meaning
+    for block in page("operators").blocks("OTHER FRAMEWORKS")
+    if isinstance(block, Terms)
+    for name, meaning in block.pairs
+}
 
 
 @every_call
-def test_the_table_of_the_readme_and_the_command_name_one_version(
-    each: Equivalent, run: Run
-) -> None:
-    code, mark, rest = each.call.partition(" for ")
-    (version,) = {
-        line.split("|")[2].split()[-1].rstrip("`")
-        for line in README.splitlines()
-        if line.startswith(f"| `{code}`{mark}{rest} |")
-    }
+def test_the_manual_and_the_command_name_one_version_for_a_call(each: Equivalent, run: Run) -> None:
+    line = OTHERS[each.name].split("`")[1]
+    version = line.split()[-1]
 
     title, _, equals, *_ = run("ops", "--like", each.name).out.splitlines()
 

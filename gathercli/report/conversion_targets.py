@@ -1,4 +1,4 @@
-"""The table of the targets of a conversion, for the README and the manual."""
+"""The table of the targets of a conversion, for the manual."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 COPIED: Final = (
-    *("gathercli", "tests", "fixtures", "man", ".ci"),
+    *("gathercli", "tests", "fixtures", "man", ".ci", ".github"),
     *("README.md", "LICENSE", "pyproject.toml"),
 )
 UNRELATED: Final = ("tests/test_wheel.py",)

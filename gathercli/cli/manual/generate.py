@@ -1,4 +1,4 @@
-"""Generate the man pages, help texts, completion scripts and README tables from the declarations.
+"""Generate the man pages, help texts, completion scripts and README table from the declarations.
 
 Run ``python -m gathercli.cli.manual.generate``. A test checks that the committed files are current.
 """
@@ -16,10 +16,8 @@ from gathercli.cli.manual.pages import TOPICS, pages
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.models.portability import NAMES
 from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.report.conversion_targets import targets_table
 from gathercli.report.manual import roff
 from gathercli.report.terminal import print_text
-from gathercli.report.versions import HEADINGS, cells
 from gathercli.runtimes.worker import RUNTIMES
 from gathercli.spec.dtypes import DTYPES
 from gathercli.spec.equivalents import EQUIVALENTS
@@ -34,17 +32,11 @@ WIDTH: Final = 80
 """The width of a pipe's help, where COLUMNS does not say another."""
 
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
-_MARKED: Final = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+_MARKED: Final = re.compile(r"(<!-- indices -->\n).*?(<!-- /indices -->)", re.DOTALL)
 
 
 def files() -> dict[Path, str]:
     """Return the path and the text of every generated file."""
-    tables = {
-        "calls": calls_table,
-        "versions": versions_table,
-        "outside": outside_table,
-        "targets": readme_targets,
-    }
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
     return {
@@ -54,45 +46,21 @@ def files() -> dict[Path, str]:
         Path(SCRIPTS, "gathercli.bash"): bash(),
         Path(SCRIPTS, "gathercli.zsh"): zsh(),
         Path(SCRIPTS, "gathercli.fish"): fish(),
-        readme: _MARKED.sub(lambda marks: marks[1] + tables[marks[2]]() + marks[3], text),
+        readme: _MARKED.sub(lambda marks: marks[1] + indices_table() + marks[2], text),
     }
 
 
-def versions_table() -> str:
-    """Return the README's table of operator versions."""
-    return _table(HEADINGS, map(cells, OPERATORS))
-
-
-def calls_table() -> str:
-    """Return the README's table of other frameworks' calls and the equal commands."""
-    rows = {op.full_name: op for op in OPERATORS}
-    lines = []
+def indices_table() -> str:
+    """Return the README's table of the treatment of indices by versions and other frameworks."""
+    outcomes: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
+    for op in OPERATORS:
+        outcomes.setdefault((op.negative, op.out_of_range.done), ([], []))[0].append(op.full_name)
     for each in EQUIVALENTS:
-        op = rows[each.rows[0]]
-        words = [each.name.upper() for each in op.inputs]
-        words += ["-a AXIS"] if op.attr("axis") else []
-        words += ["-b BATCH_DIMS"] if "batch_dims" in each.call else []
-        command = f"`gathercli {op.family} {' '.join(words)} -V {op.id}`"
-        code, mark, rest = each.call.partition(" for ")
-        outcomes = (
-            ("-s to -1", each.negative, op.negative),
-            ("beyond", each.outside, op.out_of_range.done),
-        )
-        differs = [f"{where}: {theirs}" for where, theirs, ours in outcomes if theirs != ours]
-        lines.append((f"`{code}`{mark}{rest}", command, "; ".join(differs) or "none"))
-    return _table(("you write", "here", "indices that differ there"), lines)
-
-
-def outside_table() -> str:
-    """Return the README's table of the treatment of indices by versions and frameworks."""
-    rows = [(op.full_name, op.negative, op.out_of_range.done) for op in OPERATORS]
-    calls = [(f"`{each.name}`", each.negative, each.outside) for each in EQUIVALENTS]
-    return _table(("version or call", "index from -s to -1", "any other outside"), rows + calls)
-
-
-def readme_targets() -> str:
-    """Return the README's table of the targets of a conversion."""
-    return _table(*targets_table())
+        outcomes.setdefault((each.negative, each.outside), ([], []))[1].append(f"`{each.name}`")
+    return _table(
+        ("index from -s to -1", "any other", "versions", "calls of other frameworks"),
+        ((*done, *(", ".join(names) or "-" for names in who)) for done, who in outcomes.items()),
+    )
 
 
 def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

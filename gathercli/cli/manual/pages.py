@@ -122,8 +122,13 @@ def _decisions() -> Iterator[tuple[str, str]]:
 
 
 def _meaning(each: Equivalent) -> str:
+    op = next(row for row in OPERATORS if row.full_name == each.rows[0])
+    words = [one.name.upper() for one in op.inputs]
+    words += ["-a AXIS"] if op.attr("axis") and "axis" in each.call else []
+    words += ["-b BATCH_DIMS"] if "batch_dims" in each.call else []
     sentences = (
         f"{each.call} equals {listed(each.rows, 'and')}",
+        f"Here: `gathercli {op.family} {' '.join(words)} -V {op.id}`",
         f"An index from -s to -1 is {each.negative}, one outside [-s, s-1] {each.outside}",
         *(f"{line[0].upper()}{line[1:]}" for line in each.differs),
     )
