@@ -824,7 +824,7 @@ def test_an_input_cut_while_it_is_mapped_is_one_failed_job(folder: Path) -> None
     failed = lines(out)[1]
     message = "`x.npy` changed while it was read: expected it to stay as it was"
     assert (failed["rule"], failed["message"]) == ("unreadable", message)
-    assert list(failed) == [*KEYS, "output", "seconds", "cause"]
+    assert list(failed) == [*KEYS, "output", "seconds", "cause", "fault"]
     assert failed["operator"] == "openvino.Gather-8"
     assert "b.npy" not in os.listdir(folder)
 

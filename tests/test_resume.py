@@ -8,6 +8,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -461,9 +462,19 @@ def test_what_failed_on_a_full_disk_names_the_option_that_does_it_again(folder: 
         assert "1 job failed to read or write: `--resume-failed` does what failed again" in text
 
 
-def test_failures_that_stay_name_no_option_to_do_them_again(run: Run) -> None:
-    ran = run("batch", write_jobs(job("b", data="none.npy")), "--report", "r.jsonl")
+def test_failures_of_names_in_the_jobs_name_no_option_to_do_them_again(run: Run) -> None:
+    os.mkdir("folder.npy")
+    os.symlink("loop.npy", "loop.npy")
+    os.symlink("folder.npy", "link.npy")
+    for name in ("socket.npy", "out.npy"):
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(name)
+    wrong = ["none.npy", "/dev/zero", "folder.npy", "loop.npy", "link.npy", "socket.npy"]
+    mistaken = [*(job(name, data=name) for name in wrong), job("writes", output="out.npy")]
 
+    ran = run("batch", write_jobs(*mistaken), "--report", "r.jsonl")
+
+    assert {how for _, how, _ in statuses(REPORT.read_bytes())} == {"error"}
     assert "--resume-failed" not in ran.err
 
 

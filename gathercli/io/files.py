@@ -396,13 +396,15 @@ class _RawFile(RawIOBase):
 
 
 def unreadable(path: str, error: Exception) -> NoInputError:
-    """Return the error for an existing input that cannot be read."""
-    return NoInputError(
+    """Return the error for an existing input that cannot be read, with the ``errno`` of `error`."""
+    refusal = NoInputError(
         f"`{clean(path)}` cannot be read ({reason_of(error)})",
         rule="unreadable",
         value=path,
         expected="a readable file",
     )
+    refusal.errno = getattr(error, "errno", None)
+    return refusal
 
 
 def changed(name: str) -> TransferError:

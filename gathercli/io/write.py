@@ -73,10 +73,20 @@ def persist(remove: Callable[[], None]) -> None:
         raise interruption
 
 
-def unwritable(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
-    """Return the error for an output that cannot be written."""
+def unwritable(
+    path: str, why: str, expected: str, hint: str | None = None, *, number: int | None = None
+) -> OutputError:
+    """Return the error for an output that cannot be written.
+
+    Parameters
+    ----------
+    number
+        The ``errno`` of the system's error, if it is one.
+    """
     problem = f"`{clean(path)}` cannot be written ({why})"
-    return OutputError(problem, rule="output", value=path, expected=expected, hint=hint)
+    error = OutputError(problem, rule="output", value=path, expected=expected, hint=hint)
+    error.errno = number
+    return error
 
 
 def check_room(path: str, folder: str | int, size: int, *, packs: bool = False) -> None:
@@ -96,7 +106,7 @@ def check_room(path: str, folder: str | int, size: int, *, packs: bool = False) 
         before = " before it is compressed" * packs
         why = f"the result takes {in_bytes(size)}{before} and the disk has {free}"
         hint = Hint("{max_bytes} tries it", max_bytes=0) if packs else None
-        raise unwritable(path, why, "room for it", hint)
+        raise unwritable(path, why, "room for it", hint, number=errno.ENOSPC)
 
 
 def bad_folder(path: str, error: Exception) -> tuple[str, str, str | None]:
@@ -173,7 +183,8 @@ class Output:
         except (OSError, ValueError) as error:
             if isinstance(error, OutputError):
                 raise
-            raise self._unwritable(reason_of(error), "a file that can be written") from None
+            why = reason_of(error), "a file that can be written"
+            raise self._unwritable(*why, number=getattr(error, "errno", None)) from None
         self._exists = entry is not None
         if self._no_clobber and self._exists:
             raise self._unwritable(*EXISTS)
@@ -216,7 +227,8 @@ class Output:
         except OSError as error:
             if isinstance(error, OutputError):
                 raise
-            raise self._unwritable(*bad_folder(self._target, error)) from None
+            why = bad_folder(self._target, error)
+            raise self._unwritable(*why, number=error.errno) from None
 
     def _open_folder(self, folder: str, *, parents: bool) -> int:
         flags = _O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -234,7 +246,8 @@ class Output:
         """Set the permissions of the file that is replaced, if there is one."""
         if old := _status(self._name, self._folder):
             if not os.access(self._name, os.W_OK, dir_fd=self._folder):
-                raise self._unwritable("permission denied", "a file that can be written")
+                why = "permission denied", "a file that can be written"
+                raise self._unwritable(*why, number=errno.EACCES)
             os.fchmod(self._fd, stat.S_IMODE(old.st_mode))
 
     def _recheck_place(self, fd: int, path: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from typing import TYPE_CHECKING, Final
 
+from gathercli.errors import NoInputError, OutputError, TransferError
 from gathercli.jobs.fingerprints import digest
 
 if TYPE_CHECKING:
@@ -12,6 +14,22 @@ if TYPE_CHECKING:
 
 _DIFFERS: Final = re.compile(r"`[^`]*`|\d+(?:[.,]+\d+)*")
 """Names and numbers in what was expected: two files of other lengths end too early alike."""
+
+_PLACES: Final = (
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
+    *(errno.EEXIST, errno.ENXIO),
+)
+"""Errors of the system that are of the name in a job, or of what has this name."""
+
+
+def is_fault(error: GatherError | None) -> bool:
+    """Return whether the system failed to read or write, so that the same job may succeed later.
+
+    A name of a directory, of a device or outside the folder is the job's mistake.
+    """
+    if isinstance(error, NoInputError | OutputError):
+        return error.errno is not None and error.errno not in _PLACES
+    return isinstance(error, TransferError)
 
 
 def cause_of(error: GatherError) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError, MismatchError
-from gathercli.jobs.cause import cause_of
+from gathercli.jobs.cause import cause_of, is_fault
 
 if TYPE_CHECKING:
     from gathercli.adjustments import Adjustment
@@ -34,6 +34,8 @@ class Line:
     ----------
     rule, message, cause
         The violated rule, its message, and `cause_of` the error; None for success.
+    fault
+        Whether the system failed to read or write.
     output
         The output in the job; None without one.
     result
@@ -48,6 +50,7 @@ class Line:
     rule: str | None = None
     message: str | None = None
     cause: str | None = None
+    fault: bool = False
     operator: str | None = None
     shape: list[int | str] | None = None
     dtype: str | None = None
@@ -69,9 +72,9 @@ class Line:
         self.explain(error)
 
     def explain(self, error: GatherError) -> None:
-        """Set the rule, the message and the cause of an error."""
+        """Set the rule, the message and the cause of an error, and whether it is a fault."""
         message = error.message
-        self.rule, self.cause = error.rule, cause_of(error)
+        self.rule, self.cause, self.fault = error.rule, cause_of(error), is_fault(error)
         self.message = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
         self.operator = self.operator or error.operator
 
@@ -89,6 +92,8 @@ class Line:
         end: dict[str, Any] = {"seconds": round(self.seconds, 6)}
         if self.status != OK and self.cause is not None:
             end["cause"] = self.cause
+        if self.status != OK and self.fault:
+            end["fault"] = True
         if self.adjustments:
             end["adjusted"] = {each.how: each.number for each in self.adjustments}
         if self.fingerprints is not None:

@@ -15,10 +15,6 @@ MAX_NOTES: Final = 10
 """The most kinds of notes reported."""
 
 
-FAULTS: Final = ("output", "unreadable")
-"""The rules of failed reads and writes, such as on a full disk."""
-
-
 class Limit(NamedTuple):
     """The most jobs that may fail: a number, or a percentage."""
 
@@ -64,7 +60,7 @@ class BatchTotals:
     done_before, failed_before
         The number of jobs from an earlier run, and of the failed ones among them.
     faults
-        The number of jobs that failed to read or write, and may succeed when done again.
+        The number of jobs that the system failed, and that may succeed when done again.
     """
 
     total: int
@@ -94,7 +90,7 @@ class BatchTotals:
         if line["status"] == OK:
             return
         rule = str(line.get("rule"))
-        self.faults += rule in FAULTS
+        self.faults += line.get("fault") is True
         cause = self.causes.setdefault((rule, str(line.get("cause"))), Cause(rule))
         cause.number += 1
         insort(cause.first, (number, str(line["id"]), str(line.get("message"))))

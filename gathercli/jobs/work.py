@@ -16,8 +16,6 @@ from gathercli.errors import (
     MismatchError,
     NoInputError,
     OperatorError,
-    OutputError,
-    TransferError,
     UsageError,
     refusal_of,
 )
@@ -28,6 +26,7 @@ from gathercli.io.source import Inputs
 from gathercli.io.stream import CheckedStream
 from gathercli.io.write import Output, is_stream, make_folder, real_path
 from gathercli.jobs.calls import bind, bind_operands, row_of
+from gathercli.jobs.cause import is_fault
 from gathercli.jobs.fingerprints import Fingerprints
 from gathercli.jobs.job import INLINE, SHAPE
 from gathercli.jobs.line import ERROR, MISMATCH, Line
@@ -130,7 +129,7 @@ def line_of(job: Job, text: bytes, settings: Settings, part: Part | None = None)
         line = Line(job.id, job.output)
         error = _attempt(job, text, settings, line, part)
         _check_expectation(job, settings, line, error)
-        if line.status != ERROR or not _is_fault(error) or attempt == settings.retries:
+        if line.status != ERROR or not is_fault(error) or attempt == settings.retries:
             break
         time.sleep(min(PAUSE * 2**attempt, LONGEST_PAUSE))
     line.seconds = time.perf_counter() - started
@@ -159,13 +158,6 @@ def _attempt(
             error.__traceback__, error.__context__ = raised.__traceback__, raised
         return error
     return None
-
-
-def _is_fault(error: GatherError | None) -> bool:
-    """Return whether a read or write failed, so that a retry may succeed."""
-    return isinstance(error, TransferError | OutputError) or (
-        isinstance(error, NoInputError) and error.rule == "unreadable"
-    )
 
 
 def _check_expectation(job: Job, settings: Settings, line: Line, error: GatherError | None) -> None:

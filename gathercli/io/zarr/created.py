@@ -127,7 +127,8 @@ class Creation:
         except (OSError, ValueError) as error:
             if isinstance(error, GatherError):
                 raise
-            raise self._unwritable(*bad_folder(self.path.rstrip("/"), error)) from None
+            why = bad_folder(self.path.rstrip("/"), error)
+            raise self._unwritable(*why, number=getattr(error, "errno", None)) from None
 
     def open(
         self,
