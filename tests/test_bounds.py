@@ -810,10 +810,19 @@ def test_there_are_three_versions_of_npy(version: tuple[int, int], run: Run) -> 
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"\x93NUMPY\1", "the file ends at byte 7: expected a header"),
-        (b"\x93NUMPY\1\0", "the file ends at byte 8, inside its header: expected 10 bytes"),
-        (b"\x93NUMPY\1\0\x10", "the file ends at byte 9, inside its header: expected 26 bytes"),
-        (b"\x93NUMPY\2\0\x10\0\0\0", "the file ends at byte 12, inside its header"),
+        (b"\x93NUMPY\1", "the file is truncated: it ends at byte 7: expected a header"),
+        (
+            b"\x93NUMPY\1\0",
+            "the file is truncated: it ends at byte 8, inside its header: expected 10 bytes",
+        ),
+        (
+            b"\x93NUMPY\1\0\x10",
+            "the file is truncated: it ends at byte 9, inside its header: expected 26 bytes",
+        ),
+        (
+            b"\x93NUMPY\2\0\x10\0\0\0",
+            "the file is truncated: it ends at byte 12, inside its header",
+        ),
         (npy()[:-1], "the file is truncated: it has 23 bytes of elements: expected 24, for i64[3]"),
         (npy() + b"\0", "the file is longer than it says: it has 25 bytes of elements"),
         (npy("'<\xe9'", version=(3, 0)), "byte 24 is 0xc3: expected a header of ASCII"),
@@ -1039,7 +1048,10 @@ ONE: Final = b'{"a":{"dtype":"I8","shape":[3],"data_offsets":[0,3]}}'
         (bundle(ONE, b"\1\2\3"), ""),
         (bundle(ONE, b"\1\2"), "expected"),
         (bundle(ONE, b"\1\2\3\4"), "expected"),
-        (bundle(ONE, length=len(ONE) + 1), "the file ends at byte 61, inside its header: expected"),
+        (
+            bundle(ONE, length=len(ONE) + 1),
+            "the file is truncated: it ends at byte 61, inside its header: expected",
+        ),
         (bundle(ONE, length=100_000_000), "expected 100000008 bytes of header"),
         (bundle(ONE, length=100_000_001), "declares 100000001 bytes: expected at most 100000000"),
         (

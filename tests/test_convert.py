@@ -548,7 +548,7 @@ def test_an_error_that_names_its_file_names_it_once(run: Run) -> None:
     ran = run("convert", "a.npy", "none.npy", "-d", "out", "--to", "npy")
 
     assert [line for line in ran.err.splitlines() if line.startswith("error: ")] == [
-        "error: a.npy: the file ends at byte 6: expected a header",
+        "error: a.npy: the file is truncated: it ends at byte 6: expected a header",
         "error: there is no file `none.npy`: expected a file, or a literal such as 0,0,4",
     ]
 

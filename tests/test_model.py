@@ -194,8 +194,12 @@ def test_a_model_is_read_from_standard_input(run: Run) -> None:
     [
         (None, 66, "there is no file"),
         (b"", 65, "it is not an ONNX model: it has no graph: expected"),
-        (b"\x08\x07\x3a\x05", 65, "the field at byte 2 runs past the end of its message"),
-        (b"<net version='11'", 65, "it is not XML: unclosed token in line 1"),
+        (
+            b"\x08\x07\x3a\x05",
+            65,
+            "truncated: it ends at byte 4, inside the field at byte 2: expected",
+        ),
+        (b"<net version='11'", 65, "the file is truncated: it ends at byte 17, inside an element"),
         (b"<html/>", 65, "the root of the .xml is <html>: expected <net> of an IR"),
     ],
 )

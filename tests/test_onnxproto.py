@@ -238,7 +238,7 @@ def other_type(name: str, **fields: Any) -> bytes:
 MALFORMED: Final[dict[str, tuple[bytes, str, str]]] = {
     "one byte too few": (message(raw_data=b"abc"), "format", "has 3 bytes of elements: expected 4"),
     "one byte too many": (message(raw_data=b"abcde"), "format", "5 bytes of elements: expected 4"),
-    "no elements": (message(int32_data=[]), "format", "int32_data has 0 values: expected 2"),
+    "no elements": (message(int32_data=[]), "format", "truncated: it ends without elements"),
     "one value for two": (message(int32_data=[7]), "format", "has 1 value: expected 2, for [2]"),
     "three values for two": (message(int32_data=[1, 2, 3]), "format", "has 3 values: expected 2"),
     "values for an empty shape": (

@@ -85,7 +85,7 @@ WRONG: Final = {
         hint=f"{LIFTS}; a .npy file is mapped and not held",
     ),
     "a .npy without its end": Wrong(
-        "cut.npy", "cut.npy: the file ends at byte 6: expected a header", "npy"
+        "cut.npy", "cut.npy: the file is truncated: it ends at byte 6: expected a header", "npy"
     ),
     "a member that is not there": Wrong(
         "two.npz#c", "two.npz: the archive has `a` and `b`: expected the member `c`", "npz"

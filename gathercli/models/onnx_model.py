@@ -52,6 +52,9 @@ _IR_VERSION, _PRODUCER, _RELEASE, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 3, 7, 8, 2
 _VALUE_BYTES, _CONSTANT_BYTES, _NAME_BYTES, _OPSET_BYTES = 450, 600, 200, 150
 """Bytes of memory, as were measured: of a declared value, a constant, a name, an opset."""
 
+_IMPORTS: Final = 3
+"""The IR version from which a model imports operator sets."""
+
 _DEFAULTS: Final = 4
 """The `ir_version` from which an initializer is the default of the input of its name."""
 
@@ -72,6 +75,15 @@ def read_onnx(file: File, options: ReadOptions) -> Model:
     if any(NOT_OPENED in each.unread.values() for each in model.nodes):
         model.notes.append(_UNREAD)
     return model
+
+
+def _check_opsets(model: Model) -> None:
+    """Raise if a model imports no operator set, which follows the graph in its file."""
+    if not model.opsets and model.version >= _IMPORTS:
+        raise malformed(
+            "the model has no `opset_import`, so it may be truncated",
+            f"one, as in each model of IR version {_IMPORTS} or newer",
+        )
 
 
 class _NodeFields(NamedTuple):
@@ -131,6 +143,7 @@ class _OnnxReader:
             raise malformed(
                 "it is not an ONNX model: it has no graph", "a ModelProto or an OpenVINO IR"
             )
+        _check_opsets(model)
         self._opset, self._graph = model.opsets.get("", 1), graph
         self._read_graph(graph, (), Scope(self._inferred))
         for each in functions:

@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.files import File, HeldFile
-from gathercli.io.formats.content import malformed
+from gathercli.io.formats.content import malformed, truncated
 from gathercli.io.graph import MAX_DEPTH, Constant, Value, check_held
 from gathercli.io.ir.layers import (
     ELEMENT_TYPES,
@@ -59,6 +59,17 @@ _LAYER, _PORT, _TEXT, _NAME = 600, 140, 60, 180
 
 _TAG: Final = 32
 """Bytes of memory that a byte of a tag takes at most, if it has short attributes."""
+
+_CUT: Final = [
+    expat.errors.codes[each]
+    for each in (
+        expat.errors.XML_ERROR_NO_ELEMENTS,
+        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+        expat.errors.XML_ERROR_PARTIAL_CHAR,
+        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+    )
+]
+"""The errors that expat finds at the end of a file alone."""
 
 _VERSIONS: Final = (10, 11)
 _PART: Final = 1 << 16
@@ -143,6 +154,8 @@ class _IrReader:
                 check_held(pending * _TAG, self._file.limit)
             parser.Parse(b"", True)
         except expat.ExpatError as error:
+            if error.code in _CUT:
+                raise truncated(size, "an OpenVINO IR", inside="an element") from None
             raise malformed(
                 f"it is not XML: {expat.ErrorString(error.code)} in line {error.lineno}",
                 "an OpenVINO IR",

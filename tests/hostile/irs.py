@@ -63,8 +63,8 @@ IR: Final[list[tuple[str, Content, str, str]]] = [
         "format",
         "the .xml has a DOCTYPE",
     ),
-    ("cut in half", ir(lambda text: text[: len(text) // 2]), "format", "it is not XML"),
-    ("without its last tag", put("</net>", ""), "format", "it is not XML"),
+    ("cut in half", ir(lambda text: text[: len(text) // 2]), "format", "the file is truncated"),
+    ("without its last tag", put("</net>", ""), "format", "the file is truncated"),
     ("with text behind it", put("</net>", "</net><net/>"), "format", "it is not XML"),
     (
         "with an element 100000 deep",

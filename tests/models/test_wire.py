@@ -38,10 +38,10 @@ def test_fields_of_every_wire_type_are_read(raw: bytes, expected: list[tuple[int
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"\x12\x04abc", "the field at byte 0 runs past the end of its message at byte 5"),
-        (b"\x12", "runs past the end"),
-        (b"\x08\x80", "runs past the end"),
-        (b"\x0d\1", "runs past the end"),
+        (b"\x12\x04abc", "truncated: it ends at byte 5, inside the field at byte 0"),
+        (b"\x12", "truncated"),
+        (b"\x08\x80", "truncated"),
+        (b"\x0d\1", "truncated"),
         (b"\x00\x00", "byte 0 starts a field of number 0"),
         (b"\x0b\x0c", "byte 0 starts a field of wire type 3"),
         (b"\x08" + b"\xff" * 10, "the number at byte 1 has no end"),
@@ -52,6 +52,15 @@ def test_what_is_no_message_is_refused(raw: bytes, message: str) -> None:
         fields(raw)
 
     assert message in raised.value.message
+
+
+def test_a_message_in_another_runs_past_its_end_without_a_truncated_file() -> None:
+    reader = WireReader(b"\x12\x05\x12\x04abc")
+
+    with pytest.raises(InputError) as raised:
+        list(reader.fields(Span(2, 7)))
+
+    assert "the field at byte 2 runs past the end of its message at byte 7" in raised.value.message
 
 
 def test_a_file_has_a_limited_number_of_fields(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from gathercli.errors import Hint, InputError, LimitError
-from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, load, row_of, sniff
+from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, beginning, load, row_of, sniff
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
@@ -64,6 +64,9 @@ if TYPE_CHECKING:
 _BARE: Final = "gathercli.io.formats.bare:read"
 """The reader of text from a pipe that is not JSON."""
 
+_OWN_RULES: Final = ("npy", "npz")
+"""The formats whose errors have a rule of their name."""
+
 
 class Layout(NamedTuple):
     """The layout of a tensor in the bytes of its source.
@@ -109,9 +112,7 @@ class Layout(NamedTuple):
 
         end = self.offset + self.nbytes
         if len(buffer) < end:
-            raise InputError(
-                f"the file ends at byte {len(buffer)}", rule=rule, expected=in_bytes(end)
-            )
+            raise truncated(len(buffer), in_bytes(end), rule=rule)
         if self.file_dtype is None and not self.fortran:
             raw = memoryview(buffer)[self.offset : end]
             return Tensor.of_bytes(self.dtype, self.shape, raw)
@@ -216,6 +217,12 @@ def malformed(
     return InputError(what, rule=rule, expected=expected, hint=hint)
 
 
+def truncated(size: int, expected: str, *, inside: str = "", rule: str = "format") -> InputError:
+    """Return the error for a file that ends too early after `size` bytes, `inside` a part of it."""
+    part = inside and f", inside {inside}"
+    return malformed(f"the file is truncated: it ends at byte {size}{part}", expected, rule=rule)
+
+
 def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
     """Raise LimitError if a shape has too many dimensions or bytes.
 
@@ -238,6 +245,8 @@ def _text_reader(file: File) -> str:
     from gathercli.io.formats.foreign import refuse
 
     start = file.start(SNIFF_SIZE)
+    if (fmt := beginning(start, file.name)) is not None:
+        raise truncated(len(start), f"a .{fmt} file", rule=fmt if fmt in _OWN_RULES else "format")
     refuse(file, start)
     piped = file.name == "-" or not file.regular
     return _BARE if piped and start.lstrip()[:1] not in (b"[", b"{") else FORMATS["json"].reader

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import Layout, check_shape, malformed
+from gathercli.io.formats.content import Layout, check_shape, malformed, truncated
 from gathercli.io.formats.raw import write_elements
 from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.records import NamedTuple
@@ -202,7 +202,7 @@ def read_header(start: bytes) -> Header:
     version = tuple(start[len(MAGIC) : fixed])
     width = _LENGTH_BYTES.get((version[0], version[1])) if len(version) == 2 else None
     if len(start) < fixed:
-        raise _malformed(f"the file ends at byte {len(start)}", "a header")
+        raise truncated(len(start), "a header", rule="npy")
     if width is None:
         raise _malformed(f"the format version is {version}", "1.0, 2.0 or 3.0")
     length = int.from_bytes(start[fixed : fixed + width], "little")
@@ -210,10 +210,8 @@ def read_header(start: bytes) -> Header:
     if length > MAX_HEADER:
         raise _malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_HEADER}")
     if len(start) < offset:
-        raise _malformed(
-            f"the file ends at byte {len(start)}, inside its header",
-            f"{in_bytes(offset)} of header",
-        )
+        expected = f"{in_bytes(offset)} of header"
+        raise truncated(len(start), expected, inside="its header", rule="npy")
     text = start[fixed:offset]
     if not text[width:].isascii():
         at = next(at for at, byte in enumerate(text[width:], fixed + width) if byte > 0x7F)

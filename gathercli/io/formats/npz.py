@@ -6,13 +6,14 @@ use a method other than stored and deflate. Names are keys, not paths.
 
 from __future__ import annotations
 
+import os
 import zipfile
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, NoReturn, Self
 
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats import npy
-from gathercli.io.formats.content import key_hint, malformed
+from gathercli.io.formats.content import key_hint, malformed, truncated
 from gathercli.io.formats.foreign import foreign_error
 from gathercli.io.formats.table import NPY
 from gathercli.text import counted, in_bytes, short, some
@@ -32,10 +33,19 @@ MAX_RATIO = 200
 MAX_UNQUESTIONED = 256 << 20
 """Bytes up to which a member may have any compression ratio."""
 _ENCRYPTED = 0x1
+_END, _END_SIZE, MAX_COMMENT = b"PK\x05\x06", 22, 65535
+"""The start and the size of the record that ends an archive, and the longest comment after it."""
 
 
 def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
     raise malformed(what, expected, hint, rule="npz")
+
+
+def _has_end(stream: IO[bytes]) -> bool:
+    """Return whether a file has the record that ends an archive, whole, before a comment."""
+    stream.seek(max(0, stream.seek(0, os.SEEK_END) - _END_SIZE - MAX_COMMENT))
+    end = stream.read()
+    return 0 <= end.rfind(_END) <= len(end) - _END_SIZE
 
 
 @contextmanager
@@ -62,6 +72,9 @@ class Archive:
             self._zip = zipfile.ZipFile(stream)
         except Exception as error:  # noqa: BLE001  (zipfile lets struct.error, ValueError… escape)
             file.check_stream()
+            if not _has_end(stream):
+                expected = "the directory of the archive at its end"
+                raise truncated(stream.seek(0, os.SEEK_END), expected, rule="npz") from None
             _refuse(f"no zip archive ({error})", "an .npz file")
         members = self._zip.infolist()
         names = [info.filename.removesuffix(".npy") for info in members]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError
 from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.content import Layout, check_shape, key_hint, malformed
+from gathercli.io.formats.content import Layout, check_shape, key_hint, malformed, truncated
 from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
@@ -69,12 +69,9 @@ class Bundle:
         self._start = 8 + length
         start = file.start(self._start)
         if len(start) < self._start:
-            raise malformed(
-                f"the file ends at byte {len(start)}, inside its header",
-                f"{in_bytes(self._start)} of header",
-            )
-        file.length(self._start + _extent(start[8:]))  # a stream may have no end
-        _check(file)
+            expected = f"{in_bytes(self._start)} of header"
+            raise truncated(len(start), expected, inside="its header")
+        _check(file, self._start + _extent(start[8:]))
         try:
             header = json.parse(file.start(self._start)[8:], rule="format")
         except InputError as error:
@@ -133,8 +130,9 @@ def _extent(header: bytes) -> int:
     return max((int(match[1]) for match in re.finditer(_OFFSETS, header)), default=0)
 
 
-def _check(file: File) -> None:
-    """Let the package check the header against the size of the file."""
+def _check(file: File, size: int) -> None:
+    """Let the package check the header against the file, which has `size` bytes by its header."""
+    length = file.length(size)  # a stream may have no end
     try:
         from safetensors import SafetensorError, deserialize, safe_open
     except ImportError:
@@ -146,6 +144,8 @@ def _check(file: File) -> None:
         else:
             deserialize(bytes(file.buffer()))  # type: ignore[no-untyped-call]
     except (SafetensorError, OSError) as error:
+        if length < size:
+            raise truncated(length, in_bytes(size), inside="its elements") from None
         reason = str(error).rpartition("deserializing header: ")[2]
         raise malformed(f"it is not a sound .safetensors file ({reason[:200]})", "one") from None
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SNIFF_SIZE: Final = 4096
 """Bytes at the start of a file that show its format."""
 
+_SHORTEST: Final = 9
+"""Bytes that any file of a binary format has more of, or that show its format."""
+
 NPY: Final = b"\x93NUMPY"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _PROTO: Final = rb"(?:\x08[\x80-\xff]{0,9}[\0-\x7f])*\x10[\x01-\x7f]"
@@ -292,6 +295,19 @@ def creator(fmt: str) -> type[Creation]:
     """Import the class of outputs of a format of chunks."""
     created: type[Creation] = load(FORMATS[fmt].writer)
     return created
+
+
+def beginning(start: bytes, name: str) -> str | None:
+    """Return the binary format of which an unknown file is a beginning, too short to show it.
+
+    The first bytes tell, or the suffix of its name if it has fewer bytes than any sound file.
+    """
+    for magic, fmt in ((NPY, "npy"), *((each, "npz") for each in _ZIP)):
+        if magic.startswith(start) and (len(start) > 1 or start > b"\x7f"):
+            return fmt
+    fmt = BY_SUFFIX.get("." + name.rpartition(".")[2].lower(), "")
+    known = fmt and FORMATS[fmt].binary and FORMATS[fmt].sniff is not None
+    return fmt if known and start.strip() and len(start) < _SHORTEST else None
 
 
 def sniff(start: bytes) -> str | None:

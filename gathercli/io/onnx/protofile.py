@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError, LimitError
-from gathercli.io.formats.content import Layout, check_shape, malformed
+from gathercli.io.formats.content import Layout, check_shape, malformed, truncated
 from gathercli.io.formats.foreign import conversion_hint, not_installed
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, in_words
 from gathercli.spec.shapes import product
@@ -42,6 +42,12 @@ _NAMES: Final = {
 
 _PACKED: Final = (2, 4)
 """Bits of elements that share a byte of raw_data or an entry of int32_data."""
+
+_VARINT, _LENGTH, _FIXED = 0, 2, {1: 8, 5: 4}
+"""The wire types of a number, of a length with its bytes, and the bytes of those of fixed size."""
+
+_LONGEST: Final = 10
+"""The most bytes of a number."""
 
 _FIELDS: Final = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
 
@@ -82,6 +88,8 @@ class Proto:
         try:
             self._proto.ParseFromString(raw)
         except DecodeError as error:
+            if _is_cut(raw):
+                raise truncated(len(raw), "a TensorProto", inside="a field") from None
             raise malformed(f"it is not an ONNX tensor ({error})", "a TensorProto") from None
         name: Any = self._proto.name
         if isinstance(name, bytes):  # not UTF-8
@@ -145,6 +153,10 @@ class Proto:
         if other:
             raise malformed(f"the elements are in the field {other[0]}", f"{field} for {dtype}")
         number = len(getattr(proto, field))
+        if count and not (fields or proto.HasField("raw_data")):
+            raise malformed(
+                "the file is truncated: it ends without elements", f"those of {list(shape)}"
+            )
         if number != count * each:
             raise malformed(
                 f"the field {field} has {counted(number, 'value', exact=True)}",
@@ -224,6 +236,34 @@ class Proto:
                 value=values[wrong],
                 expected=f"{low} to {high}",
             )
+
+
+def _is_cut(raw: bytes) -> bool:
+    """Return whether the last field of a message is not whole."""
+    at = 0
+    while at < len(raw):
+        tag, at = _varint(raw, at)
+        wire = tag & 7
+        if wire == _LENGTH:
+            size, at = _varint(raw, at)
+            at += size
+        elif wire == _VARINT:
+            _, at = _varint(raw, at)
+        elif wire in _FIXED:
+            at += _FIXED[wire]
+        else:
+            return False
+    return at > len(raw)
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    """Return the number at a byte, and the byte after it, beyond the end if it is not whole."""
+    value = 0
+    for end in range(at, min(at + _LONGEST, len(raw))):
+        value |= (raw[end] & 0x7F) << 7 * (end - at)
+        if raw[end] < 0x80:
+            return value, end + 1
+    return 0, at + _LONGEST
 
 
 def _field(dtype: DType) -> tuple[str, int]:

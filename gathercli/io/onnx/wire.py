@@ -12,12 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import LimitError
-from gathercli.io.formats.content import malformed
+from gathercli.io.formats.content import malformed, truncated
 from gathercli.io.graph import check_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NoReturn
+
+    from gathercli.errors import InputError
 
 VARINT: Final = 0
 LENGTH: Final = 2
@@ -84,6 +86,7 @@ class WireReader:
             into memory.
         """
         buffer, (at, stop) = self.buffer, message
+        whole = message == self.whole
         most = MOST_FIELDS if self.limit is None else self.limit // SPAN_BYTES
         count = 0
         while at < stop:
@@ -95,7 +98,7 @@ class WireReader:
             tag = buffer[at]
             at += 1
             if tag >= 0x80:
-                tag, at = self.varint(start, stop)
+                tag, at = self.varint(start, stop, whole=whole)
             wire = tag & 7
             if tag < 8:
                 raise malformed(f"byte {start} starts a field of number 0", "a number of 1 or more")
@@ -103,18 +106,18 @@ class WireReader:
                 if at < stop and buffer[at] < 0x80:
                     size, at = buffer[at], at + 1
                 else:
-                    size, at = self.varint(at, stop)
+                    size, at = self.varint(at, stop, whole=whole)
                 if size > stop - at:
-                    raise _truncated(start, stop)
+                    raise _cut(start, stop, whole=whole)
                 yield tag >> 3, Span(at, at + size)
                 at += size
             elif wire == VARINT:
-                value, at = self.varint(at, stop)
+                value, at = self.varint(at, stop, whole=whole)
                 yield tag >> 3, value
             elif wire in FIXED:
                 end = at + FIXED[wire]
                 if end > stop:
-                    raise _truncated(start, stop)
+                    raise _cut(start, stop, whole=whole)
                 yield tag >> 3, Span(at, end)
                 at = end
             else:
@@ -129,8 +132,14 @@ class WireReader:
             f"the file has more than {MOST_FIELDS} fields", rule="limit", expected="fewer"
         )
 
-    def varint(self, at: int, stop: int) -> tuple[int, int]:
-        """Return the varint at `at`, modulo 2^64, and the position after it."""
+    def varint(self, at: int, stop: int, *, whole: bool = False) -> tuple[int, int]:
+        """Return the varint at `at`, modulo 2^64, and the position after it.
+
+        Parameters
+        ----------
+        whole
+            Whether it is of the message that is the whole file.
+        """
         value = shift = 0
         start = at
         while at < stop:
@@ -142,7 +151,7 @@ class WireReader:
             if shift == _LAST_SHIFT:
                 raise malformed(f"the number at byte {start} has no end", "10 bytes at most")
             shift += 7
-        raise _truncated(start, stop)
+        raise _cut(start, stop, whole=whole)
 
     def varints(self, span: Span) -> Iterator[int]:
         """Yield the packed varints of a span."""
@@ -181,7 +190,10 @@ def number_of(value: int | Span, what: str) -> int:
     raise malformed(f"{what} is not a varint", "a number")
 
 
-def _truncated(start: int, stop: int) -> Exception:
+def _cut(start: int, stop: int, *, whole: bool) -> InputError:
+    """Return the error for a field that is not whole, in the message of the file or in another."""
+    if whole:
+        return truncated(stop, "a whole field", inside=f"the field at byte {start}")
     return malformed(
         f"the field at byte {start} runs past the end of its message at byte {stop}",
         "a whole field",
