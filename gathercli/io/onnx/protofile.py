@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError, LimitError
-from gathercli.io.formats.content import Layout, check_shape, malformed, truncated
+from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.foreign import conversion_hint, not_installed
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, in_words
 from gathercli.spec.shapes import product
@@ -42,12 +42,6 @@ _NAMES: Final = {
 
 _PACKED: Final = (2, 4)
 """Bits of elements that share a byte of raw_data or an entry of int32_data."""
-
-_VARINT, _LENGTH, _FIXED = 0, 2, {1: 8, 5: 4}
-"""The wire types of a number, of a length with its bytes, and the bytes of those of fixed size."""
-
-_LONGEST: Final = 10
-"""The most bytes of a number."""
 
 _FIELDS: Final = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
 
@@ -88,8 +82,7 @@ class Proto:
         try:
             self._proto.ParseFromString(raw)
         except DecodeError as error:
-            if _is_cut(raw):
-                raise truncated(len(raw), "a TensorProto", inside="a field") from None
+            _check_fields(raw)
             raise malformed(f"it is not an ONNX tensor ({error})", "a TensorProto") from None
         name: Any = self._proto.name
         if isinstance(name, bytes):  # not UTF-8
@@ -238,32 +231,13 @@ class Proto:
             )
 
 
-def _is_cut(raw: bytes) -> bool:
-    """Return whether the last field of a message is not whole."""
-    at = 0
-    while at < len(raw):
-        tag, at = _varint(raw, at)
-        wire = tag & 7
-        if wire == _LENGTH:
-            size, at = _varint(raw, at)
-            at += size
-        elif wire == _VARINT:
-            _, at = _varint(raw, at)
-        elif wire in _FIXED:
-            at += _FIXED[wire]
-        else:
-            return False
-    return at > len(raw)
+def _check_fields(raw: bytes) -> None:
+    """Raise for a message that is truncated, or has malformed fields."""
+    from gathercli.io.onnx.wire import WireReader
 
-
-def _varint(raw: bytes, at: int) -> tuple[int, int]:
-    """Return the number at a byte, and the byte after it, beyond the end if it is not whole."""
-    value = 0
-    for end in range(at, min(at + _LONGEST, len(raw))):
-        value |= (raw[end] & 0x7F) << 7 * (end - at)
-        if raw[end] < 0x80:
-            return value, end + 1
-    return 0, at + _LONGEST
+    reader = WireReader(raw)
+    for _ in reader.fields(reader.whole):
+        pass
 
 
 def _field(dtype: DType) -> tuple[str, int]:
