@@ -17,7 +17,7 @@ from gathercli.arrays.run import run as run_by_arrays
 from gathercli.arrays.tensor import storage_of
 from gathercli.bound import BoundCall
 from gathercli.engine import bind
-from gathercli.errors import GatherError
+from gathercli.errors import GatherError, LimitError
 from gathercli.io.formats import npy
 from gathercli.io.formats.encode import digits
 from gathercli.ops import OPERATORS, gather_nd, gather_tree
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 
-FLOAT32 = dtype("float32")
+FLOAT32, UINT8 = dtype("float32"), dtype("uint8")
 PACKED = (*CODES, BFLOAT16)
 WITHOUT_BEAMS = [op for op in OPERATORS if not op.followed]
 
@@ -124,7 +124,7 @@ def test_a_tensor_of_bytes_is_that_of_its_array(of: DType) -> None:
     [
         (INT64, [2**63], {int}),
         (INT64, [True], {bool}),
-        (dtype("uint8"), [-1], {int}),
+        (UINT8, [-1], {int}),
         (FLOAT32, [1e39], {float}),
         (FLOAT32, [2**24 + 1], {int}),
         (dtype("float16"), [65520.0], {float}),
@@ -301,13 +301,26 @@ def bound(data: Tensor, indices: list[int], axis: int = 0) -> BoundCall:
     return BoundCall(call, data, given)
 
 
-def zeros(*shape: int) -> Tensor:
-    return tensor_of_bytes(dtype("uint8"), np.zeros(shape, np.uint8))
+def zeros(*shape: int, of: DType = UINT8) -> Tensor:
+    return tensor_of_bytes(of, np.zeros(shape, of.name))
 
 
-def test_an_output_is_small_up_to_a_size() -> None:
-    assert small.gather(bound(zeros(2, small.MOST_BYTES // 2), [1, 0]))
-    assert small.gather(bound(zeros(1, small.MOST_BYTES + 1), [0])) is None
+@pytest.mark.parametrize("of", [UINT8, INT64], ids=str)
+def test_an_output_is_small_up_to_a_size_in_bytes(of: DType) -> None:
+    most = small.MOST_BYTES // of.itemsize
+
+    assert small.gather(bound(zeros(2, most // 2, of=of), [1, 0]))
+    assert small.gather(bound(zeros(1, most + 1, of=of), [0])) is None
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+def test_a_small_output_is_refused_above_a_limit(repeats: bool) -> None:
+    given = bound(zeros(3, 2, of=INT64), [0, 2])
+    given.runs = small.runs_of(given.call) if repeats else None
+
+    assert small.gather(given, 32)
+    with pytest.raises(LimitError):
+        small.gather(given, 31)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -327,9 +340,17 @@ def test_runs_are_prepared_for_an_output_of_few_and_small_ones() -> None:
 
     assert has_runs(zeros(1), [0] * small.MOST_RUNS)
     assert not has_runs(zeros(1), [0] * (small.MOST_RUNS + 1))
-    assert has_runs(zeros(2, small.MOST_BYTES // 2), [0, 0])
-    assert not has_runs(zeros(1, small.MOST_BYTES + 1), [0])
+    for of in (UINT8, INT64):
+        most = small.MOST_BYTES // of.itemsize
+        assert has_runs(zeros(2, most // 2, of=of), [0, 0])
+        assert not has_runs(zeros(1, most + 1, of=of), [0])
     assert not has_runs(zeros(3), [])
+
+
+def test_runs_are_prepared_once_for_a_call() -> None:
+    call = bound(zeros(3), [0, 2]).call
+
+    assert small.runs_of(call) is small.runs_of(call)
 
 
 def test_a_run_says_which_index_it_uses_and_where_that_points() -> None:
@@ -366,7 +387,7 @@ def test_each_index_of_a_small_call_points_where_arrays_say(
         notes = list(map(str, result.adjustments))
         return result.whole().shape, result.whole().array.tobytes(), notes
 
-    data = tensor_of_bytes(dtype("uint8"), np.arange(1, 7, dtype=np.uint8).reshape(3, 2))
+    data = tensor_of_bytes(UINT8, np.arange(1, 7, dtype=np.uint8).reshape(3, 2))
     shape = (2, 2) if op.elementwise else (2, 1) if op.tuples else (2,)
     for k in (-7, -4, -3, -1, 0, 2, 3, 8):
         indices = tensor_of_bytes(INT64, np.resize(np.array([k, 1, 0], np.int64), shape))
@@ -475,6 +496,21 @@ def test_a_float32_between_two_of_fewer_digits_that_are_even_has_its_own(value: 
     own = np.format_float_scientific(np.float32(value))
 
     assert float32_text(value) == repr(float(own))
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (109200576.0, "109200580.0"),  # as near to the next, whose bits are odd
+        (9.928240574655291e24, "9.92824e+24"),  # seven digits would be 9.928241
+        (7.038531308148791e-26, "7.0385313e-26"),  # 7.038531e-26 is a little nearer to the next
+        (3.4028234663852886e38, "3.4028235e+38"),  # the largest
+    ],
+)
+def test_a_float32_has_the_fewest_digits_that_read_back(value: float, written: str) -> None:
+    assert np.float32(value) == value == np.float32(float(written))
+    assert float32_text(value) == written
+    assert digits(np.array([value], np.float32)) == [written]
 
 
 def test_beams_are_not_small() -> None:

@@ -112,10 +112,9 @@ def runs_of(call: Call) -> Runs | None:
 
     The cache makes this worth its time for a call that is repeated.
     """
-    indices = indexed_inputs(call)
-    if call.gather is None or call.op.followed or len(indices) != 1:
+    if call.gather is None:
         return None
-    ((name, axes),) = indices.items()
+    ((name, axes),) = indexed_inputs(call).items()
     shape = known(call.inputs[name].shape)
     probe = _Probe(shape[:-1] if are_tuples(axes) else shape)
     dtype, output = call.data.dtype, known(call.shape)

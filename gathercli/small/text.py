@@ -11,7 +11,6 @@ from gathercli.spec.dtypes import Kind
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from gathercli.spec.dtypes import DType
 
@@ -58,7 +57,8 @@ def float32_text(value: float) -> str:
 
 def _shortest(value: float) -> str:
     (bits,) = unpack_bytes("<I", pack_bytes("<f", value))
-    low, high = (_middle(value, bits, bits + step) for step in (-1, 1))
+    # The step beyond the largest is infinite, and the nearest digits come before those between.
+    low, high = ((value + _of_bits(bits + step)) / 2 for step in (-1, 1))
     is_even, is_power = bits % 2 == 0, bits & 0x7FFFFF == 0
     for digits in range(6 if value >= _LEAST_NORMAL else 1, 10):
         mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
@@ -68,29 +68,15 @@ def _shortest(value: float) -> str:
         for each in (number, number + 1) if is_power else (number,):
             if _is_between(each, scale, low, high, is_even):
                 nearest = float(f"{each}e{scale}")
-                is_read_back = _float32(nearest) == value
-                return repr(nearest if is_read_back else value)
+                (read_back,) = unpack_bytes("<f", pack_bytes("<f", nearest))
+                return repr(nearest if read_back == value else value)
     return repr(value)
 
 
-def _middle(value: float, bits: int, other: int) -> float:
-    """Return the midpoint of a float32 and the one of adjacent bits, which a float64 holds."""
-    if other & 0x7FFFFFFF == 0x7F800000:  # the step beyond the largest is the one before it
-        return value + (value - _of_bits(bits - 1)) / 2
-    return (value + _of_bits(other)) / 2
-
-
 def _of_bits(bits: int) -> float:
-    value: float = unpack_bytes("<f", pack_bytes("<I", bits))[0]
+    value: float
+    (value,) = unpack_bytes("<f", pack_bytes("<I", bits))
     return value
-
-
-def _float32(value: float) -> Any:
-    """Round to float32."""
-    try:
-        return unpack_bytes("<f", pack_bytes("<f", value))[0]
-    except OverflowError:
-        return None
 
 
 def _is_between(number: int, scale: int, low: float, high: float, inclusive: bool) -> bool:

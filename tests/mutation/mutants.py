@@ -295,4 +295,5 @@ def definitions(body: list[ast.stmt], outer: str = "") -> Iterator[tuple[str, as
             yield outer + node.name, node
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            target = target.value if isinstance(target, ast.Subscript) else target
             yield outer + ast.unparse(target), node

@@ -72,9 +72,9 @@ class Reach:
         return found
 
     def _naming(self, name: str) -> dict[str, int]:
-        """Find the tests in files that name a constant: they may use it as it was imported."""
+        """Find the tests that name a constant, beside its own module: they may have imported it."""
         files = {test.partition("::")[0] for test in self.seconds}
-        naming = {each for each in files if _names(each, name)}
+        naming = {each for each in files if each.startswith("tests/") and _names(each, name)}
         tests = [test for test in self.seconds if test.partition("::")[0] in naming]
         return dict.fromkeys(tests, len(tests))
 
