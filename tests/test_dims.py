@@ -20,6 +20,7 @@ from gathercli.spec.shapes import (
     low,
     meet,
     meet_all,
+    multiply,
     parse,
     product,
 )
@@ -76,6 +77,10 @@ READ: Final = [
     ('["N", null, -1, "-1"]', "[N,?,?,?]"),
     ("[null,2]", "[?,2]"),
     ('["2","3.."]', "[2,3..]"),
+    ("[..5]", "[0..5]"),
+    ("[..]", "[?]"),
+    ("()", "[]"),
+    ("torch.Size([])", "[]"),
 ]
 
 
@@ -183,6 +188,28 @@ def test_an_array_is_no_shape_but_has_one() -> None:
     assert as_shape(np.array([2, 3])) == (2, 3)
 
 
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(-2, "[-2]"), (2**63, "[9223372036854775808]"), (10**5000, "…")],
+    ids=["below", "above", "far above"],
+)
+def test_a_size_that_no_tensor_has_is_said_to_be_outside(size: int, shown: str) -> None:
+    with pytest.raises(InputError) as caught:
+        as_shape([size])
+
+    said = f"the shape `{shown}`: a size is below -1 or larger than 2^63-1"
+    assert caught.value.message == said
+
+
+@pytest.mark.parametrize("text", ["[{}]", "[1..{}]"])
+def test_of_a_long_size_forty_digits_are_shown(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(text.format("12345" * 10))
+
+    assert f"`{'12345' * 8}` is larger than 2^63-1" in caught.value.message
+    assert caught.value.value == "12345" * 8
+
+
 def test_a_long_text_is_cut_in_the_refusal() -> None:
     with pytest.raises(InputError) as caught:
         parse("[" + "1," * 99 + "*]")
@@ -201,6 +228,7 @@ def test_a_long_text_is_cut_in_the_refusal() -> None:
         ([], "[]"),
         ((Dim(1, 5), N, UNKNOWN), "[1..5,N,?]"),
         ((Dim(3, 3),), "[3]"),
+        ((2**63 - 1,), "[9223372036854775807]"),
         (["..."], "[...]"),
         ([...], "[...]"),
         (np.zeros((2, 5)).shape, "[2,5]"),
@@ -231,6 +259,9 @@ def test_a_shape_is_read_from_python(given: Any, printed: str) -> None:
         ((2,),),
         (Dim(5, 3),),
         (Dim(-1, 3),),
+        (Dim(-1),),
+        ("...", 2),
+        (..., 2),
         ("",),
         (b"2",),
         b"23",
@@ -364,6 +395,25 @@ def test_shapes_meet_dimension_by_dimension() -> None:
 def test_shapes_that_cannot_be_equal_do_not_meet() -> None:
     with pytest.raises(ValueError, match=r"\[2,3\] and \[2,4\] do not meet"):
         meet_all(parse("[2,3]"), parse("[2,4]"))
+    with pytest.raises(ValueError, match="zip"):
+        meet_all(parse("[2]"), parse("[2,3]"))
+
+
+@pytest.mark.parametrize(
+    ("factors", "times"),
+    [
+        ("[]", 1),
+        ("[2,3]", 6),
+        ("[2,1..5]", Dim(2, 10)),
+        ("[2,3..]", Dim(6)),
+        ("[0,3..]", 0),
+        ("[0..2,3..]", Dim(0)),
+        ("[N,2]", Dim(0)),
+        ("[N,0]", 0),
+    ],
+)
+def test_sizes_are_multiplied_as_intervals(factors: str, times: AnyDim) -> None:
+    assert multiply(parse(factors)) == times
 
 
 def test_a_shape_equals_the_tuple_of_its_dimensions() -> None:

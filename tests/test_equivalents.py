@@ -18,7 +18,7 @@ from gathercli.errors import UsageError
 from gathercli.ops import OPERATORS
 from gathercli.report.manual import Terms
 from gathercli.spec.equivalents import EQUIVALENTS, FILLED, MODULO, REFUSED, Equivalent
-from gathercli.spec.framework_calls import equivalent
+from gathercli.spec.framework_calls import equivalent, of_framework
 from gathercli.spec.op import FROM_THE_END, OutOfRange
 from tests.conftest import Ran
 
@@ -248,17 +248,64 @@ def test_the_lines_for_numpy_make_it_equal() -> None:
 
 
 @every_call
-@pytest.mark.parametrize("nearest", [True, False])
-def test_the_settings_of_a_call_treat_indices_as_it_does(each: Equivalent, nearest: bool) -> None:
-    op = ROWS[each.rows[0 if nearest else -1]]
-    call = picker(op, **each.settings(op))
-
+def test_the_settings_of_a_call_treat_indices_as_it_does_in_every_version(each: Equivalent) -> None:
     outside = {
         FILLED: OutOfRange.ZERO.done,
         MODULO: FROM_THE_END,  # which `done` says of 4 % 3 too
     }.get(each.outside, each.outside)
-    assert {done(call, index) for index in (-1, -2)} == {each.negative}
-    assert {done(call, index) for index in (-5, 4)} <= {outside, each.outside}
+    family = ROWS[each.rows[0]].family
+    versions = [op for op in ROWS.values() if op.family == family]
+    if each.negative == OutOfRange.CLAMP.done:  # for which there is no option
+        versions = [op for op in versions if op.negative == REFUSED]
+    for op in versions:
+        settings = each.settings(op)
+
+        call = picker(op, **settings)
+
+        assert {done(call, index) for index in (-1, -2)} == {each.negative}
+        assert {done(call, index) for index in (-5, 4)} <= {outside, each.outside}
+        assert ("out_of_range" in settings) == (op.out_of_range.done not in (outside, each.outside))
+
+
+@every_call
+def test_a_call_that_fills_differs_from_a_version_by_that_first(each: Equivalent) -> None:
+    fills = each.name in ("jax.numpy.take", "jax.numpy.take_along_axis")
+
+    first = next(iter(each.differs), None)
+
+    assert (each.exception != first) == fills
+    assert fills == ("filled" in (each.exception or ""))
+
+
+@every_call
+def test_lines_make_a_call_equal_to_the_newest_version_of_its_treatment(each: Equivalent) -> None:
+    for where, _ in each.fixes:
+        op = ROWS[where.split()[0].rstrip(",")]
+        same = (op.framework, op.family, op.index_range, op.out_of_range, op.flattens_batch)
+
+        newest = next(
+            row
+            for row in ROWS.values()
+            if (row.framework, row.family, row.index_range, row.out_of_range, row.flattens_batch)
+            == same
+        )
+
+        assert op is newest
+
+
+def test_lines_that_numpy_runs_treat_indices_as_their_version_does() -> None:
+    runs = [
+        (ROWS[where], code)
+        for each in EQUIVALENTS
+        for where, code in each.fixes
+        if where in ROWS and code.startswith("data[")
+    ]
+
+    for op, code in runs:
+        call = eval(f"lambda data, indices, axis=0: {code}")  # noqa: S307  (it is ours)
+        assert {done(call, index) for index in (-1, -2)} == {op.negative}
+        assert {done(call, index) for index in (-5, 4)} == {op.out_of_range.done}
+    assert runs
 
 
 @every_call
@@ -521,6 +568,40 @@ def test_a_call_that_is_nearly_known_gets_a_hint(call: str, command: str, run: R
 
     assert ran.status == 2
     assert f"`gathercli ops {command}`" in ran.err.splitlines()[1]
+
+
+@pytest.mark.parametrize("word", ["torch", "torch-2.13", "pytorch:2", "torch.nn"])
+def test_the_calls_of_a_framework_are_those_of_its_name_and_of_its_tensors(word: str) -> None:
+    found = [each.name for each in of_framework(word)]
+
+    assert found[0] == "torch.gather"
+    assert sorted(found) == sorted(
+        [*(name for name in BY_NAME if name.startswith("torch.")), "x[i]", "x[i, j]"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("jnp", [name for name in BY_NAME if name.startswith("jax.")]),
+        ("np", ["numpy.take", "numpy.take_along_axis", "x[i]", "x[i, j]"]),
+        ("tf 2", ["tensorflow.gather", "tensorflow.gather_nd"]),
+        ("tfa", ["tensorflow_addons.seq2seq.gather_tree"]),
+        ("np.take", ["numpy.take"]),
+        ("mxnet", []),
+        ("", []),
+    ],
+)
+def test_a_framework_has_the_calls_that_begin_with_its_name(word: str, names: list[str]) -> None:
+    assert [each.name for each in of_framework(word)] == names
+
+
+@pytest.mark.parametrize("length", [39, 40, 41, 200])
+def test_of_a_long_name_forty_characters_are_shown(length: int) -> None:
+    with pytest.raises(UsageError) as refused:
+        equivalent("q" * length)
+
+    assert refused.value.message.startswith(f"no call `{'q' * min(length, 40)}` is known: ")
 
 
 @pytest.mark.parametrize(

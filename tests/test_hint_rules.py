@@ -8,6 +8,7 @@ import pytest
 import gathercli
 from gathercli.engine import bind
 from gathercli.errors import (
+    BatchDimsError,
     DtypeError,
     IndicesDepthError,
     InputError,
@@ -38,6 +39,7 @@ INSIDE, OUTSIDE = [[0, 1], [1, 0]], [[5, 6], [7, 8]]
         ([2, 9, 2], [2, 1, 2], [[[-10, 0]], [[0, 0]]], 1, True),
         ([3, 9, 2], [3, 1, 2], [[[8, 1]], [[0, 0]], [[1, 1]]], 1, False),
         ([3, 9, 2], [3, 1, 2], [[[0, 5]], [[0, 0]], [[1, 1]]], 1, True),
+        ([2, 2], [1, 3], [[0, 0, 0]], 0, True),
     ],
 )
 def test_tuples_and_data_are_swapped_if_they_would_fit(
@@ -56,17 +58,24 @@ def test_tuples_and_data_are_swapped_if_they_would_fit(
 
 
 @pytest.mark.parametrize(
-    ("data", "indices", "is_swapped"),
-    [([1], [2], True), ([], [2], True), ([2, 2], [2], False)],
+    ("data", "indices", "integers", "is_swapped"),
+    [
+        ([1], [2], None, True),
+        ([], [2], None, True),
+        ([2, 2], [2], None, False),
+        ([], [], None, True),
+        ([], [], 5, False),
+        ([1], [], None, False),
+    ],
 )
 def test_indices_and_data_are_said_to_be_swapped_by_their_ranks(
-    data: list[int], indices: list[int], is_swapped: bool
+    data: list[int], indices: list[int], integers: object, is_swapped: bool
 ) -> None:
     with pytest.raises(DtypeError) as info:
         bind(
             gather.ROWS[0],
             Operand(Shape(data), INT64),
-            Operand(Shape(indices), FLOAT64),
+            Operand(Shape(indices), FLOAT64, None, integers),
             axis=0,
             shapes_only=True,
         )
@@ -77,8 +86,8 @@ def test_indices_and_data_are_said_to_be_swapped_by_their_ranks(
 @pytest.mark.parametrize(
     ("steps", "lengths", "integers", "end", "hint"),
     [
-        ([4, 2, 3], [], 4, [], "a length for each batch is"),
-        ([4, 2, 3], [1, 2], [[4, 3]], [], "a length for each batch is"),
+        ([4, 2, 3], [], 4, [], "a length for each batch is `[4, 4]`"),
+        ([4, 2, 3], [1, 2], [[4, 3]], [], "a length for each batch is `[4, 3]`"),
         ([4, 2, 3], [1, 3], [[4, 3, 1]], [], None),
         ([4, 2, 3], [], 4, [5], None),
         ([4, 2, 3], [], 4, [2], "max_seq_len comes first, and then end_token"),
@@ -95,8 +104,55 @@ def test_an_input_of_beams_of_another_rank_is_advised_what_it_may_be(
     with pytest.raises(TreeShapeError) as info:
         bind(gather_tree.ROWS[0], beams, beams, longest, token)
 
-    assert (info.value.hint is None) == (hint is None)
-    assert str(info.value.hint or "").startswith(hint or "")
+    assert info.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("end", "integers", "hint"),
+    [
+        ([1], [7], "one token for all is `7`"),
+        ([1, 1], [[7]], "one token for all is `7`"),
+        (
+            [2, 3],
+            [[7, 7, 7], [7, 7, 7]],
+            "the shape of one batch is [2,1,3]: steps, batches, beams",
+        ),
+        ([0], [], None),
+        ([2], [7, 7], None),
+        ([1], None, None),
+    ],
+)
+def test_a_token_of_another_rank_is_advised_what_it_may_be(
+    end: list[int], integers: object, hint: str | None
+) -> None:
+    beams, lengths = Operand(Shape([4, 5, 3]), INT64), Operand(Shape([5]), INT64)
+
+    with pytest.raises(TreeShapeError) as info:
+        bind(gather_tree.ROWS[0], beams, beams, lengths, Operand(Shape(end), INT64, None, integers))
+
+    assert info.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("parents", "lengths", "end", "hint"),
+    [
+        ([4, 1, 3], [1], [], "as one batch it is `[[[1, 2, 3]], [[4, 5, 6]]]`"),
+        ([2, 3], [1], [], "the shape of one batch is [2,1,3]: steps, batches, beams"),
+        ([4, 1, 3], [], [], "the shape of one batch is [2,1,3]: steps, batches, beams"),
+        ([4, 1, 3], [1, 1], [], "the shape of one batch is [2,1,3]: steps, batches, beams"),
+        ([4, 1, 3], [1], [1], "the shape of one batch is [2,1,3]: steps, batches, beams"),
+    ],
+)
+def test_beams_without_a_batch_are_advised_one_if_all_else_fits(
+    parents: list[int], lengths: list[int], end: list[int], hint: str
+) -> None:
+    steps = Operand(Shape([2, 3]), INT64, None, [[1, 2, 3], [4, 5, 6]])
+    others = (Operand(Shape(each), INT64) for each in (parents, lengths, end))
+
+    with pytest.raises(TreeShapeError) as info:
+        bind(gather_tree.ROWS[0], steps, *others)
+
+    assert info.value.hint == hint
 
 
 @pytest.mark.parametrize(("length", "shown"), [(80, 80), (81, 80), (200, 80)])
@@ -113,14 +169,17 @@ def test_a_shape_of_80_characters_is_the_longest_that_is_shown_whole(
 
 
 @pytest.mark.parametrize(
-    ("levels", "what"), [(DEEPEST, "is not a dimension"), (DEEPEST + 1, "is not a JSON list")]
+    ("levels", "what"), [(500, "is not a dimension"), (502, "is not a JSON list")]
 )
 def test_a_shape_in_json_is_read_to_a_depth(levels: int, what: str) -> None:
-    with pytest.raises(InputError) as info:
+    with pytest.raises(InputError) as lists:
         parse("[" * levels + '"a"' + "]" * levels)
+    with pytest.raises(InputError) as objects:
+        parse('[{"a":' * (levels // 2) + "0" + "}]" * (levels // 2))
 
-    assert what in info.value.message
-    assert levels == DEEPEST or info.value.value == "[" * 80
+    assert what in lists.value.message
+    assert what in objects.value.message
+    assert levels == DEEPEST or lists.value.value == "[" * 80
 
 
 @pytest.mark.parametrize(
@@ -132,6 +191,7 @@ def test_a_shape_in_json_is_read_to_a_depth(levels: int, what: str) -> None:
         ([5], [3], None, "takes numbers along an axis"),
         ([5], [1, 3], [[4, 0, 1]], None),
         ([0], [3], [0, 0, 0], None),
+        ([0], [3], [-1, -1, -1], None),
         ([UNKNOWN], [3], [0, 0, 0], None),
         ([UNKNOWN, 5], [3], [0, 0, 0], None),
     ],
@@ -146,6 +206,39 @@ def test_numbers_in_place_of_tuples_are_advised_as_such_if_they_point_into_data(
 
     assert (info.value.hint is None) == (hint is None)
     assert (hint or "") in str(info.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("batch_dims", "axis", "hint"),
+    [
+        (1, 0, "`axis=1` gathers on the first dimension after the batch"),
+        (2, 1, "`axis=2` gathers on the first dimension after the batch"),
+        (3, 2, None),
+        (3, -1, None),
+        (-1, 1, "`axis=2` gathers on the first dimension after the batch"),
+    ],
+)
+def test_the_axis_after_the_batch_is_advised_if_there_is_one(
+    batch_dims: int, axis: int, hint: str | None
+) -> None:
+    data = Operand(Shape([2, 2, 2]), INT64)
+
+    with pytest.raises(BatchDimsError) as info:
+        bind(gather.ROWS[0], data, data, axis=axis, batch_dims=batch_dims)
+
+    assert (info.value.rule, info.value.value) == ("batch-dims-axis", batch_dims)
+    assert info.value.hint == hint
+
+
+@pytest.mark.parametrize("batch_dims", [-1, 1, "x", [0]])
+def test_a_version_without_batches_takes_no_number_of_them_but_zero(batch_dims: object) -> None:
+    row = next(row for row in gather.ROWS if not row.has_batch_dims)
+    data, indices = Operand(Shape([2, 2]), INT64), Operand(Shape([2]), INT64)
+
+    with pytest.raises(BatchDimsError, match="has no batch_dims"):
+        bind(row, data, indices, batch_dims=batch_dims)
+
+    assert bind(row, data, indices, batch_dims=0).shape == (2, 2)
 
 
 def test_numbers_with_batches_are_not_advised_as_tuples() -> None:
@@ -188,4 +281,23 @@ def test_an_array_of_sizes_has_one_dimension(ndim: int, counted: str) -> None:
     ],
 )
 def test_one_subscript_is_one_axis(call: str, arguments: list[str]) -> None:
+    assert arguments_of(call) == arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ("np.take(x, i, 0)", ["x", "i", "--axis=0"]),
+        ("torch.embedding(x, i)", ["x", "i"]),
+        ("torch.gather(x, i, 0)", ["x", "0", "--axis=i"]),
+        ("np.take(x, (1, 2), {3: 4}[3])", ["x", "(1, 2)", "--axis={3: 4}[3]"]),
+        ("np.take(x, i, 0, None, 1)", []),
+        ("np.take(x)", []),
+        ("np.take(x, axis=0)", []),
+        ("np.take", []),
+        ("f(x, i)", []),
+        ("x", []),
+    ],
+)
+def test_the_arguments_of_a_call_are_those_of_its_command(call: str, arguments: list[str]) -> None:
     assert arguments_of(call) == arguments

@@ -143,6 +143,18 @@ def test_of_typer_only_names_of_its_reference_are_used() -> None:
     assert attributes | imported <= reference
 
 
+def test_what_types_alone_need_is_not_imported_at_run_time() -> None:
+    flags = {
+        path: ast.literal_eval(node.value)
+        for path in MODULES
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TYPE_CHECKING"
+    }
+
+    assert flags
+    assert [path for path, flag in flags.items() if flag] == []
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_only_a_cluster_uses_a_network(path: Path) -> None:
     roots = {name.split(".")[0] for name in imports(path)}

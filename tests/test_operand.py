@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gathercli.engine import bind
-from gathercli.ops import gather
+from gathercli.errors import BatchDimsError
+from gathercli.ops import gather, gather_elements
 from gathercli.spec.call import FEW, Call, Operand
 from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, INT64, STRING, DType
 from gathercli.spec.shapes import UNKNOWN, Shape
+from gathercli.tensor import Tensor
 
 
 @pytest.mark.parametrize(
@@ -40,6 +43,14 @@ def test_floats_have_a_fraction_if_they_are_few_or_text_has_one(
 )
 def test_an_operand_is_written_as_its_type_and_shape(dtype: DType | None, text: str) -> None:
     assert str(Operand(Shape([2, UNKNOWN]), dtype)) == text
+
+
+@pytest.mark.parametrize("of", [FLOAT64, INT64], ids=str)
+def test_of_twenty_elements_the_integers_are_known_and_of_more_not(of: DType) -> None:
+    few, more = (Tensor(of, np.zeros(number, of.name)) for number in (20, 21))
+
+    assert Operand.of(few).integers == [0] * 20
+    assert Operand.of(more).integers is None
 
 
 def test_what_describes_a_tensor_stays_as_it_is() -> None:
@@ -80,3 +91,42 @@ def test_the_size_of_an_axis_may_not_be_known() -> None:
         _ = call(1).size
     with pytest.raises(LookupError, match="the axis is not known"):
         _ = call("unknown").size
+
+
+def test_attributes_that_count_from_an_unknown_rank_are_not_normalized() -> None:
+    data, indices = Operand(Shape([2, 3]), INT64), Operand(Shape([2, 3]), INT64)
+    unknown = Operand(Shape.of_unknown_rank(), INT64)
+
+    def call(data: Operand, indices: Operand) -> Call:
+        return bind(gather.ROWS[0], data, indices, axis=-1, batch_dims=-1, shapes_only=True)
+
+    assert call(data, indices).normalized == (1, 1)
+    for lacking in (call(unknown, indices), call(data, unknown)):
+        with pytest.raises(LookupError, match="the axis is not known"):
+            _ = lacking.normalized
+
+
+@pytest.mark.parametrize("batch_dims", [[1], (1,), np.array([1]), True, 1.0, "1"], ids=repr)
+def test_the_number_of_batch_dimensions_is_no_list(batch_dims: object) -> None:
+    data, indices = Operand(Shape([2, 3]), INT64), Operand(Shape([2, 3]), INT64)
+
+    with pytest.raises(BatchDimsError, match="expected one integer"):
+        bind(gather.ROWS[0], data, indices, axis=1, batch_dims=batch_dims)
+
+    call = bind(gather.ROWS[0], data, indices, axis=1, batch_dims=np.array(1))
+    assert call.batch_dims == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "rank"),
+    [([2, 3], None, 2), (None, [2, 3], 2), (None, None, None)],
+)
+def test_the_rank_of_element_wise_calls_is_that_of_either_input(
+    data: list[int] | None, indices: list[int] | None, rank: int | None
+) -> None:
+    inputs = [
+        Operand(Shape.of_unknown_rank() if each is None else Shape(each), INT64)
+        for each in (data, indices)
+    ]
+
+    assert bind(gather_elements.ROWS[0], *inputs, axis=0, shapes_only=True).rank == rank

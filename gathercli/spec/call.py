@@ -52,15 +52,12 @@ class Operand(NamedTuple):
         The path of the element that decides the type of untyped text (``$[1][2]``), for messages.
     integers
         The integers that a few elements may stand for, for hints: `Tensor.integers`.
-    typed
-        Whether the source states the type.
     """
 
     shape: Shape
     dtype: DType | None = None
     decided_by: str | None = None
     integers: Any = None
-    typed: bool = True
 
     @classmethod
     def of(cls, tensor: TensorLike | Operand) -> Operand:
@@ -68,8 +65,7 @@ class Operand(NamedTuple):
         if isinstance(tensor, cls):
             return tensor
         integers = getattr(tensor, "integers", None)  # which nothing has that is read in chunks
-        typed = getattr(tensor, "typed", True)
-        return cls(Shape(tensor.shape), tensor.dtype, tensor.decided_by, integers, typed)
+        return cls(Shape(tensor.shape), tensor.dtype, tensor.decided_by, integers)
 
     @property
     def fractional(self) -> bool:

@@ -1,0 +1,55 @@
+"""What a row says of its operator version."""
+
+from __future__ import annotations
+
+import pytest
+
+from gathercli.ops import OPERATORS
+from gathercli.spec.op import Op, differences, heading, traits
+
+BY_NAME = {op.full_name: op for op in OPERATORS}
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=str)
+def test_an_input_and_an_attribute_are_found_by_their_names(op: Op) -> None:
+    assert [op.input(each.name) for each in op.inputs] == list(op.inputs)
+    assert [op.attr(each.name) for each in op.attrs] == list(op.attrs)
+    assert op.attr("lower") is op.attr("") is None
+    assert op.has_batch_dims == ("batch_dims" in {each.name for each in op.attrs})
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=str)
+def test_an_axis_is_asked_only_of_a_version_that_has_one(op: Op) -> None:
+    if "axis" in {each.name for each in op.attrs}:
+        assert op.axis.name == "axis"
+    else:
+        with pytest.raises(LookupError, match=f"{op.full_name} has no axis"):
+            _ = op.axis
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=str)
+def test_a_version_has_a_name_an_id_and_the_page_of_its_specification(op: Op) -> None:
+    assert f"{op.framework}.{op.name}-{op.version}" == op.full_name == str(op)
+    assert (op.id, repr(op)) == (f"{op.framework}-{op.version}", f"<{op.full_name}>")
+    assert {op: 1}[op._replace()] == 1
+    assert op.page.startswith("https://")
+    assert op.name in op.page or f"/{op.family}-{op.version}." in op.page
+
+
+def test_versions_differ_in_the_traits_that_a_version_changed() -> None:
+    new, old = BY_NAME["openvino.Gather-8"], BY_NAME["openvino.Gather-7"]
+    tuples, older = BY_NAME["openvino.GatherND-8"], BY_NAME["onnx.GatherND-12"]
+
+    assert differences(new, new) == ()
+    assert differences(new, old) == ("indices", "outside")
+    assert set(differences(old, tuples)) >= {"axis", "equation", "shape"}
+    assert "shortest_tuple" in differences(tuples, older)
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=str)
+def test_a_trait_has_a_heading_in_words(op: Op) -> None:
+    headings = [heading(trait) for trait in traits(op)]
+
+    assert len(set(headings)) == len(headings)
+    assert not [each for each in headings if each.endswith("_types")]
+    assert {"legal indices", "other indices", "equation"} <= set(headings)
