@@ -11,505 +11,335 @@ from typing import Final
 OFFSETS: Final = "An offset is never below that of a job without a line."
 TUNED: Final = "It chooses between two ways to one answer, by what was measured to be faster."
 
-TUNED_PLACES: Final = (
-    ("small/gather.py", "MOST_STEPS = 24_000", "MOST_STEPS = 23999", "MOST_STEPS = 24001"),
-    ("small/gather.py", "FEW_STEPS = 16", "FEW_STEPS = 15", "FEW_STEPS = 17"),
-    (
-        "small/gather.py",
-        "MOST_BYTES = 1 << 17",
-        "MOST_BYTES = 1 << 16",
-        "MOST_BYTES = 1 << 18",
-        "MOST_BYTES = 2 << 17",
-    ),
-    ("small/gather.py", "MOST_RUNS = 256", "MOST_RUNS = 255", "MOST_RUNS = 257"),
-    ("small/gather.py", "maxsize=64", "maxsize=63", "maxsize=65"),
-    ("small/elements.py", "MOST = 1 << 14", "MOST = 1 << 13", "MOST = 1 << 15", "MOST = 2 << 14"),
-    ("small/text.py", "MOST = 1 << 12", "MOST = 1 << 11", "MOST = 1 << 13", "MOST = 2 << 12"),
-    ("small/text.py", "2.0**-126", "1.0**-126", "2.0**+126", "2.0**-125", "2.0**-127"),
-    ("small/text.py", "range(6 if value >=", "range(5 if value >=", "range(6 if value >"),
-    ("arrays/indices.py", "if len(set(sizes)) == 1:", "if len(set(sizes)) == 0:"),
-    (
-        "small/gather.py",
-        "flat and min(flat) >= 0",
-        "flat and min(flat) >= 1",
-        "flat and min(flat) > 0",
-    ),
-    ("small/gather.py", "if min(at) < 0:", "if min(at) <= 0:", "if min(at) < 1:"),
-    (
-        "arrays/indices.py",
-        "KEPT: Final = 1 << 20",
-        "KEPT: Final = 1 << 19",
-        "KEPT: Final = 1 << 21",
-        "KEPT: Final = 2 << 20",
-    ),
-    (
-        "arrays/indices.py",
-        "TUPLES: Final = 1 << 14",
-        "TUPLES: Final = 1 << 13",
-        "TUPLES: Final = 1 << 15",
-        "TUPLES: Final = 2 << 14",
-    ),
-    ("arrays/indices.py", "FOLD: Final = 256", "FOLD: Final = 255", "FOLD: Final = 257"),
-)
-"""The files, what is there, and all that may be in its place, by which only the speed changes."""
-
-EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = (
-    ("jobs/journal.py", "_NONE: Final = -1", "_NONE: Final = -2", "No offset is negative."),
-    ("jobs/journal.py", "_NONE: Final = -1", "_NONE: Final = +1", "A line is longer than that."),
-    (
-        "jobs/journal.py",
-        'line["status"] != OK)',
-        'line["status"] < OK)',
-        "Both other statuses come before it in the alphabet.",
-    ),
-    (
-        "jobs/journal.py",
-        "[: len(_START)]):\n                    break",
-        "[: len(_START)]):\n                    continue",
-        "A line without an end is the last.",
-    ),
-    ("jobs/journal.py", "        fd = -1\n", "        fd = -2\n", "No descriptor is negative."),
-    ("jobs/journal.py", "if offset == _NONE)", "if offset <= _NONE)", OFFSETS),
-    (
-        "jobs/journal.py",
-        "self._offsets[number] == _NONE",
-        "self._offsets[number] <= _NONE",
-        OFFSETS,
-    ),
-    (
-        "io/write.py",
-        "range(1, 1000)",
-        "range(1, 1001)",
-        "The name after the last of them is the same.",
-    ),
-    ("jobs/journal.py", "if offset != _NONE:", "if offset > _NONE:", OFFSETS),
-    (
-        "jobs/journal.py",
-        "self._digests[at] == key",
-        "self._digests[at] <= key",
-        "What bisect_left finds is not below the key.",
-    ),
-    ("jobs/journal.py", '"seconds", 0)', '"seconds", 1)', "Both are numbers."),
-    ("jobs/journal.py", '"seconds", 0)', '"seconds", -1)', "Both are numbers."),
-    (
-        "io/write.py",
-        "_O_PATH | os.O_DIRECTORY | os.O_CLOEXEC",
-        "_O_PATH | os.O_DIRECTORY & os.O_CLOEXEC",
-        "What is no folder is refused by the next call in the same words; Python closes on exec.",
-    ),
-    (
-        "small/gather.py",
-        "self.used = shape, 0, 0",
-        "self.used = shape, 0, 1",
-        "Every source sets it before it is read.",
-    ),
-    (
-        "small/gather.py",
-        "self.used = shape, 0, 0",
-        "self.used = shape, 0, -1",
-        "Every source sets it before it is read.",
-    ),
-    *(
+PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "arrays/indices.py": (
+        ("None is empty.", "if len(set(sizes)) == 1:", "if len(set(sizes)) <= 1:"),
+        ("The other kind is u.", '(tuples.dtype.kind == "i")', '(tuples.dtype.kind <= "i")'),
         (
-            "small/gather.py",
-            "self.used = shape, 0, 0",
-            f"self.used = shape, {number}, 0",
-            "It is set before each use.",
-        )
-        for number in (1, -1)
-    ),
-    (
-        "small/gather.py",
-        "zip(bound.tensors, tensors, strict=True)",
-        "zip(bound.tensors, tensors, strict=False)",
-        "Both are of one mapping.",
-    ),
-    (
-        "small/gather.py",
-        "self.array.reshape(-1)",
-        "self.array.reshape(-2)",
-        "NumPy takes any negative size so.",
-    ),
-    ("small/text.py", "dtype.bits == 64", "dtype.bits >= 64", "No float has more."),
-    (
-        "small/text.py",
-        "bits & 0x7FFFFF == 0",
-        "bits & 0x7FFFFE == 0",
-        "Of what is no power only the nearest digits are near enough.",
-    ),
-    ("small/text.py", '"-" if value < 0', '"-" if value <= 0', "A zero was written before."),
-    (
-        "small/text.py",
-        "bits & 0x7FFFFF == 0",
-        "bits & 0x7FFFFF <= 0",
-        "It is never negative.",
-    ),
-    (
-        "small/text.py",
-        "is_above if middle == low",
-        "is_above if middle <= low",
-        "It is one of both, and the other is higher.",
-    ),
-    (
-        "small/text.py",
-        "exact[0] > exact[1]",
-        "exact[0] >= exact[1]",
-        "Equal ones were answered before.",
-    ),
-    ("small/text.py", "else 1, 10):", "else 1, 11):", "Nine digits name any float32."),
-    (
-        "small/text.py",
-        "else value)\n    return repr(value)",
-        "else value)\n    return None",
-        "Nine digits name any float32.",
-    ),
-    ("small/text.py", "return False", "return None", "It is only asked whether it is true."),
-    ("io/write.py", "self._fd = -1", "self._fd = -2", "No descriptor is negative."),
-    (
-        "io/write.py",
-        "        self._exists = False\n",
-        "        pass\n",
-        "It is set before it is read.",
-    ),
-    ("arrays/indices.py", "if len(set(sizes)) == 1:", "if len(set(sizes)) <= 1:", "None is empty."),
-    (
-        "arrays/indices.py",
-        '(tuples.dtype.kind == "i")',
-        '(tuples.dtype.kind <= "i")',
-        "The other kind is u.",
-    ),
-    (
-        "arrays/indices.py",
-        '    if indices.dtype.kind == "u":\n        return IndexKind',
-        '    if indices.dtype.kind >= "u":\n        return IndexKind',
-        "The other kind is i.",
-    ),
-    (
-        "arrays/indices.py",
-        'if indices.dtype.kind == "u" or not',
-        'if indices.dtype.kind >= "u" or not',
-        "The other kind is i.",
-    ),
-    *(
+            "The other kind is i.",
+            '    if indices.dtype.kind == "u":\n        return IndexKind',
+            '    if indices.dtype.kind >= "u":\n        return IndexKind',
+        ),
         (
-            "arrays/indices.py",
-            f"np.right_shift({name}, 8 * {of}.itemsize - 1",
-            f"np.right_shift({name}, 8 * {of}.itemsize - 0",
+            "The other kind is i.",
+            'if indices.dtype.kind == "u" or not',
+            'if indices.dtype.kind >= "u" or not',
+        ),
+        (
             "NumPy shifts by all bits as by all but the sign.",
-        )
-        for name, of in (("indices", "indices"), ("component", "tuples"))
-    ),
-    (
-        "arrays/indices.py",
-        "else indices < 0\n",
-        "else indices <= 0\n",
-        "Zero is outside of an empty axis alone, where the call is refused.",
-    ),
-    (
-        "arrays/indices.py",
-        "zip(sizes, steps, strict=True)",
-        "zip(sizes, steps, strict=False)",
-        "There is a step for each axis.",
-    ),
-    (
-        "small/gather.py",
-        "range(0, cells, run or 1)",
-        "range(0, cells, run or 2)",
-        "Without a run there is no cell.",
-    ),
-    (
-        "small/gather.py",
-        "max(flat) < axes[0].size",
-        "max(flat) < axes[-1].size",
-        "Without tuples there is one axis.",
-    ),
-    (
-        "small/gather.py",
-        "cells // (run or 1)",
-        "cells // (run or 2)",
-        "Without a run there is no cell.",
-    ),
-    *(
+            "np.right_shift(indices, 8 * indices.itemsize - 1",
+            "np.right_shift(indices, 8 * indices.itemsize - 0",
+        ),
         (
-            "small/gather.py",
-            "k + size if k < 0 and",
-            f"k + size if k {bound} and",
+            "NumPy shifts by all bits as by all but the sign.",
+            "np.right_shift(component, 8 * tuples.itemsize - 1",
+            "np.right_shift(component, 8 * tuples.itemsize - 0",
+        ),
+        (
+            "Zero is outside of an empty axis alone, where the call is refused.",
+            "else indices < 0\n",
+            "else indices <= 0\n",
+        ),
+        (
+            "There is a step for each axis.",
+            "zip(sizes, steps, strict=True)",
+            "zip(sizes, steps, strict=False)",
+        ),
+        (
+            "There is a size for each component.",
+            "zip(largest, sizes, strict=True)",
+            "zip(largest, sizes, strict=False)",
+        ),
+        (
+            "There is a size for each component.",
+            "zip(smallest, largest, sizes, strict=True)",
+            "zip(smallest, largest, sizes, strict=False)",
+        ),
+        (
+            "NumPy shifts by more than all bits as by all.",
+            "np.right_shift(indices, 8 * indices.itemsize - 1",
+            "np.right_shift(indices, 8 * indices.itemsize + 1",
+            "np.right_shift(indices, 9 * indices.itemsize - 1",
+        ),
+        (
+            "NumPy shifts by more than all bits as by all.",
+            "np.right_shift(component, 8 * tuples.itemsize - 1",
+            "np.right_shift(component, 8 * tuples.itemsize + 1",
+            "np.right_shift(component, 9 * tuples.itemsize - 1",
+        ),
+        (
+            "The other kind is i.",
+            'low = 0 if indices.dtype.kind == "u"',
+            'low = 0 if indices.dtype.kind >= "u"',
+        ),
+        (
+            TUNED,
+            'self._native = indices.dtype.str[1:] == "i8"',
+            'self._native = indices.dtype.str[0:] == "i8"',
+        ),
+        ("There is one component.", "return tuples[..., 0]", "return tuples[..., -1]"),
+        ("NumPy takes any negative size so.", "positions.reshape(-1)", "positions.reshape(-2)"),
+        (
+            "All components of a call wrap, or none; there are at least two here.",
+            "if not policies[0].wraps:",
+            "if not policies[1].wraps:",
+        ),
+        ("NumPy takes any negative size so.", "reshape(-1, FOLD * k)", "reshape(-2, FOLD * k)"),
+        (
+            "The other kind is i.",
+            'elif indices.dtype.kind == "u":',
+            'elif indices.dtype.kind >= "u":',
+        ),
+        (TUNED, "self.whole(), IndexKind.PLAIN, True", "self.whole(), IndexKind.PLAIN, False"),
+        (TUNED, "if len(set(sizes)) == 1:", "if len(set(sizes)) == 0:"),
+        (
+            TUNED,
+            "KEPT: Final = 1 << 20",
+            "KEPT: Final = 1 << 19",
+            "KEPT: Final = 1 << 21",
+            "KEPT: Final = 2 << 20",
+        ),
+        (
+            TUNED,
+            "TUPLES: Final = 1 << 14",
+            "TUPLES: Final = 1 << 13",
+            "TUPLES: Final = 1 << 15",
+            "TUPLES: Final = 2 << 14",
+        ),
+        (TUNED, "FOLD: Final = 256", "FOLD: Final = 255", "FOLD: Final = 257"),
+    ),
+    "io/write.py": (
+        ("The name after the last of them is the same.", "range(1, 1000)", "range(1, 1001)"),
+        (
+            "The next call refuses what is no folder in the same words, and Python closes on exec.",
+            "_O_PATH | os.O_DIRECTORY | os.O_CLOEXEC",
+            "_O_PATH | os.O_DIRECTORY & os.O_CLOEXEC",
+        ),
+        ("No descriptor is negative.", "self._fd = -1", "self._fd = -2"),
+        ("It is set before it is read.", "        self._exists = False\n", "        pass\n"),
+        (
+            "The first is 0, and Python closes on exec.",
+            "os.O_RDONLY | os.O_CLOEXEC",
+            "os.O_RDONLY & os.O_CLOEXEC",
+        ),
+    ),
+    "jobs/journal.py": (
+        ("No offset is negative.", "_NONE: Final = -1", "_NONE: Final = -2"),
+        ("A line is longer than that.", "_NONE: Final = -1", "_NONE: Final = +1"),
+        (
+            "Both other statuses come before it in the alphabet.",
+            'line["status"] != OK)',
+            'line["status"] < OK)',
+        ),
+        (
+            "A line without an end is the last.",
+            "[: len(_START)]):\n                    break",
+            "[: len(_START)]):\n                    continue",
+        ),
+        ("No descriptor is negative.", "        fd = -1\n", "        fd = -2\n"),
+        (OFFSETS, "if offset == _NONE)", "if offset <= _NONE)"),
+        (OFFSETS, "self._offsets[number] == _NONE", "self._offsets[number] <= _NONE"),
+        (OFFSETS, "if offset != _NONE:", "if offset > _NONE:"),
+        (
+            "What bisect_left finds is not below the key.",
+            "self._digests[at] == key",
+            "self._digests[at] <= key",
+        ),
+        ("Both are numbers.", '"seconds", 0)', '"seconds", 1)', '"seconds", -1)'),
+    ),
+    "small/elements.py": (
+        (TUNED, "MOST = 1 << 14", "MOST = 1 << 13", "MOST = 1 << 15", "MOST = 2 << 14"),
+    ),
+    "small/gather.py": (
+        (
+            "Every source sets it before it is read.",
+            "self.used = shape, 0, 0",
+            "self.used = shape, 0, 1",
+            "self.used = shape, 0, -1",
+        ),
+        (
+            "It is set before each use.",
+            "self.used = shape, 0, 0",
+            "self.used = shape, 1, 0",
+            "self.used = shape, -1, 0",
+        ),
+        (
+            "Both are of one mapping.",
+            "zip(bound.tensors, tensors, strict=True)",
+            "zip(bound.tensors, tensors, strict=False)",
+        ),
+        ("NumPy takes any negative size so.", "self.array.reshape(-1)", "self.array.reshape(-2)"),
+        (
+            "Without a run there is no cell.",
+            "range(0, cells, run or 1)",
+            "range(0, cells, run or 2)",
+        ),
+        (
+            "Without tuples there is one axis.",
+            "max(flat) < axes[0].size",
+            "max(flat) < axes[-1].size",
+        ),
+        ("Without a run there is no cell.", "cells // (run or 1)", "cells // (run or 2)"),
+        (
             "Zero comes here on an empty axis alone, whose size adds nothing to it.",
-        )
-        for bound in ("<= 0", "< 1")
-    ),
-    (
-        "small/gather.py",
-        "inside = 0 <= position < size",
-        "inside = 0 <= position <= size",
-        "It is asked of a negative index alone, which stays below the size.",
-    ),
-    *(
+            "k + size if k < 0 and",
+            "k + size if k <= 0 and",
+            "k + size if k < 1 and",
+        ),
         (
-            "small/gather.py",
-            "return 0 if k < 0 else",
-            f"return 0 if k {bound} else",
+            "It is asked of a negative index alone, which stays below the size.",
+            "inside = 0 <= position < size",
+            "inside = 0 <= position <= size",
+        ),
+        (
             "Zero is outside of an empty axis alone, which was answered before.",
-        )
-        for bound in ("<= 0", "< 1")
-    ),
-    (
-        "small/text.py",
-        "middle = low if nearest == low",
-        "middle = low if nearest <= low",
-        "It is one of both.",
-    ),
-    (
-        "small/text.py",
-        "bits & 0x7FFFFF == 0",
-        "bits & 0x7FFFFF >= 0",
-        "Of what is no power only the nearest digits are near enough.",
-    ),
-    (
-        "io/write.py",
-        "os.O_RDONLY | os.O_CLOEXEC",
-        "os.O_RDONLY & os.O_CLOEXEC",
-        "The first is 0, and Python closes on exec.",
-    ),
-    (
-        "spec/call.py",
-        "map(Operand.of, tensors), strict=True",
-        "map(Operand.of, tensors), strict=False",
-        "The callers have a tensor for each input.",
-    ),
-    (
-        "spec/rules/dimensions.py",
-        "meet(end.shape[0], steps",
-        "meet(end.shape[-1], steps",
-        "Its rank is 1 there.",
-    ),
-    (
-        "spec/rules/element_types.py",
-        "decided_by is not None:\n        return False",
-        "decided_by is not None:\n        return None",
-        "It is only asked whether it is true.",
-    ),
-    ("small/text.py", "bits % 2 == 0", "bits % 2 <= 0", "It is 0 or 1."),
-    (
-        "spec/shapes.py",
-        "    return bottom if bottom == top else Dim(bottom, top)\n\n\ndef meet_all",
-        "    return bottom if bottom >= top else Dim(bottom, top)\n\n\ndef meet_all",
-        "What cannot be equal was answered before.",
-    ),
-    (
-        "arrays/indices.py",
-        "zip(largest, sizes, strict=True)",
-        "zip(largest, sizes, strict=False)",
-        "There is a size for each component.",
-    ),
-    (
-        "arrays/indices.py",
-        "zip(smallest, largest, sizes, strict=True)",
-        "zip(smallest, largest, sizes, strict=False)",
-        "There is a size for each component.",
-    ),
-    *(
+            "return 0 if k < 0 else",
+            "return 0 if k <= 0 else",
+            "return 0 if k < 1 else",
+        ),
+        ("Any negative position is none.", "return -1  # a refused", "return -2  # a refused"),
+        (TUNED, "MOST_STEPS = 24_000", "MOST_STEPS = 23999", "MOST_STEPS = 24001"),
+        (TUNED, "FEW_STEPS = 16", "FEW_STEPS = 15", "FEW_STEPS = 17"),
         (
-            "arrays/indices.py",
-            f"np.right_shift({name}, 8 * {of}.itemsize - 1",
-            f"np.right_shift({name}, 8 * {of}.itemsize + 1",
-            "NumPy shifts by more than all bits as by all.",
-        )
-        for name, of in (("indices", "indices"), ("component", "tuples"))
+            TUNED,
+            "MOST_BYTES = 1 << 17",
+            "MOST_BYTES = 1 << 16",
+            "MOST_BYTES = 1 << 18",
+            "MOST_BYTES = 2 << 17",
+        ),
+        (TUNED, "MOST_RUNS = 256", "MOST_RUNS = 255", "MOST_RUNS = 257"),
+        (TUNED, "maxsize=64", "maxsize=63", "maxsize=65"),
+        (TUNED, "flat and min(flat) >= 0", "flat and min(flat) >= 1", "flat and min(flat) > 0"),
+        (TUNED, "if min(at) < 0:", "if min(at) <= 0:", "if min(at) < 1:"),
     ),
-    (
-        "arrays/indices.py",
-        'low = 0 if indices.dtype.kind == "u"',
-        'low = 0 if indices.dtype.kind >= "u"',
-        "The other kind is i.",
-    ),
-    (
-        "arrays/indices.py",
-        'self._native = indices.dtype.str[1:] == "i8"',
-        'self._native = indices.dtype.str[0:] == "i8"',
-        TUNED,
-    ),
-    (
-        "arrays/indices.py",
-        "return tuples[..., 0]",
-        "return tuples[..., -1]",
-        "There is one component.",
-    ),
-    (
-        "arrays/indices.py",
-        "positions.reshape(-1)",
-        "positions.reshape(-2)",
-        "NumPy takes any negative size so.",
-    ),
-    (
-        "small/gather.py",
-        "return -1  # a refused",
-        "return -2  # a refused",
-        "Any negative position is none.",
-    ),
-    (
-        "arrays/indices.py",
-        "if not policies[0].wraps:",
-        "if not policies[1].wraps:",
-        "All components of a call wrap, or none; there are at least two here.",
-    ),
-    (
-        "arrays/indices.py",
-        "reshape(-1, FOLD * k)",
-        "reshape(-2, FOLD * k)",
-        "NumPy takes any negative size so.",
-    ),
-    *(
+    "small/text.py": (
+        ("No float has more.", "dtype.bits == 64", "dtype.bits >= 64"),
         (
-            "arrays/indices.py",
-            f"np.right_shift({name}, 8 * {of}.itemsize - 1",
-            f"np.right_shift({name}, 9 * {of}.itemsize - 1",
-            "NumPy shifts by more than all bits as by all.",
-        )
-        for name, of in (("indices", "indices"), ("component", "tuples"))
-    ),
-    (
-        "arrays/indices.py",
-        'elif indices.dtype.kind == "u":',
-        'elif indices.dtype.kind >= "u":',
-        "The other kind is i.",
-    ),
-    (
-        "arrays/indices.py",
-        "self.whole(), IndexKind.PLAIN, True",
-        "self.whole(), IndexKind.PLAIN, False",
-        TUNED,
-    ),
-    (
-        "spec/dtypes.py",
-        "self.bits <= 8",
-        "self.bits <= 9",
-        "No type has 9 bits.",
-    ),
-    (
-        "spec/dtypes.py",
-        "len(narrow) == len(DTYPES)",
-        "len(narrow) >= len(DTYPES)",
-        "There are no more.",
-    ),
-    (
-        "spec/framework_calls.py",
-        "if len(axes) != 1 or _MASK.search(parts[axes[0]])",
-        "if len(axes) != 1 or _MASK.search(parts[axes[-1]])",
-        "There is one.",
-    ),
-    ("spec/op.py", "d.bits >= 32", "d.bits >= 31", "No type has 31 bits."),
-    (
-        "spec/rules/attributes.py",
-        "if call.axis != call.axis_number",
-        "if call.axis > call.axis_number",
-        "Counted from the front it is not lower.",
-    ),
-    (
-        "spec/rules/attributes.py",
-        "if number != batch_dims",
-        "if number < batch_dims",
-        "Counted from the front it is not lower.",
-    ),
-    (
-        "spec/rules/dimensions.py",
-        "        if rank == 0:",
-        "        if rank <= 0:",
-        "No rank is negative.",
-    ),
-    (
-        "spec/rules/dimensions.py",
-        "if rank == 0 or (",
-        "if rank <= 0 or (",
-        "No rank is negative.",
-    ),
-    *(
+            "Of what is no power only the nearest digits are near enough.",
+            "bits & 0x7FFFFF == 0",
+            "bits & 0x7FFFFE == 0",
+            "bits & 0x7FFFFF >= 0",
+        ),
+        ("A zero was written before.", '"-" if value < 0', '"-" if value <= 0'),
+        ("It is never negative.", "bits & 0x7FFFFF == 0", "bits & 0x7FFFFF <= 0"),
         (
-            "spec/rules/dimensions.py",
-            "call.legal(axis[0]) or (0, -1)",
-            f"call.legal(axis[0]) or {ends}",
+            "It is one of both, and the other is higher.",
+            "is_above if middle == low",
+            "is_above if middle <= low",
+        ),
+        ("Equal ones were answered before.", "exact[0] > exact[1]", "exact[0] >= exact[1]"),
+        ("Nine digits name any float32.", "else 1, 10):", "else 1, 11):"),
+        (
+            "Nine digits name any float32.",
+            "else value)\n    return repr(value)",
+            "else value)\n    return None",
+        ),
+        ("It is only asked whether it is true.", "return False", "return None"),
+        ("It is one of both.", "middle = low if nearest == low", "middle = low if nearest <= low"),
+        ("It is 0 or 1.", "bits % 2 == 0", "bits % 2 <= 0"),
+        (TUNED, "MOST = 1 << 12", "MOST = 1 << 11", "MOST = 1 << 13", "MOST = 2 << 12"),
+        (TUNED, "2.0**-126", "1.0**-126", "2.0**+126", "2.0**-125", "2.0**-127"),
+        (TUNED, "range(6 if value >=", "range(5 if value >=", "range(6 if value >"),
+    ),
+    "spec/call.py": (
+        (
+            "The callers have a tensor for each input.",
+            "map(Operand.of, tensors), strict=True",
+            "map(Operand.of, tensors), strict=False",
+        ),
+    ),
+    "spec/dtypes.py": (
+        ("No type has 9 bits.", "self.bits <= 8", "self.bits <= 9"),
+        ("There are no more.", "len(narrow) == len(DTYPES)", "len(narrow) >= len(DTYPES)"),
+    ),
+    "spec/framework_calls.py": (
+        (
+            "There is one.",
+            "if len(axes) != 1 or _MASK.search(parts[axes[0]])",
+            "if len(axes) != 1 or _MASK.search(parts[axes[-1]])",
+        ),
+    ),
+    "spec/op.py": (("No type has 31 bits.", "d.bits >= 32", "d.bits >= 31"),),
+    "spec/rules/attributes.py": (
+        (
+            "Counted from the front it is not lower.",
+            "if call.axis != call.axis_number",
+            "if call.axis > call.axis_number",
+        ),
+        (
+            "Counted from the front it is not lower.",
+            "if number != batch_dims",
+            "if number < batch_dims",
+        ),
+    ),
+    "spec/rules/dimensions.py": (
+        ("Its rank is 1 there.", "meet(end.shape[0], steps", "meet(end.shape[-1], steps"),
+        ("No rank is negative.", "        if rank == 0:", "        if rank <= 0:"),
+        ("No rank is negative.", "if rank == 0 or (", "if rank <= 0 or ("),
+        (
             "Neither interval has a number.",
-        )
-        for ends in ("(1, -1)", "(0, -2)")
+            "call.legal(axis[0]) or (0, -1)",
+            "call.legal(axis[0]) or (1, -1)",
+            "call.legal(axis[0]) or (0, -2)",
+        ),
+        ("It is the size of one dimension.", "call.legal(axis[0])", "call.legal(axis[-1])"),
+        ("There is one.", "str(flat(value)[0])", "str(flat(value)[-1])"),
+        ("GatherTree has four inputs.", "(3, 3, 1, 0), strict=True", "(3, 3, 1, 0), strict=False"),
     ),
-    (
-        "spec/rules/dimensions.py",
-        "call.legal(axis[0])",
-        "call.legal(axis[-1])",
-        "It is the size of one dimension.",
-    ),
-    (
-        "spec/rules/dimensions.py",
-        "str(flat(value)[0])",
-        "str(flat(value)[-1])",
-        "There is one.",
-    ),
-    (
-        "spec/rules/dimensions.py",
-        "(3, 3, 1, 0), strict=True",
-        "(3, 3, 1, 0), strict=False",
-        "GatherTree has four inputs.",
-    ),
-    (
-        "spec/rules/element_types.py",
-        "elif len(types) < len(missing)",
-        "elif len(types) <= len(missing)",
-        "The number of all types is odd.",
-    ),
-    *(
+    "spec/rules/element_types.py": (
         (
-            "spec/rules/element_types.py",
-            "call.indices.shape.rank or 0\n    return all",
-            f"call.indices.shape.rank or {number}\n    return all",
+            "It is only asked whether it is true.",
+            "decided_by is not None:\n        return False",
+            "decided_by is not None:\n        return None",
+        ),
+        (
+            "The number of all types is odd.",
+            "elif len(types) < len(missing)",
+            "elif len(types) <= len(missing)",
+        ),
+        (
             "Both ranks are equal, and without dimensions there is no size to compare.",
-        )
-        for number in (1, -1)
+            "call.indices.shape.rank or 0\n    return all",
+            "call.indices.shape.rank or 1\n    return all",
+            "call.indices.shape.rank or -1\n    return all",
+        ),
+        ("It is cut after k of them.", "len(sizes) == k and all", "len(sizes) >= k and all"),
+        ("No type has 63 bits.", "narrow = dtype.bits < 64", "narrow = dtype.bits < 63"),
+        (
+            "There is at least the one that is refused.",
+            "if len(others) == 1 else",
+            "if len(others) <= 1 else",
+        ),
     ),
-    (
-        "spec/rules/element_types.py",
-        "len(sizes) == k and all",
-        "len(sizes) >= k and all",
-        "It is cut after k of them.",
+    "spec/shapes.py": (
+        (
+            "What cannot be equal was answered before.",
+            "    return bottom if bottom == top else Dim(bottom, top)\n\n\ndef meet_all",
+            "    return bottom if bottom >= top else Dim(bottom, top)\n\n\ndef meet_all",
+        ),
+        ("It has no more dimensions.", "if len(shape) != len(data)", "if len(shape) < len(data)"),
+        (
+            "The least product is not above the greatest.",
+            "bottom == top else Dim(bottom, top)\n\n\nclass Shape",
+            "bottom >= top else Dim(bottom, top)\n\n\nclass Shape",
+        ),
+        ("There are no more.", "len(sizes) == len(self)", "len(sizes) >= len(self)"),
+        ("Both are refused as larger.", "else LARGEST + 1", "else LARGEST + 2"),
+        (
+            "One part is the body.",
+            "if len(parts) > 1 and",
+            "if len(parts) >= 1 and",
+            "if len(parts) > 0 and",
+        ),
+        ("There is one.", "dims[0] is ...", "dims[-1] is ..."),
+        ("There is one.", 'dims[0] == "..."', 'dims[-1] == "..."'),
     ),
-    (
-        "spec/rules/element_types.py",
-        "narrow = dtype.bits < 64",
-        "narrow = dtype.bits < 63",
-        "No type has 63 bits.",
-    ),
-    (
-        "spec/rules/element_types.py",
-        "if len(others) == 1 else",
-        "if len(others) <= 1 else",
-        "There is at least the one that is refused.",
-    ),
-    (
-        "spec/shapes.py",
-        "if len(shape) != len(data)",
-        "if len(shape) < len(data)",
-        "It has no more dimensions.",
-    ),
-    (
-        "spec/shapes.py",
-        "bottom == top else Dim(bottom, top)\n\n\nclass Shape",
-        "bottom >= top else Dim(bottom, top)\n\n\nclass Shape",
-        "The least product is not above the greatest.",
-    ),
-    (
-        "spec/shapes.py",
-        "len(sizes) == len(self)",
-        "len(sizes) >= len(self)",
-        "There are no more.",
-    ),
-    (
-        "spec/shapes.py",
-        "else LARGEST + 1",
-        "else LARGEST + 2",
-        "Both are refused as larger.",
-    ),
-    ("spec/shapes.py", "if len(parts) > 1 and", "if len(parts) >= 1 and", "One part is the body."),
-    ("spec/shapes.py", "if len(parts) > 1 and", "if len(parts) > 0 and", "One part is the body."),
-    ("spec/shapes.py", "dims[0] is ...", "dims[-1] is ...", "There is one."),
-    ("spec/shapes.py", 'dims[0] == "..."', 'dims[-1] == "..."', "There is one."),
-    *((path, before, after, TUNED) for path, before, *others in TUNED_PLACES for after in others),
+}
+"""By file the reason, the piece, and all that may be in its place."""
+
+EQUIVALENT: Final[tuple[tuple[str, str, str, str], ...]] = tuple(
+    (path, before, after, why)
+    for path, places in PLACES.items()
+    for why, before, *afters in places
+    for after in afters
 )
