@@ -33,13 +33,14 @@ class ProtoFile:
 
     def __init__(self, file: File) -> None:
         """Read the header."""
-        size = file.length(MAX_BYTES)
+        size = file.length(MAX_BYTES if file.limit is None else min(MAX_BYTES, file.limit))
         if size > MAX_BYTES:
             raise malformed(
                 f"the file has {in_bytes(size)}", f"at most {MAX_BYTES}, as ONNX's messages"
             )
         self._file = file
-        wire = WireReader(file.buffer(), file.limit)
+        raw = file.content() if file.has_more else file.buffer()  # the first one raises
+        wire = WireReader(raw, file.limit)
         self._proto = TensorProto(wire, wire.whole)
         name = self._proto.name
         self.names = [name] if name else None
