@@ -73,6 +73,10 @@ class ProtoFile:
                 "elements in the file itself",
                 conversion_hint("external", self._file.name) if proto.marked else None,
             )
+        if proto.is_empty:
+            raise malformed(
+                "the file is truncated: it ends without elements", f"those of {list(proto.shape)}"
+            )
         proto.check_count()
         return proto.constant()
 

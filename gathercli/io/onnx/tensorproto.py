@@ -151,6 +151,11 @@ class TensorProto:
             return stored(lambda: wire.buffer, dtype, shape, start, stop - start, wire.limit)
         return Constant(dtype, shape, self._load, limit=wire.limit)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the message lacks all elements of its shape."""
+        return not (self._raw or self._values) and product(self.shape) > 0
+
     def check_count(self) -> None:
         """Raise for a number of values that is not that of the shape, before any is decoded."""
         if self.entries is not None or self._raw:
