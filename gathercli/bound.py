@@ -9,12 +9,12 @@ from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
-from gathercli.text import in_bytes
+from gathercli.text import counted, in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, TypeVar
+    from typing import Any, Final, TypeVar
 
     from gathercli.arrays.chunks import ChunkedTensor
     from gathercli.spec.call import Call
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from gathercli.tensor import Tensor
 
     _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
+
+MOST_INDICES: Final = 1 << 40
+"""The most indices that are read of a folder of chunks: some of them take hours."""
 
 
 class Runs(NamedTuple):
@@ -81,8 +84,14 @@ class BoundCall:
         return known(infer(self.call))
 
     def check_size(self, max_bytes: int | None) -> None:
-        """Raise `LimitError` if the output is too large, before any of it is allocated."""
+        """Raise `LimitError` if the output is too large, or there are too many indices to read.
+
+        Each index gives a byte of output or more, unless `data` has an empty dimension: then the
+        indices alone, of which a file without chunks may declare any number, exceed the limit.
+        """
         check_size(self.data.dtype, self.shape, self.data.storage.itemsize, max_bytes)
+        if self.indices.in_memory is None:
+            _check_count(product(self.indices.shape), max_bytes)
 
     @property
     def in_memory(self) -> tuple[Tensor, ...] | None:
@@ -135,6 +144,17 @@ def _as_type(tensor: Any, dtype: DType | None, name: str) -> Any:
     except GatherError as error:
         error.prefix(f"`{name}`")
         raise
+
+
+def _check_count(count: int, max_bytes: int | None) -> None:
+    """Raise `LimitError` for more indices than the bytes of the limit, or than can be read."""
+    what = f"the indices, {counted(count, 'element', exact=True)}, are too many to be read"
+    if count > MOST_INDICES:
+        raise LimitError(what, rule="limit", value=count, expected=f"at most {MOST_INDICES}")
+    if max_bytes is not None and count > max_bytes:
+        error = LimitError.over(what, count, max_bytes)
+        error.expected = f"at most {max_bytes}"
+        raise error
 
 
 def check_size(dtype: DType, shape: tuple[int, ...], itemsize: int, max_bytes: int | None) -> None:

@@ -236,6 +236,47 @@ def test_scalars_and_empty_tensors_are_written_in_chunks(
     del data
 
 
+@pytest.mark.parametrize("size", [1 << 41, 10**15, 10**17])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["zeros:3x0", "-o", "o.npy"],
+        ["zeros:3x0", "-o", "o.zarr"],
+        ["zeros:3x0", "-o", "o.zarr", "--max-bytes", "0"],
+        ["zeros:3", "--max-bytes", "0", "-f", "npy"],
+        ["zeros:3", "-o", "o.npy", "--max-bytes", "0"],
+    ],
+)
+def test_no_run_begins_to_read_more_indices_than_a_limit(
+    size: int, words: list[str], run: Run, folder: Path
+) -> None:
+    zarr.create_array(str(folder / "k.zarr"), shape=(size,), chunks=(1 << 20,), dtype="i8")
+    data, *options = words
+
+    ran = run("gather", data, "k.zarr", *options)
+
+    assert (ran.status, ran.out) == (LimitError.status, "")
+    assert f"the indices, {size} elements, are too many to be read: expected at most " in ran.err
+
+
+def test_indices_of_an_empty_result_are_bounded_by_the_limit_of_the_result(
+    run: Run, folder: Path
+) -> None:
+    zarr.create_array(str(folder / "k.zarr"), shape=(1001,), chunks=(7,), dtype="i8")
+    words = ["gather", "zeros:3x0", "k.zarr", "-o", "o.npy", "--max-bytes"]
+
+    refused, read = run(*words, "1000"), run(*words, "0")
+
+    assert refused.err == (
+        "error: the indices, 1001 elements, are too many to be read: expected at most 1000\n"
+        "  openvino.Gather-8   data i64[3,0]   indices i64[1001]\n"
+        "hint: `--max-bytes 0` lifts the limit\n"
+        "rule: limit\n"
+    )
+    assert np.load("o.npy").shape == (1001, 0)
+    assert read.status == 0
+
+
 def test_a_few_rows_are_gathered_of_an_array_larger_than_memory(run: Run, folder: Path) -> None:
     made = zarr.create_array(
         str(folder / "huge.zarr"), shape=(1 << 30, 1 << 10), chunks=(1 << 10, 1 << 10), dtype="f8"
