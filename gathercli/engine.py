@@ -10,7 +10,7 @@ This module does not import numpy; `arrays` computes.
 
 from __future__ import annotations
 
-from gathercli.errors import UsageError
+from gathercli.errors import OperatorError, UsageError
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import OTHER_NAMES, Negative, Op, OutOfRange
@@ -18,6 +18,7 @@ from gathercli.text import closest, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, TypeVar
 
     from gathercli.spec.shapes import Shape
@@ -69,9 +70,27 @@ def bind(
         shapes_only=shapes_only,
         version_from=version_from,
     )
-    for rule in family.RULES:
-        rule(call)
+    try:
+        for rule in family.RULES:
+            rule(call)
+    except OperatorError as error:
+        error.refused = call
+        raise
     return call
+
+
+def broken_rules(call: Call) -> Iterator[str]:
+    """Yield the name of each rule that a refused call breaks.
+
+    A rule that takes for granted what an earlier one refuses is left out.
+    """
+    for rule in call.family.RULES:
+        try:
+            rule(call)
+        except OperatorError as error:
+            yield error.rule
+        except (AttributeError, IndexError, TypeError, ValueError):
+            continue
 
 
 def _choice(choices: type[_Choice], name: str, value: str) -> _Choice:

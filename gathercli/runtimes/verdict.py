@@ -11,15 +11,16 @@ import numpy as np
 
 from gathercli.arrays.run import run
 from gathercli.arrays.tensor import equal
-from gathercli.errors import LimitError
-from gathercli.lessons.verdicts import illegal
+from gathercli.engine import broken_rules
+from gathercli.errors import LimitError, OperatorError
+from gathercli.lessons.verdicts import illegal, number_illegal
 from gathercli.ops import indexed_inputs
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
 from gathercli.runtimes.refusals import reason_of
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.dtypes import Kind
-from gathercli.spec.op import OutOfRange
+from gathercli.spec.op import INTEGERS, OutOfRange
 from gathercli.tensor import Tensor
 from gathercli.text import short
 
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 SHORT: Final = 160
 """The most characters of a message in a table."""
+
+
+_TYPES: Final = frozenset({"data-dtype", "indices-dtype"})
+"""The rules on element types."""
 
 
 class RuntimeOutcome(Enum):
@@ -116,12 +121,32 @@ def expected_of(comparison: Comparison, case: Case) -> Expected:
 
 
 def _refuses(verdict: Verdict, case: Case, reason: Reason) -> bool:
-    """Return whether a version refuses a call for a reason: by its rule, and the same index."""
-    call, error = verdict.call, verdict.error
+    """Return whether a version refuses a call for a reason: by any rule that the call breaks."""
+    error = verdict.error
+    if isinstance(error, OperatorError) and error.refused is not None:
+        return _breaks(error.refused, case, reason)
     if error is None or error.rule not in reason.rules:
         return False
-    if call is None or not verdict.refuses_index:
+    return (
+        verdict.call is None or not verdict.refuses_index or _may_mean(verdict.call, case, reason)
+    )
+
+
+def _breaks(call: Call, case: Case, reason: Reason) -> bool:
+    """Return whether a call that breaks rules of shapes, types and attributes has a reason."""
+    broken = set(broken_rules(call))
+    if broken.intersection(reason.rules):
         return True
+    # Where types alone are refused, the indices lie inside or outside the axes nevertheless.
+    has_indices = call.indices.dtype in INTEGERS and not call.op.followed
+    if "index-range" not in reason.rules or not broken <= _TYPES or not has_indices:
+        return False
+    refuses = call.outside is OutOfRange.ERROR and number_illegal(call, case) > 0
+    return refuses and _may_mean(call, case, reason)
+
+
+def _may_mean(call: Call, case: Case, reason: Reason) -> bool:
+    """Return whether an index that a call refuses is the one that a runtime does."""
     if reason.indices:
         refused = OutOfRange.ERROR.done
         return any(

@@ -181,6 +181,39 @@ MESSAGES = {
     "the type of another input": Message(
         "onnxruntime", "onnx.Gather-13", [LIST, "1xbool=[true]"], TYPE.format("data"), UNSUPPORTED
     ),
+    "the second of two rules": Message(
+        "torch",
+        "onnx.Gather-13",
+        [LIST, "1xf32=0"],
+        "Dimension out of range (expected to be in range of [-1, 0], but got 3)",
+        AGREES,
+        {"axis": 3},
+    ),
+    "the last of four rules": Message(
+        "openvino",
+        "openvino.Gather-8",
+        ["3x2xf32=1", "2x1xf32=0"],
+        "must have equal or intersecting sizes until batch_dims",
+        AGREES,
+        {"axis": 1, "batch_dims": 1},
+    ),
+    "a rule behind one that another takes for granted": Message(
+        "torch",
+        "onnx.GatherElements-13",
+        ["3x2xf32=1", "1xf32=0"],
+        "Dimension out of range (expected to be in range of [-2, 1], but got 3)",
+        AGREES,
+        {"axis": 3},
+    ),
+    "an index outside, of a type that the version alone refuses": Message(
+        "torch", "onnx.Gather-13", [LIST, "2xu8=[1 7]"], INDEX.format(7), AGREES
+    ),
+    "an index on the axis, of a type that the version refuses": Message(
+        "torch", "onnx.Gather-13", [LIST, "2xu8=[1 2]"], INDEX.format(7), UNSUPPORTED
+    ),
+    "an index where no indices are integers": Message(
+        "torch", "onnx.Gather-13", [LIST, "2xf32=[1 7]"], INDEX.format(7), UNSUPPORTED
+    ),
     "another rule": Message(
         "openvino",
         "openvino.Gather-8",
