@@ -70,8 +70,13 @@ def runtime_words(each: RuntimeVerdict) -> tuple[str, ...]:
     """Return the words of a call in a runtime in a table with `HEADINGS`."""
     runtime = " ".join(filter(None, (each.call.runtime, each.version)))
     shape = "" if each.result is None else str(Shape(each.result.shape))
-    words = (runtime, each.call.text, shape, each.letter or "-", outcome_text(each))
+    words = (runtime, each.call.text, shape, each.letter or _no_group(each), outcome_text(each))
     return tuple(map(clean, words))
+
+
+def _no_group(each: RuntimeVerdict) -> str:
+    """Return the word for no group: `none` for values, which no version gives, else a dash."""
+    return "-" if each.result is None else "none"
 
 
 def outcome_text(each: RuntimeVerdict, reference: str | None = None) -> str:

@@ -50,9 +50,9 @@ def test_a_runtime_that_refuses_is_beside_the_versions_that_fill(run: Run) -> No
         (0, "[2,1]  A      agrees"),
         (2, "-      dies by SIGSEGV"),
         (3, "[2,1]  A      agrees"),
-        (4, "[2,1]  -      unsteady: three runs differ"),
+        (4, "[2,1]  none   unsteady: three runs differ"),
         (5, "-      does not take the call: ValueError: no such thing in x.cpp"),
-        (6, "[2,1]  -      differs from A at [0,0]: 8 and 7"),
+        (6, "[2,1]  none   differs from A at [0,0]: 8 and 7"),
         (7, "-      dies with status 3"),
         (8, "[2,1]  A      agrees in values, as float16 in place of int64"),
         (9, "[2,1]  A      agrees"),
@@ -75,7 +75,7 @@ def test_another_shape_differs_in_shape(python: str, run: Run) -> None:
 
     *_, line = lines(run(*words, "--with", f"onnxruntime={python}"))
 
-    assert line.endswith("  [2,1]  -      differs from A in shape")
+    assert line.endswith("  [2,1]  none   differs from A in shape")
 
 
 def test_a_value_where_the_version_refuses_is_shown(python: str, run: Run) -> None:
@@ -83,7 +83,7 @@ def test_a_value_where_the_version_refuses_is_shown(python: str, run: Run) -> No
 
     *_, line = lines(run(*words, "--with", f"onnxruntime={python}"))
 
-    assert line.endswith("  [1]    -      gives [7], where the version refuses")
+    assert line.endswith("  [1]    none   gives [7], where the version refuses")
 
 
 def test_an_absent_runtime_is_one_line_without_a_call(python: str, run: Run) -> None:
