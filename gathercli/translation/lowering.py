@@ -209,13 +209,13 @@ class _Lowering:
                 "a fractional parent or length such as 0.5, which the version refuses, is "
                 "truncated to an integer"
             )
-        if self.call.wraps_negative or self.call.outside is not OutOfRange.ERROR:
+        moved = self.call.outside is not OutOfRange.ERROR
+        if moved or self.call.wraps_negative:
             raise UsageError(
-                f"or `--out-of-range` is given with {self.call.op}, whose beams no target "
-                "finds in another way",
+                f"is given with {self.call.op}, whose beams no target finds in another way",
                 rule="usage",
-                subject="--negative",
-                expected="neither",
+                subject="--out-of-range" if moved else "--negative",
+                expected="a call without it",
             )
 
     # Indices

@@ -211,6 +211,15 @@ TARGETS: Final = (
 NAMES: Final = tuple(each.name for each in TARGETS)
 
 
+def _framework(name: str) -> str:
+    """Return the name of a target without its opset."""
+    return name.partition("-")[0]
+
+
+FRAMEWORKS: Final = tuple(dict.fromkeys(_framework(name) for name in NAMES))
+"""The frameworks, each of which stands for the newest target it has, as with `--version`."""
+
+
 def target(name: str) -> TranslationTarget:
-    """Return the target of a name."""
-    return next(each for each in TARGETS if each.name == name)
+    """Return the target of a name, or the newest of a framework, the first of its rows."""
+    return next(each for each in TARGETS if name in (each.name, _framework(each.name)))

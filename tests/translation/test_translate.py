@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gathercli.translation.targets import NAMES
+from gathercli.translation.targets import FRAMEWORKS, NAMES
 from tests.conftest import only_error
 from tests.translation.pairs import translation_of
 
@@ -122,7 +122,7 @@ def test_a_node_of_a_model_is_translated(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--to", "tflite"), "`--to` is `tflite`: expected onnx-13, openvino-8, torch"),
+        (("--to", "tflite"), "`--to` is `tflite`: expected onnx, openvino, torch"),
         (("--to", "torch", "-o", "x.onnx"), "is a .py file: expected that suffix"),
         (("--to", "onnx-13", "-o", "-"), "is written to .onnx files only: expected the name of"),
         (("--to", "torch", "--with", "jax"), "`--with` names `jax`, which does not run torch"),
@@ -141,7 +141,40 @@ def test_a_target_is_required(run: Run) -> None:
 
     assert ran.status == 2
     assert only_error(ran) == (
-        "error: `--to` is missing: expected onnx-13, openvino-8, torch, tensorflow, jax or numpy"
+        "error: `--to` is missing: expected onnx, openvino, torch, tensorflow, jax, numpy, onnx-13 "
+        "or openvino-8"
+    )
+
+
+@pytest.mark.parametrize(("framework", "newest"), [("onnx", "onnx-13"), ("openvino", "openvino-8")])
+def test_a_framework_stands_for_its_newest_target(framework: str, newest: str, run: Run) -> None:
+    ran, wanted = run(*CALL, "--to", framework), run(*CALL, "--to", newest)
+
+    assert ran == wanted
+    assert ran.status == 0
+
+
+def test_no_framework_has_an_older_target_before_a_newer_one() -> None:
+    versions: dict[str, list[int]] = {}
+    for name in NAMES:
+        framework, _, version = name.partition("-")
+        versions.setdefault(framework, []).append(int(version or 0))
+
+    assert list(versions) == list(FRAMEWORKS)
+    assert all(each == sorted(each, reverse=True) for each in versions.values())
+
+
+@pytest.mark.parametrize("option", ["--negative", "--out-of-range"])
+def test_an_option_that_no_target_has_for_beams_is_the_one_that_was_given(
+    option: str, run: Run
+) -> None:
+    tree = ("[[[1]]]", "[[[0]]]", "[1]", "0")
+    value = {"--negative": "wrap", "--out-of-range": "clamp"}[option]
+
+    ran = run("translate", "gather-tree", *tree, "--to", "numpy", option, value)
+
+    assert only_error(ran).startswith(
+        f"error: `{option}` is given with openvino.GatherTree-1, whose beams no target finds "
     )
 
 

@@ -17,7 +17,7 @@ from gathercli.cli.runtimes import RuntimeOptions, absence_notes
 from gathercli.errors import UsageError
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
-from gathercli.translation.targets import NAMES
+from gathercli.translation.targets import FRAMEWORKS, NAMES
 
 if TYPE_CHECKING:
     from gathercli.bound import BoundCall
@@ -36,9 +36,9 @@ class TranslationOptions(Options):
         OUTPUT,
         "--to",
         metavar="TARGET",
-        choices=NAMES,
+        choices=(*FRAMEWORKS, *(each for each in NAMES if each not in FRAMEWORKS)),
         default=REQUIRED,
-        help=f"The framework: {listed(NAMES)}.",
+        help=f"The framework: {listed(NAMES)}; onnx and openvino without an opset are the newest.",
     )
     output: str | None = option(
         OUTPUT,

@@ -164,7 +164,7 @@ _gathercli() {
             "translate --negative") words="spec wrap error" ;;
             "translate --out-of-range") words="spec error zero clamp wrap" ;;
             "translate --with") words="onnxruntime openvino torch tensorflow jax onnx.reference numpy" ;;
-            "translate --to") words="onnx-13 openvino-8 torch tensorflow jax numpy" ;;
+            "translate --to") words="onnx openvino torch tensorflow jax numpy onnx-13 openvino-8" ;;
             "translate --format"|"translate -f") words="auto pretty json" ;;
             "translate --color") words="auto always never" ;;
             "translate translate") words="gather gather-elements gather-nd gather-tree" ;;

@@ -333,7 +333,7 @@ complete -c gathercli -n '__gathercli_in translate' -l out-of-range -x -a 'spec 
 complete -c gathercli -n '__gathercli_in translate' -l with -x -a 'onnxruntime openvino torch tensorflow jax onnx.reference numpy' -d 'Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it'
 complete -c gathercli -n '__gathercli_in translate' -l allow-absent -d 'Exit with 0 though a named runtime cannot be called'
 complete -c gathercli -n '__gathercli_in translate' -l timeout -x -d 'Seconds that the import of a runtime of --with, and each call, may take; default 60'
-complete -c gathercli -n '__gathercli_in translate' -l to -x -a 'onnx-13 openvino-8 torch tensorflow jax numpy' -d 'The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy'
+complete -c gathercli -n '__gathercli_in translate' -l to -x -a 'onnx openvino torch tensorflow jax numpy onnx-13 openvino-8' -d 'The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy; onnx and openvino without an opset are the newest'
 complete -c gathercli -n '__gathercli_in translate' -l output -s o -r -d 'Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed'
 complete -c gathercli -n '__gathercli_in translate' -l no-clobber -d 'Do not replace an existing file'
 complete -c gathercli -n '__gathercli_in translate' -l format -s f -x -a 'auto pretty json' -d 'auto (pretty on a terminal, plain text elsewhere), pretty or json'

@@ -443,7 +443,7 @@ _gathercli() {
             '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
             '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
             '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
-            '--to=[The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy]:target:(onnx-13 openvino-8 torch tensorflow jax numpy)' \
+            '--to=[The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy; onnx and openvino without an opset are the newest]:target:(onnx openvino torch tensorflow jax numpy onnx-13 openvino-8)' \
             '--output=[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
             '-o[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
             '--no-clobber[Do not replace an existing file]' \
