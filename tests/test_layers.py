@@ -135,7 +135,7 @@ def test_of_typer_only_names_of_its_reference_are_used() -> None:
 
     attributes = {
         node.attr
-        for node in nodes(path)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "typer"
     }
     imported = {name.removeprefix("typer.") for name in imports(path) if "typer." in name}
