@@ -17,7 +17,7 @@ from gathercli.errors import (
 )
 from gathercli.ops import gather, gather_nd, gather_tree
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import FLOAT64, INT64
+from gathercli.spec.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, STRING, DType
 from gathercli.spec.framework_calls import arguments_of
 from gathercli.spec.shapes import DEEPEST, UNKNOWN, AnyDim, Shape, as_shape, parse
 
@@ -33,6 +33,8 @@ INSIDE, OUTSIDE = [[0, 1], [1, 0]], [[5, 6], [7, 8]]
         ([2, 2], [2, 2], OUTSIDE, 0, True),
         ([2, 2], [2, 2], INSIDE, 0, False),
         ([2, 3], [2, 2], OUTSIDE, 0, False),
+        ([UNKNOWN, 2], [2, 2], OUTSIDE, 0, False),
+        ([2, UNKNOWN], [2, 2], OUTSIDE, 0, False),
         ([2, 9, 2], [2, 1, 2], [[[8, 1]], [[0, 0]]], 1, False),
         ([2, 9, 2], [2, 1, 2], [[[9, 1]], [[0, 0]]], 1, True),
         ([2, 9, 2], [2, 1, 2], [[[-9, -2]], [[0, 0]]], 1, False),
@@ -43,7 +45,7 @@ INSIDE, OUTSIDE = [[0, 1], [1, 0]], [[5, 6], [7, 8]]
     ],
 )
 def test_tuples_and_data_are_swapped_if_they_would_fit(
-    data: list[int],
+    data: list[AnyDim],
     indices: list[int],
     integers: list[object] | None,
     batch_dims: int,
@@ -239,6 +241,62 @@ def test_a_version_without_batches_takes_no_number_of_them_but_zero(batch_dims: 
         bind(row, data, indices, batch_dims=batch_dims)
 
     assert bind(row, data, indices, batch_dims=0).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("of", "where", "integers", "hint"),
+    [
+        (FLOAT64, None, [1, 2], "as integers they are `[1, 2]`"),
+        (FLOAT64, "$[0]", [1, 2], "as integers they are `[1, 2]`"),
+        (
+            FLOAT64,
+            None,
+            None,
+            '`numpy.asarray(indices, "int64")` converts whole values; '
+            "it cuts off fractions, which are not indices",
+        ),
+        (FLOAT64, "$[0]", None, None),
+        (BOOL, None, [0, 2], "the positions of true are `[0, 2]`"),
+        (BOOL, None, None, "the positions of true are indices: `numpy.flatnonzero(mask)`"),
+        (STRING, None, None, None),
+        (STRING, "$[0]", None, None),
+        (COMPLEX128, None, None, None),
+    ],
+)
+def test_indices_of_another_type_are_advised_the_integers_that_they_may_be(
+    of: DType, where: str | None, integers: object, hint: str | None
+) -> None:
+    data, indices = Operand(Shape([2, 2]), FLOAT64), Operand(Shape([2]), of, where, integers)
+
+    with pytest.raises(DtypeError) as info:
+        bind(gather.ROWS[0], data, indices, axis=0)
+
+    assert info.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "batch_dims", "why"),
+    [
+        ([2, 2], [2, 1], -1, "-1, which is negative: expected 0 to 1"),
+        ([2, 2], [2, 2, 1], 2, "2, which is not below the rank of `data`, 2: expected 0 to 1"),
+        ([2, 2, 2], [2], 1, "1, which is not below the rank of `indices`, 1: expected 0"),
+        (None, None, -1, "-1, which is negative: expected 0 or more"),
+        (None, [2], 1, "1, which is not below the rank of `indices`, 1: expected 0"),
+        ([2], None, 1, "1, which is not below the rank of `data`, 1: expected 0"),
+    ],
+)
+def test_batches_of_tuples_leave_each_input_a_dimension(
+    data: list[int] | None, indices: list[int] | None, batch_dims: int, why: str
+) -> None:
+    inputs = [
+        Operand(Shape.of_unknown_rank() if each is None else Shape(each), INT64)
+        for each in (data, indices)
+    ]
+
+    with pytest.raises(BatchDimsError) as info:
+        bind(gather_nd.ROWS[0], *inputs, batch_dims=batch_dims, shapes_only=True)
+
+    assert info.value.message == f"`batch_dims` is {why}"
 
 
 def test_numbers_with_batches_are_not_advised_as_tuples() -> None:

@@ -262,6 +262,11 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "spec/op.py": (("No type has 31 bits.", "d.bits >= 32", "d.bits >= 31"),),
     "spec/rules/attributes.py": (
         (
+            "Zero is below each rank that is left, as 0-D inputs were refused before.",
+            '"negative" if number < 0 else',
+            '"negative" if number <= 0 else',
+        ),
+        (
             "Counted from the front it is not lower.",
             "if call.axis != call.axis_number",
             "if call.axis > call.axis_number",
