@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import tracemalloc
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -550,14 +550,16 @@ def test_a_report_in_the_folder_of_the_jobs_holds_none(run: Run, folder: Path) -
 # What a plan holds
 
 
-def test_jobs_that_cannot_be_kept_are_no_bug(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: JobEntry) -> bytes:
-        del self
-        raise OSError(errno.ENOSPC, "No space left on device")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has a device that is full")
+@pytest.mark.parametrize("number", [1, 1000], ids=["last", "early"])
+@pytest.mark.parametrize("option", [[], ["--dry-run"]], ids=["run", "dry run"])
+def test_jobs_that_cannot_be_kept_are_no_bug(
+    number: int, option: list[str], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_module, "temporary_file", partial(open, "/dev/full", "w+b"))
+    _write("j.jsonl", *(_job(f"{n}") for n in range(number)))
 
-    monkeypatch.setattr(JobEntry, "record", full)
-    _write("j.jsonl", _job("a"))
-    assert run("batch", "j.jsonl") == (
+    assert run("batch", "j.jsonl", *option) == (
         74,
         "",
         "error: the jobs could not be kept in a temporary file (No space left on device): "

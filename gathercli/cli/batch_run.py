@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from gathercli.cli.messages import Messages
     from gathercli.jobs.cluster import Cluster
+    from gathercli.jobs.inferred import InferredJobs
     from gathercli.jobs.junit import JUnitReport
     from gathercli.jobs.plan import Plan
     from gathercli.jobs.queue import Outcome
@@ -154,6 +155,19 @@ class RunOptions(Options):
             )
         return Limit(int(match[1])) if match[1] else Limit(float(match[2]), percent=True)
 
+    def settings(self, count: int) -> Settings:
+        """Return the settings of jobs, of which `count` run at a time."""
+        limits = self.memory.limits
+        return Settings(
+            memory=limits.memory if limits.explicit else (limits.memory or 0) // count,
+            file=limits.result,
+            inline=limits.memory if limits.explicit else INLINE,
+            threads=max(1, cores() // count),
+            retries=self.retries,
+            allow_outside=self.allow_outside,
+            dry=self.dry_run,
+        )
+
     @cached_property
     def address(self) -> Address | None:
         """The scheduler; None for processes on this machine."""
@@ -172,10 +186,11 @@ class Batch:
         *,
         external: bool,
         from_files: bool,
+        inferred: InferredJobs | None,
     ) -> None:
         self._plan, self._running, self._reporting = plan, running, reporting
         self._messages, self._external = messages, external
-        self._from_files = from_files
+        self._from_files, self._inferred = from_files, inferred
         report = reporting.path
         self._owner = digest(os.fsencode(real_path(report)) if report else os.urandom(8)).hex()
         """What temporary files show: the same for all runs of a report, one of which runs."""
@@ -305,17 +320,9 @@ class Batch:
 
     def _workers(self, *, fingerprints: bool) -> Pool | Cluster:
         """Connect to the scheduler, or start processes."""
-        running, limits = self._running, self._running.memory.limits
-        divided = limits.memory is not None and not limits.explicit
+        running = self._running
         count = min(running.workers or cores(), len(self._plan))
-        settings = Settings(
-            memory=(limits.memory or 0) // count if divided else limits.memory,
-            file=limits.result,
-            inline=limits.memory if limits.explicit else INLINE,
-            threads=max(1, cores() // count),
-            retries=running.retries,
-            allow_outside=running.allow_outside,
-            dry=running.dry_run,
+        settings = running.settings(count)._replace(
             fingerprints=fingerprints,
             digests=self._reporting.digests,
             external=self._external,
@@ -329,11 +336,14 @@ class Batch:
                 settings._replace(threads=1),
                 running.address,
                 timeout=running.timeout,
-                divided=divided,
+                divided=not running.memory.limits.explicit,
                 spare=self._spare,
                 say=self._remark,
                 debug=self._messages.debug,
             )
+        inferred = self._inferred
+        if inferred is not None:
+            inferred.flush()
         return Pool(
             self._plan,
             settings,
@@ -341,6 +351,7 @@ class Batch:
             timeout=running.timeout,
             # A job sent in advance begins even after too many have failed.
             ahead=MOST_AHEAD if running.limit is None else 1,
+            known=inferred.outcome if inferred is not None else lambda _: None,
             debug=self._messages.debug,
         )
 

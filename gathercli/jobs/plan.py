@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from array import array
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Self
 
@@ -34,7 +35,13 @@ _DIGITS: Final = "Q"
 
 
 class Spool:
-    """A context for an unnamed file of jobs, each a record of bytes."""
+    """A context for an unnamed file of jobs, each a record of bytes.
+
+    Raises
+    ------
+    TransferError
+        ``unreadable``: the disk has no room for it.
+    """
 
     def __init__(self) -> None:
         self._file = temporary_file()
@@ -46,12 +53,18 @@ class Spool:
 
     def add(self, record: bytes) -> None:
         """Append the record of a job."""
-        self._file.write(record)
+        try:
+            self._file.write(record)
+        except OSError as error:
+            raise _not_kept(error) from None
         self._starts.append(self._starts[-1] + len(record))
 
     def flush(self) -> None:
-        """Make the records visible to other processes."""
-        self._file.flush()
+        """Make the records visible to `record` and to other processes."""
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise _not_kept(error) from None
 
     def clear(self) -> None:
         """Remove all records."""
@@ -72,7 +85,8 @@ class Spool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        with suppress(OSError):  # of a full disk, to which a record was left to write
+            self._file.close()
 
 
 class Plan(Spool):
@@ -91,6 +105,8 @@ class Plan(Spool):
     progress
         Called for each job with ``validated``, then for those with paths like others' with
         ``compared``, and the number of jobs so far.
+    inspect
+        Called with each valid job and its JSON, in order.
 
     Attributes
     ----------
@@ -111,9 +127,10 @@ class Plan(Spool):
         reserved: dict[str, str] | None = None,
         limit: int | None = None,
         progress: Callable[[str, int], object] = lambda *_: None,
+        inspect: Callable[[Job, bytes], object] = lambda *_: None,
     ) -> None:
         super().__init__()
-        self._progress = progress
+        self._progress, self._inspect = progress, inspect
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
         self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
@@ -126,7 +143,7 @@ class Plan(Spool):
             self._check()
             self._progress = lambda *_: None  # jobs that are read later are not validated
         except BaseException:
-            self._file.close()
+            self.__exit__()
             raise
 
     def entry(self, number: int) -> JobEntry:
@@ -138,7 +155,7 @@ class Plan(Spool):
         for count, number in enumerate(numbers, 1):
             self._progress("compared", count)
             entry = self.entry(number)
-            yield number, entry.where, jobs.read(entry)
+            yield number, entry.where, jobs.read_again(entry)
 
     def output_folders(self, numbers: Iterable[int]) -> set[str]:
         """Return the folders into which jobs write."""
@@ -159,14 +176,6 @@ class Plan(Spool):
             self.flush()
         except (InputError, LimitError) as error:  # the rest cannot be split into jobs
             self._mistakes.add(self._entries, error)
-        except OSError as error:
-            if isinstance(error, GatherError):
-                raise
-            raise TransferError(
-                f"the jobs could not be kept in a temporary file ({error.strerror})",
-                rule="unreadable",
-                expected=ROOM,
-            ) from None
 
     def _read(self, entry: JobEntry) -> None:
         """Read a job; copy it even if its output is invalid, for the other checks."""
@@ -182,6 +191,7 @@ class Plan(Spool):
         except InputError as error:
             self._mistakes.add(self._entries, error)
         self.add(entry.record())
+        self._inspect(job, entry.text)
         self._positions.append(self._entries)
         self.ids.append(int.from_bytes(digest(job.id.encode(errors="surrogatepass"))))
         self.texts.append(int.from_bytes(digest(entry.text)))
@@ -210,6 +220,12 @@ class Plan(Spool):
                 yield number, error
             else:
                 seen[job.id] = where
+
+
+def _not_kept(error: OSError) -> TransferError:
+    """Return the error for a disk without room for the jobs."""
+    what = f"the jobs could not be kept in a temporary file ({error.strerror})"
+    return TransferError(what, rule="unreadable", expected=ROOM)
 
 
 def _duplicates(digests: array[int]) -> list[int]:

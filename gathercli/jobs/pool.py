@@ -23,14 +23,14 @@ from gathercli.errors import GatherError, TransferError, reason_of
 from gathercli.io.temporaries import remove_temporaries
 from gathercli.jobs.calls import row_of
 from gathercli.jobs.fingerprints import Fingerprints
-from gathercli.jobs.job import read
+from gathercli.jobs.job import read_again
 from gathercli.jobs.jobfile import JobEntry
 from gathercli.jobs.line import ERROR, Line
 from gathercli.jobs.queue import JobQueue, Outcome
-from gathercli.jobs.worker import GRACE, NO_NOTES, READY
+from gathercli.jobs.worker import GRACE, READY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gathercli.jobs.plan import Spool
     from gathercli.jobs.work import Settings
@@ -124,13 +124,12 @@ class _Worker:
             del answers[: len(READY)]
         start = 0
         while self.ready and (end := answers.find(b"\n", start) + 1):
-            number, status, length, notes = answers[start : end - 1].split(b" ", 3)
-            stop = end + int(length)
+            head = answers[start : end - 1].split(b" ", 3)
+            stop = end + int(head[2])
             if len(answers) < stop:
                 break
             self.tasks.popleft()
-            kinds = {} if notes == NO_NOTES else json.loads(notes)
-            yield Outcome(int(number), status.decode(), bytes(answers[end:stop]), kinds)
+            yield Outcome.parse(head, bytes(answers[end:stop]))
             start = stop
         del answers[:start]
 
@@ -169,6 +168,8 @@ class Pool:
         The most jobs sent to a process at a time.
     folder
         The folder of relative paths; None for the working folder.
+    known
+        Returns the outcome of a job that needs no process; None for any other job.
     debug
         Whether to show the stderr of the processes.
     """
@@ -182,9 +183,11 @@ class Pool:
         timeout: float | None = None,
         ahead: int = MOST_AHEAD,
         folder: str | None = None,
+        known: Callable[[int], Outcome | None] = lambda _: None,
         debug: bool = False,
     ) -> None:
         self._jobs, self._settings, self._count = jobs, settings, count
+        self._known, self._ended = known, list[Outcome]()
         self._ahead, self._folder = ahead, folder
         self._timeout, self._debug = timeout, debug
         self._workers: list[_Worker] = []
@@ -219,13 +222,22 @@ class Pool:
             for at in range(self._count):
                 if at < len(self._workers) and self._workers[at].is_busy(most, now):
                     continue
-                number = queue.next()
+                number = self._next(queue)
                 if number is None:
                     return
                 if at >= len(self._workers) and not self._start():
                     queue.give_back([number])
                     return
                 self._workers[at].add(number, self._jobs.span(number))
+
+    def _next(self, queue: JobQueue) -> int | None:
+        """Begin a job that needs a process, and end up to `ahead` others before it."""
+        while len(self._ended) < self._ahead and (number := queue.next()) is not None:
+            outcome = self._known(number)
+            if outcome is None:
+                return number
+            self._ended.append(outcome)
+        return None
 
     def _start(self) -> bool:
         """Start a process; return False if that fails and there are others."""
@@ -244,6 +256,10 @@ class Pool:
 
     def wait(self, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
         """Wait at most `seconds` for a job; yield all completed ones."""
+        if self._ended:
+            yield from self._ended
+            self._ended.clear()
+            return
         if self._timeout is not None:
             now = time.monotonic()
             began = [worker.began for worker in self._workers if worker.at_work]
@@ -325,7 +341,7 @@ def remove_unfinished(record: bytes, settings: Settings, folder: str | None = No
     folder
         The folder of relative paths; None for the working folder.
     """
-    job = read(JobEntry.parse(record))
+    job = read_again(JobEntry.parse(record))
     if job.output is not None:
         path = os.path.join(folder or "", job.folder, job.output.rstrip("/"))
         remove_temporaries(os.path.dirname(path), settings.owner, os.path.basename(path))
@@ -336,7 +352,7 @@ def lost_job(
 ) -> Outcome:
     """Return the failure of a job whose process died; `why` is a rule and a message."""
     entry = JobEntry.parse(record)
-    job = read(entry)
+    job = read_again(entry)
     line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
     with suppress(GatherError):
         line.operator = row_of(job, []).full_name

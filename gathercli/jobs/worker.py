@@ -2,10 +2,10 @@
 
 ::
 
-    task    number start stop           a job, and the span of its record in the spool
-    answer  number status length notes  followed by `length` bytes, the line of the report
+    task    number start stop  a job, and the span of its record in the spool
+    answer                     `Outcome.record`
 
-Both are lines of text. The process first writes ``ready``. It ends with its input, or as soon as
+A task is a line of text. The process first writes ``ready``. It ends with its input, or as soon as
 its parent is gone.
 """
 
@@ -24,15 +24,15 @@ from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.files import STDIN
 from gathercli.io.temporaries import set_owner
 from gathercli.io.write import let_signals_unwind
-from gathercli.jobs.job import Job, read
+from gathercli.jobs.job import Job, read_again
 from gathercli.jobs.jobfile import JobEntry
+from gathercli.jobs.queue import Outcome
 from gathercli.jobs.work import Part, Settings, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 READY: Final = b"ready\n"
-NO_NOTES: Final = b"{}"
 GRACE: Final = 2.0
 """Seconds after SIGTERM for a process to remove its temporary files."""
 
@@ -92,10 +92,8 @@ def tasks(fd: int) -> Iterator[tuple[int, int, int]]:
 def answer(number: int, record: bytes, settings: Settings) -> bytes:
     """Run a job and return its answer."""
     entry = JobEntry.parse(record)
-    line = line_of(read(entry), entry.text, settings, Part.parse(entry.where))
-    text, kinds = bytes(line), line.kinds()
-    notes = json.dumps(kinds).encode() if kinds else NO_NOTES
-    return b"%d %s %d %s\n%s" % (number, line.status.encode(), len(text), notes, text)
+    line = line_of(read_again(entry), entry.text, settings, Part.parse(entry.where))
+    return Outcome.of(number, line).record()
 
 
 def run() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -126,6 +127,7 @@ def run(
     jobs: list[str] | None = JOBS,
 ) -> int:
     """Do the jobs, and report on each."""
+    from gathercli.jobs.inferred import InferredJobs
     from gathercli.jobs.journal import check
     from gathercli.jobs.plan import Plan
 
@@ -141,22 +143,33 @@ def run(
     from_files = bool(files) or "-" in (jobs or [])
     if not from_files:  # the jobs are made of options
         running.allow_outside = True
-    with validating(messages) as progress:
-        plan = Plan(
-            entries,
-            allow_outside=running.allow_outside,
-            reserved=reserved,
-            limit=running.memory.limits.memory,
-            progress=progress,
-        )
-    with plan:
+    with ExitStack() as stack:
+        inferred: InferredJobs | None = None
+        if running.dry_run and running.address is None:
+            inferred = stack.enter_context(InferredJobs(running.settings(1)))
+        with validating(messages) as progress:
+            plan = Plan(
+                entries,
+                allow_outside=running.allow_outside,
+                reserved=reserved,
+                limit=running.memory.limits.memory,
+                progress=progress,
+                inspect=inferred.infer if inferred is not None else lambda *_: None,
+            )
+        stack.enter_context(plan)
         external = patterns.types.external_data
         if running.runtimes.names is not None:
             from gathercli.cli.batch_with import RuntimeBatch
 
             return RuntimeBatch(plan, running, reporting, messages, external=external).run()
         return Batch(
-            plan, running, reporting, messages, external=external, from_files=from_files
+            plan,
+            running,
+            reporting,
+            messages,
+            external=external,
+            from_files=from_files,
+            inferred=inferred,
         ).run()
 
 
