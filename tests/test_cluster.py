@@ -689,8 +689,9 @@ def records(*listed: dict[str, Any]) -> list[tuple[int, bytes]]:
 
 @pytest.fixture
 def unkept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """End processes that have nothing to do when a test ends, and not before."""
+    """End processes that have nothing to do when a test ends, and no task before its jobs."""
     monkeypatch.setattr(task, "IDLE", PATIENCE)
+    monkeypatch.setattr(task, "LONG", PATIENCE)
     monkeypatch.setattr(task, "_is_wanted", lambda: True)
     yield
     for process in tuple(task._idle):
