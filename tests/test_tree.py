@@ -254,6 +254,25 @@ def test_a_tree_without_steps_batches_or_beams_is_empty(shape: tuple[int, ...]) 
     assert output.shape == shape
 
 
+@pytest.mark.parametrize("command", ["check", "explain", "translate", "diagnose"])
+@pytest.mark.parametrize("shape", ["0x2x3", "2x0x3", "2x3x0", "0x0x0"])
+@pytest.mark.parametrize("type_name", ["f16", "f64", "i32"])
+def test_every_command_takes_an_empty_tree(
+    command: str, shape: str, type_name: str, run: Run
+) -> None:
+    batches = shape.split("x")[1]
+    ids = f"zeros:{shape}x{type_name}"
+    words = [ids, ids, f"{batches}x{type_name}=1", f"x{type_name}=1"]
+    more = {
+        "diagnose": [ids],
+        "translate": ["--to", "numpy", "--quiet"],
+    }
+
+    ran = run(command, "gather-tree", *words, *more.get(command, []))
+
+    assert (ran.status, ran.err) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("length", "expected"),
     [

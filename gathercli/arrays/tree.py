@@ -165,7 +165,8 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
 def name_as_written(counts: Iterable[IndexCount], written: AnyArray) -> None:
     """Replace the first parents of counts by those of the input, if these are large floats."""
     for each in counts:
-        each.value = as_written(written, each.first, each.value)
+        if each.number:  # without one, `first` is no position
+            each.value = as_written(written, each.first, each.value)
 
 
 def as_written(written: AnyArray, at: int, value: float) -> float:

@@ -45,6 +45,8 @@ class RuntimeCall(NamedTuple):
         The version that it claims to be; None for a function.
     way
         How OpenVINO gets the indices; ``x64`` if JAX keeps 64 bits.
+    masks
+        Whether it takes the indices for a mask, whose refusal is of no rule.
     """
 
     runtime: str
@@ -53,6 +55,7 @@ class RuntimeCall(NamedTuple):
     code: str = ""
     op: Op | None = None
     way: str = ""
+    masks: bool = False
 
     def files(self, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]) -> dict[str, bytes]:
         """Return the files of the model of a version, by name; the first one is the model."""
@@ -125,13 +128,17 @@ def _operator_calls(runtime: str, op: Op) -> Iterator[RuntimeCall]:
 
 
 class _Function(NamedTuple):
-    """A function of a runtime: its expression, and the calls that it can make."""
+    """A function of a runtime: its expression, and the calls that it can make.
+
+    `masks` are the types of indices that it takes for a mask.
+    """
 
     runtime: str
     family: str
     code: str
     takes: Callable[[_Shapes], bool] = lambda _: True
     is_jitted: bool = False
+    masks: tuple[str, ...] = ()
 
 
 class _Shapes(NamedTuple):
@@ -164,23 +171,30 @@ def _is_table(each: _Shapes) -> bool:
     return not each.batch_dims and each.position == 0 and each.data == 2
 
 
+_BOOL: Final = ("bool",)
+_BYTES: Final = ("bool", "uint8")
+
 _TAKE, _ELEMENTS, _TUPLES = "gather", "gather-elements", "gather-nd"
 
 _FUNCTIONS: Final = (
     _Function("numpy", _TAKE, "np.take(data, indices, axis={axis})", _has_no_batch),
-    _Function("numpy", _TAKE, "data[{before}indices]", _is_position),
+    _Function("numpy", _TAKE, "data[{before}indices]", _is_position, masks=_BOOL),
     _Function("numpy", _ELEMENTS, "np.take_along_axis(data, indices, axis={axis})"),
-    _Function("numpy", _TUPLES, "data[tuple(np.moveaxis(indices, -1, 0))]", _has_no_batch),
-    _Function("torch", _TAKE, "data[{before}indices]", _is_position),
+    _Function(
+        "numpy", _TUPLES, "data[tuple(np.moveaxis(indices, -1, 0))]", _has_no_batch, masks=_BOOL
+    ),
+    _Function("torch", _TAKE, "data[{before}indices]", _is_position, masks=_BYTES),
     _Function("torch", _TAKE, "torch.index_select(data, {axis}, indices)", _is_list),
     _Function("torch", _TAKE, "torch.nn.functional.embedding(indices, data)", _is_table),
     _Function("torch", _ELEMENTS, "torch.gather(data, {axis}, indices)"),
     _Function("torch", _ELEMENTS, "torch.take_along_dim(data, indices, {axis})"),
-    _Function("torch", _TUPLES, "data[tuple(indices.movedim(-1, 0))]", _has_no_batch),
+    _Function("torch", _TUPLES, "data[tuple(indices.movedim(-1, 0))]", _has_no_batch, masks=_BYTES),
     _Function("jax", _TAKE, "jnp.take(data, indices, axis={axis})", _has_no_batch),
-    _Function("jax", _TAKE, "data[{before}indices]", _is_position),
+    _Function("jax", _TAKE, "data[{before}indices]", _is_position, masks=_BOOL),
     _Function("jax", _ELEMENTS, "jnp.take_along_axis(data, indices, axis={axis})"),
-    _Function("jax", _TUPLES, "data[tuple(jnp.moveaxis(indices, -1, 0))]", _has_no_batch),
+    _Function(
+        "jax", _TUPLES, "data[tuple(jnp.moveaxis(indices, -1, 0))]", _has_no_batch, masks=_BOOL
+    ),
     *(
         _Function("tensorflow", family, code, is_jitted=is_jitted)
         for family, code in (
@@ -212,9 +226,10 @@ def _function_calls(
             if data.dtype is STRING:
                 continue  # XLA has none, and one without elements breaks later calls
             text, code = f"{code}, jitted", _JITTED.format(code)
-        yield RuntimeCall(runtime, family, text, code)
+        call = RuntimeCall(runtime, family, text, code, masks=indices.dtype.name in each.masks)
+        yield call
         if runtime == "jax" and _are_cut(data, indices):
-            yield RuntimeCall(runtime, family, f"{text}, {X64}", code, way=X64)
+            yield call._replace(text=f"{text}, {X64}", way=X64)
 
 
 def _are_cut(data: Tensor, indices: Tensor) -> bool:

@@ -128,6 +128,7 @@ REFUSALS: Final = {
     "torch": (
         Refusal(r"index (?P<index>-?\d+) is out of bounds for dimension \d+ with size", _INDEX),
         Refusal(r"index is out of bounds for dimension with size 0", _INDEX),
+        Refusal(r"index_select\(\): self indexing axis dim should be positive", _INDEX),
         Refusal(r"index out of range in self", _INDEX, takes_negative=False),
         Refusal(r"INDICES element is out of DATA bounds, id=(?P<index>-?\d+)", _INDEX),
         Refusal(r"Dimension out of range \(expected to be in range of", _AXIS),

@@ -273,7 +273,7 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
     if seen.tensor is None:
         outcome = RuntimeOutcome(seen.problem)
         if outcome is RuntimeOutcome.REFUSES:
-            outcome = _refusal(call.runtime, seen.message, own, expected)
+            outcome = _refusal(call, seen.message, own, expected)
         return verdict._replace(outcome=outcome)
     result = seen.tensor
     letter = next(
@@ -296,9 +296,11 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
     return _differing(verdict, result, reference, expected.outputs(reference))
 
 
-def _refusal(runtime: str, message: str, own: Sequence[Op], expected: Expected) -> RuntimeOutcome:
+def _refusal(
+    call: RuntimeCall, message: str, own: Sequence[Op], expected: Expected
+) -> RuntimeOutcome:
     """Return what a refusal is: of versions that refuse too, one must do so for the same reason."""
-    reason = reason_of(runtime, message)
+    reason = None if call.masks else reason_of(call.runtime, message)
     if reason is None:
         return RuntimeOutcome.UNSUPPORTED
     if expected.groups(own):

@@ -294,6 +294,31 @@ OBSERVED = {
         "torch",
         {"data[indices]": "agrees$", "torch.index_select": "refuses: IndexError"},
     ),
+    "torch on an empty axis": Observed(
+        "0x2xf64=[]",
+        "2xi64=0",
+        "onnx.Gather-13",
+        "torch",
+        {
+            "data[indices]": "refuses, as every version does: ",
+            "torch.index_select": "refuses, as every version does: ",
+            "torch.nn.functional.embedding": "refuses, as every version does: ",
+        },
+    ),
+    "torch takes bytes for a mask of another shape": Observed(
+        "3xf32=[1 2 3]",
+        "1x1xu8=0",
+        "openvino.GatherND-5",
+        "torch",
+        {"data": "does not take the call: IndexError: The shape of the mask"},
+    ),
+    "torch takes bytes for masks of more dimensions": Observed(
+        "3xf32=[1 2 3]",
+        "3x1x1xu8=0",
+        "openvino.GatherND-5",
+        "torch",
+        {"data": "does not take the call: IndexError: too many indices"},
+    ),
     "torch modulo": Observed(
         "3xf32=[1 2 3]",
         "1xi64=3",

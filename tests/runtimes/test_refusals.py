@@ -43,6 +43,7 @@ REFUSED: tuple[tuple[str, list[str], dict[str, int]], ...] = (
     ("gather", [LIST, "1xbool=[true]"], {}),
     ("gather", ["3x2xf32=1", "1xf32=0"], {}),
     ("gather", ["3x0xf32=0", "1xi64=7"], {}),
+    ("gather", ["0x2xf32=0", "1xi64=0"], {}),
     ("gather-elements", [LIST, "1xi64=7"], {"axis": 0}),
     ("gather-elements", ["xf32=1", "1xi64=0"], {"axis": 0}),
     ("gather-elements", ["xf32=1", "xi64=0"], {"axis": 0}),
