@@ -261,7 +261,11 @@ MALFORMED: Final[dict[str, tuple[bytes, str, str]]] = {
         "format",
         "3 values: expected 4",
     ),
-    "strings as raw bytes": (other_type("STRING", raw_data=b"ab"), "format", "string_data has 0"),
+    "strings as raw bytes": (
+        other_type("STRING", raw_data=b"ab"),
+        "format",
+        "in raw_data: expected string_data",
+    ),
     "one string for two": (other_type("STRING", string_data=[b"a"]), "format", "expected 2"),
     "a string of no UTF-8": (
         other_type("STRING", string_data=[b"a", b"b\xff"]),

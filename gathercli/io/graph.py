@@ -12,6 +12,7 @@ from gathercli.text import in_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gathercli.io.files import File
     from gathercli.spec.dtypes import DType
     from gathercli.tensor import Tensor
 
@@ -112,6 +113,12 @@ class Constant:
             what = f"{in_bytes(self.nbytes)} would take {self.copied} when converted"
             raise LimitError.over(what, self.copied, self.limit)
         return self._load()
+
+    def check_memory(self, file: File) -> None:
+        """Raise LimitError if reading the elements takes more memory than a file may."""
+        if file.limit is not None and self.copied > file.limit:
+            what = f"{in_bytes(self.nbytes)} would take {self.copied} when converted"
+            raise file.over(what, self.copied)
 
     def forget(self) -> None:
         """Drop elements that are in memory: the next call of `tensor` reads them again."""

@@ -6,13 +6,9 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from gathercli.arrays.narrow import unpacked
-from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError, NoInputError
 from gathercli.io.files import File, unreadable
-from gathercli.io.formats.content import check_shape, malformed
+from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.graph import Constant
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
@@ -57,23 +53,38 @@ def stored(  # noqa: PLR0917  (a range of a file, and what it stores)
         )
 
     def load() -> Tensor:
-        if dtype.bits < 8:
-            raw = np.frombuffer(buffer(), np.uint8, size, start)
-            return Tensor(dtype, unpacked(raw, product(shape), dtype.bits).reshape(shape))
-        storage = storage_of(dtype).newbyteorder("<")
-        return Tensor(dtype, np.ndarray(shape, storage, buffer(), start))
+        if dtype.bits >= 8:
+            return Layout(dtype, shape, offset=start).view(buffer())
+        import numpy as np
+
+        from gathercli.arrays.narrow import unpacked
+
+        raw = np.frombuffer(buffer(), np.uint8, size, start)
+        return Tensor(dtype, unpacked(raw, product(shape), dtype.bits).reshape(shape))
 
     return Constant(dtype, shape, load, mapped=dtype.bits >= 8, limit=limit)
 
 
-def decoded(raw: bytes, at: int) -> str:
-    """Decode the string at a flat position; raise InputError if it is no UTF-8 text."""
+def decoded(raw: bytes, where: str) -> str:
+    """Decode the string at a place; raise InputError if it is no UTF-8 text."""
     try:
         return raw.decode()
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
         raise InputError(
-            f"the string {at} is not UTF-8 text", rule="format", value=at, expected="UTF-8"
+            f"byte {error.start} of the string at `{where}` is 0x{raw[error.start]:02x}",
+            rule="format",
+            where=where,
+            expected="UTF-8 text",
         ) from None
+
+
+def raw_elements(tensor: Tensor) -> bytes:
+    """Return elements as `stored` reads them; those of less than a byte are packed."""
+    from gathercli.arrays.narrow import packed
+
+    if tensor.dtype.bits < 8:
+        return packed(tensor.array.reshape(-1), tensor.dtype.bits)
+    return tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
 
 
 def check_location(location: str) -> None:

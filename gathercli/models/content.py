@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gathercli.arrays.tensor import storage_of
 from gathercli.io.formats.content import Layout, key_hint, malformed
 from gathercli.models import ReadOptions, read_file
-from gathercli.text import clean, in_bytes, short, some
+from gathercli.text import clean, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,12 +46,7 @@ class ModelContent:
         """Read a tensor: a view of the file, unless its elements are packed or converted."""
         del declared, empty
         constant = self._constant(key)
-        limit = self._file.limit
-        if limit is not None and constant.copied > limit:
-            raise self._file.over(
-                f"{in_bytes(constant.nbytes)} would take {constant.copied} when converted",
-                constant.copied,
-            )
+        constant.check_memory(self._file)
         return constant.tensor()
 
     def _constant(self, key: str | None) -> Constant:

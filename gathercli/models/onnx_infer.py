@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.io.graph import Value
 from gathercli.io.onnx.tensorproto import type_or_none
-from gathercli.io.onnx.wire import Span, WireReader
+from gathercli.io.onnx.wire import Span, WireReader, encoded
 from gathercli.models import infer_child
 from gathercli.models.infer_child import ABSENT, SECONDS
 from gathercli.spec.shapes import LARGEST, MAX_RANK, UNKNOWN, AnyDim, Dim, Shape
@@ -100,18 +100,3 @@ def _copied(wire: WireReader, message: Span, fields: Iterable[int]) -> Iterator[
     for field, value in wire.fields(message):
         if field in fields:
             yield encoded(field, wire.bytes(value) if isinstance(value, Span) else value)
-
-
-def encoded(field: int, value: bytes | int) -> bytes:
-    """Encode a varint, or bytes with their length."""
-    if isinstance(value, int):
-        return _varint(field << 3) + _varint(value)
-    return _varint(field << 3 | 2) + _varint(len(value)) + value
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])

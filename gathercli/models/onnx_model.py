@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.errors import GatherError
 from gathercli.io.formats.content import malformed
 from gathercli.io.graph import MAX_DEPTH, Constant, Value
-from gathercli.io.onnx.tensorproto import NOT_OPENED, tensor_constant
+from gathercli.io.onnx.tensorproto import NOT_OPENED, TensorProto
 from gathercli.io.onnx.wire import (
     NUMBER_BYTES,
     SPAN_BYTES,
@@ -219,7 +219,8 @@ class _OnnxReader:
         external = self._open_beside if self._options.external else None
         wire, before = self._wire, self._wire.count
         try:
-            name, constant = tensor_constant(wire, message, external, self._file.limit)
+            proto = TensorProto(wire, message)
+            name, constant = proto.name, proto.constant(external)
             # The constant keeps the fields that have its elements.
             fields = wire.count - before
             self.model.hold(_CONSTANT_BYTES + SPAN_BYTES * fields + len(name))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.narrow import packed
 from gathercli.io.ir.layers import ELEMENT_TYPES, precision
+from gathercli.io.stored import raw_elements
 from gathercli.spec.dtypes import INT64, STRING
 from gathercli.tensor import Tensor
 
@@ -97,9 +97,7 @@ def weights_of(tensor: Tensor) -> bytes:
         words = [str(each).encode() for each in tensor.array.reshape(-1)]
         ends = np.cumsum([0, *map(len, words)])
         return np.array([len(words), *ends], "<u4").tobytes() + b"".join(words)
-    if tensor.dtype.bits < 8:
-        return packed(tensor.array.reshape(-1), tensor.dtype.bits)
-    return tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
+    return raw_elements(tensor)
 
 
 def _sizes(tensor: Tensor, *, is_dynamic: bool) -> list[int]:

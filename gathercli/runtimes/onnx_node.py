@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli import engine
 from gathercli.errors import OperatorError
 from gathercli.io.onnx.tensorproto import TYPES
-from gathercli.models.onnx_infer import encoded
+from gathercli.io.onnx.wire import encoded, text_field
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 
@@ -69,11 +69,6 @@ def _output_shape(
     except OperatorError:
         return None
     return known(engine.infer(call))
-
-
-def text_field(field: int, text: str) -> bytes:
-    """Encode a field of text."""
-    return encoded(field, text.encode())
 
 
 def attribute(name: str, value: int) -> bytes:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.io.onnx.tensorproto import TYPES, tensor_constant, type_of
-from gathercli.io.onnx.wire import Span, WireReader, number_of, signed, span_of
-from gathercli.models.onnx_infer import encoded
-from gathercli.runtimes.onnx_node import attribute, text_field, value_info
-from gathercli.spec.dtypes import BOOL, INT64, STRING, Kind
+from gathercli.io.onnx.tensorproto import TYPES, TensorProto, tensor_message, type_of
+from gathercli.io.onnx.wire import Span, WireReader, encoded, number_of, signed, span_of, text_field
+from gathercli.runtimes.onnx_node import attribute, value_info
+from gathercli.spec.dtypes import BOOL, INT64, Kind
 from gathercli.translation.graph import (
     Graph,
     GraphBuilder,
@@ -173,7 +172,7 @@ def _graph(graph: Graph, name: str) -> bytes:
         (
             *(encoded(1, _node(each)) for each in graph.nodes),
             text_field(2, name),
-            *(encoded(5, _stored(key, each)) for key, each in graph.constants.items()),
+            *(encoded(5, tensor_message(key, each)) for key, each in graph.constants.items()),
             *(encoded(11, value_info(*_declared(each))) for each in graph.inputs),
             *(encoded(12, value_info(*_declared(each))) for each in graph.outputs),
         )
@@ -205,14 +204,6 @@ def _attribute(name: str, value: Any) -> bytes:
         return text_field(1, name) + encoded(6, _graph(value, name)) + encoded(20, _GRAPH)
     numbers = b"".join(encoded(8, number % 2**64) for number in value)
     return text_field(1, name) + numbers + encoded(20, _INTEGERS)
-
-
-def _stored(name: str, tensor: Tensor) -> bytes:
-    dims = b"".join(encoded(1, size) for size in tensor.shape)
-    head = dims + encoded(2, TYPES.index(tensor.dtype)) + text_field(8, name)
-    if tensor.dtype is STRING:
-        return head + b"".join(text_field(6, str(each)) for each in tensor.array.reshape(-1))
-    return head + encoded(9, tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes())
 
 
 # Text
@@ -300,8 +291,8 @@ def _read_graph(wire: WireReader, message: Span) -> Graph:
         if field == 1:
             nodes.append(_read_node(wire, span))
         elif field == 5:
-            name, constant = tensor_constant(wire, span, None)
-            constants[name] = constant.tensor()
+            proto = TensorProto(wire, span)
+            constants[proto.name] = proto.constant().tensor()
         elif field in values:
             values[field].append(_read_value(wire, span))
     return Graph(tuple(values[11]), tuple(values[12]), tuple(nodes), constants)

@@ -190,7 +190,7 @@ ONNX: Final[list[tuple[str, Content, str, str]]] = [
         "with three numbers for two",
         tensor(raw_data=b"", int64_data=[1, 2, 3]),
         "format",
-        "the elements are in `raw_data` and in another field",
+        "the elements are in raw_data and in int64_data",
     ),
     ("with branches 70 deep", nested(70), "format", "a body is too deep in others"),
     ("with branches 3000 deep", nested(3000), "format", "a body is too deep in others"),

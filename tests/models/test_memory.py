@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from gathercli.errors import LimitError
+from gathercli.io.onnx.wire import encoded
 from gathercli.models import ReadOptions, read
-from gathercli.models.onnx_infer import encoded
 from tests.modelfiles import TOUR, tour_ir
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ def strings(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Tens
     if head[0] != number or sorted(ends) != ends or start + ends[-1] > offset + size:
         raise malformed("the offsets of the strings are wrong", "offsets in order")
     words = [
-        decoded(bytes(buffer[start + one : start + other]), at)
+        decoded(bytes(buffer[start + one : start + other]), f"strings[{at}]")
         for at, (one, other) in enumerate(pairwise(ends))
     ]
     return Tensor(STRING, store(words, STRING, Place("strings", (number,))).reshape(shape))

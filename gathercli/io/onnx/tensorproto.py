@@ -1,25 +1,27 @@
-"""TensorProto messages in a model: their headers are read at once, their elements on demand."""
+"""TensorProto messages: their headers are read at once, their elements on demand."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from gathercli.arrays.conversion import store
-from gathercli.arrays.narrow import unpacked
-from gathercli.arrays.tensor import storage_of
 from gathercli.errors import InputError
 from gathercli.io.formats.content import check_shape, malformed
 from gathercli.io.graph import Constant
-from gathercli.io.onnx.wire import Span, number_of, signed, span_of
-from gathercli.io.stored import decoded, stored
+from gathercli.io.onnx.wire import (
+    Span,
+    encoded,
+    length_head,
+    number_of,
+    signed,
+    span_of,
+    text_field,
+)
+from gathercli.io.stored import decoded, raw_elements, stored
 from gathercli.spec.coordinates import Place
-from gathercli.spec.dtypes import STRING, DType, Kind, named
+from gathercli.spec.dtypes import DTYPES, STRING, DType, Kind, in_words, named
 from gathercli.spec.shapes import MAX_RANK, product
 from gathercli.tensor import Tensor
-from gathercli.text import counted, in_bytes
+from gathercli.text import counted, in_bytes, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +41,21 @@ TYPES: Final = (None, *map(named, _TYPE_NAMES.split()))
 
 _DIMS, _TYPE, _SEGMENT, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 3, 8, 9, 13, 14
 _FLOATS, _INT32, _STRINGS, _INT64, _DOUBLES, _UINT64 = 4, 5, 6, 7, 10, 11
-_FIELDS: Final = {_FLOATS: 4, _INT32: 0, _STRINGS: 0, _INT64: 0, _DOUBLES: 8, _UINT64: 0}
-"""The fields of elements, and the bytes of each element; 0 for varints and strings."""
+_FIELDS: Final = {
+    _FLOATS: "float_data",
+    _INT32: "int32_data",
+    _STRINGS: "string_data",
+    _INT64: "int64_data",
+    _DOUBLES: "double_data",
+    _UINT64: "uint64_data",
+}
+"""The fields of elements."""
+
+_SIZES: Final = {_FLOATS: 4, _DOUBLES: 8}
+"""The bytes of each element in the fields that have no varints and no strings."""
+
+_PACKED: Final = (2, 4)
+"""Bits of elements that share an entry of `int32_data`; of those of 6 bits, each has one."""
 
 _BLOCK: Final = 1 << 18
 """Bytes of varints to decode at a time: the arrays in between take 50 times as many."""
@@ -65,59 +80,172 @@ def type_of(number: int) -> DType:
             f"the tensor is of ONNX's type {number}",
             rule="dtype",
             value=number,
-            expected=f"1 to {len(TYPES) - 1}",
+            expected=listed(in_words(DTYPES)),
         )
     return dtype
 
 
-def tensor_constant(
-    wire: WireReader,
-    message: Span,
-    external: Callable[[str], File] | None,
-    limit: int | None = None,
-) -> tuple[str, Constant]:
-    """Return the name and the constant of a TensorProto.
+class TensorProto:
+    """A message whose header was read.
 
-    Parameters
+    Attributes
     ----------
-    external
-        A function that opens a file beside the model; None if none may be opened.
-    limit
-        The most bytes of memory of elements that are decoded; None for no limit.
+    marked
+        Whether `data_location` says that the elements are in another file.
+    entries
+        The entries of `external_data`; None if the elements are in the message.
 
     Raises
     ------
-    InputError
-        ``format`` or ``dtype``: the message is malformed.
+    InputError, LimitError
+        ``format``, ``dtype`` or ``limit``: the message is malformed.
     """
-    fields: dict[int, list[int | Span]] = {}
-    for field, value in wire.fields(message):
-        fields.setdefault(field, []).append(value)
-    if _SEGMENT in fields:
-        raise malformed("the tensor is a segment of a larger one", "a whole tensor")
-    names = [wire.text(span_of(each, "the name of a tensor")) for each in fields.get(_NAME, ())]
-    name = names[-1] if names else ""
-    dtype = type_of(_number(fields, _TYPE))
-    shape = _shape(wire, fields, dtype)
-    if _EXTERNAL in fields or _number(fields, _LOCATION):
-        entries = [span_of(each, "`external_data`") for each in fields.get(_EXTERNAL, ())]
-        return name, _external(wire, dtype, shape, entries, external, limit)
-    typed = fields.keys() & _FIELDS.keys()
-    if _RAW in fields:
-        if typed or dtype is STRING:
+
+    def __init__(self, wire: WireReader, message: Span) -> None:
+        fields: dict[int, list[int | Span]] = {}
+        for field, value in wire.fields(message):
+            fields.setdefault(field, []).append(value)
+        if _SEGMENT in fields:
+            raise malformed("the tensor is a segment of a larger one", "a whole tensor")
+        self.wire = wire
+        names = [wire.text(span_of(each, "the name of a tensor")) for each in fields.get(_NAME, ())]
+        self.name = names[-1] if names else ""
+        self.dtype = type_of(_number(fields, _TYPE))
+        self.shape = _shape(wire, fields, self.dtype)
+        self.marked = bool(_number(fields, _LOCATION))
+        self.entries: list[Span] | None = None
+        if _EXTERNAL in fields or self.marked:
+            self.entries = [span_of(each, "`external_data`") for each in fields.get(_EXTERNAL, ())]
+            return
+        typed = [field for field in _FIELDS if field in fields]
+        self._field, self._each = _field(self.dtype)
+        self._values = fields.get(self._field, [])
+        self._raw = span_of(fields[_RAW][-1], "`raw_data`") if _RAW in fields else None
+        if self._raw and (typed or self.dtype is STRING):
             raise malformed(
-                "the elements are in `raw_data` and in another field"
+                f"the elements are in raw_data and in {_FIELDS[typed[0]]}"
                 if typed
-                else "the strings are in `raw_data`",
-                "one field of them" if typed else "`string_data`",
+                else "the strings are in raw_data",
+                "one of them" if typed else "string_data",
             )
-        raw = span_of(fields[_RAW][-1], "`raw_data`")
-        return name, stored(lambda: wire.buffer, dtype, shape, raw.start, raw.size, limit)
-    field, each = _field(dtype)
-    if others := typed - {field}:
-        raise malformed(f"the elements of {dtype} are in field {min(others)}", f"field {field}")
-    load = partial(_load, wire, dtype, shape, field, each, fields.get(field, []))
-    return name, Constant(dtype, shape, load, limit=limit)
+        if other := [field for field in typed if field != self._field and not self._raw]:
+            raise malformed(
+                f"the elements are in the field {_FIELDS[other[0]]}",
+                f"{_FIELDS[self._field]} for {self.dtype}",
+            )
+
+    def constant(self, external: Callable[[str], File] | None = None) -> Constant:
+        """Return the constant of the elements.
+
+        Parameters
+        ----------
+        external
+            A function that opens a file beside the model; None if none may be opened.
+        """
+        wire, dtype, shape = self.wire, self.dtype, self.shape
+        if self.entries is not None:
+            settings = dict(_entry(wire, each) for each in self.entries)
+            return _external(dtype, shape, settings, external, wire.limit)
+        if self._raw:
+            start, stop = self._raw
+            return stored(lambda: wire.buffer, dtype, shape, start, stop - start, wire.limit)
+        return Constant(dtype, shape, self._load, limit=wire.limit)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the message lacks all elements of its shape."""
+        return not (self._raw or self._values) and product(self.shape) > 0
+
+    def check_count(self) -> None:
+        """Raise for a number of values that is not that of the shape, before any is decoded."""
+        if self.entries is not None or self._raw:
+            return
+        number, size = 0, _SIZES.get(self._field)
+        for value in self._values:
+            if isinstance(value, int) or self._field == _STRINGS:
+                number += 1
+            else:
+                number += value.size // size if size else _count(self.wire, value)
+        count = product(self.shape) * self._each
+        if self.dtype.bits in _PACKED:
+            count = -(-count * self.dtype.bits // 8)
+        if number != count:
+            raise malformed(
+                f"the field {_FIELDS[self._field]} has {counted(number, 'value', exact=True)}",
+                f"{count}, for {list(self.shape)}",
+            )
+
+    def _load(self) -> Tensor:
+        """Read the elements of one of the typed fields."""
+        from gathercli.arrays.conversion import store
+        from gathercli.arrays.narrow import unpacked
+        from gathercli.arrays.tensor import storage_of
+
+        self.check_count()
+        dtype, shape = self.dtype, self.shape
+        if dtype is STRING:
+            words = self._strings()
+            place = Place(_FIELDS[_STRINGS], (len(words),))
+            return Tensor(STRING, store(words, STRING, place).reshape(shape))
+        array, storage = self._numbers(), storage_of(dtype)
+        if self._field in _SIZES:
+            array = array.view(storage.newbyteorder("<"))
+        elif dtype.bits in _PACKED:
+            packed = self._checked(array, 0, 255).astype("u1")
+            array = unpacked(packed, product(shape), dtype.bits)
+        elif dtype.kind is Kind.FLOAT:  # bit patterns
+            bits = self._checked(array, 0, 2**dtype.bits - 1)
+            array = bits.astype(f"u{dtype.itemsize}").view(storage)
+        else:
+            low, high = (0, 1) if dtype.kind is Kind.BOOL else dtype.bounds
+            whole = array if self._field == _UINT64 else array.view("i8")
+            array = self._checked(whole, low, high).astype(storage, copy=False)
+        return Tensor(dtype, array.reshape(shape))
+
+    def _strings(self) -> list[str]:
+        """Decode the strings."""
+        raw = (self.wire.bytes(span_of(value, "a string")) for value in self._values)
+        return [decoded(each, f"{_FIELDS[_STRINGS]}[{at}]") for at, each in enumerate(raw)]
+
+    def _numbers(self) -> AnyArray:
+        """Decode the values of a field: packed in spans, or one by one."""
+        import numpy as np
+
+        size = _SIZES.get(self._field)
+        parts: list[AnyArray] = []
+        for value in self._values:
+            if isinstance(value, int):
+                parts.append(np.array([value], np.uint64))
+            elif size is None:
+                parts.append(_varints(self.wire, value))
+            elif value.size % size:
+                raise malformed(
+                    f"the elements have {in_bytes(value.size)}", f"a multiple of {size}"
+                )
+            else:
+                buffer, count = self.wire.buffer, value.size // size
+                parts.append(np.frombuffer(buffer, f"<f{size}", count, value.start))
+        if any((part.dtype.kind == "u") == (size is not None) for part in parts):
+            raise malformed("the elements have another wire type", "that of their field")
+        if not parts:
+            parts.append(np.empty(0, f"<f{size}" if size else np.uint64))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _checked(self, array: AnyArray, low: int, high: int) -> AnyArray:
+        """Raise for an integer of a field that the type cannot hold."""
+        wrong = ((array < low) | (array > high)).argmax() if array.size else 0
+        if array.size and not low <= array[wrong] <= high:
+            where, value = f"{_FIELDS[self._field]}[{wrong}]", int(array[wrong])
+            if self._field != _UINT64:
+                value = signed(value % 2**64)
+            raise InputError(
+                f"the value at `{where}` is {value}, which {self.dtype} cannot hold",
+                rule="dtype",
+                where=where,
+                value=value,
+                expected=f"{low} to {high}",
+            )
+        return array
 
 
 def _number(fields: dict[int, list[int | Span]], field: int) -> int:
@@ -153,72 +281,23 @@ def _field(dtype: DType) -> tuple[int, int]:
     return special.get(dtype.name, _INT32), 1
 
 
-def _load(  # noqa: PLR0917  (the parts of a message)
-    wire: WireReader,
-    dtype: DType,
-    shape: tuple[int, ...],
-    field: int,
-    each: int,
-    values: list[int | Span],
-) -> Tensor:
-    """Read the elements of one of the typed fields."""
-    count = product(shape) * each
-    if 0 < dtype.bits < 8:
-        count = -(-count * dtype.bits // 8)
-    if dtype is STRING:
-        return _strings(wire, shape, values)
-    array = _numbers(wire, field, values)
-    if array.size != count:
-        raise malformed(
-            f"the tensor has {counted(array.size, 'element', exact=True)}",
-            f"{count}, for {list(shape)} of {dtype}",
-        )
-    storage = storage_of(dtype)
-    if _FIELDS[field]:
-        array = array.view(storage.newbyteorder("<"))
-    elif 0 < dtype.bits < 8:
-        packed = _checked(array, 0, 255, dtype).astype(np.uint8)
-        array = unpacked(packed, product(shape), dtype.bits)
-    elif field == _INT64:
-        array = array.view(np.int64)
-    elif dtype.kind is Kind.FLOAT:  # bit patterns
-        bits = _checked(array, 0, 2**dtype.bits - 1, dtype)
-        array = bits.astype(f"u{dtype.itemsize}").view(storage)
-    else:
-        low, high = (0, 1) if dtype.kind is Kind.BOOL else dtype.bounds
-        whole = array if field == _UINT64 else array.view(np.int64)
-        array = _checked(whole, low, high, dtype).astype(storage)
-    return Tensor(dtype, array.reshape(shape))
+def _count(wire: WireReader, span: Span) -> int:
+    """Return the number of packed varints."""
+    import numpy as np
 
-
-def _numbers(wire: WireReader, field: int, values: list[int | Span]) -> AnyArray:
-    """Decode the values of a field: packed in spans, or one by one."""
-    size = _FIELDS[field]
-    parts: list[AnyArray] = []
-    for value in values:
-        if isinstance(value, int):
-            parts.append(np.array([value], np.uint64))
-        elif size:
-            if value.size % size:
-                raise malformed(
-                    f"the elements have {in_bytes(value.size)}", f"a multiple of {size}"
-                )
-            parts.append(np.frombuffer(wire.buffer, f"<f{size}", value.size // size, value.start))
-        else:
-            parts.append(_varints(wire, value))
-    if any((part.dtype.kind == "u") != (not size) for part in parts):
-        raise malformed("the elements have another wire type", "that of their field")
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.empty(0, f"<f{size}" if size else np.uint64)
+    raw = np.frombuffer(wire.buffer, np.uint8, span.size, span.start)
+    blocks = (raw[at : at + _BLOCK] for at in range(0, raw.size, _BLOCK))
+    return sum(int(np.count_nonzero(block < 0x80)) for block in blocks)
 
 
 def _varints(wire: WireReader, span: Span) -> AnyArray:
     """Decode packed varints; shape (N,), uint64."""
+    import numpy as np
+
     raw = np.frombuffer(wire.buffer, np.uint8, span.size, span.start)
     if raw.size and raw[-1] >= 0x80:
         raise malformed("the last number of the elements has no end", "whole numbers")
-    numbers = np.empty(np.count_nonzero(raw < 0x80), np.uint64)
+    numbers = np.empty(_count(wire, span), np.uint64)
     at = done = 0
     while at < raw.size:
         part = raw[at : at + _BLOCK]
@@ -235,39 +314,14 @@ def _varints(wire: WireReader, span: Span) -> AnyArray:
     return numbers
 
 
-def _checked(array: AnyArray, low: int, high: int, dtype: DType) -> AnyArray:
-    """Raise for an integer of a field that the type cannot hold."""
-    wrong = np.flatnonzero((array < low) | (array > high))
-    if wrong.size:
-        raise InputError(
-            f"the element {wrong[0]} is {array[wrong[0]]}, which {dtype} cannot hold",
-            rule="dtype",
-            where=f"[{wrong[0]}]",
-            value=int(array[wrong[0]]),
-            expected=f"{low} to {high}",
-        )
-    return array
-
-
-def _strings(wire: WireReader, shape: tuple[int, ...], values: list[int | Span]) -> Tensor:
-    words = [decoded(wire.bytes(span_of(value, "a string")), at) for at, value in enumerate(values)]
-    if len(words) != product(shape):
-        raise malformed(
-            f"the tensor has {counted(len(words), 'element', exact=True)}", f"{product(shape)}"
-        )
-    return Tensor(STRING, store(words, STRING, Place("string_data", (len(words),))).reshape(shape))
-
-
-def _external(  # noqa: PLR0917  (the parts of a message)
-    wire: WireReader,
+def _external(
     dtype: DType,
     shape: tuple[int, ...],
-    entries: list[Span],
+    settings: dict[str, str],
     external: Callable[[str], File] | None,
     limit: int | None,
 ) -> Constant:
     """Return the constant whose elements are in a file beside the model."""
-    settings = dict(_entry(wire, each) for each in entries)
     location = settings.get("location", "")
     if external is None:
 
@@ -303,10 +357,32 @@ def _entry(wire: WireReader, message: Span) -> tuple[str, str]:
     return words[1], words[2]
 
 
-def _integer(settings: dict[str, Any], name: str, default: int) -> int:
+def _integer(settings: dict[str, str], name: str, default: int) -> int:
     text = settings.get(name)
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise malformed(f"the {name} of external data is `{text[:40]}`", "a number of bytes")
     return int(text)
+
+
+# Writing
+
+
+def tensor_head(name: str, dtype: DType, shape: tuple[int, ...]) -> bytes:
+    """Return what precedes the raw elements, which are little-endian, of a message."""
+    size = -(-product(shape) * dtype.bits // 8)
+    return _described(dtype, shape) + text_field(_NAME, name) + length_head(_RAW, size)
+
+
+def tensor_message(name: str, tensor: Tensor) -> bytes:
+    """Return the message of a tensor."""
+    if tensor.dtype is not STRING:
+        return tensor_head(name, tensor.dtype, tensor.shape) + raw_elements(tensor)
+    words = (text_field(_STRINGS, str(each)) for each in tensor.array.reshape(-1))
+    return b"".join((_described(STRING, tensor.shape), *words, text_field(_NAME, name)))
+
+
+def _described(dtype: DType, shape: tuple[int, ...]) -> bytes:
+    sizes = (encoded(_DIMS, size) for size in shape)
+    return b"".join((*sizes, encoded(_TYPE, TYPES.index(dtype))))

@@ -1,4 +1,4 @@
-"""The wire format of protocol buffers, read in place.
+"""The wire format of protocol buffers: read in place, and written.
 
 A message is a run of fields: a tag, then a varint, 4 or 8 bytes, or a length and that many bytes.
 Nothing is copied until it is asked for: the elements of a tensor stay in the mapped file. The
@@ -198,3 +198,31 @@ def _cut(start: int, stop: int, *, whole: bool) -> InputError:
         f"the field at byte {start} runs past the end of its message at byte {stop}",
         "a whole field",
     )
+
+
+# Writing
+
+
+def encoded(field: int, value: bytes | int) -> bytes:
+    """Encode a varint, or bytes with their length; a negative number becomes 2^64 more."""
+    if isinstance(value, int):
+        return _varint(field << 3) + _varint(value % 2**64)
+    return length_head(field, len(value)) + value
+
+
+def length_head(field: int, size: int) -> bytes:
+    """Encode what precedes the `size` bytes of a field."""
+    return _varint(field << 3 | LENGTH) + _varint(size)
+
+
+def text_field(field: int, text: str) -> bytes:
+    """Encode a field of text."""
+    return encoded(field, text.encode())
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
