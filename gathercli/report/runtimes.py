@@ -10,7 +10,7 @@ from gathercli.report.verdicts import columns
 from gathercli.runtimes.verdict import RuntimeOutcome, shortened
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape
-from gathercli.text import clean
+from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,6 +107,9 @@ _TEXTS: Final = {
 def _what(each: RuntimeVerdict, reference: str | None) -> str:
     owner = "every version" if each.call.op is None and reference is None else "the version"
     reference = reference or each.reference
+    if each.outcome is RuntimeOutcome.UNSTEADY and each.at is not None:
+        values = listed(map(plain, each.values or ()), "and")
+        return f"{_TEXTS[each.outcome]} at {cell(each.at)}: {values}"
     if each.outcome in _TEXTS:
         result = _shown(each.result)
         return _TEXTS[each.outcome].format(message=each.message, result=result, owner=owner)

@@ -153,12 +153,15 @@ class Observation(NamedTuple):
         ``refuses``, ``dies``, ``hangs``, ``unsteady`` or ``absent``; None if all is well.
     message
         The text of an exception, the signal, the time, or why the runtime is absent.
+    others
+        The other results, each once, if the runs differ.
     """
 
     version: str | None
     tensor: Tensor | None = None
     problem: str | None = None
     message: str = ""
+    others: tuple[Tensor, ...] = ()
 
 
 class RuntimeProcess:
@@ -268,9 +271,11 @@ class RuntimeProcess:
             return Observation(self._version, None, "refuses", message)
         try:
             tensor = _read(output, dtype)
+            more = range(1, 1 + answer.get("others", 0))
+            others = tuple(_read(f"{output}.{number}", dtype) for number in more)
         except GatherError as error:
             return Observation(self._version, None, "refuses", error.message)
-        return Observation(self._version, tensor, "unsteady" if "unsteady" in answer else None)
+        return Observation(self._version, tensor, "unsteady" if others else None, others=others)
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder.name, name)

@@ -179,8 +179,8 @@ class RuntimeVerdict(NamedTuple):
     reference
         The group that it differs from; None if it refuses, or no version gives values.
     at, values
-        The first cell that differs, and its values in the runtime and in the group; None if the
-        shapes differ.
+        The first cell that differs, and its values in the runtime and in the group, or each value
+        once of runs that differ; None if the shapes differ.
     dtype
         The type that the output should have, if it has another.
     message
@@ -194,7 +194,7 @@ class RuntimeVerdict(NamedTuple):
     result: Tensor | None = None
     reference: str | None = None
     at: tuple[int, ...] | None = None
-    values: tuple[Tensor, Tensor] | None = None
+    values: tuple[Tensor, ...] | None = None
     dtype: str | None = None
     message: str = ""
 
@@ -280,7 +280,8 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
         (each for each in expected.all_groups if same(result, expected.outputs(each))), None
     )
     if seen.problem is not None:
-        return verdict._replace(outcome=RuntimeOutcome(seen.problem), result=result)
+        verdict = verdict._replace(outcome=RuntimeOutcome(seen.problem), result=result)
+        return _unsteady(verdict, result, seen.others)
     verdict = verdict._replace(result=result, letter=letter)
     if letter in groups:
         wanted = expected.outputs(letter).dtype
@@ -311,6 +312,19 @@ def _refusal(
 
 def _of_family(call: RuntimeCall, expected: Expected) -> list[Op]:
     return [op for op in expected.letters if op.family == call.family]
+
+
+def _unsteady(verdict: RuntimeVerdict, result: Tensor, others: Sequence[Tensor]) -> RuntimeVerdict:
+    """Add the first cell that differs from run to run, and its values."""
+    if any(each.shape != result.shape for each in others):
+        return verdict
+    found = [first_difference(result, each) for each in others]
+    first = min((at for at in found if at is not None), default=None)
+    if first is None:  # the bits of NaN differ
+        return verdict
+    cells = [_cell(each, first) for each in (result, *others)]
+    values = {each.array.tobytes(): each for each in cells}
+    return verdict._replace(at=coordinate(first, result.shape), values=tuple(values.values()))
 
 
 def _differing(

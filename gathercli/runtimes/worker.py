@@ -11,7 +11,8 @@ with functions of a file, or a model and its inputs::
 
 In files and answers a type has its name in `ml_dtypes`, and a .npy file stores one that numpy lacks
 as unsigned integers; ``types`` has the runtime's own names. An answer is ``{"dtype": "float32"}``,
-the type of the tensor in the output file, with ``"unsteady": true`` if the runs differ, or
+the type of the tensor in the output file, with ``"others": 2`` if the runs differ: so many more
+results, each once, are in files with ``.1``, ``.2`` behind the name; or
 ``{"refuses": "..."}``, the text of an exception. Before the calls come ``{"python": "3.11.7"}``,
 which a Python alone answers, and once the runtime is imported ``{"version": "2.4.6", "numpy":
 "2.3.1"}``, or ``{"absent": "..."}``, why it is not.
@@ -119,26 +120,24 @@ def _message(error: Exception) -> str:
 def _answer(
     call: Mapping[str, Any], module: Any, run: Callable[[Any, Mapping[str, Any], Tensors], Any]
 ) -> dict[str, Any]:
-    """Make a call several times, and save the first result."""
+    """Make a call several times, and save each distinct result, the first one first."""
     import numpy as np
 
     stored = {name: (np.load(path), dtype) for name, (path, dtype) in call["inputs"].items()}
     for _, dtype in stored.values():
         if dtype not in call.get("types", (dtype,)):
             raise TypeError(f"{module.__name__} has no {dtype}")
-    results = []
+    results: dict[Any, tuple[Any, str]] = {}
     for number in range(call["runs"]):
         with _filled(FILLS[number % len(FILLS)]) as frame:
             tensors = {name: (frame(array), dtype) for name, (array, dtype) in stored.items()}
-            results.append(_stored(run(module, call, tensors)))
-    array, dtype = results[0]
-    with open(call["output"], "wb") as file:
-        np.save(file, array, allow_pickle=False)
-    same = all(
-        (other.shape, other.dtype, other.tobytes()) == (array.shape, array.dtype, array.tobytes())
-        for other, _ in results[1:]
-    )
-    return {"dtype": dtype} if same else {"dtype": dtype, "unsteady": True}
+            array, dtype = _stored(run(module, call, tensors))
+            results.setdefault((array.shape, array.dtype, array.tobytes()), (array, dtype))
+    for number, (array, _) in enumerate(results.values()):
+        with open(call["output"] + f".{number}" * (number > 0), "wb") as file:
+            np.save(file, array, allow_pickle=False)
+    _, dtype = next(iter(results.values()))
+    return {"dtype": dtype} if len(results) == 1 else {"dtype": dtype, "others": len(results) - 1}
 
 
 @contextlib.contextmanager

@@ -50,7 +50,7 @@ def test_a_runtime_that_refuses_is_beside_the_versions_that_fill(run: Run) -> No
         (0, "[2,1]  A      agrees"),
         (2, "-      dies by SIGSEGV"),
         (3, "[2,1]  A      agrees"),
-        (4, "[2,1]  none   unsteady: three runs differ"),
+        (4, "[2,1]  none   unsteady: three runs differ at [0,0]: 0, 1 and 2"),
         (5, "-      does not take the call: ValueError: no such thing in x.cpp"),
         (6, "[2,1]  none   differs from A at [0,0]: 8 and 7"),
         (7, "-      dies with status 3"),

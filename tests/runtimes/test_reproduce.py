@@ -158,9 +158,11 @@ def test_a_result_that_changes_is_unsteady_in_title_and_table(python: str, run: 
     ran = run(*words, "--for", f"onnxruntime={python}")
 
     text = Path("out", "report.md").read_text()
-    assert ran.out == "onnxruntime 9.9.9, Gather-13: unsteady: three runs differ\n"
+    assert (
+        ran.out == "onnxruntime 9.9.9, Gather-13: unsteady: three runs differ at [0]: 0, 1 and 2\n"
+    )
     assert text.startswith(f"# {ran.out}")
-    assert "| Gather-13 | unsteady: three runs differ |\n" in text
+    assert "| Gather-13 | unsteady: three runs differ at [0]: 0, 1 and 2 |\n" in text
     assert "Other runs give other values" in text
     assert "=165 python reproduce.py\n" in text
 
