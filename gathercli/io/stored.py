@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.errors import InputError, NoInputError
+from gathercli.errors import Hint, InputError, NoInputError
 from gathercli.io.files import File, unreadable
 from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.graph import Constant
+from gathercli.io.write import new_name
 from gathercli.spec.shapes import product
 from gathercli.tensor import Tensor
-from gathercli.text import clean, in_bytes
+from gathercli.text import clean, in_bytes, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +123,8 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
             descriptors.append(os.open(folder, _FOLDER, dir_fd=descriptors[-1]))
         _check_regular(name, descriptors[-1], location)
         fd = os.open(name, _FILE, dir_fd=descriptors[-1])
-    except NoInputError:
+    except NoInputError as error:
+        error.hint = _copying(path, location)
         raise
     except FileNotFoundError:
         raise NoInputError(
@@ -131,7 +134,10 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
             expected="a file beside the model",
         ) from None
     except OSError as error:
-        raise unreadable(location, error) from None
+        refusal = unreadable(location, error)
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a folder in the name is a link
+            refusal.hint = _copying(path, location)
+        raise refusal from None
     finally:
         for each in descriptors:
             os.close(each)
@@ -157,6 +163,33 @@ def _irregular(location: str, kind: str) -> NoInputError:
         value=location,
         expected="a regular file beside the model",
     )
+
+
+def _copying(path: str, location: str) -> Hint | None:
+    """Suggest a copy of a model and of the file that a link beside it leads to, if it is one."""
+    folder, name = os.path.split(path)
+    source = os.path.join(folder, location)
+    if not os.path.isfile(source):
+        return None
+    copy = new_name("copy", "")
+    target = os.path.join(copy, os.path.dirname(location))
+    steps = (
+        f"mkdir -p {shell_word(target)}",
+        f"cp -L {shell_word(_as_path(path))} {shell_word(copy)}",
+        f"cp -L {shell_word(_as_path(source))} {shell_word(target)}",
+    )
+    text = "`{steps}` copies what the link leads to; {{source}} is the model then"
+    return Hint(text.format(steps=_braced(" && ".join(steps))), source=os.path.join(copy, name))
+
+
+def _as_path(path: str) -> str:
+    """Return a path that is no option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
+def _braced(text: str) -> str:
+    """Double the braces of a text, which `Hint` fills in."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 _ELSEWHERE: Final = frozenset(("", ".", ".."))
