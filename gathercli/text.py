@@ -127,6 +127,19 @@ def short(text: str, most: int = 100) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+def shown(name: str) -> str:
+    """Escape and cut a name from a file, in which it may have millions of characters.
+
+    >>> shown("/decoder/Gather"), len(shown("x" * 10**7))
+    ('/decoder/Gather', 203)
+    """
+    return clean(short(name, MOST_NAME))
+
+
+MOST_NAME: Final = 200
+"""The most characters of a name from a file."""
+
+
 def counted(number: int, noun: str, plural: str | None = None, *, exact: bool = False) -> str:
     """Format a number with its noun, and the verb if that follows; `exact` numbers have no blanks.
 

@@ -9,8 +9,8 @@ from gathercli.jobs.line import ERROR as ERROR_STATUS
 from gathercli.jobs.line import MISMATCH, OK, SKIPPED
 from gathercli.models.finding import NOTE, UNREAD
 from gathercli.report.versions import hanging
-from gathercli.report.words import error_json
-from gathercli.text import clean, counted, listed
+from gathercli.report.words import cut, error_json
+from gathercli.text import clean, counted, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -62,8 +62,8 @@ def line(path: str, finding: Finding, width: int | None = None) -> Text:
     """Format a finding as one line with the model and the node first; wrap it within a width."""
     from rich.text import Text
 
-    place, rule = f"{clean(path)}: {clean(finding.node)}", f"  [{finding.rule}]"
-    words = f"{finding.level}: {clean(finding.text)}{rule}"
+    place, rule = f"{clean(path)}: {shown(finding.node)}", f"  [{finding.rule}]"
+    words = f"{finding.level}: {clean(cut(finding.text))}{rule}"
     if width is None:
         text = Text.assemble((place, "bold"), ": ", words, "\n")
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.spec.coordinates import cell
 from gathercli.spec.dtypes import Kind
-from gathercli.text import clean, counted, grouped, short
+from gathercli.text import clean, counted, grouped, short, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -173,7 +173,7 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
 
     out = Text()
     name = info.one.name if info.one else None
-    out.append(clean(info.file) + (f"#{clean(name)}" if name else ""), "bold")
+    out.append(clean(info.file) + (f"#{shown(name)}" if name else ""), "bold")
     size = "" if info.size is None else f"   {counted(info.size, 'byte')}"
     out.append(f"   {info.format}{size}\n")
     if info.one is None:

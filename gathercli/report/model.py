@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.report.terminal import rendered
-from gathercli.report.words import error_fields
-from gathercli.text import clean, counted, grouped
+from gathercli.report.words import cut, error_fields
+from gathercli.text import clean, counted, grouped, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,7 +112,7 @@ def model_text(
         parts.append(_wrapped(reasons, width))
     if tensors:
         lines = [
-            (clean(name), f"{constant.dtype.short}{list(constant.shape)}".replace(" ", ""))
+            (shown(name), f"{constant.dtype.short}{list(constant.shape)}".replace(" ", ""))
             for name, constant in model.tensors.items()
         ]
         parts.append(_table([("tensor", "type and shape"), *lines]))
@@ -135,39 +135,42 @@ def _wrapped(text: str, width: int | None) -> str:
 def _heading(model: Model, number: int) -> str:
     words = [f"{_FRAMEWORKS[model.format]} IR {model.version}"]
     words += (
-        f"opset {opset}" if not domain else f"{clean(domain)} {opset}"
+        f"opset {opset}" if not domain else f"{shown(domain)} {opset}"
         for domain, opset in model.opsets.items()
     )
-    words += [f"by {clean(model.producer)}"] if model.producer else []
+    words += [f"by {shown(model.producer)}"] if model.producer else []
     of = f"{grouped(number)} of {counted(model.number, 'node')} of the Gather family"
     return f"{clean(model.path)}: {', '.join(words)}; {of}\n"
 
 
 def _row(verdict: NodeVerdict) -> tuple[str, ...]:
     node = verdict.node
-    version = node.op.full_name if node.op else f"{node.framework}.{node.operator}"
-    attributes = " ".join(f"{name} {_plain(value)}" for name, value in node.settings.items())
-    inputs = " ".join(
-        f"{value.operand}{'*' if value.constant else ''}" for value in node.named_inputs.values()
+    version = node.op.full_name if node.op else f"{node.framework}.{shown(node.operator)}"
+    attributes = " ".join(
+        f"{shown(name)} {shown(_plain(value))}" for name, value in node.settings.items()
     )
-    output = f"{_type_of(node)}{verdict.shape}" if verdict.call else ""
+    inputs = " ".join(
+        f"{shown(str(value.operand))}{'*' if value.constant else ''}"
+        for value in node.named_inputs.values()
+    )
+    output = shown(f"{_type_of(node)}{verdict.shape}") if verdict.call else ""
     return (
         _name(node),
         version,
         clean(attributes),
-        clean(inputs),
-        clean(output),
+        inputs,
+        output,
         _word(verdict),
     )
 
 
 def _name(node: ModelNode) -> str:
     """Return the name of a node, and the one in the model with its place if that differs."""
-    name = clean(node.name)
+    name = shown(node.name)
     if node.own_name in ("", node.name):
         return name
-    place = f" in {clean('/'.join(node.path))}" if node.path else ""
-    return f"{name} ({clean(node.own_name)}{place})"
+    place = f" in {shown('/'.join(node.path))}" if node.path else ""
+    return f"{name} ({shown(node.own_name)}{place})"
 
 
 def _plain(value: object) -> str:
@@ -206,7 +209,7 @@ def _reason(verdict: NodeVerdict) -> str:
     lines = [verdict.error.message] if verdict.error else list(map(str, verdict.adjustments))
     lines += [each.message for each in verdict.contradictions]
     lines += filter(None, [unread(verdict.node)])
-    return "".join(f"{clean(verdict.node.name)}: {clean(line)}\n" for line in lines)
+    return "".join(f"{shown(verdict.node.name)}: {clean(cut(line))}\n" for line in lines)
 
 
 def _colored(text: str, *, color: bool) -> str:

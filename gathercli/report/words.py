@@ -52,7 +52,7 @@ def _message(error: GatherError, color: bool, width: int | None) -> list[str]:
     return lines
 
 
-def _cut(line: str) -> str:
+def cut(line: str) -> str:
     """Shorten a long line in the middle, as its end has the expected value."""
     if len(line) <= LONGEST:
         return line
@@ -75,7 +75,7 @@ def error_json(error: GatherError) -> str:
 def error_fields(error: GatherError) -> dict[str, Any]:
     """Return the fields of an error for JSON, without further errors."""
     return {
-        "error": _cut(error.message),
+        "error": cut(error.message),
         "status": error.status,
         "rule": error.rule,
         "operator": error.operator,
@@ -93,7 +93,7 @@ def error_fields(error: GatherError) -> dict[str, Any]:
 def _plain(value: object) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return str(value)
-    return value if value is None or isinstance(value, bool | int | float) else _cut(str(value))
+    return value if value is None or isinstance(value, bool | int | float) else cut(str(value))
 
 
 def note_text(note: str, *, color: bool, width: int | None = None) -> str:
@@ -103,7 +103,7 @@ def note_text(note: str, *, color: bool, width: int | None = None) -> str:
 
 def _marked(mark: str, style: str, text: str, color: bool, width: int | None) -> str:
     """Format text after a mark, wrapped with a hanging indent."""
-    line = _cut(f"{mark} {clean(text)}" if text else mark)
+    line = cut(f"{mark} {clean(text)}" if text else mark)
     line = _folded(line, len(mark) + 1, width, _WORDS if mark.strip() else _PARTS)
     return f"{style}{mark}{_OFF}{line[len(mark) :]}" if color else line
 
