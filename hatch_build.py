@@ -16,7 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ARRAYS = Path("gathercli", "arrays")
+COMPUTE = Path("gathercli", "compute")
 NAME = "_native.abi3.so"
 
 
@@ -28,21 +28,21 @@ class KernelHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the kernel, and add it to the wheel or, if editable, to the sources."""
-        arrays = Path(self.root) / ARRAYS
+        folder = Path(self.root) / COMPUTE
         if version == "editable":
-            (arrays / NAME).unlink(missing_ok=True)
+            (folder / NAME).unlink(missing_ok=True)
         if os.environ.get("GATHERCLI_PURE", "0") not in ("", "0"):
             return
         self._folder = tempfile.TemporaryDirectory()
-        library = (arrays if version == "editable" else Path(self._folder.name)) / NAME
-        problem = compile_kernel(arrays / "_native.c", library)
+        library = (folder if version == "editable" else Path(self._folder.name)) / NAME
+        problem = compile_kernel(folder / "_native.c", library)
         if problem:
             self.app.display_warning(f"gathercli is built without its kernel in C: {problem}")
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"], build_data["pure_python"] = f"cp311-abi3-{platform}", False
         if version != "editable":
-            build_data["force_include"][str(library)] = str(ARRAYS / NAME)
+            build_data["force_include"][str(library)] = str(COMPUTE / NAME)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the folder of the library."""

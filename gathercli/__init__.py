@@ -12,8 +12,11 @@ hint: openvino-8 fills such slices with zeros: `version="openvino-8"`, or `out_o
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from gathercli.api import (
@@ -44,8 +47,10 @@ if TYPE_CHECKING:
         UsageError,
         VersionError,
     )
-    from gathercli.explanation import OPERATORS, explain
+    from gathercli.explain.python import OPERATORS, explain
     from gathercli.spec.shapes import Shape
+else:
+    ModuleType = type(sys)
 
 __version__ = "0.1.0"
 
@@ -89,9 +94,21 @@ _HOMES = {
         "api",
     ),
     "Shape": "spec.shapes",
-    "explain": "explanation",
-    "OPERATORS": "explanation",
+    "explain": "explain.python",
+    "OPERATORS": "explain.python",
 }
+
+
+class _Package(ModuleType):
+    """The package, in which a public function hides the subpackage of its name, not vice versa."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute, unless it is a subpackage with the name of a public function."""
+        if name not in __all__ or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

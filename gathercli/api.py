@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from gathercli import engine
-from gathercli.arraylike import (
+from gathercli.compute import callplan
+from gathercli.compute.array_run import answer
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.result import no_memory
+from gathercli.errors import DtypeError, GatherError, UsageError
+from gathercli.io.arraylike import (
     arguments,
     as_numpy,
     as_tensor,
@@ -14,13 +18,8 @@ from gathercli.arraylike import (
     check_out,
     check_threads,
 )
-from gathercli.arrays import callplan
-from gathercli.arrays.result import no_memory
-from gathercli.arrays.run import answer
-from gathercli.bound import BoundCall
-from gathercli.errors import DtypeError, GatherError, UsageError
 from gathercli.io.files import cores
-from gathercli.ops import family_of, find
+from gathercli.ops import engine, family_of, find
 from gathercli.spec.call import CallContext, Operand
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.dtypes import dtype as dtype_named
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from gathercli.tensor import Tensor
+    from gathercli.compute.tensor import Tensor
 
 
 def gather(

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from gathercli import engine
-from gathercli.arrays.blocks import GatherBlocks
-from gathercli.arrays.chunks import (
-    Box,
-    slices,
-    tiled,
-)
-from gathercli.arrays.tensor import dtype_of
-from gathercli.bound import BoundCall
-from gathercli.ops import find
+from gathercli.compute.blocks import GatherBlocks
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.chunks import Box, slices, tiled
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
+from gathercli.ops import engine, find
 from gathercli.spec.call import Operand
-from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import gathercli
-from gathercli.arrays import native
 from gathercli.cli import main
+from gathercli.compute import native
 from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def neutral_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a batch of the test's own process start one process for its jobs, if not told more."""
-    monkeypatch.setattr("gathercli.cli.batch_run.cores", lambda: 1)
+    monkeypatch.setattr("gathercli.batch.batch_run.cores", lambda: 1)
 
 
 @pytest.fixture

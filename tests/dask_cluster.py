@@ -23,7 +23,7 @@ HERE: Final = "127.0.0.1"
 
 _FORKS: Final = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "gathercli.jobs.dask_task"]
+    ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "gathercli.batch.dask_task"]
 )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import hatch_build
-from gathercli.arrays import kernel, native, result
+from gathercli.compute import kernel, native, result
 from tests.test_native import shortest_lists, some_floats, some_shape, trial
 
 ROOT = Path(__file__).parents[1]
@@ -133,7 +133,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for n, size in enumerate(((), SMALL)):
             library = Path(folder) / f"{n}.abi3.so"
-            source = ROOT / hatch_build.ARRAYS / "_native.c"
+            source = ROOT / hatch_build.COMPUTE / "_native.c"
             problem = hatch_build.compile_kernel(source, library, (*FLAGS, *STRICT, *size))
             if problem:
                 raise SystemExit(problem)

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.io import save
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import DTYPES, DType, Kind
 from gathercli.spec.shapes import product
-from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     import subprocess

@@ -347,7 +347,7 @@ def test_a_hint_quotes_names_for_the_shell_and_for_python() -> None:
 
 UNREACHABLE: Final = (
     *("spec/decisions.py", "spec/equivalents.py"),
-    *("arrays/cast.py", "arrays/partition.py", "io/chunkwise.py"),
+    *("compute/cast.py", "compute/partition.py", "io/chunkwise.py"),
 )
 """What only the command reaches: prose of `ops`, `convert`, and limits of a .zarr output."""
 
@@ -358,11 +358,12 @@ OWN: Final = ("--no-clobber", "--nonfinite", "--force-format")
 COMMANDS_OWN: Final = {
     "spec/rules/__init__.py": ("--max-bytes", "--negative", "--out-of-range"),
     "io/formats/npy.py": ("--data-dtype",),
+    "io/onnx/tensorproto.py": ("--external-data",),
 }
 """Options in texts that only commands show: what `ops` says of the rules, notes of an output."""
 
 
-@pytest.mark.parametrize("part", ["spec", "ops", "arrays", "io", "api.py", "engine.py"])
+@pytest.mark.parametrize("part", ["spec", "ops", "compute", "io", "api.py"])
 def test_no_message_of_the_library_names_an_option_of_the_command(part: str) -> None:
     source = PACKAGE / part
     assert source.exists()

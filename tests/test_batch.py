@@ -19,14 +19,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from gathercli.cli import batch_run
+from gathercli.batch import batch_run, journal, pool
+from gathercli.batch import job as jobs
+from gathercli.batch.report import summary
+from gathercli.batch.tally import BatchTotals, Limit, Note
+from gathercli.batch.work import Settings, line_of
+from gathercli.batch.worker import READY
 from gathercli.io.descriptors import write_all
-from gathercli.jobs import job as jobs
-from gathercli.jobs import journal, pool
-from gathercli.jobs.tally import BatchTotals, Limit, Note
-from gathercli.jobs.work import Settings, line_of
-from gathercli.jobs.worker import READY
-from gathercli.report.batch import summary
 from tests.processes import (
     PATIENCE,
     PROGRAM,
@@ -43,7 +42,7 @@ from tests.processes import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.jobs.queue import Outcome
+    from gathercli.batch.queue import Outcome
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gathercli.jobs.jobfile import read_entries
-from gathercli.jobs.line import OK
-from gathercli.jobs.plan import Plan
-from gathercli.jobs.tally import BatchTotals
-from gathercli.report import batch
-from gathercli.report.batch import Bar, Validation
+from gathercli.batch import report as batch
+from gathercli.batch.jobfile import read_entries
+from gathercli.batch.line import OK
+from gathercli.batch.plan import Plan
+from gathercli.batch.report import Bar, Validation
+from gathercli.batch.tally import BatchTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable

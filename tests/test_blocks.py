@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gathercli import engine
-from gathercli.arrays import partition
-from gathercli.arrays.blocks import (
+from gathercli.compute import partition
+from gathercli.compute.array_run import run
+from gathercli.compute.blocks import (
     COPIES,
     INDEX_BYTES,
     PART_BYTES,
@@ -19,19 +19,15 @@ from gathercli.arrays.blocks import (
     GatherBlocks,
     chunk_sizes,
 )
-from gathercli.arrays.chunkpart import PIECE
-from gathercli.arrays.chunks import (
-    everything,
-    slices,
-)
-from gathercli.arrays.run import run
-from gathercli.arrays.tensor import dtype_of
-from gathercli.bound import BoundCall
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.chunkpart import PIECE
+from gathercli.compute.chunks import everything, slices
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, TransferError
-from gathercli.ops import find
+from gathercli.ops import engine, find
 from gathercli.spec.call import Operand
 from gathercli.spec.op import Negative, OutOfRange
-from gathercli.tensor import Tensor
 from tests.chunked import Chunks, gathering
 
 
@@ -279,7 +275,7 @@ def test_elements_are_copied_piece_by_piece(
     batch_dims: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.arrays.chunkpart.PIECE", 7)
+    monkeypatch.setattr("gathercli.compute.chunkpart.PIECE", 7)
     rng = np.random.default_rng(0)
     data, indices = rng.random(shape), rng.integers(0, 40, inner)
     chunks = tuple(4 if d == axis else n for d, n in enumerate(shape))
@@ -294,7 +290,7 @@ def test_elements_are_copied_piece_by_piece(
 def test_elements_with_an_index_each_are_copied_piece_by_piece(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.arrays.chunkpart.PIECE", 7)
+    monkeypatch.setattr("gathercli.compute.chunkpart.PIECE", 7)
     rng = np.random.default_rng(0)
     data, indices = rng.random((3, 40, 2)), rng.integers(0, 40, (3, 30, 2))
     chunks = Chunks(data, (3, 4, 2))

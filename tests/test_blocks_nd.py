@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gathercli import engine
-from gathercli.arrays import partition
-from gathercli.arrays.blocks import (
+from gathercli.compute import partition
+from gathercli.compute.array_run import run
+from gathercli.compute.blocks import (
     CHUNK,
     COPIES,
     INDEX_BYTES,
@@ -19,15 +19,14 @@ from gathercli.arrays.blocks import (
     TUPLE_BYTES,
     GatherBlocks,
 )
-from gathercli.arrays.chunks import slices
-from gathercli.arrays.run import run
-from gathercli.bound import BoundCall
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.chunks import slices
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, TransferError
-from gathercli.ops import find
+from gathercli.ops import engine, find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import product
-from gathercli.tensor import Tensor
 from tests import oracle, oracle_nd
 from tests.chunked import Chunks
 from tests.test_kernel import unneeded

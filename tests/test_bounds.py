@@ -17,7 +17,6 @@ import pytest
 
 import gathercli
 from gathercli.cli.limits import RESULT, Limits
-from gathercli.engine import bind
 from gathercli.errors import OutputError
 from gathercli.io import files
 from gathercli.io.formats import npy as npy_module
@@ -27,6 +26,7 @@ from gathercli.io.opening import open_file
 from gathercli.io.temporaries import temporary_name
 from gathercli.io.write import Output
 from gathercli.ops import FAMILIES, find
+from gathercli.ops.engine import bind
 from gathercli.spec import shapes as dims
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.rules import axis_type

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.arrays import callplan, native
+from gathercli.compute import callplan, native
 from gathercli.errors import GatherError, OutOfRangeError
 from tests.test_native import trial
 
 if TYPE_CHECKING:
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
 
 pytestmark = pytest.mark.skipif(native.fill is None, reason="built without the kernel in C")
 

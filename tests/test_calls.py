@@ -8,10 +8,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from gathercli import engine
-from gathercli.jobs import calls
-from gathercli.jobs.job import parse
-from gathercli.jobs.work import Settings, line_of
+from gathercli.batch import calls
+from gathercli.batch.job import parse
+from gathercli.batch.work import Settings, line_of
+from gathercli.ops import engine
 
 
 def answer(job: dict[str, Any], *, dry: bool = False) -> tuple[Any, ...]:

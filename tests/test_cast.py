@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.arrays.cast import CastTensor
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.cast import CastTensor
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
-from gathercli.tensor import Tensor
 from tests.tensorfiles import often, tensors
 from tests.test_formats import specials
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.arrays import counts
+from gathercli.compute import counts
 from gathercli.ops import FAMILIES, OPERATORS
 from tests import oracle, oracle_nd
 from tests.test_streaming import anonymous
@@ -524,7 +524,7 @@ def expected(
 def test_the_list_is_that_of_plain_loops(
     op: Any, seed: int, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gathercli.lessons.verdicts.CELLS", 5)
+    monkeypatch.setattr("gathercli.compute.verdicts.CELLS", 5)
     monkeypatch.setattr(counts, "CELLS", 5)
     monkeypatch.setattr(counts, "SHARED", 1)
     rng = np.random.default_rng(seed)

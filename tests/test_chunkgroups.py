@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gathercli.arrays.chunkgroups import IndexedChunks
+from gathercli.compute.chunkgroups import IndexedChunks
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.arrays.chunks import (
-    ChunkGrid,
-    cells,
-    cuts,
-    everything,
-    sizes,
-    tiled,
-)
+from gathercli.compute.chunks import ChunkGrid, cells, cuts, everything, sizes, tiled
 
 
 def test_a_part_of_countless_chunks_is_computed_by_its_number() -> None:

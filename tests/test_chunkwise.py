@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 import zarr
 
-from gathercli.arrays import streamed as result
+from gathercli.batch import job as jobs
+from gathercli.batch import work
+from gathercli.compute import streamed as result
 from gathercli.errors import LimitError
 from gathercli.io.zarr import Creation, writer
-from gathercli.jobs import job as jobs
-from gathercli.jobs import work
 from gathercli.spec.dtypes import INT64, dtype
 from tests.processes import PATIENCE, wait_until
 

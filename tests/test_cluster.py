@@ -23,11 +23,11 @@ import numpy as np
 import pytest
 
 from gathercli import __version__
-from gathercli.cli import batch_run, main
-from gathercli.jobs import cluster, scheduler
-from gathercli.jobs import dask_task as task
-from gathercli.jobs.jobfile import JobEntry
-from gathercli.jobs.work import Settings
+from gathercli.batch import batch_run, cluster, scheduler
+from gathercli.batch import dask_task as task
+from gathercli.batch.jobfile import JobEntry
+from gathercli.batch.work import Settings
+from gathercli.cli import main
 from tests.dask_cluster import HERE, Dask
 from tests.processes import PATIENCE, Feed, is_gone, opened, start, wait_until
 from tests.test_batch import EXPECTING, FIXTURES, LINUX, job, lines, statuses, write_jobs
@@ -36,7 +36,7 @@ from tests.test_resume import REPORT, lines_in, reported, when
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.jobs.queue import JobQueue, Outcome
+    from gathercli.batch.queue import JobQueue, Outcome
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]

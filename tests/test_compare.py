@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.arrays.counts import CELLS
 from gathercli.cli.commands.compare import COMPARED
+from gathercli.compute.counts import CELLS
 from gathercli.ops import OPERATORS
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import pytest
 from gathercli.cli.generated import SCRIPTS, script
 from gathercli.cli.main import SHELLS, main
 from gathercli.cli.manual import generate
-from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
+from gathercli.explain.demo_lessons import LESSONS
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.dtypes import DTYPES
 from tests.conftest import only_error

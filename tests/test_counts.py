@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.adjustments import IndexCount
-from gathercli.arrays import counts
-from gathercli.arrays.counts import count_tuples
-from gathercli.arrays.indices import IndexKind, IndexPolicy
+from gathercli.compute import counts
+from gathercli.compute.counts import count_tuples
+from gathercli.compute.indices import IndexKind, IndexPolicy
+from gathercli.spec.adjustments import IndexCount
 from gathercli.spec.op import OutOfRange
 
 if TYPE_CHECKING:

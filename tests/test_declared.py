@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import numpy as np
 import pytest
 
-from gathercli.arrays import run as arrays_run
-from gathercli.arrays import streamed, tree
+from gathercli.compute import array_run as arrays_run
+from gathercli.compute import streamed, tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.io.source import Inputs
-from gathercli.tensor import Tensor
 from tests.fuzz.seeds import archived, npy_bytes, saved
 
 if TYPE_CHECKING:

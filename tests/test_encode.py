@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.io.formats import literal
 from gathercli.spec.dtypes import DType, dtype
-from gathercli.tensor import Tensor
 from tests.tensorfiles import (
     amply,
     assert_same_values,

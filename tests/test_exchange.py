@@ -10,7 +10,7 @@ import pytest
 
 import gathercli
 from gathercli import InputError
-from gathercli.arrays.exchange import viewed
+from gathercli.compute.exchange import viewed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

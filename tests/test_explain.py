@@ -24,14 +24,17 @@ from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 
 import gathercli
-from gathercli.arrays.tensor import dtype_of
 from gathercli.cli import keys, main
-from gathercli.lessons.provenance import Fate
-from gathercli.report.layout import ASCII, draw
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
+from gathercli.explain import lesson as lesson_module
+from gathercli.explain.provenance import Fate
+from gathercli.explain.terminal import beam_panels
+from gathercli.explain.terminal import lesson as lesson_panels
+from gathercli.explain.terminal.layout import ASCII, draw
+from gathercli.explain.terminal.selection import Look
+from gathercli.explain.terminal.view import view_of
 from gathercli.report.palette import HUES
-from gathercli.report.selection import Look
-from gathercli.report.view import view_of
-from gathercli.tensor import Tensor
 from tests import oracle
 from tests.conftest import drain
 from tests.processes import PATIENCE
@@ -53,8 +56,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from gathercli.explanation import Explained
-    from gathercli.report.layout import Line, Marks, TensorPart
+    from gathercli.explain.python import Explained
+    from gathercli.explain.terminal.layout import Line, Marks, TensorPart
     from gathercli.spec.op import Op
     from tests.conftest import Ran
 
@@ -1066,8 +1069,8 @@ def test_a_repl_shows_the_operators_as_a_table() -> None:
 
 
 def test_reads_of_very_many_indices_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.lessons.lesson.COUNTED", 2)
-    monkeypatch.setattr("gathercli.lessons.lesson.SPARSE", 2)
+    monkeypatch.setattr(lesson_module, "COUNTED", 2)
+    monkeypatch.setattr(lesson_module, "SPARSE", 2)
     text = str(gathercli.explain("gather", [1, 2], [1, 0, 1]))
     assert "read   not counted: there are 3 indices" in text
     assert "no letter" not in text
@@ -1131,8 +1134,8 @@ def test_what_a_letter_marks_is_in_the_picture(
         return lines
 
     monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setattr("gathercli.report.lesson.draw", draw_and_keep)
-    monkeypatch.setattr("gathercli.report.beam_panels.draw", draw_and_keep)
+    monkeypatch.setattr(lesson_panels, "draw", draw_and_keep)
+    monkeypatch.setattr(beam_panels, "draw", draw_and_keep)
 
     out = run("explain", *words, "-q").out
 

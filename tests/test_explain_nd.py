@@ -13,12 +13,13 @@ from hypothesis import given
 from rich.cells import cell_len
 
 import gathercli
-from gathercli.arrays.tensor import dtype_of
-from gathercli.lessons.provenance import Fate
-from gathercli.report.layout import ASCII
-from gathercli.report.selection import Look
-from gathercli.report.view import view_of
-from gathercli.tensor import Tensor
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
+from gathercli.explain import command
+from gathercli.explain.provenance import Fate
+from gathercli.explain.terminal.layout import ASCII
+from gathercli.explain.terminal.selection import Look
+from gathercli.explain.terminal.view import view_of
 from tests import oracle
 from tests.test_explain import same
 from tests.test_laws import Case, Dice, as_compared, as_passed, moderately, seeds
@@ -27,7 +28,7 @@ from tests.test_laws_nd import answer_of, any_case, every_row, legal_case, versi
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.explanation import Explained
+    from gathercli.explain.python import Explained
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]
@@ -164,7 +165,7 @@ def test_a_picture_of_tuples_fits_the_width_and_ascii_is_ascii(row: str, seed: i
 
 
 def test_a_tuple_is_drawn_as_one_index(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.cli.commands.explain.width_of", lambda _: 80)
+    monkeypatch.setattr(command, "width_of", lambda _: 80)
 
     ran = run("explain", "--job", ROWS_PICKED)
 

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli import engine, ops
-from gathercli.arrays.run import run as gather
-from gathercli.bound import BoundCall
+from gathercli import ops
+from gathercli.batch.job import parse
+from gathercli.batch.work import Settings, line_of
 from gathercli.cli.registry import COMMANDS, CommandEntry
+from gathercli.compute.array_run import run as gather
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, OperatorError, OutOfRangeError
-from gathercli.jobs.job import parse
-from gathercli.jobs.work import Settings, line_of
+from gathercli.ops import engine
 from gathercli.spec import rules
 from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.spec.coordinates import Position, coordinates, flat_positions
 from gathercli.spec.dtypes import DTYPES, INT64
 from gathercli.spec.op import INTEGERS, Attr, IndexedAxis, IndexRange, Input, Op, OutOfRange
 from gathercli.spec.shapes import Shape
-from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -125,7 +126,7 @@ def test_three_inputs_and_no_axis_are_gathered_by_the_sources_of_the_family() ->
 
 
 def test_a_large_output_is_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.arrays.sources.CELLS", 7)
+    monkeypatch.setattr("gathercli.compute.sources.CELLS", 7)
     rows, columns = np.arange(100) % 3, np.arange(100) % 4
 
     points = gather_points(rows.tolist(), columns.tolist())

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.io.formats import encode, fast
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
-from gathercli.tensor import Tensor
 from tests.tensorfiles import encoded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
     from gathercli.spec.dtypes import DType
 
 SETTINGS = settings(

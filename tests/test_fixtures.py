@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli import OPERATORS, engine
-from gathercli.arrays.run import run
-from gathercli.bound import BoundCall
+from gathercli import OPERATORS
+from gathercli.batch import job as job_files
+from gathercli.batch.job import Job, jobs, parse
+from gathercli.compute.array_run import run
+from gathercli.compute.bound import BoundCall
 from gathercli.errors import GatherError, InputError, NoInputError
 from gathercli.io.source import Inputs
-from gathercli.jobs import job as job_files
-from gathercli.jobs.job import Job, jobs, parse
-from gathercli.ops import find
+from gathercli.ops import engine, find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import Shape, as_shape
 
 if TYPE_CHECKING:
-    from gathercli.tensor import Tensor
+    from gathercli.compute.tensor import Tensor
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 TOUR = FIXTURES / "tour"

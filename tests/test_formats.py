@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import numpy_helper
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.io import save
 from gathercli.io.formats import literal
 from gathercli.io.formats.table import FORMATS
 from gathercli.spec.dtypes import DTYPES, DType, Kind, dtype
-from gathercli.tensor import Tensor
 from tests.tensorfiles import amply, assert_same_values, bits, encoded, read, tensors
 
 if TYPE_CHECKING:

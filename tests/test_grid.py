@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.report import grid
 from gathercli.spec.dtypes import PLAIN, Kind, dtype
 from gathercli.spec.shapes import product
-from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gathercli
-from gathercli import engine
-from gathercli.ops import FAMILIES, find
+from gathercli.ops import FAMILIES, engine, find
 from gathercli.report.header import formula, header
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.arrays import heatmap
-from gathercli.arrays.heatmap import HeatMap, Plane, edges, heat_map, plane
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
+from gathercli.explain import heatmap
+from gathercli.explain.heatmap import HeatMap, Plane, edges, heat_map, plane
 from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, dtype
-from gathercli.tensor import Tensor
 from tests.tensorfiles import amply
 from tests.test_formats import specials
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.engine import bind
 from gathercli.errors import (
     BatchDimsError,
     DtypeError,
@@ -16,6 +15,7 @@ from gathercli.errors import (
     TreeShapeError,
 )
 from gathercli.ops import gather, gather_nd, gather_tree
+from gathercli.ops.engine import bind
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, STRING, DType
 from gathercli.spec.framework_calls import arguments_of

@@ -710,13 +710,13 @@ def templates() -> dict[str, str]:
 
 ELSEWHERE: Final = {
     "api.py": "Python's, which test_advice.py follows",
-    "engine.py": "Python's, which test_advice.py follows",
-    "arraylike.py": "Python's, which test_advice.py follows",
-    "jobs/cluster.py": "a cluster's",
-    "jobs/scheduler.py": "a cluster's",
+    "ops/engine.py": "Python's, which test_advice.py follows",
+    "io/arraylike.py": "Python's, which test_advice.py follows",
+    "batch/cluster.py": "a cluster's",
+    "batch/scheduler.py": "a cluster's",
     "cli/commands/gather.py": "a cluster's",
-    "cli/scheduler.py": "a cluster's",
-    "jobs/pool.py": "a defect's",
+    "batch/cluster_options.py": "a cluster's",
+    "batch/pool.py": "a defect's",
     "runtimes/client.py": "those of runtimes that are not here",
     "errors.py": "a defect's",
 }

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli import engine
-from gathercli.lessons import verdicts
-from gathercli.lessons.illegal_map import IllegalMap, Outliers, illegal_maps
-from gathercli.lessons.verdicts import Case, illegal
-from gathercli.ops import find
+from gathercli.compute import verdicts
+from gathercli.compute.tensor import Tensor
+from gathercli.compute.verdicts import Case, illegal
+from gathercli.explain.illegal_map import IllegalMap, Outliers, illegal_maps
+from gathercli.ops import engine, find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
-from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from gathercli.spec.call import Call

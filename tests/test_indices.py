@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.arrays import native
-from gathercli.arrays.indices import (
+from gathercli.compute import native
+from gathercli.compute.indices import (
     FOLD,
     KEPT,
     TUPLES,
@@ -21,7 +21,7 @@ from gathercli.arrays.indices import (
     resolve,
     tuple_kind,
 )
-from gathercli.arrays.native import UnexpectedIndicesError
+from gathercli.compute.native import UnexpectedIndicesError
 from gathercli.spec.op import OutOfRange
 
 if TYPE_CHECKING:

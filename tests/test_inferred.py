@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.jobs import pool
-from gathercli.jobs.inferred import SMALL, InferredJobs
-from gathercli.jobs.job import parse
-from gathercli.jobs.jobfile import JobEntry
-from gathercli.jobs.work import Settings
-from gathercli.jobs.worker import answer
+from gathercli.batch import pool
+from gathercli.batch.inferred import SMALL, InferredJobs
+from gathercli.batch.job import parse
+from gathercli.batch.jobfile import JobEntry
+from gathercli.batch.work import Settings
+from gathercli.batch.worker import answer
 
 if TYPE_CHECKING:
-    from gathercli.jobs.queue import Outcome
+    from gathercli.batch.queue import Outcome
     from tests.tensorfiles import Run
 
 JOB = {"id": "a", "op": "gather", "axis": 0, "data": [1, 2, 3], "indices": [2, 0]}

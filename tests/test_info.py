@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from gathercli.arrays import summary
+from gathercli.compute import summary
+from gathercli.compute.tensor import Tensor
 from gathercli.io import save
 from gathercli.spec.dtypes import DTYPES, Kind
-from gathercli.tensor import Tensor
 from tests.tensorfiles import archive, encoded, npy, saved
 from tests.test_formats import raw_token, specials
 

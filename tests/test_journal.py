@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
+from gathercli.batch import journal
+from gathercli.batch.jobfile import JobEntry
+from gathercli.batch.journal import Journal
+from gathercli.batch.plan import Plan
+from gathercli.batch.queue import Outcome
 from gathercli.errors import InputError, OutputError, TransferError
 from gathercli.io.write import Output
-from gathercli.jobs import journal
-from gathercli.jobs.jobfile import JobEntry
-from gathercli.jobs.journal import Journal
-from gathercli.jobs.plan import Plan
-from gathercli.jobs.queue import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,18 +16,17 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import gathercli
-from gathercli import engine
-from gathercli.arrays import check, counts, indices, kernel, result, threads
-from gathercli.arrays import run as run_module
-from gathercli.arrays.run import answer, run
-from gathercli.arrays.sources import SourceKernel
-from gathercli.arrays.tensor import dtype_of
-from gathercli.bound import BoundCall
+from gathercli.compute import array_run as run_module
+from gathercli.compute import check, counts, indices, kernel, result, threads
+from gathercli.compute.array_run import answer, run
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.sources import SourceKernel
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import OutOfRangeError
-from gathercli.ops import FAMILIES, OPERATORS, find
+from gathercli.ops import FAMILIES, OPERATORS, engine, find
 from gathercli.spec.call import Operand
 from gathercli.spec.op import OffAxis
-from gathercli.tensor import Tensor
 from tests.processes import PATIENCE
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gathercli import explain
-from gathercli.drawing.lesson import scene_of
-from gathercli.drawing.page_content import page_content
-from gathercli.report.selection import Look
-from gathercli.report.trace import text_of
-from gathercli.report.view import json_parts, view_of
+from gathercli.explain.drawing.lesson import scene_of
+from gathercli.explain.drawing.page_content import page_content
+from gathercli.explain.terminal.selection import Look
+from gathercli.explain.terminal.trace import text_of
+from gathercli.explain.terminal.view import json_parts, view_of
 from tests import oracle_nd
 from tests.drawing.test_lesson import Call, calls, source
 from tests.drawing.test_page_content import texts_of

@@ -10,17 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gathercli
-from gathercli import engine
-from gathercli.arrays.result import GatherResult
-from gathercli.arrays.run import run
-from gathercli.arrays.tensor import storage_of
-from gathercli.bound import BoundCall
-from gathercli.ops import FAMILIES
+from gathercli.compute.array_run import run
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.result import GatherResult
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
+from gathercli.ops import FAMILIES, engine
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import DTYPES, dtype
 from gathercli.spec.op import OffAxis
 from gathercli.spec.shapes import Dim, product
-from gathercli.tensor import Tensor
 from tests import oracle, oracle_nd
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 import gathercli
-from gathercli.arrays import native
 from gathercli.cli.registry import COMMANDS
+from gathercli.compute import native
 from tests.conftest import only_error
 from tests.processes import PATIENCE, wait_until
 
@@ -80,7 +80,7 @@ def test_a_bug_is_status_70_without_a_traceback_unless_debug(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("gathercli.run.run", broken)
+    monkeypatch.setattr("gathercli.compute.run.run", broken)
     ran = run("gather", "[1]", "0")
     assert ran.status == 70
     assert only_error(ran) == "error: a bug in gathercli: ZeroDivisionError: oops"
@@ -97,7 +97,7 @@ def test_running_out_of_memory_or_stack_is_a_limit(
     def broken(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("gathercli.run.run", broken)
+    monkeypatch.setattr("gathercli.compute.run.run", broken)
     ran = run("gather", "[1]", "0")
     assert ran.status == 65
     assert ran.err.endswith("rule: limit\n")

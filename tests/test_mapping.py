@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
-from gathercli.arrays import summary
+from gathercli.compute import summary
 from gathercli.errors import TransferError
 from gathercli.io import mapping, write
 from gathercli.io.files import File

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import gathercli
-from gathercli.arrays.memory import one_axis
+from gathercli.compute.memory import one_axis
 
 Array = npt.NDArray[Any]
 CUBE: Array = np.arange(24).reshape(2, 3, 4)

@@ -13,10 +13,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import gathercli
-from gathercli.arrays import narrow
-from gathercli.arrays.conversion import as_bits
+from gathercli.compute import narrow
+from gathercli.compute.conversion import as_bits
+from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import DTYPES, DType, Kind, dtype
-from gathercli.tensor import Tensor
 from tests.test_layers import loaded
 
 if TYPE_CHECKING:

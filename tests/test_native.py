@@ -11,30 +11,30 @@ import orjson
 import pytest
 
 import gathercli
-from gathercli import engine
-from gathercli.arrays import kernel, native, result
-from gathercli.arrays.run import run
-from gathercli.arrays.tensor import dtype_of
-from gathercli.bound import BoundCall
+from gathercli.compute import kernel, native, result
+from gathercli.compute.array_run import run
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OutOfRangeError, TransferError
 from gathercli.io.formats import fast
 from gathercli.io.formats.encode import digits
+from gathercli.ops import engine
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import product
-from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
 
 pytestmark = pytest.mark.skipif(native.fill is None, reason="built without the kernel in C")
 
 
 def float_lists(values: AnyArray) -> bytearray:
-    from gathercli.arrays import _native
+    from gathercli.compute import _native
 
     return _native.float_lists(values)
 

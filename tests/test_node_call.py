@@ -14,8 +14,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case import node
 
-from gathercli.cli.node_call import CALLS
 from gathercli.cli.registry import COMMANDS, command_of
+from gathercli.models.node_call import CALLS
 from tests.modelfiles import FLOAT, INT32, TOUR, Ir, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:

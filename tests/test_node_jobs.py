@@ -16,7 +16,7 @@ import pytest
 from onnx import helper
 
 from gathercli import models
-from gathercli.cli.node_patterns import FedNode
+from gathercli.models.node_patterns import FedNode
 from tests.modelfiles import FLOAT, INT64, TOUR, Ir, constants, onnx_model, value
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def test_a_model_is_read_once_for_its_jobs(run: Run, monkeypatch: pytest.MonkeyP
         return read(path, options)
 
     monkeypatch.setattr(models, "read", note)
-    monkeypatch.setattr("gathercli.jobs.node_jobs._MOST_MODELS", 1)
+    monkeypatch.setattr("gathercli.models.jobs._MOST_MODELS", 1)
     nodes = [WORDS, WORDS, "encoder.xml#/words/Gather", WORDS]
 
     ran = run(

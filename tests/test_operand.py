@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gathercli.engine import bind
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import BatchDimsError
 from gathercli.ops import gather, gather_elements
+from gathercli.ops.engine import bind
 from gathercli.spec.call import FEW, Call, Operand
 from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, INT64, STRING, DType
 from gathercli.spec.shapes import UNKNOWN, Shape
-from gathercli.tensor import Tensor
 
 
 @pytest.mark.parametrize(

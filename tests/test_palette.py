@@ -21,7 +21,7 @@ from gathercli.report.palette import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
 
 READABLE: Final = 4.5
 """The least contrast of text: WCAG 2.2, success criterion 1.4.3."""

@@ -7,8 +7,8 @@ from math import ceil
 import numpy as np
 import pytest
 
-from gathercli.arrays.blocks import COPIES, CopyBlocks
-from gathercli.arrays.partition import LEAST, PROGRAM, SHARE, cut_boxes
+from gathercli.compute.blocks import COPIES, CopyBlocks
+from gathercli.compute.partition import LEAST, PROGRAM, SHARE, cut_boxes
 from gathercli.errors import LimitError
 from tests.chunked import Chunks, gathering
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import zarr
 
-from gathercli.jobs import scheduler
-from gathercli.jobs.work import Part
+from gathercli.batch import scheduler
+from gathercli.batch.work import Part
 from tests.dask_cluster import Dask
 from tests.processes import PATIENCE, PROGRAM, wait_until
 from tests.test_chunkwise import read, stored

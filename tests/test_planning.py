@@ -7,25 +7,24 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from gathercli import engine
-from gathercli.arrays import partition
-from gathercli.arrays.blocks import (
+from gathercli.batch.cluster import AHEAD
+from gathercli.cli.manual.pages import page
+from gathercli.compute import partition
+from gathercli.compute.blocks import (
     COPIES,
     FLAT_INDEX_BYTES,
     INDEX_BYTES,
     TUPLE_BYTES,
     GatherBlocks,
 )
-from gathercli.arrays.chunkpart import PIECE
-from gathercli.arrays.partition import PROGRAM, SHARE
-from gathercli.bound import BoundCall
-from gathercli.cli.manual.pages import page
-from gathercli.jobs.cluster import AHEAD
-from gathercli.ops import find
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.chunkpart import PIECE
+from gathercli.compute.partition import PROGRAM, SHARE
+from gathercli.compute.tensor import Tensor
+from gathercli.ops import engine, find
 from gathercli.report.manual import Console, Terms
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
-from gathercli.tensor import Tensor
 from tests.benchmarks.planning import LARGE, WORKERS, Plan, reads, table
 from tests.chunked import Chunks, gathering
 

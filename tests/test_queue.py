@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gathercli.jobs import queue as module
-from gathercli.jobs.queue import JobQueue, Outcome
+from gathercli.batch import queue as module
+from gathercli.batch.queue import JobQueue, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

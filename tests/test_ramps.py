@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from gathercli.report.ramps import STEPS, Scale, color
+from gathercli.explain.terminal.ramps import STEPS, Scale, color
 
 
 def linear(value: int) -> float:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
-from gathercli import engine
-from gathercli.arrays.cells import elements_at
+from gathercli.compute.cells import elements_at
+from gathercli.ops import engine
 from gathercli.ops.gather import OPENVINO_8
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import Shape, product
-from gathercli.translation.made import LARGEST, MOST_AXES, made_calls
-from gathercli.translation.targets import NAMES
+from gathercli.translate.made import LARGEST, MOST_AXES, made_calls
+from gathercli.translate.targets import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

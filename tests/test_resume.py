@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 import zarr
 
+from gathercli.batch import fingerprints
+from gathercli.batch.journal import Journal
 from gathercli.cli import main
 from gathercli.errors import OutputError
-from gathercli.jobs import fingerprints
-from gathercli.jobs.journal import Journal
 from tests.processes import PATIENCE, children, is_gone, opened, start, wait_until
 from tests.test_batch import LINUX, job, lines, statuses, write_jobs
 from tests.test_killed import in_small_disk

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import gathercli.run
-from gathercli.arrays import run as arrays
+import gathercli.compute.run
+from gathercli.compute import array_run as arrays
 from gathercli.io.write import Output
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return a function after which any index counts as one of many."""
 
     def patch() -> None:
-        monkeypatch.setattr(gathercli.run, "MOST", 0)
+        monkeypatch.setattr(gathercli.compute.run, "MOST", 0)
         monkeypatch.setattr(arrays, "KEPT", 0)
 
     return patch

@@ -12,7 +12,7 @@ import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
 from gathercli.errors import GatherError
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import PLAIN, DType, Kind

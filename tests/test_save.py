@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gathercli.compute.tensor import Tensor
 from gathercli.io.formats import literal
 from gathercli.spec.dtypes import DType, dtype
-from gathercli.tensor import Tensor
 from tests.tensorfiles import (
     amply,
     bits,

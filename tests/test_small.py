@@ -13,27 +13,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ml_dtypes import bfloat16
 
-from gathercli.arrays.run import run as run_by_arrays
-from gathercli.arrays.tensor import storage_of
-from gathercli.bound import BoundCall
-from gathercli.engine import bind
+from gathercli.compute.array_run import run as run_by_arrays
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.small import elements, text
+from gathercli.compute.small import gather as small
+from gathercli.compute.small.elements import CODES, pack, unpack
+from gathercli.compute.small.text import float32_text, texts
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor, nested
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.formats import npy
 from gathercli.io.formats.encode import digits
 from gathercli.ops import OPERATORS, gather_nd, gather_tree
+from gathercli.ops.engine import bind
 from gathercli.ops.gather import ROWS
-from gathercli.small import elements, text
-from gathercli.small import gather as small
-from gathercli.small.elements import CODES, pack, unpack
-from gathercli.small.text import float32_text, texts
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, FLOAT64, INT64, STRING, Kind, dtype
-from gathercli.tensor import Tensor, nested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.arrays.result import GatherOutput
+    from gathercli.compute.result import GatherOutput
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 

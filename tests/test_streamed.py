@@ -7,23 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gathercli import engine
-from gathercli.arrays import streamed
-from gathercli.arrays.blocks import CopyBlocks, GatherBlocks
-from gathercli.arrays.run import run
-from gathercli.arrays.tensor import dtype_of
-from gathercli.bound import BoundCall
+from gathercli.compute import streamed
+from gathercli.compute.array_run import run
+from gathercli.compute.blocks import CopyBlocks, GatherBlocks
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
-from gathercli.ops import find
+from gathercli.ops import engine, find
 from gathercli.spec.call import Operand
-from gathercli.tensor import Tensor
 from tests.chunked import Chunks
 
 
 def test_the_first_refused_index_is_the_first_of_all_not_of_a_chunk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.arrays.streamed.BLOCK", 64)
+    monkeypatch.setattr("gathercli.compute.streamed.BLOCK", 64)
     indices = np.zeros((4, 6), np.int64)
     indices[2, 0], indices[1, 5], indices[3, 0] = 50, 60, 70
     data = np.arange(5)
@@ -83,7 +82,7 @@ def test_indices_are_checked_in_boxes_of_as_many_chunks_as_a_block_has(
     boxes: list[Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.arrays.streamed.BLOCK", 64)
+    monkeypatch.setattr("gathercli.compute.streamed.BLOCK", 64)
     data, indices = Chunks(np.zeros(4), (2,)), Chunks(np.zeros(shape, np.int64), chunks)
     operands = (Operand.of(each) for each in (data, indices))
     call = engine.bind(find("openvino-8", "gather").op, *operands, axis=0)
@@ -106,7 +105,7 @@ def test_an_empty_part_of_a_result_is_an_array_of_its_type() -> None:
 def test_indices_of_all_chunks_are_counted_together(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gathercli.arrays.streamed.BLOCK", 64)
+    monkeypatch.setattr("gathercli.compute.streamed.BLOCK", 64)
     array = np.random.default_rng(0).integers(-9, 9, (6, 10))
     data, indices = Chunks(np.zeros(5), (2,)), Chunks(array, (2, 3))
     operands = (Operand.of(each) for each in (data, indices))

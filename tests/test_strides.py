@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import gathercli
-from gathercli.arrays import native
+from gathercli.compute import native
 from gathercli.errors import GatherError
 from tests.test_kernel import LAYOUTS, unneeded
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.arrays.summary import BINS, FINE_BINS, Histogram, Summary, summarise
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.summary import BINS, FINE_BINS, Histogram, Summary, summarise
+from gathercli.compute.tensor import Tensor
 from gathercli.report.info import FileDescription, Info, as_json
 from gathercli.spec.dtypes import PLAIN, DType, Kind, dtype
-from gathercli.tensor import Tensor
 from tests.tensorfiles import amply, often, tensors
 from tests.test_formats import specials
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gathercli
+from gathercli.compute.tensor import Tensor
 from gathercli.io.formats.content import Layout
 from gathercli.io.formats.table import (
     BY_SUFFIX,
@@ -23,7 +24,6 @@ from gathercli.io.formats.table import (
     row_of,
 )
 from gathercli.spec.dtypes import INT64
-from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 import gathercli
-from gathercli.lessons.provenance import Fate
-from gathercli.lessons.telling import MOST, telling_traces
+from gathercli.explain.provenance import Fate
+from gathercli.explain.telling import MOST, telling_traces
 from tests.test_explain import explain_case
 from tests.test_laws import Dice, any_case, every_row, moderately, seeds
 

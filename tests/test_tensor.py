@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import dtype
-from gathercli.tensor import Tensor
 from tests.tensorfiles import (
     often,
 )

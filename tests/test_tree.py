@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given
 
 import gathercli
-from gathercli import engine
-from gathercli.arraylike import arguments
-from gathercli.arrays import indices
-from gathercli.arrays.result import GatherResult
-from gathercli.arrays.run import run as bound_run
-from gathercli.bound import BoundCall
+from gathercli.compute import indices
+from gathercli.compute.array_run import run as bound_run
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.result import GatherResult
 from gathercli.errors import OutOfRangeError
+from gathercli.io.arraylike import arguments
 from gathercli.io.formats.table import BY_SUFFIX
-from gathercli.ops import FAMILIES, find
+from gathercli.ops import FAMILIES, engine, find
 from gathercli.spec.call import CallContext
 from gathercli.spec.dtypes import DTYPES
 from tests import oracle, oracle_nd
@@ -307,7 +306,7 @@ def test_a_thousand_steps_take_a_thousand_passes_over_the_beams(
         calls.append(parents.shape)
         return indices.resolve(parents, policy)
 
-    monkeypatch.setattr("gathercli.arrays.tree.resolve", counted)
+    monkeypatch.setattr("gathercli.compute.tree.resolve", counted)
     random = np.random.default_rng(0)
     steps, parents = random.integers(0, 99, (1000, 8, 4)), random.integers(0, 4, (1000, 8, 4))
     tree = Tree(steps, parents, np.full(8, 1000), np.array(-1))

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import GatherError, InputError, LimitError, gather
-from gathercli.arrays.conversion import convert, to_bfloat16
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.conversion import convert, to_bfloat16
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats import literal
 from gathercli.io.formats.values import flatten, tensor_of
 from gathercli.spec.dtypes import BFLOAT16, FLOAT64, INT64, STRING, DType, dtype
-from gathercli.tensor import Tensor
 from gathercli.text import Overflow
 from tests.tensorfiles import amply
 

@@ -59,7 +59,7 @@ def installed(wheel: Wheel) -> Path:
 def compiler(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Skip a test where no C compiler works."""
     library = tmp_path_factory.mktemp("library") / hatch_build.NAME
-    problem = hatch_build.compile_kernel(ROOT / hatch_build.ARRAYS / "_native.c", library)
+    problem = hatch_build.compile_kernel(ROOT / hatch_build.COMPUTE / "_native.c", library)
     if problem:
         pytest.skip(f"no kernel in C: {problem}")
 
@@ -98,7 +98,11 @@ def test_the_wheel_carries_manual_completions_fixtures_pages_and_types(installed
     assert examples == {path.name for path in (ROOT / "fixtures").rglob("*.json")}
     assert (package / "py.typed").exists()
     assert (package / "cli" / "completions" / "gathercli.zsh").exists()
-    assert {path.suffix for path in (package / "drawing").glob("page.*")} == {".py", ".css", ".js"}
+    assert {path.suffix for path in (package / "explain" / "drawing").glob("page.*")} == {
+        ".py",
+        ".css",
+        ".js",
+    }
     said = python(installed, "from gathercli.cli import main; main(['man', 'planning'])")
     assert said.startswith("NAME\n    gathercli-planning - the cost of a gather of chunked arrays")
 
@@ -125,7 +129,7 @@ def test_a_wheel_with_the_kernel_in_c_serves_all_later_pythons_of_the_platform(
     assert "-cp311-abi3-" in wheel.path.name
     assert "kernel in C" not in wheel.printed
     assert (version, answer) == ("gathercli 0.1.0 (C kernel)", "300000")
-    assert sorted(path.name for path in (installed / "gathercli/arrays").glob("_native*")) == [
+    assert sorted(path.name for path in (installed / "gathercli/compute").glob("_native*")) == [
         "_native.abi3.so",
         "_native.pyi",
     ]
@@ -161,7 +165,7 @@ def test_a_compiler_that_speaks_no_utf_8_is_a_reason_too(
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
 
-    problem = hatch_build.compile_kernel(ROOT / hatch_build.ARRAYS / "_native.c", tmp_path / "so")
+    problem = hatch_build.compile_kernel(ROOT / hatch_build.COMPUTE / "_native.c", tmp_path / "so")
 
     assert problem.endswith("fails (error: \ufffdchec)")
 
@@ -170,11 +174,11 @@ def test_a_compiler_that_speaks_no_utf_8_is_a_reason_too(
 def test_an_editable_install_has_the_kernel_beside_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / hatch_build.ARRAYS).mkdir(parents=True)
-    shutil.copy(ROOT / hatch_build.ARRAYS / "_native.c", tmp_path / hatch_build.ARRAYS)
+    (tmp_path / hatch_build.COMPUTE).mkdir(parents=True)
+    shutil.copy(ROOT / hatch_build.COMPUTE / "_native.c", tmp_path / hatch_build.COMPUTE)
     config: Any = None
     hook = hatch_build.KernelHook(str(tmp_path), {}, config, config, str(tmp_path), "wheel")
-    library = tmp_path / hatch_build.ARRAYS / hatch_build.NAME
+    library = tmp_path / hatch_build.COMPUTE / hatch_build.NAME
 
     for pure in ("0", "1"):
         monkeypatch.setenv("GATHERCLI_PURE", pure)

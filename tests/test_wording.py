@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gathercli.engine import bind
 from gathercli.errors import AxisError, DtypeError
 from gathercli.ops import OPERATORS, gather
+from gathercli.ops.engine import bind
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BOOL, DTYPES, INT64, dtype
 from gathercli.spec.rules.wording import flat, interval, plain_value, types_text, version_that

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, Self, TypeVar
 
-    from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.threads import ProgressCallback
     from gathercli.cli.messages import Messages
+    from gathercli.compute.chunks import ChunkedTensor
+    from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Inputs
     from gathercli.spec.call import CallContext, Operand
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Family, Input, Op
 
     _Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
-    from gathercli.tensor import Tensor
+    from gathercli.compute.tensor import Tensor
 
 
 class Token(NamedTuple):
@@ -245,7 +245,7 @@ def read(context: CallContext, opened: OpenInputs, reader: Callable[..., _Read])
         context.inputs[each.name] = Operand.of(tensor)
         tensors.append(tensor)
     if context.op is not None and context.op.one_type:
-        from gathercli.bound import of_one_type
+        from gathercli.compute.bound import of_one_type
 
         tensors = of_one_type(context.op, tensors)
         context.describe(tensors)

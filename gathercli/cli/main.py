@@ -83,7 +83,7 @@ def _text_of(words: list[str]) -> str | None:
 def _kernel() -> str:
     """Return the language of the kernel that runs: of the one in C, or of its substitute."""
     try:
-        import gathercli.arrays._native  # noqa: F401
+        import gathercli.compute._native  # noqa: F401
     except ImportError:
         return "numpy"
     return "C"
@@ -170,7 +170,7 @@ def _parse(words: list[str]) -> Request:
     from gathercli.cli.registry import COMMANDS, command_of, takes_models
 
     if any(".onnx" in word or ".xml" in word for word in words):
-        from gathercli.cli.node_call import expand
+        from gathercli.models.node_call import expand
 
         words = expand(words)
     if words[0] not in COMMANDS:

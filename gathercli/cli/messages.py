@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Self, TypeVar
 
-    from gathercli.arrays.threads import ProgressCallback
+    from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Inputs
     from gathercli.report.progress import Progress
 

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Final
 
-    from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.threads import ProgressCallback
-    from gathercli.bound import BoundCall
     from gathercli.cli.messages import Messages
-    from gathercli.lessons.verdicts import Case
+    from gathercli.compute.bound import BoundCall
+    from gathercli.compute.chunks import ChunkedTensor
+    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.threads import ProgressCallback
+    from gathercli.compute.verdicts import Case
     from gathercli.spec.call import Call, CallContext, Operand
     from gathercli.spec.op import Attr, Op
-    from gathercli.tensor import Tensor
 
 
 VARIABLE: Final = "GATHERCLI_VERSION"
@@ -226,7 +226,7 @@ class OperatorOptions(Options):
 
     def bind(self, op: Op, operands: Iterable[Operand], *, shapes_only: bool = False) -> Call:
         """Bind the call, as `engine.bind` does."""
-        from gathercli import engine
+        from gathercli.ops import engine
 
         return engine.bind(
             op,
@@ -246,7 +246,7 @@ class OperatorOptions(Options):
         reader: Callable[..., ChunkedTensor],
     ) -> BoundCall:
         """Read the inputs and bind the call."""
-        from gathercli.bound import BoundCall
+        from gathercli.compute.bound import BoundCall
 
         tensors = read(context, opened, reader)
         return BoundCall(self.bind(op, context.inputs.values()), *tensors)
@@ -269,8 +269,8 @@ class OperatorOptions(Options):
         self, tensors: Sequence[Tensor], threads: int | None, progress: ProgressCallback | None
     ) -> Case:
         """Return the inputs with a function that binds them to any version."""
+        from gathercli.compute.verdicts import Case
         from gathercli.io.files import cores
-        from gathercli.lessons.verdicts import Case
         from gathercli.spec.call import Operand
 
         def bind(row: Op) -> Call:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from typing import Final
 
-    from gathercli.arrays.compare import Tolerance
+    from gathercli.compute.compare import Tolerance
 
 TENSOR_HELP = (
     f"A file ({', '.join(ARGUMENTS)}), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), a generator "
@@ -116,7 +116,7 @@ class ToleranceOptions(Options):
     @property
     def tolerance(self) -> Tolerance:
         """The tolerance."""
-        from gathercli.arrays.compare import Tolerance
+        from gathercli.compute.compare import Tolerance
 
         return Tolerance(self.rtol, self.atol)
 

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Final
 
-    from gathercli.adjustments import Adjustment
-    from gathercli.arrays.blocks import BlockSource
-    from gathercli.arrays.result import GatherOutput, Result
-    from gathercli.bound import BoundCall
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
+    from gathercli.compute.blocks import BlockSource
+    from gathercli.compute.bound import BoundCall
+    from gathercli.compute.result import GatherOutput, Result
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.chunkwise import BoxWorkers
     from gathercli.io.source import Inputs
     from gathercli.io.zarr.created import Creation
+    from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
-    from gathercli.tensor import Tensor
 
 
 _MANY: Final = 1 << 20

@@ -9,12 +9,12 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.batch.job import keys_of
+from gathercli.batch.jobfile import JobEntry
 from gathercli.cli.operator import integer
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
 from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.source import Inputs
-from gathercli.jobs.job import keys_of
-from gathercli.jobs.jobfile import JobEntry
 from gathercli.ops import FAMILIES, find
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import Negative, OutOfRange

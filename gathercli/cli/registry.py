@@ -24,37 +24,53 @@ class CommandEntry(NamedTuple):
 
 
 COMMANDS: Final = {
-    **{name: CommandEntry("gather", summary(family)) for name, family in FAMILIES.items()},
-    "shape": CommandEntry("shape", "Infer the output shape from shapes alone."),
-    "explain": CommandEntry("explain", "Draw where every output cell came from."),
+    **{
+        name: CommandEntry("cli.commands.gather", summary(family))
+        for name, family in FAMILIES.items()
+    },
+    "shape": CommandEntry("cli.commands.shape", "Infer the output shape from shapes alone."),
+    "explain": CommandEntry("explain.command", "Draw where every output cell came from."),
     "check": CommandEntry(
-        "check", "List illegal indices of a call or in models, and what every version does."
+        "cli.commands.check",
+        "List illegal indices of a call or in models, and what every version does.",
     ),
     "compare": CommandEntry(
-        "compare", "Run the same inputs through every version and compare results."
+        "cli.commands.compare", "Run the same inputs through every version and compare results."
     ),
-    "diagnose": CommandEntry("diagnose", "Name what explains a wrong output, and who does that."),
+    "diagnose": CommandEntry(
+        "diagnose.command", "Name what explains a wrong output, and who does that."
+    ),
     "reproduce": CommandEntry(
-        "reproduce", "Write a folder that shows what a runtime does with a call."
+        "runtimes.command", "Write a folder that shows what a runtime does with a call."
     ),
     "translate": CommandEntry(
-        "translate", "Write the call in another framework, as code or as a graph."
+        "translate.command", "Write the call in another framework, as code or as a graph."
     ),
-    "batch": CommandEntry("batch", "Run thousands of jobs from a file and report on each."),
+    "batch": CommandEntry("batch.command", "Run thousands of jobs from a file and report on each."),
     "convert": CommandEntry(
-        "convert", "Convert tensors between the formats, whole folders of them."
+        "cli.commands.convert", "Convert tensors between the formats, whole folders of them."
     ),
-    "info": CommandEntry("info", "Describe files: type, shape, statistics, a preview."),
-    "model": CommandEntry("model", "List the Gather nodes of a model, and what each refuses."),
-    "demo": CommandEntry("demo", "Learn the operators in short lessons, each with a question."),
-    "ops": CommandEntry("ops", "List, describe, compare and find operator versions."),
-    "man": CommandEntry("man", "Show the manual."),
-    "completion": CommandEntry("completion", "Print the completion script of a shell."),
+    "info": CommandEntry(
+        "cli.commands.info", "Describe files: type, shape, statistics, a preview."
+    ),
+    "model": CommandEntry(
+        "models.command", "List the Gather nodes of a model, and what each refuses."
+    ),
+    "demo": CommandEntry(
+        "explain.demo_command", "Learn the operators in short lessons, each with a question."
+    ),
+    "ops": CommandEntry("cli.commands.ops", "List, describe, compare and find operator versions."),
+    "man": CommandEntry("cli.commands.man", "Show the manual."),
+    "completion": CommandEntry(
+        "cli.commands.completion", "Print the completion script of a shell."
+    ),
 }
 
 
 OF_MODELS: Final = {
-    "check": CommandEntry("check_models", "Check the nodes of models, and what targets change.")
+    "check": CommandEntry(
+        "models.check_command", "Check the nodes of models, and what targets change."
+    )
 }
 """The commands that also take models in place of an operator and tensors, in that form."""
 
@@ -97,5 +113,5 @@ def command_of(name: str, *, models: bool = False) -> Command:
 
     entry = OF_MODELS[name] if models else COMMANDS[name]
     # The package `importlib` takes as long to import as the command's own module.
-    module = __import__(f"gathercli.cli.commands.{entry.module}", fromlist=["run"])
+    module = __import__(f"gathercli.{entry.module}", fromlist=["run"])
     return Command(name, module.run)

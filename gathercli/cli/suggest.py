@@ -257,7 +257,7 @@ def complete(line: CommandLine, inputs: Sequence[str]) -> str | None:
 
 def _value_for(line: CommandLine, param: Parameter) -> str:
     """Return a value of a required option: of targets the first that fits ``--output``."""
-    from gathercli.translation.targets import TARGETS
+    from gathercli.translate.targets import TARGETS
 
     if param.metavar != "TARGET":
         return "numpy" if param.metavar == "RUNTIME" else "new"
@@ -329,7 +329,7 @@ def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
     if line.metavars[:1] != ["OP"] or error.value not in line.arguments[:1]:
         return None
     if len(line.arguments) == 1:
-        from gathercli.cli.manual.lessons import LESSONS
+        from gathercli.explain.demo_lessons import LESSONS
 
         names = [lesson.name for lesson in LESSONS]
         name = closest(line.arguments[0].lower().replace("_", "-"), names, cutoff=0.8)

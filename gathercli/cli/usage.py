@@ -416,7 +416,7 @@ def _repeats(line: CommandLine, word: Word) -> bool:
 
 def _lesson_hint(line: CommandLine) -> str | None:
     """Suggest the lesson whose name has blanks on the line, or all lessons."""
-    from gathercli.cli.manual.lessons import LESSONS
+    from gathercli.explain.demo_lessons import LESSONS
 
     name = "-".join(line.arguments).lower()
     is_lesson = any(lesson.name == name for lesson in LESSONS)

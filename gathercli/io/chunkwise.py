@@ -6,10 +6,10 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gathercli.arrays.blocks import CopyBlocks
-from gathercli.arrays.chunks import ChunkGrid, cells, inside, slices
-from gathercli.arrays.partition import cut_boxes
-from gathercli.arrays.threads import share
+from gathercli.compute.blocks import CopyBlocks
+from gathercli.compute.chunks import ChunkGrid, cells, inside, slices
+from gathercli.compute.partition import cut_boxes
+from gathercli.compute.threads import share
 from gathercli.errors import LimitError, UsageError
 from gathercli.io.write import check_room
 from gathercli.spec.shapes import product
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from typing import Protocol
 
-    from gathercli.arrays.blocks import BlockSource
-    from gathercli.arrays.chunks import Box
-    from gathercli.arrays.threads import ProgressCallback
+    from gathercli.compute.blocks import BlockSource
+    from gathercli.compute.chunks import Box
+    from gathercli.compute.threads import ProgressCallback
     from gathercli.io.zarr import Creation, Writer
 
     class BoxWorkers(Protocol):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, BinaryIO, Final
 
-    from gathercli.arrays.threads import ProgressCallback
+    from gathercli.compute.threads import ProgressCallback
     from gathercli.io.mapping import Mapping
 
 STDIN: Final = 0

@@ -14,7 +14,7 @@ from gathercli.text import listed, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.arrays.threads import ProgressCallback
+    from gathercli.compute.threads import ProgressCallback
 
 MAX_WATCHED: Final = 1 << 17
 """The most files of a folder watched for changes, at a few hundred bytes each."""

@@ -12,9 +12,9 @@ from gathercli.text import in_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 MAX_DEPTH: Final = 64
 """The deepest body in a body."""

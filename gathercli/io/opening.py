@@ -13,7 +13,7 @@ from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from gathercli.arrays.threads import ProgressCallback
+    from gathercli.compute.threads import ProgressCallback
     from gathercli.io.folders import Folder
 
 

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Any, Final, Self, TypeVar
 
-    from gathercli.arrays.chunks import ChunkedTensor
-    from gathercli.arrays.threads import ProgressCallback
+    from gathercli.compute.chunks import ChunkedTensor
+    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.threads import ProgressCallback
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import Content
-    from gathercli.tensor import Tensor
 
     _AnyFile = TypeVar("_AnyFile", bound="File | Folder")
 
@@ -396,7 +396,7 @@ class Source(NamedTuple):
             tensor = self.content.tensor(self.key, declared or assumed, empty)
             if declared is None or tensor.dtype is declared:
                 return tensor
-            from gathercli.arrays.conversion import convert
+            from gathercli.compute.conversion import convert
 
             return convert(tensor, declared)
 
@@ -416,7 +416,7 @@ class Source(NamedTuple):
             layout = self.content.layout(self.key, declared or assumed)
             if declared is None:
                 return layout
-            from gathercli.arrays.conversion import check_kinds
+            from gathercli.compute.conversion import check_kinds
 
             check_kinds(layout.dtype, declared)
             return layout._replace(dtype=declared)

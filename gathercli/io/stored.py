@@ -7,13 +7,13 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import Hint, InputError, NoInputError
 from gathercli.io.files import File, unreadable
 from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.graph import Constant
 from gathercli.io.write import new_name
 from gathercli.spec.shapes import product
-from gathercli.tensor import Tensor
 from gathercli.text import clean, in_bytes, shell_word
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def stored(  # noqa: PLR0917  (a range of a file, and what it stores)
             return Layout(dtype, shape, offset=start).view(buffer())
         import numpy as np
 
-        from gathercli.arrays.narrow import unpacked
+        from gathercli.compute.narrow import unpacked
 
         raw = np.frombuffer(buffer(), np.uint8, size, start)
         return Tensor(dtype, unpacked(raw, product(shape), dtype.bits).reshape(shape))
@@ -82,7 +82,7 @@ def decoded(raw: bytes, where: str) -> str:
 
 def raw_elements(tensor: Tensor) -> bytes:
     """Return elements as `stored` reads them; those of less than a byte are packed."""
-    from gathercli.arrays.narrow import packed
+    from gathercli.compute.narrow import packed
 
     if tensor.dtype.bits < 8:
         return packed(tensor.array.reshape(-1), tensor.dtype.bits)

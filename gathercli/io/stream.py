@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
-    from gathercli.arrays.result import Result
+    from gathercli.compute.result import Result
     from gathercli.io.source import Inputs
 
 ALLOCATED: Final = 1 << 20

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.adjustments import are_tuples
-from gathercli.arrays.check import count
-from gathercli.arrays.indices import IndexPolicy
-from gathercli.engine import infer
+from gathercli.compute.check import count
+from gathercli.compute.indices import IndexPolicy
 from gathercli.errors import OperatorError
 from gathercli.models.finding import WARNING, finding_of, finding_on
 from gathercli.models.inference import bound
 from gathercli.models.portability import REFUSED
+from gathercli.ops.engine import infer
+from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.op import FROM_THE_END, IndexRange, OutOfRange
 from gathercli.spec.rules.wording import interval
@@ -21,7 +21,7 @@ from gathercli.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
     from gathercli.models.finding import Finding
     from gathercli.models.graph import ModelNode
     from gathercli.models.portability import ConversionTarget, TargetOperator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
 from gathercli.io.formats.content import Layout, key_hint, malformed
 from gathercli.models import ReadOptions, read_file
 from gathercli.text import clean, short, some
@@ -12,10 +12,10 @@ from gathercli.text import clean, short, some
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.graph import Constant
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 
 class ModelContent:

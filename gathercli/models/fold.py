@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gathercli.arrays.conversion import cast as cast_tensor
+from gathercli.compute.conversion import cast as cast_tensor
+from gathercli.compute.tensor import Tensor
 from gathercli.io.graph import Constant, Value
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, product
-from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

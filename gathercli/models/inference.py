@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.engine import bind, infer
 from gathercli.errors import GatherError, InputError
 from gathercli.io.graph import Value
 from gathercli.models.fold import FEW
 from gathercli.models.graph import OPERATOR_FAMILIES, ModelNode
 from gathercli.ops import attributes
+from gathercli.ops.engine import bind, infer
 from gathercli.spec.shapes import UNKNOWN, Shape
 from gathercli.text import counted, listed
 

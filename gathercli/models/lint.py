@@ -27,11 +27,11 @@ from gathercli.text import clean, counted, listed, short
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gathercli.adjustments import Adjustment
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
     from gathercli.models.graph import Model, ModelNode
     from gathercli.models.portability import ConversionTarget
     from gathercli.models.verdict import NodeVerdict
+    from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import IndexedAxis

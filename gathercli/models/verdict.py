@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.adjustments import Adjustment, are_tuples, check_counts
-from gathercli.arrays.check import count, policy_of
-from gathercli.arrays.run import run
-from gathercli.bound import BoundCall
-from gathercli.engine import infer
+from gathercli.compute.array_run import run
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.check import count, policy_of
 from gathercli.errors import GatherError, OutOfRangeError
 from gathercli.models.inference import bound
+from gathercli.ops.engine import infer
+from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
 from gathercli.spec.call import CallContext
 from gathercli.spec.op import IndexedAxis, OutOfRange
 from gathercli.spec.rules.wording import interval

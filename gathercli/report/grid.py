@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.arrays.tensor import AnyArray
-    from gathercli.tensor import Tensor
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
 
 ROWS: Final = 40
 EDGE: Final = 3

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.arrays.chunks import ChunkLayout
-    from gathercli.arrays.summary import Histogram, Summary
+    from gathercli.compute.chunks import ChunkLayout
+    from gathercli.compute.summary import Histogram, Summary
+    from gathercli.compute.tensor import Tensor
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 PREVIEW: Final = 10
 """The largest number of elements of a preview in JSON."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.adjustments import outside_of
+from gathercli.compute.verdicts import legal_ends, number_illegal
 from gathercli.errors import GatherError
-from gathercli.lessons.verdicts import legal_ends, number_illegal
+from gathercli.explain.terminal.selection import WIDTH
 from gathercli.report.header import header, tensor_json
-from gathercli.report.selection import WIDTH
 from gathercli.report.versions import hanging
+from gathercli.spec.adjustments import outside_of
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import product
 from gathercli.text import clean, counted, grouped, listed, short
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.lessons.groups import Comparison, Difference
-    from gathercli.lessons.verdicts import Case, CheckedCall, Illegal, Verdict
+    from gathercli.compute.groups import Comparison, Difference
+    from gathercli.compute.verdicts import Case, CheckedCall, Illegal, Verdict
     from gathercli.spec.call import Call
 
     Warning_ = tuple[str, str]

@@ -12,9 +12,9 @@ from gathercli.spec.dtypes import STRING, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from gathercli.compute.tensor import Tensor
     from gathercli.runtimes.client import Observation, RuntimeProcess
     from gathercli.spec.op import Op
-    from gathercli.tensor import Tensor
 
 _RAISING: Final = ("gather-elements", "gather-tree")
 """The operators whose indices OpenVINO checks when it computes."""

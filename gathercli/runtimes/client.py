@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.io.source import Inputs
 from gathercli.io.temporary import temporary_folder
 from gathercli.runtimes import worker
 from gathercli.runtimes.own_names import OWN_NAMES
 from gathercli.spec.dtypes import DType, named
-from gathercli.tensor import Tensor
 from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gathercli.arrays.narrow import values
+from gathercli.compute.narrow import values
 from gathercli.errors import UsageError
 from gathercli.runtimes.own_names import OWN_NAMES
 from gathercli.spec.dtypes import BFLOAT16, STRING, Kind
@@ -16,9 +16,9 @@ from gathercli.spec.dtypes import BFLOAT16, STRING, Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 OPENVINO, ONNXRUNTIME = "openvino", "onnxruntime"
 VALUES: Final = "values.npy"

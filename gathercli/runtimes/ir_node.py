@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.tensor import Tensor
 from gathercli.io.ir.layers import ELEMENT_TYPES, precision
 from gathercli.io.stored import raw_elements
 from gathercli.spec.dtypes import INT64, STRING
-from gathercli.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli import engine
 from gathercli.errors import OperatorError
 from gathercli.io.onnx.tensorproto import TYPES
 from gathercli.io.onnx.wire import encoded, text_field
+from gathercli.ops import engine
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gathercli.compute.tensor import Tensor
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
-    from gathercli.tensor import Tensor
 
 OLDEST_OPSET: Final = 7
 """The oldest opset that onnxruntime supports; older versions of an operator are part of it."""

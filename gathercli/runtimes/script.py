@@ -24,10 +24,10 @@ from gathercli.spec.dtypes import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
     from gathercli.runtimes.calls import RuntimeCall
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 SCRIPT: Final = "reproduce.py"
 SHOWN: Final = 20

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.run import run
-from gathercli.arrays.tensor import equal
-from gathercli.engine import broken_rules
+from gathercli.compute.array_run import run
+from gathercli.compute.storage import equal
+from gathercli.compute.tensor import Tensor
+from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
-from gathercli.lessons.verdicts import illegal, number_illegal
 from gathercli.ops import indexed_inputs
+from gathercli.ops.engine import broken_rules
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
 from gathercli.runtimes.refusals import reason_of
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.op import INTEGERS, OutOfRange
-from gathercli.tensor import Tensor
 from gathercli.text import short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Self
 
-    from gathercli.lessons.groups import Comparison
-    from gathercli.lessons.verdicts import Case, Verdict
+    from gathercli.compute.groups import Comparison
+    from gathercli.compute.verdicts import Case, Verdict
     from gathercli.runtimes.client import Absence, Observation, Runtime
     from gathercli.runtimes.refusals import Reason
     from gathercli.spec.call import Call

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gathercli.compute.tensor import Tensor
 from gathercli.io import save
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import dtype
-from gathercli.tensor import Tensor
 from tests.benchmarks.measure import Row, Timed, interleaved
 
 if TYPE_CHECKING:

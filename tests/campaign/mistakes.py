@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.tensor import dtype_of
-from gathercli.diagnosis.diagnosis import diagnose
-from gathercli.tensor import Tensor
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
+from gathercli.diagnose.diagnosis import diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.diagnosis.diagnosis import Diagnosis
+    from gathercli.diagnose.diagnosis import Diagnosis
 
     Array = np.ndarray[Any, Any]
 

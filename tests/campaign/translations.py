@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli import engine
-from gathercli.arrays.tensor import storage_of
-from gathercli.bound import BoundCall
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import UsageError
-from gathercli.ops import OPERATORS
+from gathercli.ops import OPERATORS, engine
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import PLAIN
 from gathercli.spec.op import Negative, OffAxis, OutOfRange
-from gathercli.tensor import Tensor
-from gathercli.translation.proof import calls_of, prove
-from gathercli.translation.targets import TARGETS
-from gathercli.translation.translation import translated
+from gathercli.translate.proof import calls_of, prove
+from gathercli.translate.targets import TARGETS
+from gathercli.translate.translation import translated
 from tests.test_laws import Dice
 
 if TYPE_CHECKING:

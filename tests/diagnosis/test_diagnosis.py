@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gathercli.arrays.compare import Tolerance
-from gathercli.arrays.tensor import dtype_of
-from gathercli.diagnosis.diagnosis import diagnose
+from gathercli.compute.compare import Tolerance
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
+from gathercli.diagnose.diagnosis import diagnose
 from gathercli.errors import InputError
-from gathercli.tensor import Tensor
 from tests.campaign import mistakes
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from gathercli.diagnosis.diagnosis import Diagnosis
+    from gathercli.diagnose.diagnosis import Diagnosis
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]

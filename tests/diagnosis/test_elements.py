@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gathercli.diagnosis.elements import FILLS, bfloat16, layouts, readings
+from gathercli.diagnose.elements import FILLS, bfloat16, layouts, readings
 from gathercli.spec.dtypes import named
 
 NUMBERS = np.array([0.0, -1.5, 3.14159, 65504.0, 1e4, 1 / 3, -2.7e-5], np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gathercli.diagnosis.indices import CONVERSIONS, TREATMENTS, CellFate, exact
+from gathercli.diagnose.indices import CONVERSIONS, TREATMENTS, CellFate, exact
 
 K = np.array([0, 2, 3, 7, -1, -3, -4, -9])
 SIZE = 3

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gathercli.diagnosis.outputs import placements
+from gathercli.diagnose.outputs import placements
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.drawing.chart import MARGIN, Chart, page, round_ticks, spread, swatch, ticks
-from gathercli.drawing.shapes import Box
+from gathercli.explain.drawing.chart import MARGIN, Chart, page, round_ticks, spread, swatch, ticks
+from gathercli.explain.drawing.shapes import Box
 from tests.drawing.charts import SVG, beyond, parse, words
 from tests.tensorfiles import amply
 

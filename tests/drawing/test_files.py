@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gathercli.explain import pictures
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -67,7 +69,7 @@ def test_a_pdf_keeps_the_description_and_is_always_the_same(run: Run, folder: Pa
 def test_without_the_extra_the_command_that_installs_it_is_named(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gathercli.cli.pictures.find_spec", lambda _: None)
+    monkeypatch.setattr(pictures, "find_spec", lambda _: None)
 
     ran = run(*CALL, "--save", "p.png")
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gathercli.arrays.heatmap import heat_map, plane
-from gathercli.drawing.heat_panel import BINS, HeatPanel, most_bins
-from gathercli.drawing.shapes import Box
-from gathercli.report.heat import scale_of
+from gathercli.compute.tensor import Tensor
+from gathercli.explain.drawing.heat_panel import BINS, HeatPanel, most_bins
+from gathercli.explain.drawing.shapes import Box
+from gathercli.explain.heatmap import heat_map, plane
+from gathercli.explain.terminal.heat import scale_of
 from gathercli.spec.dtypes import dtype
-from gathercli.tensor import Tensor
 from tests.drawing.charts import Rectangle, of_elements, rectangles, words
 
 ROOM = Box(0, 0, 560, 460)

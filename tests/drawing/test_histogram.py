@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from gathercli.arrays.summary import Histogram
-from gathercli.drawing.histogram import histogram_elements
-from gathercli.drawing.shapes import Box
+from gathercli.compute.summary import Histogram
+from gathercli.explain.drawing.histogram import histogram_elements
+from gathercli.explain.drawing.shapes import Box
 from tests.drawing.charts import of_elements, rectangles, words
 
 BOX = Box(10, 20, 400, 300)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gathercli import explain
-from gathercli.drawing.index_fates import IndexFates, index_fates
+from gathercli.explain.drawing.index_fates import IndexFates, index_fates
 from tests import oracle, oracle_nd
 
 SIZE = 3

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gathercli import explain
-from gathercli.drawing.lesson import scene_of
-from gathercli.drawing.shapes import Box, text_width
-from gathercli.drawing.svg import svg
 from gathercli.errors import GatherError
-from gathercli.report.selection import Look
+from gathercli.explain.drawing.lesson import scene_of
+from gathercli.explain.drawing.shapes import Box, text_width
+from gathercli.explain.drawing.svg import svg
+from gathercli.explain.terminal.selection import Look
 from tests import oracle, oracle_nd
 from tests.drawing.svgs import Drawn, Picture, points_of
 from tests.test_explain import explain_case
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from gathercli.drawing.scene import Caption
+    from gathercli.explain.drawing.scene import Caption
     from gathercli.spec.op import Op
 
     Array = npt.NDArray[Any]

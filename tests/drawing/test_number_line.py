@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from gathercli.drawing.number_line import SIDE, NumberLine
-from gathercli.lessons.illegal_map import AxisOutliers, Outliers
+from gathercli.explain.drawing.number_line import SIDE, NumberLine
+from gathercli.explain.illegal_map import AxisOutliers, Outliers
 from gathercli.spec.op import IndexedAxis
 from tests.drawing.charts import of_elements, rectangles, tooltips, words
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gathercli import explain
-from gathercli.drawing.lesson import scene_of
-from gathercli.drawing.page_content import TextTable, page_content
-from gathercli.report.selection import Look
+from gathercli.explain.drawing.lesson import scene_of
+from gathercli.explain.drawing.page_content import TextTable, page_content
+from gathercli.explain.terminal.selection import Look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

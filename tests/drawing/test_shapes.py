@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.drawing.shapes import document, text
+from gathercli.explain.drawing.shapes import document, text
 
 
 @given(words=st.text())

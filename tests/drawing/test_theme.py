@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gathercli.drawing.theme import DARK, LIGHT, Theme, style_sheet
+from gathercli.explain.drawing.theme import DARK, LIGHT, Theme, style_sheet
 from gathercli.report.palette import ON_FILL
 from tests.test_palette import contrast
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gathercli.drawing.versions_chart import LONGEST, Table, versions_chart
+from gathercli.explain.drawing.versions_chart import LONGEST, Table, versions_chart
 from tests.drawing.charts import SVG, parse, rectangles, words
 
 TABLE = Table(

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from gathercli.compute.tensor import Tensor
     from gathercli.models.finding import Finding
-    from gathercli.tensor import Tensor
 
 EXPORTED: Final = sorted((TOUR.parent / "models").glob("*.onnx"))
 

@@ -16,8 +16,8 @@ from gathercli.io.onnx import tensorproto
 from gathercli.io.onnx.tensorproto import TYPES
 from gathercli.models import ReadOptions, read
 from gathercli.models.lint import node_findings
+from gathercli.models.report import model_json
 from gathercli.models.verdict import judge
-from gathercli.report.model import model_json
 from tests.modelfiles import FLOAT, INT32, INT64, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:

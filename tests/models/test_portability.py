@@ -12,8 +12,8 @@ from gathercli.models.portability import (
     every_target,
     target,
 )
+from gathercli.models.targets import targets_table
 from gathercli.ops import FAMILIES
-from gathercli.report.conversion_targets import targets_table
 
 EVERY = {each.name: each for each in every_target()}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.arrays.check import count
+from gathercli.compute.check import count
 from gathercli.models import read, verdict
 from gathercli.models.verdict import NodeVerdict, judge
 from tests.modelfiles import Ir

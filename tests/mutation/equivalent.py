@@ -12,7 +12,7 @@ OFFSETS: Final = "An offset is never below that of a job without a line."
 TUNED: Final = "It chooses between two ways to one answer, by what was measured to be faster."
 
 PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
-    "arrays/indices.py": (
+    "compute/indices.py": (
         ("None is empty.", "if len(set(sizes)) == 1:", "if len(set(sizes)) <= 1:"),
         ("The other kind is u.", '(tuples.dtype.kind == "i")', '(tuples.dtype.kind <= "i")'),
         (
@@ -123,7 +123,7 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "os.O_RDONLY & os.O_CLOEXEC",
         ),
     ),
-    "jobs/journal.py": (
+    "batch/journal.py": (
         ("No offset is negative.", "_NONE: Final = -1", "_NONE: Final = -2"),
         ("A line is longer than that.", "_NONE: Final = -1", "_NONE: Final = +1"),
         (
@@ -147,10 +147,10 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ),
         ("Both are numbers.", '"seconds", 0)', '"seconds", 1)', '"seconds", -1)'),
     ),
-    "small/elements.py": (
+    "compute/small/elements.py": (
         (TUNED, "MOST = 1 << 14", "MOST = 1 << 13", "MOST = 1 << 15", "MOST = 2 << 14"),
     ),
-    "small/gather.py": (
+    "compute/small/gather.py": (
         (
             "Every source sets it before it is read.",
             "self.used = shape, 0, 0",
@@ -212,7 +212,7 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         (TUNED, "flat and min(flat) >= 0", "flat and min(flat) >= 1", "flat and min(flat) > 0"),
         (TUNED, "if min(at) < 0:", "if min(at) <= 0:", "if min(at) < 1:"),
     ),
-    "small/text.py": (
+    "compute/small/text.py": (
         ("No float has more.", "dtype.bits == 64", "dtype.bits >= 64"),
         (
             "Of what is no power only the nearest digits are near enough.",

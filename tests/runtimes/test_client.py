@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import UsageError
 from gathercli.ops.gather import ONNX_13
 from gathercli.runtimes.calls import RuntimeCall
 from gathercli.runtimes.client import Runtime, RuntimeProcess, runtimes_of
 from gathercli.spec.dtypes import BFLOAT16, INT64, STRING
-from gathercli.tensor import Tensor
 from tests.runtimes.fakes import ONCE, fake_python
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from gathercli import engine
+from gathercli.compute.groups import compared
+from gathercli.compute.verdicts import Case
 from gathercli.io.source import Inputs
-from gathercli.lessons.groups import compared
-from gathercli.lessons.verdicts import Case
-from gathercli.ops import OPERATORS
-from gathercli.report.runtimes import outcome_text
+from gathercli.ops import OPERATORS, engine
+from gathercli.runtimes.report import outcome_text
 from gathercli.runtimes.verdict import Runtimes, expected_of
 from gathercli.spec.call import Operand
 from tests.runtimes.peers import PEERS

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from gathercli import engine
+from gathercli.compute.groups import compared
+from gathercli.compute.verdicts import Case
 from gathercli.io.source import Inputs
-from gathercli.lessons.groups import compared
-from gathercli.lessons.verdicts import Case
-from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.report.runtimes import outcome_text
+from gathercli.ops import FAMILIES, OPERATORS, engine
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import Observation, RuntimeProcess
 from gathercli.runtimes.refusals import REFUSALS, reason_of
+from gathercli.runtimes.report import outcome_text
 from gathercli.runtimes.verdict import RuntimeOutcome, RuntimeVerdict, expected_of, judge
 from gathercli.spec.call import Operand
 from tests.runtimes.peers import PEERS
@@ -23,9 +22,9 @@ from tests.runtimes.peers import PEERS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gathercli.compute.tensor import Tensor
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
-    from gathercli.tensor import Tensor
 
 LIST, TREE = "3xf32=[1 2 3]", "2x1x2xi32=1"
 

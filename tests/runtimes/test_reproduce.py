@@ -12,11 +12,11 @@ import numpy as np
 import onnx
 import pytest
 
+from gathercli.compute.tensor import Tensor
 from gathercli.ops.gather import ONNX_13
 from gathercli.runtimes.calls import calls
 from gathercli.runtimes.script import script
 from gathercli.spec.dtypes import dtype
-from gathercli.tensor import Tensor
 from tests.conftest import only_error
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.io.ir.layers import ELEMENT_TYPES, precision
 from gathercli.ops.gather import ONNX_13, OPENVINO_8
 from gathercli.runtimes.calls import RuntimeCall, calls
@@ -21,7 +22,6 @@ from gathercli.runtimes.client import RuntimeProcess
 from gathercli.runtimes.script import files_of
 from gathercli.spec.dtypes import DTYPES, INT64, STRING, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
-from gathercli.tensor import Tensor
 from tests.runtimes.peers import PEERS
 
 if TYPE_CHECKING:

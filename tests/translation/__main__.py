@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 
-from gathercli.report.translation import proof_text, runtime_text
 from gathercli.runtimes.client import RUNTIMES, RuntimeProcess, runtimes_of
-from gathercli.translation.proof import prove
-from gathercli.translation.running import run_in
+from gathercli.translate.proof import prove
+from gathercli.translate.report import proof_text, runtime_text
+from gathercli.translate.running import run_in
 from tests.translation.pairs import PAIRS, name, trials
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli import engine
-from gathercli.bound import BoundCall
+from gathercli.compute.bound import BoundCall
 from gathercli.io.source import Inputs
-from gathercli.ops import OPERATORS
+from gathercli.ops import OPERATORS, engine
 from gathercli.spec.call import Operand
-from gathercli.translation.known import known_mistake
-from gathercli.translation.proof import calls_of
-from gathercli.translation.targets import target
-from gathercli.translation.translation import translated
+from gathercli.translate.known import known_mistake
+from gathercli.translate.proof import calls_of
+from gathercli.translate.targets import target
+from gathercli.translate.translation import translated
 
 if TYPE_CHECKING:
-    from gathercli.translation.proof import ProvenCall
-    from gathercli.translation.translation import Translation
+    from gathercli.translate.proof import ProvenCall
+    from gathercli.translate.translation import Translation
 
 INDEX_BITS: Final = {"openvino": 32}
 """The bits of made indices for a runtime that cuts longer ones, which is known."""

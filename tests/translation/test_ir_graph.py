@@ -9,7 +9,7 @@ import pytest
 
 from gathercli.io.ir.layers import ELEMENT_TYPES
 from gathercli.models import read
-from gathercli.translation.ir_graph import IrFiles, read_ir_graph
+from gathercli.translate.ir_graph import IrFiles, read_ir_graph
 from tests.translation.pairs import PAIRS, Pair, name, translation_of
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gathercli.translation.known import known_mistake, known_notes
-from gathercli.translation.proof import calls_of
-from gathercli.translation.targets import target
-from gathercli.translation.translation import translated
+from gathercli.translate.known import known_mistake, known_notes
+from gathercli.translate.proof import calls_of
+from gathercli.translate.targets import target
+from gathercli.translate.translation import translated
 from tests.translation.pairs import bound
 
 ND = ("openvino.GatherND-8", "onnx-13")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gathercli.runtimes.client import RuntimeProcess
-from gathercli.translation.proof import calls_of, prove
-from gathercli.translation.running import judged, observe
-from gathercli.translation.targets import target
-from gathercli.translation.translation import translated
+from gathercli.translate.proof import calls_of, prove
+from gathercli.translate.running import judged, observe
+from gathercli.translate.targets import target
+from gathercli.translate.translation import translated
 from tests.runtimes.peers import PEERS
 from tests.translation.pairs import PAIRS, bound, name, trials
 

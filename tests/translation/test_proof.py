@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gathercli.errors import GatherError
-from gathercli.translation.proof import ProofOutcome, calls_of, prove
-from gathercli.translation.targets import target
-from gathercli.translation.translation import translated
+from gathercli.translate.proof import ProofOutcome, calls_of, prove
+from gathercli.translate.targets import target
+from gathercli.translate.translation import translated
 from tests.translation.pairs import bound
 
 ZEROS = ("openvino.Gather-8", "2x3xf32=1 2 3 4 5 6; 2xi64=0 1")

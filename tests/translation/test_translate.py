@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gathercli.translation.targets import FRAMEWORKS, NAMES
+from gathercli.translate.targets import FRAMEWORKS, NAMES
 from tests.conftest import only_error
 from tests.translation.pairs import translation_of
 

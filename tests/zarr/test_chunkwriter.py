@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gathercli.arrays.chunks import everything, slices, tiled
+from gathercli.compute.chunks import everything, slices, tiled
 from gathercli.io.zarr import Creation, writer
 from gathercli.io.zarr.chunkfiles import ChunkFile
 from tests.zarr.peer import (

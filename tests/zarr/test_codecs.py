@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from zarr import codecs as zc
 
-from gathercli.arrays.chunks import everything
+from gathercli.compute.chunks import everything
 from gathercli.errors import InputError, TransferError
 from tests.zarr.peer import (
     BOMB,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from zarr import codecs as zc
 
-from gathercli.arrays.chunks import everything, slices, tiled
+from gathercli.compute.chunks import everything, slices, tiled
 from gathercli.errors import InputError
 from tests.zarr.peer import (
     BOMB,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.arrays.chunks import everything, slices, tiled
+from gathercli.compute.chunks import everything, slices, tiled
 from gathercli.errors import LimitError, TransferError
 from gathercli.io.source import Inputs
 from tests.zarr.peer import (

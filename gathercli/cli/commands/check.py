@@ -13,15 +13,15 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TEXT_FORMAT, THREADS
-from gathercli.cli.pictures import PictureOptions
+from gathercli.explain.pictures import PictureOptions
 from gathercli.report.terminal import print_text
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gathercli.cli.pictures import PictureFile
-    from gathercli.lessons.verdicts import CheckedCall
+    from gathercli.compute.verdicts import CheckedCall
+    from gathercli.explain.pictures import PictureFile
     from gathercli.report.terminal import Styled
     from gathercli.spec.call import Call
 
@@ -54,7 +54,7 @@ def run(
     threads: int | None = THREADS,
 ) -> int:
     """Check the indices and print the result."""
-    from gathercli.lessons.verdicts import checked
+    from gathercli.compute.verdicts import checked
     from gathercli.ops import family_of
 
     op = operator.row(messages)
@@ -91,9 +91,9 @@ def run(
 
 def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> None:
     """Print the result with a list of the illegal indices."""
+    from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
+    from gathercli.compute.warnings import warnings
     from gathercli.io.descriptors import STDOUT
-    from gathercli.lessons.verdicts import illegal, legal_ends, number_illegal
-    from gathercli.lessons.warnings import warnings
     from gathercli.report import verdicts as report
     from gathercli.report.terminal import rendered, wants_color, width_of
 
@@ -122,11 +122,11 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
 
 def _draw(result: CheckedCall, call: Call, outputs: Sequence[PictureFile]) -> None:
     """Write the picture of the illegal indices of the chosen version."""
-    from gathercli.drawing.illegal_chart import illegal_chart
-    from gathercli.lessons.verdicts import illegal, legal_ends, number_illegal
-    from gathercli.lessons.warnings import warnings
+    from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
+    from gathercli.compute.warnings import warnings
+    from gathercli.explain.drawing.illegal_chart import illegal_chart
+    from gathercli.explain.terminal.selection import WIDTH
     from gathercli.report import verdicts as report
-    from gathercli.report.selection import WIDTH
 
     case, verdicts = result.case, report.verdict_lines(result)
     chart = illegal_chart(call, case, report.headline(call, case), verdicts)

@@ -15,23 +15,23 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import TEXT_FORMAT, THREADS
-from gathercli.cli.pictures import PictureOptions
-from gathercli.cli.runtimes import RuntimeOptions, absence_notes
 from gathercli.errors import VersionError
+from gathercli.explain.pictures import PictureOptions
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.runtimes.options import RuntimeOptions, absence_notes
 from gathercli.spec.call import CallContext
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
-    from gathercli.cli.pictures import PictureFile
-    from gathercli.lessons.groups import Comparison
-    from gathercli.lessons.verdicts import Case
-    from gathercli.report.runtimes import Seen
+    from gathercli.compute.groups import Comparison
+    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.verdicts import Case
+    from gathercli.explain.pictures import PictureFile
     from gathercli.report.terminal import Styled
     from gathercli.report.verdicts import Elements
     from gathercli.runtimes.client import Runtime
+    from gathercli.runtimes.report import Seen
     from gathercli.spec.op import Op
-    from gathercli.tensor import Tensor
 
 FIRST: Final = next(iter(FAMILIES.values()))
 MOST_ELEMENTS: Final = 512
@@ -96,7 +96,7 @@ def run(
     threads: int | None = THREADS,
 ) -> Answer:
     """Call every version, and group those with equal output; then call the runtimes."""
-    from gathercli.lessons.groups import compared
+    from gathercli.compute.groups import compared
 
     runtimes, seconds = running.chosen(), running.seconds
     rows, by_name = _rows(operators.version, messages)
@@ -178,7 +178,7 @@ def _seen(
 
     A call of which a version refuses the shapes is made only if the version is named.
     """
-    from gathercli.report.runtimes import Seen
+    from gathercli.runtimes.report import Seen
 
     if not runtimes:
         return Seen()
@@ -220,7 +220,7 @@ def _answer(
         }
         more: dict[str, Any] = {}
         if any(seen):
-            from gathercli.report.runtimes import absence_json, runtime_json
+            from gathercli.runtimes.report import absence_json, runtime_json
 
             more["runtimes"] = [
                 *map(runtime_json, seen.verdicts),
@@ -261,7 +261,7 @@ def _text(
 
     answer = compared_text(comparison, call, elements, width)
     if any(seen):
-        from gathercli.report.runtimes import runtimes_text
+        from gathercli.runtimes.report import runtimes_text
 
         answer.append_text(runtimes_text(seen, width))
     return answer
@@ -275,14 +275,14 @@ def _draw(
     outputs: list[PictureFile],
 ) -> None:
     """Write the picture of a comparison."""
-    from gathercli.drawing.versions_chart import Table, versions_chart
+    from gathercli.explain.drawing.versions_chart import Table, versions_chart
+    from gathercli.explain.terminal.selection import WIDTH
     from gathercli.report import verdicts as report
-    from gathercli.report.selection import WIDTH
 
     call, elements = _call_text(comparison, operator, case), _elements(comparison, case)
     tables = [Table(report.COMPARED_HEADINGS, report.compared_rows(comparison), letters=2)]
     if any(seen):
-        from gathercli.report.runtimes import HEADINGS, runtime_rows
+        from gathercli.runtimes.report import HEADINGS, runtime_rows
 
         tables.append(Table(HEADINGS, runtime_rows(seen), letters=3))
     lines = [": ".join(each) for each in report.compared_reasons(comparison)]
@@ -295,8 +295,8 @@ def _draw(
 
 def _elements(comparison: Comparison, case: Case) -> Elements:
     """Format the elements of a comparison that its text shows."""
+    from gathercli.compute.groups import first_elements
     from gathercli.io.formats.encode import json_texts
-    from gathercli.lessons.groups import first_elements
     from gathercli.report.verdicts import Elements
 
     groups = comparison.group_calls

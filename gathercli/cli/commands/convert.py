@@ -5,9 +5,6 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
-from gathercli.arrays.blocks import CopyBlocks
-from gathercli.arrays.cast import CastTensor
-from gathercli.arrays.streamed import BlockResult
 from gathercli.cli.command import Options, argument, flag, option
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.limits import MemoryOptions
@@ -30,6 +27,9 @@ from gathercli.cli.targets import (
     outputs_of,
     split_paths,
 )
+from gathercli.compute.blocks import CopyBlocks
+from gathercli.compute.cast import CastTensor
+from gathercli.compute.streamed import BlockResult
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
@@ -39,9 +39,9 @@ from gathercli.io.write import make_folder
 from gathercli.text import clean, counted, in_bytes, listed
 
 if TYPE_CHECKING:
-    from gathercli.arrays.result import Result
-    from gathercli.arrays.threads import ProgressCallback
     from gathercli.cli.limits import Limits
+    from gathercli.compute.result import Result
+    from gathercli.compute.threads import ProgressCallback
     from gathercli.io.formats.raw import NamedResult
     from gathercli.io.source import Inputs, Source
     from gathercli.spec.dtypes import DType

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from functools import partial
 
+from gathercli.batch.cluster_options import ClusterOptions
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.inputs import TensorOptions
@@ -12,7 +13,6 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import THREADS, ToleranceOptions
 from gathercli.cli.output import OutputOptions
-from gathercli.cli.scheduler import ClusterOptions
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import is_chunked
 from gathercli.io.write import is_stream, new_name
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, Final
 
-    from gathercli.arrays.result import GatherOutput
+    from gathercli.batch.chunk_workers import ChunkWorkers
+    from gathercli.batch.scheduler import Address
     from gathercli.cli.limits import Limits
+    from gathercli.compute.result import GatherOutput
+    from gathercli.compute.tensor import Tensor
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
-    from gathercli.jobs.chunk_workers import ChunkWorkers
-    from gathercli.jobs.scheduler import Address
     from gathercli.spec.call import CallContext
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
-    from gathercli.tensor import Tensor
 
 EACH: Final = 1 << 30
 """Bytes of memory for each thread of a worker, unless `--max-bytes` is set."""
@@ -57,7 +57,7 @@ class ExpectOptions(Options):
         """Read the expected tensor of a result of type `dtype`; None without `--expect`."""
         if (token := self.expect) is None:
             return None
-        from gathercli.arrays.compare import read_expected
+        from gathercli.compute.compare import read_expected
 
         return read_expected(
             lambda assumed: inputs.tensor(token, "expect", assumed=assumed, empty=dtype),
@@ -77,9 +77,9 @@ def run(
     threads: int | None = THREADS,
 ) -> int:
     """Run the call and write the result; only a failed write raises after output began."""
+    from gathercli.compute.run import run as gather
+    from gathercli.compute.run import unchecked, use_unchecked
     from gathercli.io.files import cores
-    from gathercli.run import run as gather
-    from gathercli.run import unchecked, use_unchecked
 
     address = cluster.address()
     operator.command = command
@@ -207,7 +207,7 @@ def _workers(
     job: dict[str, Any], address: Address, limits: Limits, messages: Messages
 ) -> ChunkWorkers:
     """Connect to the workers of a scheduler."""
-    from gathercli.jobs.chunk_workers import ChunkWorkers
+    from gathercli.batch.chunk_workers import ChunkWorkers
 
     memory = limits.memory if limits.explicit else EACH
     return ChunkWorkers(job, address, memory=memory, say=messages.announce, debug=messages.debug)

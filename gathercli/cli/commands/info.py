@@ -18,9 +18,9 @@ from gathercli.cli.options import (
     TEXT_FORMAT,
     type_of,
 )
-from gathercli.cli.pictures import PictureOptions
 from gathercli.cli.windows import check_window, slices_of
 from gathercli.errors import GatherError, InputError, UsageError
+from gathercli.explain.pictures import PictureOptions
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import row_of
 from gathercli.report.info import MEMBERS, WIDTH, FileDescription, Info, as_json, text
@@ -30,13 +30,13 @@ from gathercli.text import clean, counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.arrays.heatmap import Plane
-    from gathercli.cli.pictures import PictureFile
+    from gathercli.compute.tensor import Tensor
+    from gathercli.explain.heatmap import Plane
+    from gathercli.explain.pictures import PictureFile
     from gathercli.io.formats.content import Layout
     from gathercli.io.source import Source
     from gathercli.report.terminal import Styled
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 FILES: Final = argument("FILE...", TENSOR_HELP, kind=list)
 
@@ -65,7 +65,7 @@ class HeatOptions(Options):
 
     def plane(self, shape: tuple[int, ...]) -> Plane:
         """Return the dimensions to draw of a tensor; raise if it lacks the window."""
-        from gathercli.arrays.heatmap import plane
+        from gathercli.explain.heatmap import plane
 
         check_window(self.window, shape, "tensor")
         try:
@@ -160,7 +160,7 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
 
 def _info(source: Source, token: str, options: InfoOptions) -> Info:
     """Describe a source, reading no more than the options need."""
-    from gathercli.arrays.summary import summarise
+    from gathercli.compute.summary import summarise
 
     names = source.content.names
     info = Info(source.file.name if source.file else token, source.content.format)
@@ -221,7 +221,7 @@ def _text(info: Info, options: InfoOptions, color: str, *, first: bool) -> str:
 
 def _draw(info: Info, options: InfoOptions, outputs: Sequence[PictureFile]) -> None:
     """Write the picture of a tensor; raise if it has none."""
-    from gathercli.report.heat import undrawable
+    from gathercli.explain.terminal.heat import undrawable
 
     if info.tensor is None or info.summary is None:
         name = next((each.name for each in info.members if each.name), None)
@@ -239,7 +239,7 @@ def _draw(info: Info, options: InfoOptions, outputs: Sequence[PictureFile]) -> N
             subject="--save",
             expected="numbers",
         )
-    from gathercli.drawing.tensor_chart import tensor_chart
+    from gathercli.explain.drawing.tensor_chart import tensor_chart
 
     chart = tensor_chart(info, tensor, info.summary, options.heat.plane(tensor.shape))
 
@@ -253,8 +253,8 @@ def _draw(info: Info, options: InfoOptions, outputs: Sequence[PictureFile]) -> N
 
 def _heat_text(tensor: Tensor, options: InfoOptions, width: int | None, *, colored: bool) -> Styled:
     """Draw the heat map of a tensor, or say why it has none."""
-    from gathercli.arrays.heatmap import heat_map
-    from gathercli.report import heat as report
+    from gathercli.explain.heatmap import heat_map
+    from gathercli.explain.terminal import heat as report
 
     plane = options.heat.plane(tensor.shape)
     marks = report.ASCII_HEAT if options.heat.ascii else report.HeatMarks()
@@ -270,8 +270,8 @@ def _heat_text(tensor: Tensor, options: InfoOptions, width: int | None, *, color
 
 def _heat_json(tensor: Tensor, options: HeatOptions) -> dict[str, Any] | None:
     """Return the bins of the heat map for JSON; None if the tensor has none."""
-    from gathercli.arrays.heatmap import heat_map
-    from gathercli.report import heat as report
+    from gathercli.explain.heatmap import heat_map
+    from gathercli.explain.terminal import heat as report
 
     plane = options.plane(tensor.shape)
     if report.undrawable(tensor) is not None:

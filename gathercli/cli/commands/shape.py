@@ -35,7 +35,7 @@ def run(
 ) -> Answer:
     """Infer the shape."""
     del fmt  # used by the caller
-    from gathercli import engine
+    from gathercli.ops import engine
 
     op = operator.row(messages)
     opened = shapes.opened(op, memory.limits.memory, messages)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.generated import HELP, SCRIPTS, help_name
 from gathercli.cli.helptext import help_of, help_of_program
-from gathercli.cli.manual.lessons import LESSONS
 from gathercli.cli.manual.pages import TOPICS, pages
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
+from gathercli.explain.demo_lessons import LESSONS
 from gathercli.models.portability import NAMES
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import roff

@@ -17,14 +17,14 @@ import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.tensor import dtype_of
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
 from gathercli.io.formats import fast, jsonfile, jsontext, literal
 from gathercli.io.formats.content import Literal, TextContent
 from gathercli.io.formats.table import SNIFF_SIZE
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import FLOAT64
-from gathercli.tensor import Tensor
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.arrays.chunks import ChunkedTensor, ChunkLayout
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.chunks import ChunkedTensor, ChunkLayout
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.folders import Folder
-    from gathercli.tensor import Tensor
 
     class Content(Protocol):
         """The tensors of one source."""
@@ -102,13 +102,13 @@ class Layout(NamedTuple):
         """The numpy dtype in the source, including the byte order."""
         if self.file_dtype is not None:
             return self.file_dtype
-        from gathercli.arrays.tensor import storage_of
+        from gathercli.compute.storage import storage_of
 
         return storage_of(self.dtype).newbyteorder("<")
 
     def view(self, buffer: Any, *, rule: str = "format") -> Tensor:
         """View the elements in `buffer`, the bytes of the source; raise if it is too short."""
-        from gathercli.tensor import Tensor
+        from gathercli.compute.tensor import Tensor
 
         end = self.offset + self.nbytes
         if len(buffer) < end:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import stat
 
+from gathercli.compute.small import text as small
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats import fast
 from gathercli.records import NamedTuple
-from gathercli.small import text as small
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import BOOL, FLOAT64, INT64, STRING, UINT64, DType, Kind
 from gathercli.spec.shapes import product
-from gathercli.tensor import Tensor
 from gathercli.text import in_bytes, json_string
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Final, TypeAlias
 
-    from gathercli.arrays.result import Result
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.result import Result
+    from gathercli.compute.storage import AnyArray
     from gathercli.io.formats.raw import NamedResult
 
 NONFINITE: Final[dict[str, dict[str, str]]] = {

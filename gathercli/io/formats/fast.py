@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, Final
 
-    from gathercli.arrays.tensor import AnyArray
-    from gathercli.tensor import Tensor
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
 
 LONG: Final = 1 << 16
 """Bytes of text, read or written, from which orjson is worth its import."""
@@ -318,7 +318,7 @@ def text(
 def _float_lists() -> Callable[[AnyArray], bytearray] | None:
     """Return the function in C that writes float32; None if the package was built without."""
     try:
-        from gathercli.arrays._native import float_lists
+        from gathercli.compute._native import float_lists
     except ImportError:
         return None
     return float_lists

@@ -18,10 +18,10 @@ from gathercli.text import in_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 _PROBE: Final = 1 << 20
 """Bytes of a stream after which its start must parse."""
@@ -111,8 +111,8 @@ class Document(TextContent):
             ``json``, ``dtype``, ``ragged``.
         """
         if self._array is not None:
-            from gathercli.arrays.tensor import dtype_of
-            from gathercli.tensor import Tensor
+            from gathercli.compute.storage import dtype_of
+            from gathercli.compute.tensor import Tensor
 
             own = dtype_of(self._array.dtype)
             if key is None and own is not None and declared in (None, own) and self._array.size:

@@ -22,8 +22,8 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    from gathercli.compute.tensor import Tensor
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 
 _VALUE: Final = "Expecting value"

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from gathercli.compute.small.elements import MOST, is_packed, pack
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats import fast
 from gathercli.io.formats.values import tensor_of
-from gathercli.small.elements import MOST, is_packed, pack
 from gathercli.spec.dtypes import (
     BFLOAT16,
     BOOL,
@@ -30,7 +31,6 @@ from gathercli.spec.dtypes import (
     named,
 )
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
-from gathercli.tensor import Tensor
 from gathercli.text import NON_FINITE, Overflow, closest, in_bytes, is_integer
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Final
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
 
 GENERATORS: Final = ("arange", "zeros", "rand")
 
@@ -333,7 +333,7 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
         return Tensor.of_bytes(dtype, shape, raw)
     import numpy as np
 
-    from gathercli.arrays.conversion import convert
+    from gathercli.compute.conversion import convert
 
     try:
         return convert(Tensor(INT64, np.arange(product(shape)).reshape(shape)), dtype)
@@ -347,7 +347,7 @@ def _zeros(dtype: DType, shape: tuple[int, ...]) -> Tensor:
         return Tensor.of_bytes(dtype, shape, bytes(product(shape) * dtype.itemsize))
     import numpy as np
 
-    from gathercli.arrays.tensor import storage_of
+    from gathercli.compute.storage import storage_of
 
     return Tensor(dtype, np.zeros(shape, storage_of(dtype)))
 
@@ -374,8 +374,8 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
     """Draw floats from [0, 1), integers from [0, high), or booleans, repeatably by seed."""
     import numpy as np
 
-    from gathercli.arrays.conversion import as_bits
-    from gathercli.arrays.tensor import storage_of
+    from gathercli.compute.conversion import as_bits
+    from gathercli.compute.storage import storage_of
 
     generator = np.random.default_rng(options.get("seed", 0))
     if dtype.integral:
@@ -398,7 +398,7 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
     if dtype.bits > 16:
         return generator.random(shape, storage_of(dtype).type)
     if dtype.narrow:
-        from gathercli.arrays.narrow import steps_below_one
+        from gathercli.compute.narrow import steps_below_one
 
         steps = steps_below_one(dtype)
     else:

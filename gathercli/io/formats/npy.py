@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.arrays.result import Result
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.result import Result
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.raw import ByteTarget, NamedResult
-    from gathercli.tensor import Tensor
 
 MAX_HEADER: Final = 10_000
 """The longest header in bytes; the limit of numpy."""
@@ -95,7 +95,7 @@ class Header(NamedTuple):
         """Return the layout; `declared` is the type of opaque elements."""
         import numpy as np
 
-        from gathercli.arrays.tensor import dtype_of
+        from gathercli.compute.storage import dtype_of
 
         file_dtype = self.file_dtype
         dtype, size = dtype_of(file_dtype), file_dtype.itemsize
@@ -288,7 +288,7 @@ def check_length(header: Header, length: int, *, has_more: bool = False) -> None
     """
     if length == header.offset + header.nbytes:
         return
-    from gathercli.arrays.tensor import dtype_of
+    from gathercli.compute.storage import dtype_of
 
     size = length - header.offset
     word = "truncated" if size < header.nbytes else "longer than it says"

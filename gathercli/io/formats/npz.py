@@ -21,12 +21,12 @@ from gathercli.text import counted, in_bytes, short, some
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.arrays.result import Result
+    from gathercli.compute.result import Result
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import Layout
     from gathercli.io.formats.raw import ByteTarget, NamedResult
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 MAX_MEMBERS = 100_000
 MAX_RATIO = 200

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Final, Protocol, TypeAlias
 
-    from gathercli.arrays.result import Result
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.result import Result
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
-    from gathercli.tensor import Tensor
 
     class ByteTarget(Protocol):
         """A target of bytes in order, or of a whole result written by threads."""

@@ -11,14 +11,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.content import Layout, check_shape, key_hint, malformed, truncated
 from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
-from gathercli.tensor import Tensor
 from gathercli.text import clean, counted, in_bytes, listed, short, some
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Bundle:
         dtype, shape = layout.dtype, layout.shape
         if dtype.bits != _NIBBLE:
             return layout.view(self._file.buffer())
-        from gathercli.arrays.narrow import unpacked
+        from gathercli.compute.narrow import unpacked
 
         packed = layout._replace(shape=(-(-product(shape) // 2),)).view(self._file.buffer())
         return Tensor(dtype, unpacked(packed.array, product(shape), dtype.bits).reshape(shape))
@@ -177,7 +177,7 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
     out.write(len(text).to_bytes(8, "little") + text)
     for name, result in results:
         if result.dtype.bits == _NIBBLE:
-            from gathercli.arrays import narrow
+            from gathercli.compute import narrow
 
             out.write(narrow.packed(result.whole().array.reshape(-1), result.dtype.bits))
         else:

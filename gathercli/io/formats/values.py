@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from itertools import chain
 
+from gathercli.compute.small.elements import pack
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import check_shape
-from gathercli.small.elements import pack
 from gathercli.spec.coordinates import Place, path
 from gathercli.spec.dtypes import (
     BOOL,
@@ -24,7 +25,6 @@ from gathercli.spec.dtypes import (
     Kind,
 )
 from gathercli.spec.shapes import MAX_RANK, product
-from gathercli.tensor import Tensor
 from gathercli.text import NON_FINITE, Overflow, counted, in_bytes, value_text
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -172,14 +172,14 @@ def tensor_of(
     raw = pack(dtype, flat, kinds)
     if raw is not None:
         return Tensor.of_bytes(dtype, sizes, raw, typed, decided_by)
-    from gathercli.arrays.conversion import store
+    from gathercli.compute.conversion import store
 
     return Tensor(dtype, store(flat, dtype, where, kinds).reshape(sizes), typed, decided_by)
 
 
 def _fold(flat: list[Any], dtype: DType, root: str, shape: tuple[int, ...]) -> list[complex]:
     """Combine a last axis of real and imaginary parts."""
-    from gathercli.arrays.conversion import PARTS, store
+    from gathercli.compute.conversion import PARTS, store
 
     parts = store(flat, PARTS[dtype.bits], Place(root, shape)).tolist()
     return [complex(re, im) for re, im in zip(parts[::2], parts[1::2], strict=True)]

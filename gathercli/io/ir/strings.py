@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gathercli.arrays.conversion import store
+from gathercli.compute.conversion import store
+from gathercli.compute.tensor import Tensor
 from gathercli.io.formats.content import malformed
 from gathercli.io.stored import decoded
 from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import STRING
 from gathercli.spec.shapes import product
-from gathercli.tensor import Tensor
 from gathercli.text import in_bytes
 
 

@@ -16,11 +16,11 @@ from gathercli.text import clean, in_bytes, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.raw import ByteTarget, NamedResult
     from gathercli.io.graph import Constant
     from gathercli.spec.dtypes import DType
-    from gathercli.tensor import Tensor
 
 MAX_BYTES: Final = 2**31 - 1
 """The size limit of a protobuf message, in bytes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
 from gathercli.io.formats.content import check_shape, malformed
 from gathercli.io.graph import Constant
@@ -20,13 +21,12 @@ from gathercli.io.stored import decoded, raw_elements, stored
 from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import DTYPES, STRING, DType, Kind, in_words, named
 from gathercli.spec.shapes import MAX_RANK, product
-from gathercli.tensor import Tensor
 from gathercli.text import counted, in_bytes, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
     from gathercli.io.onnx.wire import WireReader
 
@@ -177,9 +177,9 @@ class TensorProto:
 
     def _load(self) -> Tensor:
         """Read the elements of one of the typed fields."""
-        from gathercli.arrays.conversion import store
-        from gathercli.arrays.narrow import unpacked
-        from gathercli.arrays.tensor import storage_of
+        from gathercli.compute.conversion import store
+        from gathercli.compute.narrow import unpacked
+        from gathercli.compute.storage import storage_of
 
         self.check_count()
         dtype, shape = self.dtype, self.shape

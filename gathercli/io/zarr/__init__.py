@@ -10,22 +10,22 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from gathercli.arrays.blocks import CopyBlocks
-from gathercli.arrays.chunks import everything
-from gathercli.arrays.streamed import BlockResult
+from gathercli.compute.blocks import CopyBlocks
+from gathercli.compute.chunks import everything
+from gathercli.compute.streamed import BlockResult
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.formats.content import key_hint
 from gathercli.io.zarr.chunkwriter import Writer, writer
 from gathercli.io.zarr.created import Creation
 from gathercli.io.zarr.members import invalid
 from gathercli.io.zarr.stored import Node, ZarrArray
-from gathercli.tensor import Tensor
 from gathercli.text import clean, in_bytes, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.arrays.result import Result
+    from gathercli.compute.result import Result
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import Layout
     from gathercli.io.zarr.arrayspec import ArraySpec

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.arrays.chunks import ChunkLayout
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.chunks import ChunkLayout
+from gathercli.compute.storage import storage_of
 from gathercli.io.formats.content import Layout
 from gathercli.spec.dtypes import BOOL, STRING, DType, Kind
 from gathercli.spec.shapes import product
@@ -15,8 +15,8 @@ from gathercli.spec.shapes import product
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.arrays.chunks import Box
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.chunks import Box
+    from gathercli.compute.storage import AnyArray
 
 Codec = dict[str, Any]
 """The name of a codec, under the key ``name``, and its options."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
     from gathercli.io.zarr.arrayspec import ArraySpec
 
     FileCallback: TypeAlias = Callable[[str, os.stat_result | None], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.arrays.chunks import inside, sizes, slices, tiled
+from gathercli.compute.chunks import inside, sizes, slices, tiled
 from gathercli.errors import GatherError, TransferError, reason_of
 from gathercli.io.folders import Folder
 from gathercli.io.zarr.chunkfiles import ChunkFiles
@@ -13,8 +13,8 @@ from gathercli.io.zarr.stored import Node, grid_coordinates, reason
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from gathercli.arrays.chunks import Box
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.chunks import Box
+    from gathercli.compute.storage import AnyArray
     from gathercli.io.zarr.arrayspec import ArraySpec
 
 

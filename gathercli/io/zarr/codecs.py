@@ -21,7 +21,7 @@ from gathercli.text import in_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.storage import AnyArray
     from gathercli.io.zarr.arrayspec import ArraySpec, Codec
 
 _GZIP: Final = 16 + zlib.MAX_WBITS

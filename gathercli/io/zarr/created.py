@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
 from gathercli.errors import GatherError, InputError, TransferError, reason_of
 from gathercli.io.folders import Folder
 from gathercli.io.links import lies_in
@@ -29,7 +29,7 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.arrays.chunks import ChunkedTensor
+    from gathercli.compute.chunks import ChunkedTensor
     from gathercli.io.zarr.arrayspec import Codec
 
 _TRIES: Final = 10

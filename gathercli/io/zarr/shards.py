@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gathercli.arrays.chunks import inside, sizes, slices, tiled
+from gathercli.compute.chunks import inside, sizes, slices, tiled
 from gathercli.io.zarr.codecs import strip_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.arrays.chunks import Box
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.chunks import Box
+    from gathercli.compute.storage import AnyArray
     from gathercli.io.zarr.arrayspec import ArraySpec
     from gathercli.io.zarr.chunkfiles import ChunkFile
     from gathercli.io.zarr.codecs import ChunkCodec

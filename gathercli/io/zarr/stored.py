@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.arrays.chunks import count_chunks, inside, sizes, slices, tiled
+from gathercli.compute.chunks import count_chunks, inside, sizes, slices, tiled
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats.npy import check_strings
 from gathercli.io.zarr import metadata, shards
@@ -23,8 +23,8 @@ from gathercli.text import clean, counted, in_bytes, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gathercli.arrays.chunks import Box
-    from gathercli.arrays.tensor import AnyArray
+    from gathercli.compute.chunks import Box
+    from gathercli.compute.storage import AnyArray
     from gathercli.io.folders import Folder
     from gathercli.io.zarr.arrayspec import ArraySpec
     from gathercli.io.zarr.chunkfiles import ChunkFile, FileCallback

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.arrays.tensor import dtype_of
+from gathercli.compute.storage import dtype_of
 from gathercli.io.zarr.arrayspec import ArraySpec
 from gathercli.io.zarr.members import (
     codec_of,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli import text
-from gathercli.arrays.tensor import storage_of
+from gathercli.compute.storage import storage_of
 from gathercli.errors import InputError
 from gathercli.io.zarr.arrayspec import ArraySpec
 from gathercli.io.zarr.members import (

@@ -1,0 +1,448 @@
+"""Run the jobs of a plan, write the report and the summary."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from gathercli.batch.cluster_options import ClusterOptions
+from gathercli.batch.fingerprints import digest
+from gathercli.batch.job import INLINE
+from gathercli.batch.jobfile import LINE, place_of
+from gathercli.batch.journal import Journal
+from gathercli.batch.line import OK
+from gathercli.batch.pool import MOST_AHEAD, Pool
+from gathercli.batch.queue import JobQueue
+from gathercli.batch.tally import BatchTotals, Limit
+from gathercli.batch.work import Settings
+from gathercli.cli.command import Options, flag, option
+from gathercli.cli.groups import REPORT, RUNNING
+from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.options import TEXT_FORMAT
+from gathercli.errors import GatherError, UsageError
+from gathercli.io.descriptors import STDERR, STDOUT, write_all
+from gathercli.io.files import cores
+from gathercli.io.temporaries import remove_temporaries
+from gathercli.io.write import Output, is_stream, real_path
+from gathercli.report.terminal import is_terminal, print_text, rendered, wants_color, width_of
+from gathercli.runtimes.options import WithOptions
+from gathercli.text import clean, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gathercli.batch.cluster import Cluster
+    from gathercli.batch.inferred import InferredJobs
+    from gathercli.batch.junit import JUnitReport
+    from gathercli.batch.plan import Plan
+    from gathercli.batch.queue import Outcome
+    from gathercli.batch.report import Bar
+    from gathercli.batch.scheduler import Address
+    from gathercli.cli.messages import Messages
+
+MAX_LINES: Final = 40
+"""The most jobs with a line each in the pretty report; larger batches have a summary alone."""
+
+
+class ReportOptions(Options):
+    """Options of the report."""
+
+    report: str | None = option(
+        REPORT,
+        "--report",
+        metavar="FILE",
+        help="Write the lines of report here as jobs end, not to stdout; usable after a kill.",
+    )
+    resume: bool = flag(
+        REPORT,
+        "--resume",
+        help="Do what the report does not have yet, or what has changed since.",
+    )
+    resume_failed: bool = flag(
+        REPORT, "--resume-failed", help="Resume, and also do what has failed."
+    )
+    digests: bool = flag(
+        REPORT,
+        "--hash",
+        help="Note the content of files in the report and compare it, not their times.",
+    )
+    junit: str | None = option(
+        REPORT, "--junit", metavar="FILE", help="Also write the report as JUnit XML."
+    )
+    fmt: str = TEXT_FORMAT
+
+    @property
+    def path(self) -> str | None:
+        """The file of the report; None for stdout."""
+        return None if self.report == "-" else self.report
+
+    @property
+    def resumes(self) -> bool:
+        """Whether the run resumes an earlier report."""
+        return self.resume or self.resume_failed
+
+
+class RunOptions(Options):
+    """Options of the run."""
+
+    dry_run: bool = flag(
+        RUNNING,
+        "--dry-run",
+        help="Validate all jobs and infer their shapes from headers; run and write nothing.",
+    )
+    allow_outside: bool = flag(
+        RUNNING, "--allow-outside", help="Let jobs of a file write outside its folder."
+    )
+    workers: int | None = option(
+        RUNNING,
+        "--workers",
+        "-j",
+        metavar="N",
+        min=1,
+        kind=int,
+        help="How many processes do jobs; default as many as there are cores.",
+    )
+    fail_fast: bool = flag(RUNNING, "--fail-fast", help="Begin no job after one has failed.")
+    max_failures: str | None = option(
+        RUNNING,
+        "--max-failures",
+        metavar="N|P%",
+        help="Begin no job after more than N, or P percent of all, have failed.",
+    )
+    retries: int = option(
+        RUNNING,
+        "--retries",
+        metavar="N",
+        min=0,
+        max=100,
+        kind=int,
+        default=0,
+        help="Do a job up to N times again after a fault of reading or writing; default 0.",
+    )
+    timeout: float | None = option(
+        RUNNING,
+        "--timeout",
+        metavar="S",
+        kind=float,
+        help="Seconds a job may take; after that it has failed. With --with, seconds of the "
+        "import of a runtime, and of a call; default 60.",
+    )
+    runtimes: WithOptions
+    memory: MemoryOptions
+    cluster: ClusterOptions
+
+    @cached_property
+    def limit(self) -> Limit | None:
+        """The most jobs that may fail; None for any number."""
+        text = self.max_failures
+        if text is None:
+            return Limit(0) if self.fail_fast else None
+        match = re.fullmatch(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,6})?)%", text, re.ASCII)
+        if match is None or float(match[2] or 0) > 100 or self.fail_fast:
+            both = self.fail_fast and match
+            raise UsageError(
+                f"is `{clean(text)}`{', beside `--fail-fast`' if both else ''}",
+                rule="usage",
+                subject="--max-failures",
+                value=text,
+                expected="one of them" if both else "a number of jobs, or a percentage",
+                hint="`--max-failures 10` or `--max-failures 5%`",
+            )
+        return Limit(int(match[1])) if match[1] else Limit(float(match[2]), percent=True)
+
+    def settings(self, count: int) -> Settings:
+        """Return the settings of jobs, of which `count` run at a time."""
+        limits = self.memory.limits
+        return Settings(
+            memory=limits.memory if limits.explicit else (limits.memory or 0) // count,
+            file=limits.result,
+            inline=limits.memory if limits.explicit else INLINE,
+            threads=max(1, cores() // count),
+            retries=self.retries,
+            allow_outside=self.allow_outside,
+            dry=self.dry_run,
+        )
+
+    @cached_property
+    def address(self) -> Address | None:
+        """The scheduler; None for processes on this machine."""
+        return self.cluster.address()
+
+
+class Batch:
+    """A run of the jobs of a plan."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        running: RunOptions,
+        reporting: ReportOptions,
+        messages: Messages,
+        *,
+        external: bool,
+        from_files: bool,
+        inferred: InferredJobs | None,
+    ) -> None:
+        self._plan, self._running, self._reporting = plan, running, reporting
+        self._messages, self._external = messages, external
+        self._from_files, self._inferred = from_files, inferred
+        report = reporting.path
+        self._owner = digest(os.fsencode(real_path(report)) if report else os.urandom(8)).hex()
+        """What temporary files show: the same for all runs of a report, one of which runs."""
+        self._totals = BatchTotals(len(plan))
+        self._start = time.monotonic()
+        self._stopped = False
+        self._bar: Bar | None = None
+
+    def run(self) -> int:
+        """Run the jobs and return the exit status."""
+        reporting = self._reporting
+        with ExitStack() as stack:
+            junit: JUnitReport | None = None
+            if reporting.junit is not None:
+                from gathercli.batch.junit import JUnitReport
+
+                junit = stack.enter_context(JUnitReport(reporting.junit))
+            self._bar = self._new_bar()
+            try:
+                journal = self._open_journal(stack)
+                self._do(journal, junit)
+            finally:
+                self._clear()
+            if junit is not None:
+                for number, line in () if journal is None else journal.lines():
+                    junit.add(line, *self._place(number))
+                junit.write(self._totals, self._seconds)
+            remarks = list(self._remarks(journal))
+        self._sum_up(*remarks)
+        return int(self._totals.failed > 0)
+
+    def _remarks(self, journal: Journal | None) -> Iterator[str]:
+        """Yield the remarks of a completed run; sort the report."""
+        if self._stopped:
+            yield f"too many have failed{_resume_hint(journal)}"
+        if self._running.dry_run:
+            yield "a dry run: shapes were inferred, nothing was run"
+        if journal is None:
+            return
+        if faults := self._totals.faults:
+            jobs = counted(faults, "job")
+            yield f"{jobs} failed to read or write: `--resume-failed` does what failed again"
+        if journal.foreign:
+            yield f"{counted(journal.foreign, 'line')} of other jobs left out of the report"
+        try:
+            journal.arrange()
+        except GatherError as error:  # the report is complete but unsorted
+            yield f"the report is not in the order of the jobs: {clean(error.message)}"
+
+    def _place(self, number: int) -> tuple[str, int]:
+        """Return the file of a job, if it is from one, and its line there, or 0."""
+        if not self._from_files:
+            return "", 0
+        file, form, at = place_of(self._plan.entry(number).where)
+        return file, at if form == LINE else 0
+
+    def _clear(self) -> None:
+        """Erase the progress bar before another message."""
+        if self._bar is not None:
+            self._bar.clear()
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._start
+
+    @property
+    def _pretty(self) -> bool:
+        """Whether stdout has the pretty report."""
+        fmt = self._reporting.fmt
+        return self._reporting.path is None and (
+            fmt == "pretty" or (fmt == "auto" and is_terminal(STDOUT))
+        )
+
+    def _open_journal(self, stack: ExitStack) -> Journal | None:
+        """Open a report file, and read the lines to resume."""
+        reporting = self._reporting
+        if reporting.path is None or is_stream(reporting.path):
+            return None
+        journal = Journal(reporting.path, self._plan, resumes=reporting.resumes)
+        stack.enter_context(journal)
+        if reporting.resumes:
+            journal.resume(
+                failed=reporting.resume_failed,
+                digests=reporting.digests,
+                keep=self._totals.keep,
+                progress=self._bar or (lambda: None),
+            )
+            for folder in self._plan.output_folders(journal.todo()):
+                remove_temporaries(folder, self._owner)  # of a run that was killed
+        return journal
+
+    def _do(self, journal: Journal | None, junit: JUnitReport | None) -> None:
+        """Run the jobs without a line in the journal, and report them."""
+        with ExitStack() as stack:
+            write = journal.write if journal is not None else self._line_writer(stack)
+            # Lines go to a report file as jobs end, to be sorted later, but to stdout in order.
+            numbers = range(len(self._plan)) if journal is None else journal.todo()
+            queue = JobQueue(numbers, ordered=journal is None)
+
+            reported: list[Outcome] = []
+
+            def report(outcomes: list[Outcome]) -> None:
+                write(outcomes)
+                reported[:] = outcomes
+                for outcome in outcomes:
+                    if outcome.status != OK or outcome.notes:
+                        line = json.loads(outcome.line)
+                        self._totals.explain(outcome.number, line)
+                        self._totals.note(outcome.number, line["id"], outcome.notes)
+                    if junit is not None and journal is None:
+                        junit.add(outcome.line, *self._place(outcome.number))
+
+            try:
+                with self._workers(fingerprints=journal is not None) as workers:
+                    for outcomes in queue.run(workers, self._count):
+                        if self._bar:
+                            self._bar()
+                        if outcomes:
+                            report(outcomes)
+            except (KeyboardInterrupt, SystemExit):
+                if journal is not None:
+                    journal.cut()
+                report([outcome for outcome in queue.rest() if outcome not in reported])
+                self._clear()
+                self._sum_up(f"interrupted{_resume_hint(journal)}")
+                raise
+
+    def _workers(self, *, fingerprints: bool) -> Pool | Cluster:
+        """Connect to the scheduler, or start processes."""
+        running = self._running
+        count = min(running.workers or cores(), len(self._plan))
+        settings = running.settings(count)._replace(
+            fingerprints=fingerprints,
+            digests=self._reporting.digests,
+            external=self._external,
+            owner=self._owner,
+        )
+        if running.address is not None:
+            from gathercli.batch.cluster import Cluster
+
+            return Cluster(
+                self._plan,
+                settings._replace(threads=1),
+                running.address,
+                timeout=running.timeout,
+                divided=not running.memory.limits.explicit,
+                spare=self._spare,
+                say=self._remark,
+                debug=self._messages.debug,
+            )
+        inferred = self._inferred
+        if inferred is not None:
+            inferred.flush()
+        return Pool(
+            self._plan,
+            settings,
+            count,
+            timeout=running.timeout,
+            # A job sent in advance begins even after too many have failed.
+            ahead=MOST_AHEAD if running.limit is None else 1,
+            known=inferred.outcome if inferred is not None else lambda _: None,
+            debug=self._messages.debug,
+        )
+
+    def _spare(self) -> float:
+        """Return how many more jobs may fail before the batch stops."""
+        totals, limit = self._totals, self._running.limit
+        if limit is None:
+            return float("inf")
+        return limit.spare(totals.failed - totals.failed_before, totals.total)
+
+    def _remark(self, text: str) -> None:
+        """Print a message at once."""
+        self._clear()
+        self._messages.announce(text)
+
+    def _count(self, outcome: Outcome) -> bool:
+        """Count a completed job; return whether others may begin."""
+        if self._bar is not None and not self._bar.estimates:
+            self._bar.estimate(json.loads(outcome.line)["seconds"])
+        self._totals.count(outcome.status)
+        self._stopped |= self._spare() < 0
+        return not self._stopped
+
+    def _line_writer(self, stack: ExitStack) -> Callable[[list[Outcome]], object]:
+        """Return the function that writes lines to a stream or prints them."""
+        if self._reporting.path is not None:
+            output = stack.enter_context(Output(self._reporting.path))
+            output.open()
+            return lambda outcomes: output.stream.write(_lines(outcomes))
+        if not self._pretty:
+            return lambda outcomes: write_all(STDOUT, _lines(outcomes))
+        if len(self._plan) > MAX_LINES and not self._running.dry_run:
+            return lambda _: None
+        from gathercli.batch.report import column_widths, row
+
+        width, color = width_of(STDOUT), wants_color(self._messages.color, STDOUT)
+        numbers = range(min(len(self._plan), MAX_LINES))  # a dry run may have many more
+        columns = column_widths(job for *_, job in self._plan.read(numbers))
+
+        def show(outcomes: list[Outcome]) -> None:
+            self._clear()
+            for outcome in outcomes:
+                print_text(rendered(row(json.loads(outcome.line), width, columns), color=color))
+
+        return show
+
+    def _new_bar(self) -> Bar | None:
+        """Return the progress bar; None if lines of the report go to the same terminal."""
+        lines = self._reporting.path is None and not self._pretty and is_terminal(STDOUT)
+        if not shows_progress(self._messages) or (lines and is_terminal(STDERR)):
+            return None
+        from gathercli.batch.report import Bar
+
+        return Bar(self._totals, self._messages.write, width_of(STDERR))
+
+    def _sum_up(self, *remarks: str) -> None:
+        """Print the summary: on stdout with the pretty report, else on stderr."""
+        messages = self._messages
+        if not self._pretty and (messages.quiet or messages.json_errors):
+            return
+        from gathercli.batch.report import summary
+
+        fd = STDOUT if self._pretty else STDERR
+        text = summary(self._totals, self._seconds, remarks, width_of(fd))
+        write = print_text if self._pretty else messages.write
+        write(rendered(text, color=wants_color(messages.color, fd)))
+
+
+def shows_progress(messages: Messages) -> bool:
+    """Return whether the progress is written to stderr."""
+    return not (messages.quiet or messages.json_errors)
+
+
+@contextmanager
+def validating(messages: Messages) -> Iterator[Callable[[str, int], object]]:
+    """Provide the progress of the validation, whose line is erased at the end."""
+    if not shows_progress(messages):
+        yield lambda *_: None
+        return
+    from gathercli.batch.report import Validation
+
+    progress = Validation(messages.write, width_of(STDERR))
+    try:
+        yield progress
+    finally:
+        progress.clear()
+
+
+def _lines(outcomes: list[Outcome]) -> bytes:
+    return b"".join([outcome.line for outcome in outcomes])
+
+
+def _resume_hint(journal: Journal | None) -> str:
+    return "" if journal is None else "; `--resume` does the rest"

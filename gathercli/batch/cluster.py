@@ -1,0 +1,295 @@
+"""Run jobs on the workers of a dask scheduler, which share the paths of this machine.
+
+::
+
+    Cluster   ->  task      the records of a few jobs
+    do(task)  ->  answers   a thread of a worker runs them in a process of a `Pool`
+    Cluster   ->  Outcome   their lines, as from a local `Pool`
+
+The network carries text and numbers, no tensors. Only this module, `leftovers`, `scheduler` and
+`dask_task` use a network. Dask's protocol loads pickles: whoever can reach the scheduler can run
+code on the client and the workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections import deque
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager, suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from gathercli import __version__
+from gathercli.batch.dask_task import EVERY, TaskSettings, do
+from gathercli.batch.pool import lost_job, remove_unfinished
+from gathercli.batch.queue import Outcome
+from gathercli.batch.scheduler import WAIT, Address, connect
+from gathercli.errors import TransferError
+from gathercli.text import clean, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from distributed import Future
+
+    from gathercli.batch.plan import Spool
+    from gathercli.batch.queue import JobQueue
+    from gathercli.batch.work import Settings
+
+TASK: Final = 0.25
+"""Seconds of work in a task, as each has an overhead of milliseconds."""
+
+MOST: Final = 256
+"""The most jobs in a task."""
+
+AHEAD: Final = 3
+"""Tasks submitted for each thread of the workers."""
+
+STOPPED: Final = 20.0
+"""Seconds without an answer after which the scheduler is considered dead."""
+
+BRIEF: Final = 2.0
+"""Seconds to wait for the versions of workers that join later; their first task checks them too."""
+
+COMPARED: Final = 10.0
+"""Seconds between such requests, as workers may join at any time."""
+
+
+class Cluster:
+    """A context that connects to the workers of a scheduler.
+
+    If a worker dies, others take over its jobs. If the workers of a task die more often than the
+    scheduler allows, its jobs are repeated one by one to find the culprit.
+
+    Parameters
+    ----------
+    divided
+        Whether the memory of a worker is divided between its jobs.
+    spare
+        A function that returns how many more jobs may fail before the batch stops.
+    say
+        Called with messages for the user.
+    debug
+        Whether to show dask's log.
+    """
+
+    def __init__(
+        self,
+        jobs: Spool,
+        settings: Settings,
+        address: Address,
+        *,
+        timeout: float | None,
+        divided: bool,
+        spare: Callable[[], float],
+        say: Callable[[str], object],
+        debug: bool = False,
+    ) -> None:
+        self._jobs, self._settings, self._spare, self._say = jobs, settings, spare, say
+        task_settings = TaskSettings(settings, divided, timeout, os.fsencode(os.getcwd()))
+        self._task_settings = (tuple(settings), *task_settings[1:])
+        self._answers: SimpleQueue[tuple[Future, Any]] = SimpleQueue()
+        self._tasks: dict[Future, list[int]] = {}
+        self._suspects: deque[int] = deque()
+        """Jobs of tasks that killed their workers."""
+        self._suspect: int | None = None
+        """The suspect that runs now, without any other task."""
+        self._under_way = 0
+        """Jobs in tasks."""
+        self._mean = TASK
+        """Moving average of the seconds of a job."""
+        self._threads, self._next_count = 0, 0.0
+        self._checked_workers: set[str] = set()
+        """The workers with a known version."""
+        self._next_versions = 0.0
+        """The time of the next request for versions."""
+        self._empty_since: float | None = None
+        """The time when the last worker left; infinite after the message to the user."""
+        with ExitStack() as stack:
+            if not debug:
+                stack.callback(logging.disable, logging.root.manager.disable)
+                logging.disable()
+            self._client = stack.enter_context(connect(address))
+            self._loop: Any = self._client.loop
+            self._stack = stack.pop_all()
+
+    @property
+    def threads(self) -> int:
+        """The number of jobs that the workers run at a time; at least 1."""
+        self._count_threads()
+        return max(self._threads, 1)
+
+    @contextmanager
+    def removing(self, path: str) -> Iterator[None]:
+        """Let the workers remove a folder if this process is killed."""
+        from distributed.protocol.pickle import dumps
+
+        from gathercli.batch.leftovers import Leftover
+
+        leftover = Leftover(self._client.id, os.fsencode(path))
+        remote: Any = self._client.scheduler
+        with suppress(Exception):  # the jobs run without plugins too
+            self._client.sync(
+                remote.register_scheduler_plugin,
+                plugin=dumps(leftover),
+                name=leftover.name,
+                idempotent=False,
+                callback_timeout=WAIT,
+            )
+        try:
+            yield
+        finally:
+            with suppress(Exception):
+                unregister = remote.unregister_scheduler_plugin
+                self._client.sync(unregister, name=leftover.name, callback_timeout=WAIT)
+
+    def feed(self, queue: JobQueue) -> None:
+        """Submit tasks."""
+        threads = self.threads
+        while len(self._tasks) < AHEAD * threads and (group := self._group(queue, threads)):
+            records = [(number, self._jobs.record(number)) for number in group]
+            future = self._client.submit(do, __version__, self._task_settings, records, pure=False)
+            self._tasks[future] = group
+            self._under_way += len(group)
+            self._loop.add_callback(self._watch, future)
+
+    def _group(self, queue: JobQueue, threads: int) -> list[int]:
+        """Take the jobs of a task from the queue; a suspect runs alone, after all other tasks."""
+        if self._suspect is not None or (self._suspects and self._tasks):
+            return []
+        if self._suspects:
+            self._suspect = self._suspects.popleft()
+            return [self._suspect]
+        # Even if all running jobs fail, at most one for each thread exceeds the limit.
+        most = max(threads, self._spare() + 1) - self._under_way
+        size = min(MOST, most, max(1, int(TASK / self._mean)))
+        group: list[int] = []
+        while len(group) < size and (number := queue.next()) is not None:
+            group.append(number)
+        return group
+
+    def _count_threads(self) -> None:
+        """Count the threads of the workers every `EVERY` seconds; warn if there are none.
+
+        Raises
+        ------
+        TransferError
+            ``scheduler``: the scheduler is gone, or a worker lacks this version of gathercli.
+        """
+        now = time.monotonic()
+        if now < self._next_count:
+            return
+        self._next_count = now + EVERY
+        if self._client.status != "running":
+            raise _disconnected()
+        try:
+            # Like `Client.nthreads`, which has no timeout for a stopped scheduler.
+            remote: Any = self._client.scheduler
+            workers = self._client.sync(remote.ncores, workers=None, callback_timeout=STOPPED)
+        except OSError:
+            raise _disconnected() from None
+        if workers.keys() - self._checked_workers and now >= self._next_versions:
+            # No job has begun before the first answer, which slow workers may delay.
+            self._check_versions(BRIEF if self._checked_workers else STOPPED)
+            self._next_versions = now + COMPARED
+        self._threads = sum(workers.values())
+        if self._threads:
+            self._empty_since = None
+        elif self._empty_since is None:
+            self._empty_since = now
+        elif now - self._empty_since > WAIT:
+            self._say("the scheduler has no workers: waiting for one")
+            self._empty_since = float("inf")
+
+    def _check_versions(self, seconds: float) -> None:
+        """Compare the versions of the workers that answer within `seconds`."""
+        request = self._client._get_versions  # noqa: SLF001  (`get_versions` has no timeout)
+        try:
+            versions = self._client.sync(request, packages=["gathercli"], callback_timeout=seconds)
+        except Exception:  # noqa: BLE001  (a worker died, or is busy: its first task checks)
+            return
+        self._checked_workers = set(versions["workers"])
+        for address, worker in versions["workers"].items():
+            version = worker["packages"].get("gathercli")
+            if version != __version__:
+                what = "no gathercli" if version is None else f"gathercli {version}"
+                raise _worker_error(RuntimeError(f"the one at {address} has {what}"))
+
+    async def _watch(self, future: Future) -> None:
+        """Wait for the answer of a task, in dask's thread, and put it into `_answers`."""
+        answer: Any
+        try:
+            answer = await self._client.gather(future, asynchronous=True)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  (`_jobs_of` raises it)
+            answer = error
+        future.release()  # otherwise dask repeats the task if its worker dies
+        self._answers.put((future, answer))
+
+    def wait(self, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
+        """Wait at most `seconds` for a task; yield the jobs of all completed tasks."""
+        while True:
+            try:
+                future, answer = self._answers.get(block=seconds > 0, timeout=seconds)
+            except Empty:
+                if self._client.status != "running":
+                    raise _disconnected() from None
+                return
+            yield from self._jobs_of(self._tasks.pop(future), answer, queue)
+            seconds = 0.0
+
+    def _jobs_of(self, group: list[int], answer: Any, queue: JobQueue) -> Iterator[Outcome]:
+        """Yield the completed jobs of a task; others become suspects or return to the queue."""
+        from distributed.scheduler import KilledWorker
+
+        self._under_way -= len(group)
+        suspect, self._suspect = self._suspect, None
+        if isinstance(answer, tuple):
+            seconds, answers = answer
+            self._mean += (seconds / len(answers) - self._mean) / 2
+            yield from (Outcome(*each) for each in answers)
+            ended = {number for number, *_ in answers}
+            queue.give_back([number for number in group if number not in ended])
+        elif isinstance(answer, KilledWorker) and group != [suspect]:
+            self._suspects += group
+        elif isinstance(answer, KilledWorker):
+            why = "died", "the workers that did it died, one after the other"
+            record = self._jobs.record(group[0])
+            remove_unfinished(record, self._settings)
+            yield lost_job(record, group[0], self._settings, why)
+        elif isinstance(answer, OSError | CancelledError | asyncio.CancelledError):
+            raise _disconnected()
+        else:
+            raise _worker_error(answer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(Exception):  # the scheduler may be gone
+            cancel = self._client._cancel  # noqa: SLF001  (`cancel` has no timeout)
+            self._client.sync(cancel, list(self._tasks), force=True, callback_timeout=WAIT)
+        with suppress(Exception):
+            self._stack.close()
+
+
+def _disconnected() -> TransferError:
+    return TransferError(
+        "the scheduler went away",
+        rule="scheduler",
+        expected="it to stay until all jobs are done",
+        hint="a batch with `--report FILE` is gone on with by `--resume`",
+    )
+
+
+def _worker_error(error: Exception) -> TransferError:
+    reason = str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
+    return TransferError(
+        f"a worker cannot do the jobs ({clean(short(reason))})",
+        rule="scheduler",
+        expected=f"gathercli {__version__} and the files of this machine",
+        hint="`pip install 'gathercli[cluster]'` where the scheduler and the workers run",
+    )

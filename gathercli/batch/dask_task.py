@@ -1,0 +1,194 @@
+"""A dask task: run some jobs in a process beside the worker."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli import __version__
+from gathercli.batch.plan import Spool
+from gathercli.batch.pool import Pool
+from gathercli.batch.queue import JobQueue, Outcome
+from gathercli.batch.work import Settings
+from gathercli.errors import GatherError
+from gathercli.io.files import free_memory
+from gathercli.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+LONG: Final = 1.0
+"""Seconds after which a task leaves its remaining jobs to other workers."""
+
+LARGE: Final = 16 << 20
+"""Bytes of lines after which a task leaves its remaining jobs, as dask keeps lines in memory."""
+
+IDLE: Final = 10.0
+"""Seconds after which an idle process ends."""
+
+EVERY: Final = 1.0
+"""Seconds between checks whether a task was cancelled."""
+
+Answer = tuple[int, str, bytes, dict[str, str]]
+"""An `Outcome` as plain values."""
+
+
+class TaskSettings(NamedTuple):
+    """Settings of all tasks of a batch.
+
+    Attributes
+    ----------
+    settings
+        Settings of the jobs.
+    divided
+        Whether the memory of a job is its share of the worker's, not `settings.memory`.
+    timeout
+        The time limit of a job in seconds.
+    folder
+        The folder of relative paths.
+    """
+
+    settings: Settings
+    divided: bool
+    timeout: float | None
+    folder: bytes
+
+
+def do(
+    version: str, settings: tuple[Any, ...], records: list[tuple[int, bytes]]
+) -> tuple[float, list[Answer]]:
+    """Run the jobs of a task, up to limits of time and memory.
+
+    Arguments and answers are plain values, which another version of gathercli can unpickle.
+
+    Parameters
+    ----------
+    version
+        The version of the client, which the worker must have too.
+    settings
+        The values of `TaskSettings`.
+    records
+        The numbers and the records of the jobs.
+
+    Returns
+    -------
+        The time in seconds, and the completed jobs.
+
+    Raises
+    ------
+    RuntimeError
+        This worker cannot run the jobs, or the task was cancelled.
+    """
+    if version != __version__:
+        raise _worker_error(f"has gathercli {__version__}, not {version}")
+    start, size = time.monotonic(), 0
+    answers: list[Answer] = []
+
+    def may_continue(outcome: Outcome) -> bool:
+        nonlocal size
+        size += len(outcome.line)
+        return size < LARGE and time.monotonic() - start < LONG
+
+    with _process(TaskSettings(Settings(*settings[0]), *settings[1:])) as process:
+        for _, record in records:
+            process.jobs.add(record)
+        process.jobs.flush()
+        queue = JobQueue(range(len(records)), ordered=False)
+        for outcomes in queue.run(process.pool, may_continue, every=EVERY):
+            answers += [(records[outcome.number][0], *outcome[1:]) for outcome in outcomes]
+            if not outcomes and not _is_wanted():
+                raise RuntimeError("nobody wants this task")
+    return time.monotonic() - start, answers
+
+
+def _worker_error(why: str) -> RuntimeError:
+    """Return an error with the address of this worker."""
+    from distributed import get_worker
+
+    return RuntimeError(f"the one at {get_worker().address} {why}")
+
+
+def _is_wanted() -> bool:
+    """Return False if the task of this thread was cancelled, or its worker is closing."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    task = worker.state.tasks.get(worker.get_current_task())
+    closes = worker.status.name in {"closing", "closed"}
+    return not closes and task is not None and task.state != "cancelled"
+
+
+class _Process:
+    """A process that runs one task after the other.
+
+    It protects the worker from jobs that time out, crash, or map more memory than dask allows.
+    """
+
+    def __init__(self, task_settings: TaskSettings) -> None:
+        settings, folder = task_settings.settings, os.fsdecode(task_settings.folder)
+        if not os.path.isdir(folder):
+            raise _worker_error(f"has no folder `{clean(folder)}`")
+        if task_settings.divided:
+            settings = settings._replace(memory=_share())
+        self.settings, self.timer = task_settings, threading.Timer(IDLE, self._end)
+        with ExitStack() as stack:
+            self.jobs = stack.enter_context(Spool())
+            pool = Pool(self.jobs, settings, 1, timeout=task_settings.timeout, folder=folder)
+            self.pool = stack.enter_context(pool)
+            self.close = stack.pop_all().close
+
+    def park(self) -> None:
+        """Wait `IDLE` seconds for another task, then end."""
+        self.jobs.clear()
+        self.timer = threading.Timer(IDLE, self._end)
+        self.timer.daemon = True
+        with _lock:
+            _idle.append(self)
+            self.timer.start()
+
+    def _end(self) -> None:
+        with _lock:
+            if self not in _idle:
+                return
+            _idle.remove(self)
+        self.close()
+
+
+_idle: list[_Process] = []
+_lock: Final = threading.Lock()
+
+
+@contextmanager
+def _process(settings: TaskSettings) -> Iterator[_Process]:
+    """Provide an idle process of this batch, or a new one."""
+    with _lock:
+        idle = next((each for each in _idle if each.settings == settings), None)
+        if idle is not None:
+            _idle.remove(idle)
+            idle.timer.cancel()
+    process = idle or _Process(settings)
+    try:
+        yield process
+    except GatherError as error:  # the client could not unpickle it
+        process.close()
+        raise _worker_error(f"says: {error.message}") from None
+    except OSError as error:  # dask would treat it as a network error
+        process.close()
+        raise _worker_error(f"says: {error.strerror or error}") from None
+    except BaseException:
+        process.close()
+        raise
+    process.park()
+
+
+def _share() -> int:
+    """Return the memory of a job in bytes: half of the free memory, divided by the threads."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    free, limit = free_memory(), worker.memory_manager.memory_limit
+    return int(min(free, limit or free) // 2 // worker.state.nthreads)

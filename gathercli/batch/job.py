@@ -1,0 +1,423 @@
+"""Jobs: calls in JSON, with the expected output or error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.batch.jobfile import JobEntry, name_of, read_entries
+from gathercli.errors import InputError, VersionError
+from gathercli.io.formats import jsontext
+from gathercli.io.formats.values import tensor_of
+from gathercli.io.source import is_stdin
+from gathercli.models.jobs import NODE, NodeJobs
+from gathercli.ops import FAMILIES, attributes, family_of, find, foreign_name_error
+from gathercli.spec.call import UNKNOWN_AXIS, Operand, as_integer
+from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
+from gathercli.spec.op import OTHER_NAMES, Negative, OutOfRange
+from gathercli.spec.rules import RULES
+from gathercli.spec.shapes import as_shape
+from gathercli.text import clean, closest, listed, short, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gathercli.compute.chunks import ChunkedTensor
+    from gathercli.compute.tensor import Tensor
+    from gathercli.io.source import Inputs
+    from gathercli.spec.dtypes import DType
+
+    Check = tuple[Callable[[Any], bool], str]  # whether a value is valid, and what is expected
+
+SHAPE: Final = "shape"
+EXPECT: Final = "expect"
+
+
+@dataclass(slots=True, kw_only=True)  # a frozen one takes thrice as long to create
+class Job:
+    """A call from a job file, which nothing changes.
+
+    Attributes
+    ----------
+    id
+        The name; by default `name_of` its place.
+    op, of
+        The command; for ``shape`` also the operator whose output shape is inferred.
+    version
+        None for the default version of the operator.
+    inputs
+        The inputs by name: a token, a nested list or a typed tensor; for ``shape`` a shape.
+    types
+        The declared types of untyped inputs, by name.
+    attrs
+        The attributes by name; for ``shape`` the axis may be ``unknown``.
+    expect, expect_error
+        The expected output, or the rule of the expected error (True for any).
+    node
+        The node of a model that decided other keys: ``model.onnx#/emb/Gather``.
+    folder
+        The folder of relative paths.
+    """
+
+    id: str = ""
+    title: str | None = None
+    source: str | None = None
+    op: str
+    of: str | None = None
+    version: str | int | None = None
+    inputs: Mapping[str, Any]
+    types: Mapping[str, DType] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    negative: str = Negative.SPEC.value
+    out_of_range: str = OutOfRange.SPEC.value
+    expect: Any = None
+    expect_error: str | bool | None = None
+    rtol: float = 0.0
+    atol: float = 0.0
+    output: str | None = None
+    node: str | None = None
+    folder: str = ""
+
+    @property
+    def operator(self) -> str:
+        """The name of the operator: ``gather-elements``."""
+        return self.of or self.op
+
+    @property
+    def tensors(self) -> tuple[Any, ...]:
+        """The inputs and the expected output, which may be names of files."""
+        return *self.inputs.values(), self.expect
+
+    def described(self, key: str, inputs: Inputs) -> Operand | Tensor:
+        """Return the shape and type of an input; read only the header of a file that has one."""
+        value, declared = self._value(key), self.types.get(key)
+        if isinstance(value, str):
+            described = inputs.shape_or_operand if self.op == SHAPE else inputs.operand
+            return described(value, key, declared=declared, empty=self._empty(key))
+        if self.op == SHAPE:
+            return Operand(as_shape(value), declared)
+        return self.tensor(key, inputs)
+
+    def tensor(self, key: str, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
+        """Read an input, or ``expect``, of which `assumed` is the type if it is untyped."""
+        value, root, limit = self._value(key), f"$.{key}", inputs.max_bytes
+        declared, empty = self.types.get(key), self._empty(key)
+        if isinstance(value, str):
+            return inputs.tensor(value, key, declared=declared, assumed=assumed, empty=empty)
+        if isinstance(value, dict):
+            tensor = jsontext.typed_tensor(value, root, max_bytes=limit)
+            if declared is None:
+                return tensor
+            from gathercli.compute.conversion import convert
+
+            return convert(tensor, declared)
+        dtype = declared or assumed
+        return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
+
+    def chunked(self, key: str, inputs: Inputs) -> ChunkedTensor:
+        """Read an input as `tensor` does, but read stored chunks on demand."""
+        value = self.inputs[key]
+        if not isinstance(value, str):
+            return self.tensor(key, inputs)
+        return inputs.chunked(value, key, declared=self.types.get(key), empty=self._empty(key))
+
+    def _value(self, key: str) -> Any:
+        return self.expect if key == EXPECT else self.inputs[key]
+
+    def _empty(self, key: str) -> DType:
+        """Return the type of an empty list."""
+        return _empty_types(self.operator).get(key, FLOAT64)
+
+
+@lru_cache(maxsize=64)
+def _empty_types(operator: str) -> dict[str, DType]:
+    """Return the type of an empty list for each input."""
+    inputs = family_of(operator).ROWS[0].inputs
+    return {each.name: INT64 if each.values else FLOAT64 for each in inputs}
+
+
+def _is_text(v: Any) -> bool:
+    return isinstance(v, str) and v != ""
+
+
+def _is_input(v: Any) -> bool:
+    if isinstance(v, str):
+        return v != "" and not is_stdin(v)
+    return isinstance(v, list | dict | int | float)
+
+
+def _one_of(*words: str) -> Check:
+    return lambda v: v in words, listed(words)
+
+
+_TEXT: Final[Check] = _is_text, "text"
+# The rules of the operator check the value.
+_ATTRIBUTE: Final[Check] = lambda v: isinstance(v, int | float | str | list), "an integer"
+_INPUT: Final[Check] = _is_input, "a list, a number, a typed tensor, or a token other than `-`"
+_DTYPE: Final[Check] = lambda v: isinstance(v, str) and named(v) is not None, "a type such as int64"
+_DIMENSIONS: Final[Check] = lambda v: isinstance(v, str | list), "a shape, as text or as a list"
+_TOLERANCE: Final[Check] = (
+    lambda v: type(v) in (int, float) and 0 <= v < float("inf"),
+    "a number from 0 on",
+)
+
+REFUSALS: Final = (
+    "version",
+    *(rule.__name__.replace("_", "-") for rule in RULES),
+    *("integer-values", "index-negative", "index-range", "limit"),
+    *("missing", "unreadable", "format", "npy", "npz", "json", "ragged", "literal", "dtype"),
+    *("shape-text", "job"),
+)
+"""The rules whose errors a job may expect, in the order of the checks."""
+
+
+class JobKeys(NamedTuple):
+    """The keys of the jobs of one operator.
+
+    Attributes
+    ----------
+    checks
+        The check of each key.
+    inputs, types, attrs
+        The keys of inputs, types of inputs, and attributes.
+    required
+        The required keys; `of` in a shape job only.
+    """
+
+    checks: dict[str, Check]
+    inputs: tuple[str, ...]
+    types: tuple[str, ...]
+    attrs: tuple[str, ...]
+    required: frozenset[str]
+
+
+def keys_of(op: Any, of: Any = None) -> JobKeys:
+    """Return the keys of a job with these ``op`` and ``of``; those of the default if unknown."""
+    return _keys_of(str(op), str(of))
+
+
+@lru_cache(maxsize=64)
+def _keys_of(op: str, of: str) -> JobKeys:
+    family = FAMILIES.get(of if op == SHAPE else op, next(iter(FAMILIES.values())))
+    inputs = tuple(each.name for each in family.ROWS[0].inputs)
+    attrs = tuple(attributes(family))
+    types = tuple(f"{name}_dtype" for name in inputs)
+    tensor = _DIMENSIONS if op == SHAPE else _INPUT
+    checks = {
+        **dict.fromkeys(("id", "title", "source"), _TEXT),
+        "op": _one_of(*FAMILIES, SHAPE),
+        **({"of": _one_of(*FAMILIES)} if op == SHAPE else {}),
+        "version": (lambda v: _is_text(v) or type(v) is int, "a version such as openvino-8"),
+        **dict.fromkeys(inputs, tensor),
+        **dict.fromkeys(types, _DTYPE),
+        **dict.fromkeys(attrs, _ATTRIBUTE),
+        "negative": _one_of(*(each.value for each in Negative)),
+        "out_of_range": _one_of(*(each.value for each in OutOfRange)),
+        EXPECT: tensor,
+        "expect_error": (lambda v: v is True or v in REFUSALS, "the name of a rule, or true"),
+        **dict.fromkeys(("rtol", "atol"), _TOLERANCE),
+        **({} if op == SHAPE else {"output": _TEXT, NODE: _TEXT}),
+    }
+    required = frozenset(("op", *inputs, *(("of",) if op == SHAPE else ())))
+    return JobKeys(checks, inputs, types, attrs, required)
+
+
+def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "") -> Job:
+    """Read one job.
+
+    Parameters
+    ----------
+    source
+        JSON text, or a parsed object.
+    where, folder
+        The place of the job in messages (``jobs.jsonl, line 3``), and the folder of its paths.
+
+    Raises
+    ------
+    InputError
+        ``job``: the text or a key is invalid; ``version``: the version is unknown.
+    """
+    if isinstance(source, dict):
+        _check(source, where)
+        return _job(source, where, folder)
+    text = source.encode() if isinstance(source, str) else source
+    return read(JobEntry(where, folder, text))
+
+
+def read(source: JobEntry) -> Job:
+    """Parse the text of a job in its file, as `parse` does."""
+    try:
+        document = jsontext.parse(source.text)
+    except InputError as error:
+        hint = None
+        if isinstance(error, jsontext.JsonError):
+            error.move(_shifted(source, error.line, error.column))
+            if error.is_cut and source.where.endswith(f", line {source.line}"):
+                hint = "a .jsonl file has one job per line; a .json file may spread it over several"
+        raise InputError.of(
+            error,
+            rule="job",
+            places=(source.where, *error.places),
+            where=source.where,
+            value=None,
+            hint=hint,
+        ) from None
+    _check(document, source.where)
+    return _job(document, source.where, source.folder)
+
+
+def read_again(source: JobEntry) -> Job:
+    """Parse the text of a valid job, such as one that `read` accepted."""
+    return _job(jsontext.parse(source.text), source.where, source.folder)
+
+
+def _shifted(source: JobEntry, line: int, column: int) -> str:
+    """Convert a place in the text of a job to a place in its file."""
+    column += source.column - 1 if line == 1 else 0
+    if source.where.endswith(f", line {source.line}"):
+        return f"at column {column}"
+    return f"at line {line + source.line - 1}, column {column}"
+
+
+def jobs(path: str) -> list[Job]:
+    """Read the jobs of a file in order."""
+    nodes = NodeJobs()
+    return [read(nodes.expand(source)) for source in read_entries(path)]
+
+
+def _check(job: Any, where: str) -> None:
+    """Raise if a parsed job is invalid."""
+    if not isinstance(job, dict):
+        raise _job_error(where, f"the job is {value_text(job)}", "an object")
+    keys = keys_of(job.get("op"), job.get("of"))
+    checks = keys.checks
+    if not keys.required <= job.keys() <= checks.keys():
+        raise _keys_error(job, where, keys)
+    for key, value in job.items():
+        if not checks[key][0](value):
+            raise _value_error(job, key, where, keys)
+    if "expect" in job and "expect_error" in job:
+        raise _job_error(where, "`$.expect` and `$.expect_error` are both there", "one of them")
+    _check_version(job, where)
+    _check_attributes(job, where, keys)
+
+
+def _job(job: dict[str, Any], where: str, folder: str) -> Job:
+    """Return a valid job."""
+    keys, rest = keys_of(job["op"], job.get("of")), job.copy()
+    if "id" not in rest:
+        rest["id"] = name_of(where)
+    return Job(
+        inputs={name: rest.pop(name) for name in keys.inputs},
+        types={
+            name: dtype(rest.pop(key))
+            for name, key in zip(keys.inputs, keys.types, strict=True)
+            if key in rest
+        },
+        attrs={name: rest.pop(name) for name in keys.attrs if name in rest},
+        folder=folder,
+        **rest,
+    )
+
+
+def _keys_error(job: dict[str, Any], where: str, keys: JobKeys) -> InputError:
+    """Return the error for the first unknown key of a job, or the first missing one."""
+    checks = keys.checks
+    for key in ("op", "of"):  # which decides the other keys
+        if key in job and key in checks and not checks[key][0](job[key]):
+            return _value_error(job, key, where, keys)
+    unknown = next((key for key in job if key not in checks), None)
+    if unknown is None:
+        missing = next(key for key in checks if key in keys.required and key not in job)
+        return _job_error(where, f"`$.{missing}` is missing", checks[missing][1])
+    if {"status", "seconds"} <= job.keys():
+        return _job_error(where, "this is a line of a report", "a job")
+    op = job.get("op")
+    kind = op if op in (*FAMILIES, SHAPE) else _kind(keys)
+    near = _OTHERWISE.get(unknown)
+    near = near if near in checks else closest(unknown, checks)
+    what = f"`$.{short(clean(unknown))}` is unknown in a {kind} job"
+    hint = f'did you mean "{near}"?' if near else None
+    return _job_error(where, what, listed(checks), hint)
+
+
+def _value_error(job: dict[str, Any], key: str, where: str, keys: JobKeys) -> InputError:
+    """Return the error for an invalid value."""
+    value = job[key]
+    what = f"`$.{key}` is {value_text(value)}"
+    return _job_error(where, what, keys.checks[key][1], _hint(key, value))
+
+
+def _kind(keys: JobKeys) -> str:
+    """Return the first operator with these keys."""
+    return next(name for name in FAMILIES if keys_of(name).checks.keys() == keys.checks.keys())
+
+
+_OTHERWISE: Final = {
+    **dict.fromkeys(("dim", "dimension"), "axis"),
+    **dict.fromkeys(("mode", "fill"), "out_of_range"),
+    "opset": "version",
+    "input": "data",
+    "index": "indices",
+    "out": "output",
+}
+"""The keys of names in other tools."""
+
+
+def _hint(key: str, value: Any) -> str | None:
+    """Suggest a similar valid value."""
+    if not isinstance(value, str):
+        return None
+    if key in ("op", "of"):
+        near = closest(value.lower().replace("_", "-"), FAMILIES, cutoff=0.8)
+        if near is None:
+            refusal = foreign_name_error(value, "")
+            return getattr(refusal and refusal.advice, "job", None)
+        return f'did you mean "{near}"?'
+    if key == "out_of_range" and (near := OTHER_NAMES.get(value.lower())):
+        return f'did you mean "{near}"?'
+    if key != "expect_error":
+        return None
+    near = closest(value.replace("_", "-"), REFUSALS) or ("index-range" if "range" in value else "")
+    return f'did you mean "{near}"?' if near else f"the rules are {listed(REFUSALS, 'and')}"
+
+
+def _check_version(job: dict[str, Any], where: str) -> None:
+    """Raise for an unknown version, unless the job expects that error."""
+    version = job.get("version")
+    if version is None or job.get("expect_error") in (True, "version"):
+        return
+    try:
+        find(version, job.get("of", job["op"]))
+    except VersionError as error:
+        raise InputError.of(
+            error,
+            places=(where, "`$.version`", *error.places),
+            where=where,
+            value=version,
+            hint=getattr(error.advice, "job", error.advice),
+        ) from None
+
+
+def _check_attributes(job: dict[str, Any], where: str, keys: JobKeys) -> None:
+    """Raise as the run does for an attribute that is no integer, unless the job expects an error.
+
+    Whether the axis may be unknown depends on the version.
+    """
+    for name in keys.attrs:
+        value = job.get(name, 0)
+        if type(value) is int or "expect_error" in job or value in UNKNOWN_AXIS:
+            continue
+        # A list of one integer may be an axis, which is an input of some versions.
+        if as_integer(value) is None or (isinstance(value, list) and name != "axis"):
+            what, expected = f"`{name}` is {value_text(value)}", "one integer"
+            raise _job_error(where, what, expected)
+
+
+def _job_error(where: str, what: str, expected: str, hint: str | None = None) -> InputError:
+    return InputError(what, rule="job", places=(where,), where=where, expected=expected, hint=hint)
+
+
+INLINE: Final = 64 << 20
+"""The default limit of a result in a line of the report, in bytes."""

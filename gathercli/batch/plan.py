@@ -1,0 +1,299 @@
+"""All jobs of a batch, validated before the first one runs.
+
+The text of each valid job is copied to an unnamed file, so that later changes of its file have no
+effect. Memory contains only the offset of the copy and a few digests.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from array import array
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Self
+
+from gathercli.batch import job as jobs
+from gathercli.batch.fingerprints import digest
+from gathercli.batch.jobfile import JobEntry
+from gathercli.batch.mistakes import Mistakes
+from gathercli.batch.paths import LONGEST, JobPaths, repeated
+from gathercli.errors import GatherError, InputError, LimitError, TransferError
+from gathercli.io import save
+from gathercli.io.formats.table import creator, names_chunks
+from gathercli.io.temporary import ROOM, temporary_file
+from gathercli.io.write import descriptor_of, is_stream
+from gathercli.models.jobs import NodeJobs
+from gathercli.text import clean, counted, json_string, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gathercli.batch.job import Job
+
+_DIGITS: Final = "Q"
+
+
+class Spool:
+    """A context for an unnamed file of jobs, each a record of bytes.
+
+    Raises
+    ------
+    TransferError
+        ``unreadable``: the disk has no room for it.
+    """
+
+    def __init__(self) -> None:
+        self._file = temporary_file()
+        self.fd = self._file.fileno()
+        self._starts = array(_DIGITS, [0])
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def add(self, record: bytes) -> None:
+        """Append the record of a job."""
+        try:
+            self._file.write(record)
+        except OSError as error:
+            raise _not_kept(error) from None
+        self._starts.append(self._starts[-1] + len(record))
+
+    def flush(self) -> None:
+        """Make the records visible to `record` and to other processes."""
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise _not_kept(error) from None
+
+    def clear(self) -> None:
+        """Remove all records."""
+        self._file.seek(0)
+        self._file.truncate()
+        del self._starts[1:]
+
+    def span(self, number: int) -> tuple[int, int]:
+        """Return the start and stop of a record in the file."""
+        return self._starts[number], self._starts[number + 1]
+
+    def record(self, number: int) -> bytes:
+        """Return the record of a job."""
+        start, stop = self.span(number)
+        return os.pread(self.fd, stop - start, start)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):  # of a full disk, to which a record was left to write
+            self._file.close()
+
+
+class Plan(Spool):
+    """The valid jobs of a batch.
+
+    Parameters
+    ----------
+    entries
+        The text of the jobs.
+    allow_outside
+        Whether outputs may lie outside the folder of their job.
+    reserved
+        The files that no job may write, with their descriptions: ``the report``.
+    limit
+        The most bytes of memory that a model may take; None for no limit.
+    progress
+        Called for each job with ``validated``, then for those with paths like others' with
+        ``compared``, and the number of jobs so far.
+    inspect
+        Called with each valid job and its JSON, in order.
+
+    Attributes
+    ----------
+    ids, texts
+        Digests of the ids, and of the texts.
+
+    Raises
+    ------
+    InputError
+        ``job``: a job is invalid, or two conflict; ``version``. The error lists all mistakes.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[JobEntry],
+        *,
+        allow_outside: bool = False,
+        reserved: dict[str, str] | None = None,
+        limit: int | None = None,
+        progress: Callable[[str, int], object] = lambda *_: None,
+        inspect: Callable[[Job, bytes], object] = lambda *_: None,
+    ) -> None:
+        super().__init__()
+        self._progress, self._inspect = progress, inspect
+        self.ids, self.texts = array(_DIGITS), array(_DIGITS)
+        self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
+        self._mistakes = Mistakes()
+        self._nodes = NodeJobs(limit)
+        self._positions = array(_DIGITS)
+        """The position of each job among all entries, including malformed ones."""
+        self._entries = 0
+        try:
+            self._read_all(entries)
+            self._check()
+            self._progress = lambda *_: None  # jobs that are read later are not validated
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def entry(self, number: int) -> JobEntry:
+        """Return the entry of a job, without line and column."""
+        return JobEntry.parse(self.record(number))
+
+    def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, Job]]:
+        """Parse jobs again; yield the number, the place and the job."""
+        for count, number in enumerate(numbers, 1):
+            self._progress("compared", count)
+            entry = self.entry(number)
+            yield number, entry.where, jobs.read_again(entry)
+
+    def output_folders(self, numbers: Iterable[int]) -> set[str]:
+        """Return the folders into which jobs write."""
+        paths = (
+            os.path.join(job.folder, job.output.rstrip("/"))
+            for _, _, job in self.read(numbers)
+            if job.output is not None
+        )
+        return set(map(os.path.dirname, paths))
+
+    def _read_all(self, entries: Iterable[JobEntry]) -> None:
+        """Read all jobs and copy their text."""
+        try:
+            for entry in entries:
+                self._read(entry)
+                self._entries += 1
+                self._progress("validated", self._entries)
+            self.flush()
+        except (InputError, LimitError) as error:  # the rest cannot be split into jobs
+            self._mistakes.add(self._entries, error)
+
+    def _read(self, entry: JobEntry) -> None:
+        """Read a job; copy it even if its output is invalid, for the other checks."""
+        try:
+            entry = self._nodes.expand(entry)
+            job = jobs.read(entry)
+        except InputError as error:
+            self._mistakes.add(self._entries, error)
+            return
+        try:
+            is_link = _check_output(job, entry.where)
+            self._paths.add(len(self), job, entry.where, is_link=is_link)
+        except InputError as error:
+            self._mistakes.add(self._entries, error)
+        self.add(entry.record())
+        self._inspect(job, entry.text)
+        self._positions.append(self._entries)
+        self.ids.append(int.from_bytes(digest(job.id.encode(errors="surrogatepass"))))
+        self.texts.append(int.from_bytes(digest(entry.text)))
+
+    def _check(self) -> None:
+        """Raise for conflicts between jobs, and for all earlier mistakes."""
+        for number, error in chain(self._repeated(), self._paths.mistakes(self)):
+            self._mistakes.add(self._positions[number], error)
+        self._mistakes.check()
+        if not len(self):
+            raise InputError("there is no job", rule="job", expected="at least one")
+
+    def _repeated(self) -> Iterator[tuple[int, InputError]]:
+        """Yield errors for jobs with the id of an earlier one."""
+        seen: dict[str, str] = {}
+        for number, where, job in self.read(_duplicates(self.ids)):
+            if job.id in seen:
+                error = InputError(
+                    f"`$.id` is `{json_string(short(job.id))}`, as at {seen[job.id]}",
+                    rule="job",
+                    places=(where,),
+                    where=where,
+                    value=job.id,
+                    expected="a new one",
+                )
+                yield number, error
+            else:
+                seen[job.id] = where
+
+
+def _not_kept(error: OSError) -> TransferError:
+    """Return the error for a disk without room for the jobs."""
+    what = f"the jobs could not be kept in a temporary file ({error.strerror})"
+    return TransferError(what, rule="unreadable", expected=ROOM)
+
+
+def _duplicates(digests: array[int]) -> list[int]:
+    """Return the numbers of jobs whose digest occurs more than once."""
+    twice = repeated(digests)
+    return [number for number, each in enumerate(digests) if each in twice] if twice else []
+
+
+def _check_output(job: Job, where: str) -> bool:
+    """Raise if the output of a job cannot be written; return whether it may be a link."""
+    if job.output is None:
+        return False
+    if len(job.output) > LONGEST:
+        raise _no_output(where, job.output, f"it has {counted(len(job.output), 'character')}")
+    try:
+        fmt = save.format_of(job.output)
+        if names_chunks(job.output):
+            creator(fmt)(os.path.join(job.folder, job.output))
+            return True
+    except GatherError as error:
+        raise InputError.of(
+            error,
+            rule="job",
+            places=(where, "`$.output`", *error.places),
+            where=where,
+            value=job.output,
+            hint=None,
+        ) from None
+    why, is_link = _look_up(os.path.join(job.folder, job.output))
+    if why is not None:
+        raise _no_output(where, job.output, f"`{clean(job.output)}` {why}")
+    return is_link
+
+
+def _look_up(path: str) -> tuple[str | None, bool]:
+    """Return why a path cannot be an output file, if so, and whether it may be a link."""
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            return None, False
+    except FileNotFoundError:
+        if descriptor_of(path) is None:
+            return None, False
+    except (OSError, ValueError):
+        pass  # as below
+    return _why_no_file(path), True
+
+
+def _why_no_file(path: str) -> str | None:
+    """Return why a path cannot be an output file; None if it can."""
+    try:
+        if os.path.isdir(path):
+            return "is a folder"
+        return "is a device or a pipe" if is_stream(path) else None
+    except NotADirectoryError:
+        return "lies below a file"
+    except OSError as error:
+        return f"cannot be a file ({error.strerror})"
+    except ValueError:
+        return "holds what no name can"
+
+
+def _no_output(where: str, output: str, what: str) -> InputError:
+    """Return the error for an output that no file can be."""
+    return InputError(
+        what,
+        rule="job",
+        places=(where, "`$.output`"),
+        where=where,
+        value=output,
+        expected="the name of a file",
+    )

@@ -1,0 +1,13 @@
+from gathercli.compute.storage import AnyArray
+
+def fill(
+    out: AnyArray,
+    data: AnyArray,
+    indices: AnyArray,
+    plan: AnyArray,
+    start: int,
+    part: int,
+    threads: int,
+    /,
+) -> bool: ...
+def float_lists(values: AnyArray, /) -> bytearray: ...

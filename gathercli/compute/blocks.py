@@ -1,0 +1,360 @@
+"""Compute any box of an output, gathered or copied, from tensors that are read in chunks."""
+
+from __future__ import annotations
+
+from itertools import product as combinations
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from gathercli.compute import check
+from gathercli.compute.chunkgroups import IndexedChunks
+from gathercli.compute.chunkpart import PIECE, ChunkPart
+from gathercli.compute.chunks import (
+    ChunkGrid,
+    cells,
+    count_chunks,
+    cuts,
+    flat_boxes,
+    inside,
+    sizes,
+    slices,
+)
+from gathercli.compute.memory import strides_of
+from gathercli.compute.threads import share
+from gathercli.errors import OutOfRangeError, TransferError
+from gathercli.spec.adjustments import are_tuples
+from gathercli.spec.shapes import product
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from gathercli.compute.bound import BoundCall
+    from gathercli.compute.chunks import Box, ChunkedTensor, Span
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
+    from gathercli.spec.call import Call
+
+
+INDEX_BYTES: Final = 48
+"""Bytes of workspace for an index: its position, its chunk, its rank in the sorted order."""
+
+TUPLE_BYTES: Final = 8
+"""Bytes of workspace for a tuple, in addition to those of an index and of its components."""
+
+FLAT_INDEX_BYTES: Final = 32
+"""Bytes of workspace for an index without coordinates."""
+
+PART_BYTES: Final = 1000
+"""Bytes of workspace for each chunk that indices point into."""
+
+COPIES: Final = 3
+"""Copies of a chunk in memory while it is read or written: encoded, decoded, and in the box."""
+
+CHUNK: Final = 16 << 20
+"""Bytes of an output chunk if `data` has no chunks."""
+
+
+class GatherBlocks:
+    """The output of a bound call, computed in boxes from inputs that are read chunk by chunk.
+
+    Attributes
+    ----------
+    bound, call
+        The call with its tensors, and the call alone.
+    data, indices, shape
+        The inputs, and the shape of the output.
+    axis, depth
+        A position replaces `depth` dimensions of `data`, from `axis` on. They are the one dimension
+        `axis` of a view of `data`.
+    dim_map
+        For each output dimension, the dimensions of the view and of the positions, or None.
+    chunks
+        The sizes of a chunk of the view.
+    indexed
+        The chunks along the dimensions that a position replaces.
+    index_dims
+        The output dimensions of `indices` alone.
+    """
+
+    def __init__(self, bound: BoundCall) -> None:
+        self.bound, self.call, self.shape = bound, bound.call, bound.shape
+        self.data, self.indices = bound.data, bound.indices
+        family = self.call.family
+        as_gather = self.call.gather
+        if as_gather is None:
+            raise LookupError(f"{self.call.op} gathers along no axis")
+        self.axes = family.indexed_axes(self.call)
+        self.axis, self.dim_map = as_gather.axis, as_gather.dim_map
+        self.depth = len(self.data.shape) - len(as_gather.view) + 1
+        self._batch = self._flatten_batch()
+        end = self.axis + self.depth
+        chunks = self._chunks()
+        along = chunks[self.axis : end]
+        self.chunks = (*chunks[: self.axis], product(along), *chunks[end:])
+        self.indexed = IndexedChunks(self.data.shape[self.axis : end], along)
+        self.index_dims = [o for o, (d, _) in enumerate(self.dim_map) if d is None]
+
+    def _flatten_batch(self) -> tuple[int, ...]:
+        """Make the batch dimensions part of a position if the output has them as one dimension.
+
+        Return their sizes in `indices`; an empty tuple if the output keeps them apart.
+        """
+        extra = len(self.dim_map) - len(self.shape)
+        if not extra:
+            return ()
+        b = self.axis
+        dims = (
+            (None if d is None else d - b, None if i is None else i - extra)
+            for d, i in self.dim_map[b:]
+        )
+        self.axis, self.depth, self.dim_map = 0, b + self.depth, ((None, 0), *dims)
+        return self.indices.shape[:b]
+
+    def _chunks(self) -> tuple[int, ...]:
+        """Return the chunks of `data`; small ones if the view would copy an array in memory."""
+        data, shape = self.data, self.data.shape
+        if data.in_memory is None or self._is_viewed(data):
+            return data.chunks
+        return chunk_sizes(shape, [None] * len(shape), data.storage.itemsize)
+
+    def _is_viewed(self, data: ChunkedTensor) -> bool:
+        """Return whether the dimensions that a position replaces merge without a copy."""
+        if data.in_memory is None:
+            return False
+        along = range(self.axis + 1, self.axis + self.depth)
+        strides, shape = strides_of(data.in_memory.array), data.shape
+        return all(strides[d - 1] == strides[d] * shape[d] for d in along)
+
+    def choose_chunks(self) -> tuple[int, ...]:
+        """Choose chunks of the output with the bytes of those of `data`, and their sizes there."""
+        data = self.data
+        if data.in_memory is not None:
+            return chunk_sizes(self.shape, [None] * len(self.shape), data.storage.itemsize)
+        fixed = [None if d is None else self.chunks[d] for d, _ in self.dim_map]
+        return chunk_sizes(self.shape, fixed, data.storage.itemsize, chunk_bytes(data))
+
+    def cost(self, box: Box, threads: int) -> int:
+        """Estimate the bytes of memory that `block` needs for a box."""
+        itemsize = self.data.storage.itemsize
+        output = cells(box) * itemsize
+        piece = min(output, PIECE * (itemsize + 8 * len(self.shape)))
+        thread = COPIES * chunk_bytes(self.data) + piece
+        if self.depth > 1 and not self._is_viewed(self.data):
+            thread += product(self.chunks) * itemsize  # the copy that merges dimensions
+        index = FLAT_INDEX_BYTES if self._is_flat(box) else INDEX_BYTES
+        if are_tuples(self.axes):
+            index += TUPLE_BYTES + len(self.axes) * self.indices.storage.itemsize
+        indices = cells(self._points_box(box)) * index
+        parts = self._max_parts(box) * PART_BYTES
+        # The chunks of `indices` are released before those of `data` are read.
+        return output + max(indices + parts + threads * thread, COPIES * chunk_bytes(self.indices))
+
+    def block(self, box: Box, threads: int = 1) -> AnyArray:
+        """Compute a box of the output, with up to `threads` threads, from checked indices.
+
+        Returns
+        -------
+            An array of the shape of the box, C-ordered, in native byte order.
+
+        Raises
+        ------
+        TransferError
+            ``unreadable``: `indices` changed after they were checked.
+        """
+        positions = self._positions(self._points_box(box))
+        out = np.zeros(sizes(box), self.data.storage)
+        parts = list(self._parts(box, positions, out)) if out.size else []
+        # Parts share no element of `out`, so threads need no lock.
+        share(len(parts), lambda: lambda number: parts[number].fill(), threads)
+        return out
+
+    def _max_parts(self, box: Box) -> int:
+        """Return an upper bound of the chunks of `data` that a box needs."""
+        dims = [
+            (span, self.chunks[d])
+            for span, (d, _) in zip(box, self.dim_map, strict=True)
+            if d is not None
+        ]
+        around = count_chunks([span for span, _ in dims], [size for _, size in dims])
+        return around * min(self.indexed.number, cells(self._points_box(box)))
+
+    def _is_flat(self, box: Box) -> bool:
+        """Return whether each element of a box has its own index, and one chunk surrounds it."""
+        dim_map, chunks = self.dim_map, self.chunks
+        return all(
+            i is not None and (d is None or start // chunks[d] >= (stop - 1) // chunks[d])
+            for (start, stop), (d, i) in zip(box, dim_map, strict=True)
+        )
+
+    def _points_box(self, box: Box) -> Box:
+        """Return the box of positions for a box of the output."""
+        spans = {i: span for span, (_, i) in zip(box, self.dim_map, strict=True) if i is not None}
+        return tuple(spans[i] for i in range(len(spans)))
+
+    def _positions(self, box: Box) -> AnyArray:
+        """Read the indices of a box, and return their positions: int64, -1 for none."""
+        if not self._batch:
+            return self._resolved(box)
+        out = np.empty(sizes(box), np.int64)
+        (first, stop), *rest = box
+        size, start = product([along.size for along in self.axes]), 0
+        for batch in flat_boxes(first, stop, self._batch):
+            part = self._resolved((*batch, *rest)).reshape(-1, *out.shape[1:])
+            numbers = np.arange(first + start, first + start + len(part))
+            part += size * numbers.reshape(-1, *[1] * len(rest)) * (part >= 0)
+            out[start : start + len(part)] = part
+            start += len(part)
+        return out
+
+    def _resolved(self, box: Box) -> AnyArray:
+        """Return the positions of a box of indices or tuples along the indexed axes."""
+        if not are_tuples(self.axes):
+            indices = self.indices.read(box)
+            positions = check.positions(self.call, self.axes[0], indices)
+        else:
+            indices = self.indices.read((*box, (0, len(self.axes))))
+            positions = np.zeros(sizes(box), np.int64)
+            none = np.zeros(sizes(box), bool)
+            for j, along in enumerate(self.axes):
+                component = check.positions(self.call, along, indices[..., j])
+                none |= component < 0
+                positions *= along.size
+                positions += component
+            positions[none] = -1
+        if positions.size and int(positions.min()) < 0:  # -1 is a zero, or a changed index
+            _check_again(self.call, indices)
+        return positions
+
+    def _parts(self, box: Box, positions: AnyArray, out: AnyArray) -> Iterator[ChunkPart]:
+        """Cut a box at the chunks of `data`, and group its positions by chunk along the axis.
+
+        Each element with a position is in one part; the others stay zero. No two parts read the
+        same chunk.
+        """
+        dim_map, chunks = self.dim_map, self.chunks
+        shared = {d: o for o, (d, i) in enumerate(dim_map) if d is not None and i is not None}
+        free = {d: o for o, (d, i) in enumerate(dim_map) if d is not None and i is None}
+        for shared_spans in _cut_dims(box, shared, chunks):
+            rows: list[Any] = [slice(None)] * positions.ndim
+            for d, o in shared.items():
+                rows[dim_map[o][1] or 0] = _slice_in(shared_spans[d], box[o])
+            part = positions[(*rows, ...)]  # a view, even of 0-D
+            # Positions do not depend on the free dimensions: group them once.
+            groups = list(self.indexed.groups(part))
+            for free_spans in _cut_dims(box, free, chunks):
+                spans = shared_spans | free_spans
+                target: list[Any] = [
+                    slice(None) if d is None else _slice_in(spans[d], span)
+                    for span, (d, _) in zip(box, dim_map, strict=True)
+                ]
+                for group in groups:
+                    yield ChunkPart(self, spans, part, out[(*target, ...)], group)
+
+
+def _check_again(call: Call, indices: AnyArray) -> None:
+    """Raise `TransferError` if an index is refused now, so that it changed after its check."""
+    try:
+        check.check_indices(call, call.family.indexed_axes(call), indices)
+    except OutOfRangeError:
+        raise TransferError(
+            "changed while they were read",
+            rule="unreadable",
+            subject="indices",
+            expected="them to stay as they were",
+        ) from None
+
+
+class CopyBlocks:
+    """A copy of a tensor in boxes, with the members of `GatherBlocks`."""
+
+    def __init__(self, data: ChunkedTensor) -> None:
+        self.data, self.shape = data, data.shape
+        self.index_dims: list[int] = []
+
+    def choose_chunks(self) -> tuple[int, ...]:
+        """Choose chunks of the output: those of `data`."""
+        data = self.data
+        fixed = data.chunks if data.in_memory is None else [None] * len(self.shape)
+        return chunk_sizes(self.shape, fixed, data.storage.itemsize)
+
+    def cost(self, box: Box, threads: int) -> int:
+        """Estimate the bytes of memory that `block` needs for a box."""
+        return cells(box) * self.data.storage.itemsize + threads * COPIES * chunk_bytes(self.data)
+
+    def block(self, box: Box, threads: int = 1) -> AnyArray:
+        """Copy a box, as `GatherBlocks.block` does."""
+        out = np.empty(sizes(box), self.data.storage)
+        grid = ChunkGrid(box, self.data.chunks)
+
+        def copy(number: int) -> None:
+            part = grid.part(number)
+            out[slices(inside(part, box))] = self.data.read(part)
+
+        share(grid.number, lambda: copy, threads)
+        return out
+
+
+class WholeBlocks:
+    """An output in memory in boxes, with the members of `GatherBlocks`.
+
+    Parameters
+    ----------
+    data
+        The input that sets the chunks, if the output has its shape.
+    """
+
+    def __init__(self, data: ChunkedTensor, output: Tensor) -> None:
+        self.data, self.shape = data, output.shape
+        self.index_dims: list[int] = []
+        copy = CopyBlocks(output)
+        self.cost, self.block = copy.cost, copy.block
+        self.choose_chunks = (CopyBlocks(data) if data.shape == self.shape else copy).choose_chunks
+
+
+BlockSource: TypeAlias = "GatherBlocks | CopyBlocks | WholeBlocks"
+
+
+def chunk_sizes(
+    shape: Sequence[int], fixed: Sequence[int | None], itemsize: int, nbytes: int = CHUNK
+) -> tuple[int, ...]:
+    """Choose the sizes of a chunk of at most `nbytes`, from the last dimension on.
+
+    Sizes in `fixed` that are not None stay.
+
+    >>> chunk_sizes((1000, 64, 8), (None, None, 8), 4, 4096)
+    (2, 64, 8)
+    """
+    cells = nbytes // max(1, itemsize)
+    chunk = [min(size or 1, max(1, n)) for n, size in zip(shape, fixed, strict=True)]
+    for o in reversed(range(len(shape))):
+        if fixed[o] is None:
+            chunk[o] = max(1, min(shape[o], cells // product(chunk)))
+    return tuple(chunk)
+
+
+def chunk_bytes(tensor: ChunkedTensor) -> int:
+    """Return the bytes of a chunk; 0 for a tensor in memory, which is not read."""
+    return product(tensor.chunks) * tensor.storage.itemsize if tensor.in_memory is None else 0
+
+
+def _cut_dims(box: Box, dims: dict[int, int], chunks: Sequence[int]) -> Iterator[dict[int, Span]]:
+    """Cut a box along some dimensions where chunks end.
+
+    Parameters
+    ----------
+    dims
+        The output dimension of each dimension of `data` to cut.
+
+    Yields
+    ------
+        The spans by dimension of `data`, for each combination.
+    """
+    spans = [list(cuts(box[o], chunks[d])) for d, o in dims.items()]
+    for combination in combinations(*spans):
+        yield dict(zip(dims, combination, strict=True))
+
+
+def _slice_in(span: Span, whole: Span) -> slice:
+    return slice(span[0] - whole[0], span[1] - whole[0])

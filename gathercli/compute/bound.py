@@ -1,0 +1,182 @@
+"""A call with its tensors."""
+
+from __future__ import annotations
+
+from gathercli.errors import GatherError, LimitError
+from gathercli.ops.engine import infer
+from gathercli.records import NamedTuple
+from gathercli.spec.call import Operand
+from gathercli.spec.coordinates import known
+from gathercli.spec.dtypes import described
+from gathercli.spec.shapes import LARGEST, MAX_RANK, product
+from gathercli.text import counted, in_bytes
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Final, TypeVar
+
+    from gathercli.compute.chunks import ChunkedTensor
+    from gathercli.compute.tensor import Tensor
+    from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import IndexedAxis, Op
+
+    _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
+
+MOST_INDICES: Final = 1 << 40
+"""The most indices that are read of a folder of chunks: some of them take hours."""
+
+
+class Runs(NamedTuple):
+    """Where each run of consecutive elements of an output comes from, for all values of indices.
+
+    Attributes
+    ----------
+    input, axes
+        The number of the input of indices, and what they count along.
+    shape
+        The shape of the output.
+    length
+        The bytes of a run.
+    starts
+        For each run, row-major: the position of its index in `indices`, and the offsets in `data`
+        of the element that index 0 copies, and from one index to the next; in bytes.
+    """
+
+    input: int
+    axes: Sequence[IndexedAxis]
+    shape: tuple[int, ...]
+    length: int
+    starts: Sequence[tuple[int, int, int]]
+
+
+class BoundCall:
+    """A call that passed every rule of shapes and types, with its tensors.
+
+    Parameters
+    ----------
+    call
+        The row, the descriptions of the inputs, and the attributes.
+    tensors
+        The inputs, in the order of the row: in memory, mapped, or read chunk by chunk.
+    runs
+        Where a small output copies from, if that is known: `small.gather.runs_of`.
+    """
+
+    def __init__(self, call: Call, *tensors: ChunkedTensor, runs: Runs | None = None) -> None:
+        self.call, self.runs = call, runs
+        self.tensors = dict(zip(call.inputs, tensors, strict=True))
+
+    @property
+    def data(self) -> ChunkedTensor:
+        """The tensor to gather from: the first input."""
+        return next(iter(self.tensors.values()))
+
+    @property
+    def indices(self) -> ChunkedTensor:
+        """The tensor of indices."""
+        return next(self.tensors[each.name] for each in self.call.op.inputs if each.values)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the output."""
+        return known(infer(self.call))
+
+    def check_size(self, max_bytes: int | None) -> None:
+        """Raise `LimitError` if the output is too large, or there are too many indices to read.
+
+        Each index gives a byte of output or more, unless `data` has an empty dimension: then the
+        indices alone, of which a file without chunks may declare any number, exceed the limit.
+        """
+        check_size(self.data.dtype, self.shape, self.data.storage.itemsize, max_bytes)
+        if self.indices.in_memory is None:
+            _check_count(product(self.indices.shape), max_bytes)
+
+    @property
+    def in_memory(self) -> tuple[Tensor, ...] | None:
+        """The inputs; None if one must be read chunk by chunk."""
+        tensors = tuple(each.in_memory for each in self.tensors.values() if each.in_memory)
+        return tensors if len(tensors) == len(self.tensors) else None
+
+    def loaded(self) -> dict[str, Tensor]:
+        """Return the inputs by name, all in memory."""
+        from gathercli.compute.chunks import load
+
+        return {name: each.in_memory or load(each) for name, each in self.tensors.items()}
+
+
+def of_one_type(op: Op, tensors: Sequence[_Tensor]) -> list[_Tensor]:
+    """Convert untyped text to the type of the typed tensors, if a version requires one type.
+
+    If no tensor is typed, empty text gets the type of the first text with elements.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: a tensor does not convert to it without loss.
+    """
+    if not op.one_type:
+        return list(tensors)
+    untyped = [not getattr(each, "typed", True) for each in tensors]
+    stated = [each.dtype for each, free in zip(tensors, untyped, strict=True) if not free]
+    if not any(stated):
+        untyped = [
+            free and each.decided_by is None for each, free in zip(tensors, untyped, strict=True)
+        ]
+        stated = [each.dtype for each in tensors if each.decided_by is not None]
+    dtype = next(filter(None, stated), None)
+    return [
+        _as_type(tensor, dtype, each.name) if free else tensor
+        for each, tensor, free in zip(op.inputs, tensors, untyped, strict=True)
+    ]
+
+
+def _as_type(tensor: Any, dtype: DType | None, name: str) -> Any:
+    if dtype is None or tensor.dtype is dtype:
+        return tensor
+    if isinstance(tensor, Operand):
+        return tensor._replace(dtype=dtype)
+    from gathercli.compute.conversion import convert
+
+    try:
+        return convert(tensor, dtype)
+    except GatherError as error:
+        error.prefix(f"`{name}`")
+        raise
+
+
+def _check_count(count: int, max_bytes: int | None) -> None:
+    """Raise `LimitError` for more indices than the bytes of the limit, or than can be read."""
+    what = f"the indices, {counted(count, 'element', exact=True)}, are too many to be read"
+    if count > MOST_INDICES:
+        raise LimitError(what, rule="limit", value=count, expected=f"at most {MOST_INDICES}")
+    if max_bytes is not None and count > max_bytes:
+        error = LimitError.over(what, count, max_bytes)
+        error.expected = f"at most {max_bytes}"
+        raise error
+
+
+def check_size(dtype: DType, shape: tuple[int, ...], itemsize: int, max_bytes: int | None) -> None:
+    """Raise `LimitError` if a result is too large, before any of it is allocated."""
+    size = product(shape) * itemsize
+    spanned = size or product([n for n in shape if n]) * itemsize
+    over = max_bytes is not None and size > max_bytes
+    if len(shape) <= MAX_RANK and not over and spanned <= LARGEST:
+        return
+    result = described(dtype, ",".join(map(str, shape)))
+    if len(shape) > MAX_RANK:
+        raise LimitError(
+            f"the result {result} has rank {len(shape)}",
+            rule="limit",
+            value=len(shape),
+            expected=f"at most {MAX_RANK}",
+        )
+    if max_bytes is not None and over:
+        raise LimitError.over(f"the result {result} takes {in_bytes(size)}", size, max_bytes)
+    raise LimitError(
+        f"the result {result} spans {in_bytes(spanned)}, more than can be addressed",
+        rule="limit",
+        value=spanned,
+        expected=f"at most {LARGEST} bytes",
+    )

@@ -1,0 +1,321 @@
+"""Store values as an element type, or raise for the first that it cannot represent.
+
+No integer is rounded, nothing is rounded twice, and nothing overflows to infinity.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
+from gathercli.errors import InputError
+from gathercli.spec.coordinates import Place, cell, coordinate
+from gathercli.spec.dtypes import BFLOAT16, BOOL, EXACT, FLOAT64, STRING, DType, Kind
+from gathercli.spec.dtypes import dtype as dtype_named
+from gathercli.text import NON_FINITE, Overflow, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gathercli.compute.storage import AnyArray
+
+
+_SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""Significant bits of the float types that numpy has, and of bfloat16."""
+
+PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
+"""The type of the parts of a complex type, by its bits."""
+
+
+def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None = None) -> AnyArray:
+    """Return elements as an array of `dtype`; raise for the first that it cannot represent.
+
+    Parameters
+    ----------
+    kinds
+        The Python types of the elements, if known.
+    """
+    kinds = set(map(type, flat)) if kinds is None else kinds
+    refuse = _Refusal(flat, dtype, where)
+    if not flat:
+        return np.empty(0, storage_of(dtype))
+    if dtype is STRING:
+        refuse.first(lambda v: type(v) is not str, "a string")
+        refuse.first(lambda v: v.endswith("\0"), "no NUL at the end, which numpy would drop")
+        if not _is_text(flat):
+            refuse.first(lambda v: not _is_text([v]), "no lone surrogate")
+        return np.array(flat, np.str_)
+    if dtype is BOOL:
+        refuse.first(lambda v: type(v) is not bool, "true or false")
+        return np.array(flat, np.bool_)
+    if dtype.integral:
+        bottom, top = dtype.bounds
+        if kinds != {int}:
+            refuse.first(lambda v: not _is_whole(v), "an integer")
+            flat = list(map(int, flat))
+        whole = numbers(flat, {int})
+        ends: Any = flat if whole is None else (int(whole.min()), int(whole.max()))
+        if min(ends) < bottom or max(ends) > top:
+            refuse.first(lambda v: not bottom <= v <= top, f"{bottom} to {top}")
+        values = np.array(
+            flat if whole is None else whole, np.int8 if dtype.narrow else storage_of(dtype)
+        )
+        return as_bits(values, dtype) if dtype.narrow else values
+    if dtype.kind is Kind.COMPLEX:
+        parts = PARTS[dtype.bits]
+        wrong = (bool, str)
+        refuse.first(lambda v: type(v) in wrong and v not in NON_FINITE, "a complex number")
+        real = [v.real if type(v) is complex else v for v in flat]
+        imag = [v.imag if type(v) is complex else 0.0 for v in flat]
+        out = np.empty(len(flat), storage_of(dtype))
+        out.real = _encode_floats(real, parts, refuse, set(map(type, real)))
+        out.imag = _encode_floats(imag, parts, refuse, set(map(type, imag)))
+        return out
+    return _encode_floats(flat, dtype, refuse, kinds)
+
+
+def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[type]) -> AnyArray:
+    """Round numbers to a float type; raise by `refuse` for the first that it cannot represent."""
+    if kinds - {float}:
+        digits = _SIGNIFICANT.get(dtype.name) or _significant(dtype)
+        refuse.first(lambda v: type(v) is bool, "a number", flat)
+        refuse.first(lambda v: type(v) is complex, "a real number", flat)
+        refuse.first(lambda v: type(v) is str and v not in NON_FINITE, "a number", flat)
+        refuse.first(lambda v: type(v) is Overflow, f"a number within the range of {dtype}", flat)
+        refuse.first(
+            lambda v: type(v) is int and not _is_exact(v, digits),
+            f"an integer that {dtype} holds exactly",
+            flat,
+        )
+        flat = [NON_FINITE[v] if type(v) is str else float(v) for v in flat]
+    wide = np.frombuffer(array("d", flat), np.float64)
+    if dtype is FLOAT64:
+        return wide
+    if dtype.narrow:
+        from gathercli.compute.narrow import nearest
+
+        rounded, fits = nearest(wide, dtype)
+        lost = ~fits
+    else:
+        if dtype is BFLOAT16:
+            rounded = to_bfloat16(wide)
+            infinite = (rounded & 0x7FFF) == 0x7F80
+        else:
+            with np.errstate(over="ignore", under="ignore"):
+                rounded = wide.astype(storage_of(dtype))
+            infinite = np.isinf(rounded)
+        lost = infinite & np.isfinite(wide)
+    if lost.any():
+        refuse.at(int(lost.argmax()), f"a number within the range of {dtype}")
+    return rounded
+
+
+def _significant(dtype: DType) -> int:
+    from gathercli.compute.narrow import significant
+
+    return significant(dtype)
+
+
+def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
+    """Return the storage of numbers as `dtype`: integers modulo its size, floats rounded once.
+
+    A number out of the range of a narrow float type becomes a byte of zeros.
+    """
+    if dtype is BFLOAT16:
+        return to_bfloat16(_sticky(values))
+    if dtype.narrow and dtype.integral:
+        bits: AnyArray = values.astype(np.int8).view(np.uint8) & (2**dtype.bits - 1)
+        return bits
+    if dtype.narrow:
+        from gathercli.compute.narrow import nearest
+
+        return nearest(_sticky(values), dtype)[0]
+    return values.astype(storage_of(dtype))
+
+
+def to_bfloat16(wide: AnyArray) -> AnyArray:
+    """Round float64 to the nearest bfloat16, ties to even, and return the bits as uint16.
+
+    Truncate to float32 with a sticky last bit first, so that nothing is rounded twice (`ml_dtypes`
+    rounds to float32 first, and so 1.00390625 + 2^-40 down to 1.0).
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        near = wide.astype(np.float32)
+    beyond = np.abs(near.astype(np.float64)) > np.abs(wide)
+    truncated = np.where(beyond, np.nextafter(near, np.float32(0)), near)
+    bits = truncated.view(np.uint32) | (truncated.astype(np.float64) != wide)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    nan = np.isnan(wide)
+    codes: AnyArray = np.where(nan, (bits >> 16) | 0x40, rounded).astype(np.uint16)
+    return codes
+
+
+class _Refusal:
+    """An error for the first element that a type cannot represent."""
+
+    def __init__(self, flat: list[Any], dtype: DType, where: Place) -> None:
+        self._flat, self._dtype, self._where = flat, dtype, where
+
+    def first(
+        self, bad: Callable[[Any], bool], expected: str, flat: list[Any] | None = None
+    ) -> None:
+        at = next((i for i, v in enumerate(flat or self._flat) if bad(v)), None)
+        if at is not None:
+            self.at(at, expected)
+
+    def at(self, at: int, expected: str) -> None:
+        value, where = self._flat[at], self._where(at)
+        raise InputError(
+            f"the value at `{where}` is {value_text(value)}, which {self._dtype} cannot hold",
+            rule="dtype",
+            where=where,
+            value=value_text(value),
+            expected=expected,
+        )
+
+
+def _is_text(words: list[str]) -> bool:
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_whole(v: Any) -> bool:
+    return type(v) is int or (type(v) is float and v.is_integer())
+
+
+def _is_exact(v: int, digits: int) -> bool:
+    """Return whether an integer has at most `digits` significant bits, in the range of float64."""
+    return abs(v) < 1 << digits or (abs(v) // (v & -v) < 1 << digits and v.bit_length() < 1024)
+
+
+def check_kinds(source: DType, dtype: DType) -> None:
+    """Raise if no value of one type converts to another: strings, booleans, complex to real."""
+    kinds = {source.kind, dtype.kind}
+    complex_to_real = source.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
+    if source is not dtype and (kinds & {Kind.BOOL, Kind.STRING} or complex_to_real):
+        raise InputError(
+            f"the type is {source}, which does not convert to {dtype}",
+            rule="dtype",
+            value=source.name,
+            expected=dtype.name,
+        )
+
+
+def convert(tensor: Tensor, dtype: DType) -> Tensor:
+    """Convert a tensor to a type that represents every value exactly.
+
+    Raises
+    ------
+    InputError
+        ``dtype``: the types do not convert, or a value would change.
+    """
+    if tensor.dtype is dtype:
+        return tensor
+    check_kinds(tensor.dtype, dtype)
+    array, unchanged = cast(tensor, dtype)
+    if not unchanged.all():
+        raise conversion_error(tensor, int(unchanged.reshape(-1).argmin()), dtype)
+    return Tensor(dtype, array, tensor.typed)
+
+
+def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyArray, AnyArray]:
+    """Convert values to the nearest of a type, ties to even.
+
+    Parameters
+    ----------
+    truncate
+        Whether to truncate floats to integers instead.
+
+    Returns
+    -------
+        The storage of the new values, and a mask of those equal to the old.
+    """
+    values = tensor.values()
+    with np.errstate(all="ignore"):
+        array = as_bits(whole(values, truncate=truncate) if dtype.integral else values, dtype)
+        back = Tensor(dtype, array).values()
+        if tensor.dtype.integral and not dtype.integral:
+            unchanged = _survive_as_floats(values, back)
+        elif dtype.integral and not tensor.dtype.integral:
+            unchanged = (values == np.floor(values)) & _within(values, dtype) & (back == values)
+        elif dtype.integral:
+            bottom, top = dtype.bounds
+            unchanged = (values >= bottom) & (values <= top)
+        else:
+            unchanged = _same(back.real, values.real) & _same(back.imag, values.imag)
+    return array, unchanged
+
+
+def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
+    """Round floats to integers, ties to even, or truncate them; the type stays.
+
+    >>> import numpy as np
+    >>> whole(np.array([1.9, 2.5, -1.5, -0.5]), truncate=False)
+    array([ 2.,  2., -2., -0.])
+    """
+    if values.dtype.kind != "f":
+        return values
+    rounded: AnyArray = np.trunc(values) if truncate else np.rint(values)
+    return rounded
+
+
+def conversion_error(tensor: Tensor, at: int, dtype: DType) -> InputError:
+    """Return the error for the element at a flat position that does not convert."""
+    where = cell(coordinate(at, tensor.shape))
+    value = str(tensor.at(at))
+    return InputError(
+        f"the value at `{where}` is {value}, which {dtype} cannot hold",
+        rule="dtype",
+        where=where,
+        value=value,
+        expected="one that converts without loss",
+    )
+
+
+def _sticky(values: AnyArray) -> AnyArray:
+    """Return numbers as float64, large integers with a sticky last bit against double rounding."""
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        cut = (values >> 11 | (values & 0x7FF != 0)) << 11
+        values = np.where(np.abs(values.astype(np.float64)) > EXACT, cut, values)
+    return values.astype(np.float64)
+
+
+def _same(one: AnyArray, other: AnyArray) -> Any:
+    return (one == other) | ((one != one) & (other != other))  # noqa: PLR0124  (NaN)
+
+
+def _within(values: AnyArray, dtype: DType) -> Any:
+    bottom, top = dtype.bounds
+    return (values >= float(bottom)) & (values < float(top + 1))
+
+
+def _survive_as_floats(values: AnyArray, back: AnyArray) -> Any:
+    """Compare integers with floats exactly, large ones as integers."""
+    real = back.real.astype(np.float64)
+    same = np.asarray(real == values.astype(np.float64))
+    large = np.abs(real) >= EXACT
+    if large.any():
+        bounds = np.iinfo(values.dtype)
+        fits = large & (real >= float(bounds.min)) & (real < float(bounds.max + 1))
+        same[large] = False
+        same[fits] = real[fits].astype(values.dtype) == values[fits]
+    return same
+
+
+def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
+    """Return an array of elements that are all floats or all 64-bit integers; else None."""
+    if kinds == {float}:
+        return np.frombuffer(array("d", flat), np.float64)
+    if kinds == {int}:
+        try:
+            return np.frombuffer(array("q", flat), np.int64)
+        except OverflowError:
+            pass
+    return None

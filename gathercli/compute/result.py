@@ -1,0 +1,336 @@
+"""Results: the output of a call in parts, in blocks or as a whole, from tensors in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gathercli.compute.indices import SteppedTuples
+from gathercli.compute.kernel import Kernel
+from gathercli.compute.memory import one_axis
+from gathercli.compute.sources import SourceKernel
+from gathercli.compute.tensor import Tensor
+from gathercli.compute.threads import share
+from gathercli.errors import LimitError
+from gathercli.spec.dtypes import described
+from gathercli.spec.shapes import product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Protocol
+
+    from gathercli.compute.blocks import BlockSource
+    from gathercli.compute.bound import BoundCall
+    from gathercli.compute.kernel import Points
+    from gathercli.compute.native import NativePlan
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.threads import ProgressCallback
+    from gathercli.spec.adjustments import Adjustment
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import AxisGather
+
+SHARED: Final = 4 << 20
+"""Bytes of output from which a second thread is worth starting."""
+
+PARTS: Final = 4
+"""Blocks of a part where a large output is stored in memory."""
+
+TURN: Final = 256 << 20
+"""Bytes of output between two looks at signals, where the kernel in C has threads."""
+
+BUFFERED: Final = 32 << 20
+"""Bytes of all threads' buffers where larger blocks are worth their memory."""
+
+
+if TYPE_CHECKING:
+
+    class Result(Protocol):
+        """Elements, block by block: in memory, streamed from chunks, or converted."""
+
+        @property
+        def dtype(self) -> DType:
+            """The type of the elements."""
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            """Sizes of the dimensions."""
+
+        @property
+        def storage(self) -> np.dtype[Any]:
+            """The numpy dtype of the elements, in native byte order."""
+
+        @property
+        def nbytes(self) -> int:
+            """Bytes the elements take."""
+
+        @property
+        def raw(self) -> memoryview | None:
+            """The elements row-major and little-endian, if they are kept as bytes; else None."""
+
+        def blocks(self) -> Iterator[AnyArray]:
+            """Yield the elements in row-major order, flat; a block is valid until the next."""
+
+        def place(self, put: Callable[[AnyArray, int], None]) -> None:
+            """Pass the bytes to `put` in blocks, in any order, each with its offset."""
+
+        def whole(self) -> Tensor:
+            """Return the whole tensor in memory."""
+
+        def source(self) -> BlockSource:
+            """Return a source of any box of it."""
+
+    class GatherOutput(Result, Protocol):
+        """The output of a call, with every index checked."""
+
+        @property
+        def bound(self) -> BoundCall:
+            """The call and its tensors."""
+
+        @property
+        def adjustments(self) -> tuple[Adjustment, ...]:
+            """The treatment of indices outside the axis."""
+
+        @property
+        def threads(self) -> int:
+            """The largest number of threads that copy."""
+
+        @property
+        def progress(self) -> ProgressCallback | None:
+            """The callback for their progress."""
+
+        def parts(self) -> Callable[[int, int], AnyArray]:
+            """Return a function of two flat positions that computes the elements between them."""
+
+        def stored(self, out: AnyArray | None) -> Tensor:
+            """Return the whole output, stored in `out` unless it is None."""
+
+        def report_progress(self, what: str, done: int) -> None:
+            """Report that `done` bytes have been ``gathered`` or the like."""
+
+
+class ComputedResult(ABC):
+    """A result that is computed part by part: the base of `GatherResult` and `BlockResult`.
+
+    Attributes
+    ----------
+    dtype, storage
+        The element type, and its numpy dtype in native byte order.
+    shape, nbytes
+        The sizes of the dimensions, and of the elements in bytes.
+    threads, progress
+        The largest number of threads, and the callback for their progress.
+    """
+
+    dtype: DType
+    storage: np.dtype[Any]
+    shape: tuple[int, ...]
+    nbytes: int
+    raw = None
+    threads: int
+    progress: ProgressCallback | None
+    _block: int
+    """Elements of a block."""
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
+
+    @abstractmethod
+    def parts(self) -> Callable[[int, int], AnyArray]:
+        """Return a function of two flat positions that computes the elements between them."""
+
+    @abstractmethod
+    def store(self, out: AnyArray) -> None:
+        """Compute all elements into `out`, C-ordered, of the output's shape, native byte order."""
+
+    def blocks(self, cells: int | None = None) -> Iterator[AnyArray]:
+        """Yield the elements in row-major order, flat, up to `cells` at a time.
+
+        A block is valid until the next.
+        """
+        cells = cells or self._block
+        part, total = self.parts(), product(self.shape)
+        for start in range(0, total, cells):
+            stop = min(start + cells, total)
+            yield part(start, stop)
+            self.report_progress("gathered", stop * self.storage.itemsize)
+
+    def whole(self) -> Tensor:
+        """Return the whole output in memory."""
+        return self.stored(None)
+
+    def stored(self, out: AnyArray | None) -> Tensor:
+        """Return the whole output, stored in `out` unless it is None."""
+        if out is None:
+            try:
+                out = np.empty(self.shape, self.storage)
+            except MemoryError as error:
+                raise no_memory(error) from None
+        self.store(out)
+        return Tensor(self.dtype, out)
+
+    def report_progress(self, what: str, done: int) -> None:
+        """Report that `done` bytes of the output have been ``gathered`` or the like."""
+        if self.progress is not None:
+            self.progress(what, min(done, self.nbytes), self.nbytes)
+
+
+class GatherResult(ComputedResult):
+    """The output of a call on tensors in memory or mapped, with every index checked.
+
+    Attributes
+    ----------
+    bound
+        The call and its tensors.
+    adjustments
+        The treatment of indices outside the axis.
+    """
+
+    def __init__(
+        self,
+        bound: BoundCall,
+        tensors: Mapping[str, Tensor],
+        points: Mapping[str, Points],
+        adjustments: Sequence[Adjustment],
+        *,
+        threads: int = 1,
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        call, data = bound.call, next(iter(tensors.values()))
+        self.bound, self.dtype, self.adjustments = bound, data.dtype, tuple(adjustments)
+        self.shape = bound.shape
+        self.threads, self.progress, self._points = threads, progress, points
+        family = call.family
+        gather = call.gather
+        try:
+            if gather is None:
+                self._kernel: Kernel | SourceKernel = SourceKernel(family, call, tensors, points)
+            else:
+                (indices,) = points.values()
+                self._kernel = _kernel(gather, data.array, indices)
+        except MemoryError as error:  # the layout of an array requires a copy
+            raise no_memory(error) from None
+        self._block = self._kernel.block
+        self.storage = self._kernel.dtype.newbyteorder("=")
+        self.nbytes = self._kernel.size * self.storage.itemsize
+
+    @property
+    def uses_each_once(self) -> bool:
+        """Whether each index picks one contiguous run of `data`, so that it is read once."""
+        return self._kernel.uses_each_once
+
+    def positions(self, name: str = "indices") -> AnyArray:
+        """Return the position of each index of an input, -1 for none: its shape, int64."""
+        return self._points[name].whole()
+
+    def source(self) -> BlockSource:
+        """Return a source of any box; it computes the whole output if there is no axis."""
+        from gathercli.compute.blocks import GatherBlocks, WholeBlocks
+
+        if self.bound.call.gather is None:
+            return WholeBlocks(self.bound.data, self.whole())
+        return GatherBlocks(self.bound)
+
+    def parts(self) -> Callable[[int, int], AnyArray]:
+        """Return a function of two flat positions that computes the elements between them.
+
+        Its result is valid until its next call, which reuses the buffer.
+        """
+        itemsize, worker = self.storage.itemsize, self._kernel.worker()
+        buffer = np.empty(0, np.uint8)
+
+        def part(start: int, stop: int) -> AnyArray:
+            nonlocal buffer
+            size = (stop - start) * itemsize
+            if buffer.size < size:
+                buffer = np.empty(size, np.uint8)
+            worker.fill(start, stop, buffer[:size])
+            return np.ndarray(stop - start, self.storage, buffer)
+
+        return part
+
+    def place(self, put: Callable[[AnyArray, int], None]) -> None:
+        """Pass the bytes to `put` in blocks, from several threads and in any order.
+
+        Parameters
+        ----------
+        put
+            A function of bytes, uint8, which are valid until it returns, and their offset.
+        """
+        itemsize = self.storage.itemsize
+
+        def worker() -> Callable[[int, int], None]:
+            part = self.parts()
+            return lambda start, stop: put(_bytes(part(start, stop)), start * itemsize)
+
+        cells = self._block
+        if self._kernel.goes_by_columns:
+            cells *= max(1, BUFFERED // (self.threads * cells * itemsize))
+        self._share(worker, cells, self._most_threads)
+
+    @property
+    def _most_threads(self) -> int:
+        return self.threads if self.nbytes >= SHARED else 1
+
+    def native_plan(self) -> NativePlan | None:
+        """Return the plan of the kernel in C for the whole output; None if it does not serve."""
+        worker = self._kernel.threaded(self._most_threads)
+        return None if worker is None else worker.plan
+
+    def store(self, out: AnyArray) -> None:
+        """Copy all elements to `out`, C-ordered, of the output's shape, in native byte order."""
+        if not out.nbytes:
+            return
+        flat, itemsize = _bytes(out.reshape(-1)), out.itemsize
+
+        threads = self._most_threads
+        threaded = self._kernel.threaded(threads)
+
+        def worker() -> Callable[[int, int], None]:
+            fill = (threaded or self._kernel.worker()).fill
+            return lambda start, stop: fill(start, stop, flat[start * itemsize : stop * itemsize])
+
+        # Nothing is buffered: fewer and larger parts disturb the other threads less.
+        blocks = PARTS if self.nbytes >= PARTS * SHARED else 1
+        if threaded:
+            blocks, threads = max(1, TURN // (self._block * itemsize)), 1
+        if self._kernel.goes_by_columns:
+            blocks = max(blocks, -(-self._kernel.size // (self._block * threads)))
+        self._share(worker, self._block * blocks, threads)
+
+    def _share(
+        self, worker: Callable[[], Callable[[int, int], None]], cells: int, threads: int
+    ) -> None:
+        """Split the output into parts of `cells` elements and copy them with threads."""
+        total, itemsize = self._kernel.size, self.storage.itemsize
+
+        def numbered() -> Callable[[int], None]:
+            copy = worker()
+            return lambda part: copy(part * cells, min((part + 1) * cells, total))
+
+        def report(done: int) -> None:
+            self.report_progress("gathered", done * cells * itemsize)
+
+        if self.nbytes:
+            share(-(-total // cells), numbered, threads, report if self.progress else None)
+
+
+def _kernel(gather: AxisGather, data: AnyArray, points: Points) -> Kernel:
+    """Return the kernel of a gather along one axis, which may merge several of `data`."""
+    axis, count = gather.axis, data.ndim - len(gather.view) + 1
+    view, steps = one_axis(data, axis, count, gather.view)
+    if steps is None:
+        return Kernel(gather.dim_map, view, axis, points)
+    stepped = SteppedTuples(points, data.shape[axis : axis + count], steps)
+    return Kernel(gather.dim_map, view, axis, stepped)
+
+
+def _bytes(flat: AnyArray) -> AnyArray:
+    """View the bytes of contiguous elements."""
+    return flat.view(np.uint8)
+
+
+def no_memory(error: MemoryError) -> LimitError:
+    """Return the `LimitError` of an allocation that numpy refused."""
+    return LimitError(f"there is not enough memory ({error})", rule="limit")

@@ -1,0 +1,268 @@
+"""Compute a small output by the `sources` of its family, in plain arithmetic on bytes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gathercli.compute.bound import Runs, check_size
+from gathercli.compute.small.elements import is_packed, unpack
+from gathercli.compute.tensor import Tensor
+from gathercli.ops import indexed_inputs
+from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
+from gathercli.spec.coordinates import flat_positions, known
+from gathercli.spec.op import OutOfRange
+from gathercli.spec.shapes import product
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from gathercli.compute.bound import BoundCall
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.threads import ProgressCallback
+    from gathercli.spec.call import Call
+    from gathercli.spec.op import AxisGather, IndexedAxis
+
+MOST_BYTES = 1 << 17
+"""The largest output in bytes."""
+
+MOST_STEPS = 24_000
+"""The most indices and runs of contiguous elements: more take longer than importing NumPy."""
+
+MOST_RUNS = 256
+"""The most runs of a call that is prepared for repetition."""
+
+FEW_STEPS = 16
+"""The most once NumPy is imported: more take longer here than by arrays."""
+
+
+class SmallOutput(Tensor):
+    """The output of a small call, already computed: a `GatherOutput`.
+
+    Attributes
+    ----------
+    bound
+        The call and its tensors.
+    adjustments
+        The treatment of indices outside the axis.
+    """
+
+    __slots__ = ("adjustments", "bound")
+
+    bound: BoundCall
+    adjustments: tuple[Adjustment, ...]
+    threads = 1
+    progress: ProgressCallback | None = None
+
+    @classmethod
+    def of(
+        cls,
+        bound: BoundCall,
+        shape: tuple[int, ...],
+        raw: bytes,
+        adjustments: Sequence[Adjustment],
+    ) -> Self:
+        """Return the output of elements `raw`, row-major and little-endian."""
+        output = cls.of_bytes(bound.data.dtype, shape, raw)
+        output.bound, output.adjustments = bound, tuple(adjustments)
+        return output
+
+    def parts(self) -> Callable[[int, int], AnyArray]:
+        """Return a function of two flat positions that returns the elements between them."""
+        flat = self.array.reshape(-1)
+        return lambda start, stop: flat[start:stop]
+
+    def stored(self, out: AnyArray | None) -> Tensor:
+        """Return the output, copied to `out` unless it is None."""
+        if out is None:
+            return self
+        out[...] = self.array
+        return Tensor(self.dtype, out)
+
+    def report_progress(self, what: str, done: int) -> None:
+        """Do nothing: the output is computed."""
+
+
+class Points:
+    """The positions that the indices of an input point to, or -1, by coordinates, for `sources`."""
+
+    def __init__(self, positions: list[int], shape: tuple[int, ...]) -> None:
+        self.positions, self._shape = positions, shape
+
+    def __getitem__(self, at: tuple[int, ...]) -> int:
+        """Return the position of the index at coordinates."""
+        return self.positions[flat_positions(at, self._shape, none=False)]
+
+
+class _Probe:
+    """Records which index `sources` uses, and lets it point to `position`."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._shape, self.position, self.used = shape, 0, 0
+
+    def __getitem__(self, at: tuple[int, ...]) -> int:
+        self.used = flat_positions(at, self._shape, none=False)
+        return self.position
+
+
+@lru_cache(maxsize=64)
+def runs_of(call: Call) -> Runs | None:
+    """Return the runs of a call along one axis, by `sources`; None if it has none, or many.
+
+    The cache makes this worth its time for a call that is repeated.
+    """
+    if call.gather is None:
+        return None
+    ((name, axes),) = indexed_inputs(call).items()
+    shape = known(call.inputs[name].shape)
+    probe = _Probe(shape[:-1] if are_tuples(axes) else shape)
+    dtype, output = call.data.dtype, known(call.shape)
+    run, cells = _run_length(call.gather), product(output)
+    if not cells or cells // run > MOST_RUNS:
+        return None
+    if dtype is None or cells * dtype.itemsize > MOST_BYTES:
+        return None
+    starts, itemsize = [], dtype.itemsize
+    for cell in range(0, cells, run):
+        probe.position = 0
+        first = call.family.sources(call, {name: probe}, cell)
+        probe.position = 1
+        step = call.family.sources(call, {name: probe}, cell) - first
+        starts.append((probe.used, first * itemsize, step * itemsize))
+    number = list(call.inputs).index(name)
+    return Runs(number, axes, output, run * itemsize, starts)
+
+
+def gather(
+    bound: BoundCall, max_bytes: int | None = None, *, most: int = MOST_STEPS
+) -> SmallOutput | None:
+    """Return the output of a call; None if it is not small, or a tensor has no bytes.
+
+    Parameters
+    ----------
+    max_bytes
+        The largest size of the result; None for no limit.
+    most
+        The most indices and runs of contiguous elements together.
+
+    Raises
+    ------
+    OutOfRangeError, LimitError
+        As from `gathercli.compute.run.run`.
+    """
+    call, tensors = bound.call, bound.in_memory
+    if call.op.followed or tensors is None or not all(map(_is_small, tensors)):
+        return None
+    if bound.runs is not None:
+        return _gather_runs(bound, bound.runs, tensors, max_bytes)
+    shape, inputs = bound.shape, dict(zip(bound.tensors, tensors, strict=True))
+    data, elements = tensors[0], tensors[0].raw or b""
+    family, itemsize = call.family, data.dtype.itemsize
+    run = _run_length(call.gather)
+    cells = product(shape)
+    indices = indexed_inputs(call)
+    steps = cells // (run or 1) + sum(product(inputs[name].shape) for name in indices)
+    if cells * itemsize > MOST_BYTES or steps > most:
+        return None
+    check_size(data.dtype, shape, itemsize, max_bytes)
+    points, adjustments = dict[str, Points](), list[Adjustment]()
+    for name, axes in indices.items():
+        points[name], more = _resolve(call, axes, inputs[name])
+        adjustments += more
+    zeros = bytes(run * itemsize) if cells else b""
+    parts = []
+    for cell in range(0, cells, run or 1):
+        at = family.sources(call, points, cell) * itemsize
+        parts.append(elements[at : at + run * itemsize] if at >= 0 else zeros)
+    return SmallOutput.of(bound, shape, b"".join(parts), adjustments)
+
+
+def _gather_runs(
+    bound: BoundCall, runs: Runs, tensors: Sequence[Tensor], max_bytes: int | None
+) -> SmallOutput:
+    """Return the output of a call with known runs, as `gather` does."""
+    data, indices = tensors[0], tensors[runs.input]
+    check_size(data.dtype, runs.shape, data.dtype.itemsize, max_bytes)
+    points, adjustments = _resolve(bound.call, runs.axes, indices)
+    elements, at, length = data.raw or b"", points.positions, runs.length
+    starts = [first + at[used] * step for used, first, step in runs.starts]
+    parts = [elements[start : start + length] for start in starts]
+    if min(at) < 0:
+        for n, (used, _, _) in enumerate(runs.starts):
+            if at[used] < 0:
+                parts[n] = bytes(length)
+    return SmallOutput.of(bound, runs.shape, b"".join(parts), adjustments)
+
+
+def _is_small(tensor: Tensor) -> bool:
+    return tensor.raw is not None and is_packed(tensor.dtype)
+
+
+def _run_length(gather: AxisGather | None) -> int:
+    """Return how many consecutive elements are copied at once: the last dimensions of a slice."""
+    length = 1
+    if gather is not None:
+        last = len(gather.view)
+        for back, along in enumerate(reversed(gather.dim_map), 1):
+            if along != (last - back, None):
+                break
+            length *= gather.view[last - back]
+    return length
+
+
+def _resolve(
+    call: Call, axes: Sequence[IndexedAxis], indices: Tensor
+) -> tuple[Points, list[Adjustment]]:
+    """Check the indices of an input; return where each points, and the adjustments.
+
+    Parameters
+    ----------
+    axes
+        The indexed axis, or one for each component of tuples.
+    """
+    flat, shape = unpack(indices.dtype, indices.raw or b""), indices.shape
+    tuples = are_tuples(axes)
+    width = len(axes) if tuples else 1
+    if not tuples and flat and min(flat) >= 0 and max(flat) < axes[0].size:
+        return Points(flat, shape), []
+    counts = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in axes]
+    positions = []
+    for at, k in enumerate(flat):
+        n = at % width
+        positions.append(_position(call, axes[n].size, k, at, counts[n]))
+    adjustments = check_counts(call, axes, counts, shape)
+    if tuples:
+        shape = shape[:-1]
+        positions = [
+            _flat_tuple(positions[at * width : (at + 1) * width], axes)
+            for at in range(product(shape))
+        ]
+    return Points(positions, shape), adjustments
+
+
+def _flat_tuple(components: list[int], axes: Sequence[IndexedAxis]) -> int:
+    """Return the position of a tuple over the axes, row-major; -1 if a component has none."""
+    none = any(component < 0 for component in components)
+    position: int = flat_positions(components, [along.size for along in axes], none=none)
+    return position
+
+
+def _position(call: Call, size: int, k: int, at: int, counts: IndexCounts) -> int:
+    """Return the position of an index on an axis of `size`, -1 for none, and count it."""
+    if 0 <= k < size:
+        return k
+    position = k + size if k < 0 and call.wraps_negative else k
+    inside = 0 <= position < size
+    if k < 0:
+        counts.negative.add_one(k, at)
+        if inside:
+            counts.wrapped.add_one(k, at)
+            return position
+    counts.outside.add_one(k, at)
+    outside = call.outside
+    if not size or outside in (OutOfRange.ZERO, OutOfRange.ERROR):
+        return -1  # a refused index has no position either
+    if outside is OutOfRange.CLAMP:
+        return 0 if k < 0 else size - 1
+    return position % size

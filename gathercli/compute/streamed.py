@@ -1,0 +1,191 @@
+"""Compute results slab by slab, in contiguous boxes."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gathercli.compute import check
+from gathercli.compute.chunks import ChunkGrid, cells, everything, sizes
+from gathercli.compute.kernel import BLOCK
+from gathercli.compute.partition import cut_boxes
+from gathercli.compute.result import ComputedResult
+from gathercli.compute.threads import share
+from gathercli.spec.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
+from gathercli.spec.coordinates import coordinate
+from gathercli.spec.op import IndexRange, Negative
+from gathercli.spec.shapes import product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from gathercli.compute.blocks import BlockSource
+    from gathercli.compute.bound import BoundCall
+    from gathercli.compute.chunks import Box, ChunkedTensor
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.threads import ProgressCallback
+    from gathercli.spec.adjustments import Adjustment
+
+
+class BlockResult(ComputedResult):
+    """An output that is computed slab by slab and never whole in memory.
+
+    Parameters
+    ----------
+    source
+        The source of its boxes.
+    memory
+        Bytes of memory to use; None for no limit.
+    threads
+        The largest number of threads.
+    progress
+        A function of the word ``gathered``, the bytes done and their total.
+    """
+
+    def __init__(
+        self,
+        source: BlockSource,
+        memory: int | None,
+        *,
+        threads: int = 1,
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        self._source, self.progress = source, progress
+        self.dtype, self.shape = source.data.dtype, source.shape
+        self.threads, self._slabs = cut_boxes(source, None, memory, threads)
+        # Slab k spans the flat positions from _ends[k] to before _ends[k + 1].
+        self._ends = [0, *accumulate(map(cells, self._slabs))]
+        self.storage = source.data.storage
+        self.nbytes = self._ends[-1] * self.storage.itemsize
+        self._block = max(1, BLOCK // max(1, self.storage.itemsize))
+
+    def source(self) -> BlockSource:
+        """Return the source of any box of the output."""
+        return self._source
+
+    def parts(self) -> Callable[[int, int], AnyArray]:
+        """Return a function that computes any part, as `GatherResult.parts` does."""
+        current, slab = -1, np.empty(0, self.storage)  # the number and elements of the last slab
+
+        def part(start: int, stop: int) -> AnyArray:
+            nonlocal current, slab
+            pieces: list[AnyArray] = []
+            while start < stop:
+                number = bisect_right(self._ends, start) - 1
+                if current != number:
+                    slab = self._source.block(self._slabs[number], self.threads).reshape(-1)
+                    current = number
+                first, end = self._ends[number], min(stop, self._ends[number + 1])
+                pieces.append(slab[start - first : end - first])
+                start = end
+            return pieces[0] if len(pieces) == 1 else np.concatenate([slab[:0], *pieces])
+
+        return part
+
+    def place(self, put: Callable[[AnyArray, int], None]) -> None:
+        """Pass the output to `put` slab by slab, as `GatherResult.place` does."""
+        itemsize = self.storage.itemsize
+        for start, stop, box in zip(self._ends, self._ends[1:], self._slabs, strict=False):
+            block = self._source.block(box, self.threads)
+            put(block.reshape(-1).view(np.uint8), start * itemsize)
+            self.report_progress("gathered", stop * itemsize)
+
+    def store(self, out: AnyArray) -> None:
+        """Compute all elements into `out`, as `GatherResult.store` does."""
+        flat = out.reshape(-1).view(np.uint8)
+
+        def put(part: AnyArray, start: int) -> None:
+            flat[start : start + part.size] = part
+
+        self.place(put)
+
+
+class StreamedResult(BlockResult):
+    """The output of a call, computed slab by slab, with every index checked."""
+
+    def __init__(
+        self,
+        bound: BoundCall,
+        adjustments: Iterable[Adjustment],
+        memory: int | None,
+        *,
+        threads: int,
+        progress: ProgressCallback | None,
+    ) -> None:
+        from gathercli.compute.blocks import GatherBlocks
+
+        super().__init__(GatherBlocks(bound), memory, threads=threads, progress=progress)
+        self.bound, self.adjustments = bound, tuple(adjustments)
+
+
+def check_indices(
+    bound: BoundCall, *, threads: int = 1, progress: ProgressCallback | None = None
+) -> list[Adjustment]:
+    """Check every index, chunk by chunk, as `check.check_indices` does.
+
+    Raises
+    ------
+    OutOfRangeError
+        ``index-negative`` or ``index-range``, naming the first refused index, row-major.
+    """
+    call, indices = bound.call, bound.indices
+    axes = call.family.indexed_axes(call)
+    if indices.in_memory is not None:
+        array = indices.in_memory.array
+        return check.check_indices(call, axes, array, threads=threads, progress=progress)[1]
+    tuples = are_tuples(axes)
+    grid = ChunkGrid(everything(indices.shape), _larger_chunks(indices, whole_rows=tuples))
+    totals = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in axes]
+    policies, lock = [check.policy_of(call, along) for along in axes], Lock()
+    counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
+
+    def scan(number: int) -> None:
+        box = grid.part(number)
+        part = check.count(indices.read(box), policies, counts=counts, tuples=tuples)[0]
+        for count in (count for each in part for count in each):
+            _locate(count, box, indices.shape)
+        # The sum does not depend on the order of the threads: `|` keeps the first index.
+        with lock:
+            totals[:] = [
+                IndexCounts(*(one | other for one, other in zip(total, each, strict=True)))
+                for total, each in zip(totals, part, strict=True)
+            ]
+
+    nbytes = product(indices.shape) * indices.storage.itemsize
+
+    def report(done: int) -> None:
+        if progress is not None:
+            progress("checked", nbytes * done // grid.number, nbytes)
+
+    share(grid.number, lambda: scan, threads, report)
+    return check_counts(call, axes, totals, indices.shape)
+
+
+def _larger_chunks(tensor: ChunkedTensor, *, whole_rows: bool) -> list[int]:
+    """Return the sizes of boxes of whole chunks, one chunk or up to `BLOCK` bytes.
+
+    With `whole_rows` a box has all of the last dimension.
+    """
+    sizes = list(tensor.chunks)
+    if whole_rows:
+        sizes[-1] = max(1, tensor.shape[-1])
+    for d in reversed(range(len(sizes))):
+        room = (BLOCK // tensor.storage.itemsize) // max(1, product(sizes))
+        sizes[d] *= max(1, min(room, -(-tensor.shape[d] // sizes[d])))
+    return sizes
+
+
+def _locate(count: IndexCount, box: Box, shape: Sequence[int]) -> None:
+    """Convert the first position of a count from one in `box` to one in a tensor of `shape`.
+
+    Row-major order in a box is row-major order in the tensor, so the first index stays the first.
+    """
+    flat = 0
+    places = coordinate(count.first, sizes(box))
+    for place, (start, _), size in zip(places, box, shape, strict=True):
+        flat = flat * size + start + place
+    count.first = flat

@@ -1,0 +1,280 @@
+"""Summarise the elements of a tensor: extremes, mean, NaN and infinities, a histogram.
+
+The tensor is read twice, block by block, so it may be mapped and larger than memory.
+"""
+
+from __future__ import annotations
+
+from math import frexp, isfinite, ldexp
+from operator import gt, lt
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.compute.tensor import Tensor
+from gathercli.spec.coordinates import coordinate
+from gathercli.spec.dtypes import STRING, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gathercli.compute.storage import AnyArray
+
+_PLACES: Final = 1074
+"""Binary places after the point in the smallest float64, enough for every float64."""
+
+_LARGE: Final = 2.0**900
+"""The least magnitude of numbers that are scaled down, so that their sum does not overflow."""
+
+_SCALE: Final = 128
+"""Binary places by which they are scaled down, without loss."""
+
+BINS: Final = 16
+"""Bins of a histogram, fewer for integers of a narrow range."""
+
+FINE_BINS: Final = 48
+"""Bins of a histogram for a picture."""
+
+
+class Extreme(NamedTuple):
+    """The smallest or largest element, and its first coordinates."""
+
+    value: int | float
+    at: tuple[int, ...]
+
+
+class Histogram(NamedTuple):
+    """Counts of the finite elements in bins of one width.
+
+    Attributes
+    ----------
+    edges
+        One more than bins; a bin includes its lower edge, the last one both.
+    """
+
+    edges: tuple[int | float, ...]
+    counts: tuple[int, ...]
+
+
+class Summary(NamedTuple):
+    """Statistics of the elements; None for those that the type does not have.
+
+    Attributes
+    ----------
+    minimum, maximum
+        The extremes of all elements but NaN.
+    mean, histogram
+        The mean and histogram of the finite elements.
+    nan, infinite, true, longest
+        The numbers of NaN, infinite and true elements; the length of the longest string.
+    fine
+        A histogram of more bins; None if not requested.
+    """
+
+    minimum: Extreme | None = None
+    maximum: Extreme | None = None
+    mean: float | complex | None = None
+    nan: int | None = None
+    infinite: int | None = None
+    true: int | None = None
+    longest: int | None = None
+    histogram: Histogram | None = None
+    fine: Histogram | None = None
+
+
+def summarise(tensor: Tensor, *, fine: bool = False) -> Summary:
+    """Summarise the elements of a tensor of shape (D..), if `fine` with a second histogram."""
+    kind = tensor.dtype.kind
+    if tensor.dtype is STRING:
+        lengths = (int(np.char.str_len(block).max()) for block in _blocks(tensor))
+        return Summary(longest=max(lengths, default=0))
+    if kind is Kind.BOOL:
+        return Summary(true=sum(int((block != 0).sum()) for block in _blocks(tensor)))
+    if kind is Kind.COMPLEX:
+        return _of_complex(tensor)
+    return _of_reals(tensor, BINS, *[FINE_BINS] * fine)
+
+
+def _blocks(tensor: Tensor) -> Iterator[AnyArray]:
+    """Yield the values, flat, block by block; 16-bit floats as float32."""
+    for block in tensor.blocks():
+        values = Tensor(tensor.dtype, block).values()
+        yield values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def _of_reals(tensor: Tensor, *bins: int) -> Summary:
+    least, most = _Record(tensor, lt), _Record(tensor, gt)
+    total, start, nan, infinite = _Total(), 0, 0, 0
+    floats = tensor.dtype.kind is Kind.FLOAT
+    for block in _blocks(tensor):
+        least.see(block, start)
+        most.see(block, start)
+        if floats and not np.isfinite(block).all():
+            nan += int(np.isnan(block).sum())
+            infinite += int(np.isinf(block).sum())
+            total.add(block[np.isfinite(block)])
+        else:
+            total.add(block)
+        start += block.size
+    ends = (least.best, most.best)
+    histogram, fine = (*_histograms(tensor, ends, bins), None, None)[:2]
+    summary = Summary(*ends, total.mean(), histogram=histogram, fine=fine)
+    return summary._replace(nan=nan, infinite=infinite) if floats else summary
+
+
+def _of_complex(tensor: Tensor) -> Summary:
+    real, imaginary, nan, infinite = _Total(), _Total(), 0, 0
+    for block in _blocks(tensor):
+        finite = block[np.isfinite(block)]
+        nan += int(np.isnan(block).sum())
+        infinite += int((np.isinf(block) & ~np.isnan(block)).sum())
+        real.add(finite.real)
+        imaginary.add(finite.imag)
+    means = real.mean(), imaginary.mean()
+    mean = None if None in means else complex(*(part or 0.0 for part in means))
+    return Summary(mean=mean, nan=nan, infinite=infinite)
+
+
+class _Record:
+    """The smallest or largest element so far."""
+
+    def __init__(self, tensor: Tensor, better: Callable[[Any, Any], bool]) -> None:
+        self._shape, self._better = tensor.shape, better
+        self.best: Extreme | None = None
+
+    def see(self, block: AnyArray, start: int) -> None:
+        numbers = block[block == block]  # noqa: PLR0124  (NaN differs from itself)
+        if not numbers.size:
+            return
+        value = (numbers.min() if self._better is lt else numbers.max()).item()
+        if self.best is None or self._better(value, self.best.value):
+            at = int((block == value).argmax())
+            # The first element, not `value`: of 0.0 and -0.0 numpy may return either.
+            self.best = Extreme(block[at].item(), coordinate(start + at, self._shape))
+
+
+class _Total:
+    """An exact sum, in units of the smallest float64, with a mean that is rounded once."""
+
+    def __init__(self) -> None:
+        self._count, self._sum = 0, 0
+
+    def add(self, values: AnyArray) -> None:
+        self._count += values.size
+        if values.dtype.kind in "iu":
+            whole = 0
+            if values.itemsize == 8:  # the sums of halves do not overflow
+                whole = int((values >> 32).sum(dtype=np.int64)) << 32
+                values = values & 0xFFFFFFFF
+            self._sum += (whole + int(values.sum(dtype=np.int64))) << _PLACES
+            return
+        wide = values.astype(np.float64)
+        if _size(wide) >= _LARGE:
+            large = np.abs(wide) >= _LARGE
+            self._add(np.ldexp(wide[large], -_SCALE), _SCALE)
+            wide = wide[~large]
+        self._add(wide, 0)
+
+    def _add(self, values: AnyArray, scale: int) -> None:
+        for part in _exact_parts(values):
+            numerator, denominator = part.as_integer_ratio()
+            self._sum += numerator << (_PLACES + scale + 1 - denominator.bit_length())
+
+    def mean(self) -> float | None:
+        # Python rounds the quotient of two integers once.
+        return self._sum / (self._count << _PLACES) if self._count else None
+
+
+def _exact_parts(values: AnyArray) -> Iterator[float]:
+    """Yield numbers, usually two or three, with exactly the sum of float64 values.
+
+    Split all values at one binary place, high enough that the sum of their leading bits is exact;
+    then split the remainders, which are exact, likewise (Rump, Ogita and Oishi, "Accurate
+    floating-point summation", 2008).
+
+    Parameters
+    ----------
+    values
+        Shape (N,), less than 2^900 in magnitude; overwritten.
+
+    >>> import numpy as np
+    >>> sum(_exact_parts(np.array([1e16, 1.0, -1e16, 1.0])))
+    2.0
+    """
+    while values.size:
+        place = ldexp(1.0, frexp(_size(values))[1] + (values.size + 1).bit_length())
+        leading = values + place
+        leading -= place
+        yield float(leading.sum())
+        values -= leading
+        if np.count_nonzero(values) <= values.size // 2:
+            values = values[np.flatnonzero(values)]
+
+
+def _size(values: AnyArray) -> float:
+    """Return the largest absolute value; 0 for no values."""
+    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+
+
+def _histograms(
+    tensor: Tensor, ends: tuple[Extreme | None, Extreme | None], bins: Sequence[int]
+) -> list[Histogram]:
+    """Count the finite elements in bins of equal width between the extremes.
+
+    Parameters
+    ----------
+    bins
+        The most bins of each histogram; all are counted at once.
+
+    Returns
+    -------
+        A histogram for each of `bins`; none without a finite element.
+    """
+    ends = _finite_ends(tensor, ends)
+    if ends[0] is None or ends[1] is None:
+        return []
+    edges = [_edges(ends[0].value, ends[1].value, count, tensor.dtype.bits) for count in bins]
+    every = sorted({edge for _, *inner, _ in edges for edge in inner})
+    counts = np.zeros(len(every) + 1, np.int64)
+    for block in _blocks(tensor):
+        finite = block[np.isfinite(block)] if block.dtype.kind == "f" else block
+        wide = finite.astype(np.float64) if block.dtype.kind == "f" else finite
+        at = np.searchsorted(np.array(every, wide.dtype), wide, side="right")
+        counts += np.bincount(at, minlength=counts.size)
+    histograms = []
+    for each in edges:
+        starts = [0, *(1 + every.index(edge) for edge in each[1:-1])]
+        histograms.append(Histogram(tuple(each), tuple(np.add.reduceat(counts, starts).tolist())))
+    return histograms
+
+
+def _edges(low: float, high: float, bins: int, bits: int) -> list[int | float]:
+    """Return the edges of at most `bins` bins of equal width.
+
+    Those of floats are rounded to a float of `bits` bits; there are fewer if `low` and `high` are
+    near. Those of integers are integers.
+    """
+    if isinstance(low, int) and isinstance(high, int):
+        width = -(-(high - low + 1) // bins)
+        return [*range(low, high + 1, width), low + width * (-(-(high - low + 1) // width))]
+    from fractions import Fraction
+
+    first, last = Fraction(low), Fraction(high)
+    exact = (first + (last - first) * at / bins for at in range(1, bins))
+    narrow = np.float64 if bits == 64 else np.float32
+    inner = {float(narrow(float(edge))) for edge in exact} - {low, high}
+    return [low, *sorted(inner), high]
+
+
+def _finite_ends(
+    tensor: Tensor, ends: tuple[Extreme | None, Extreme | None]
+) -> tuple[Extreme | None, Extreme | None]:
+    """Return the extremes of the finite elements: `ends`, unless one of those is infinite."""
+    if all(end is None or isfinite(end.value) for end in ends):
+        return ends
+    least, most = _Record(tensor, lt), _Record(tensor, gt)
+    for block in _blocks(tensor):
+        finite = block[np.isfinite(block)]
+        least.see(finite, 0)
+        most.see(finite, 0)
+    return least.best, most.best

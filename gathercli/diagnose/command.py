@@ -1,0 +1,164 @@
+"""`diagnose`: what explains an output that is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gathercli.cli.answer import Answer
+from gathercli.cli.command import Options, argument, option
+from gathercli.cli.groups import INPUT, OUTPUT
+from gathercli.cli.inputs import TensorOptions, TypeOptions, read
+from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.messages import Messages
+from gathercli.cli.operator import NamedOperator
+from gathercli.cli.options import TEXT_FORMAT, ToleranceOptions, type_of
+from gathercli.errors import UsageError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gathercli.compute.compare import Tolerance
+    from gathercli.compute.tensor import Tensor
+    from gathercli.io.source import Inputs
+    from gathercli.spec.dtypes import DType
+
+
+class DiagnosedTypes(TypeOptions):
+    """The types of untyped tensors, of the output too."""
+
+    feed = None
+    wrong_dtype: str | None = option(
+        INPUT,
+        "--wrong-dtype",
+        metavar="DTYPE",
+        help="The type of untyped WRONG; default that of DATA.",
+    )
+
+
+class DiagnosedTensors(TensorOptions):
+    """The inputs of an operator, and its output."""
+
+    types: DiagnosedTypes
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group, whose last argument is the output."""
+        text = (
+            "The output, after further inputs: MAX_SEQ_LEN and END_TOKEN of gather-tree. The "
+            "shape of another framework's output may differ."
+        )
+        outputs = argument("[MORE]... WRONG", text, kind=list, default=None)
+        return super().of(command).with_options({"more": outputs})
+
+    @property
+    def words(self) -> list[Any]:
+        """The arguments that are inputs."""
+        return super().words[:-1] if self.more_words else super().words
+
+    @property
+    def more_words(self) -> list[str]:
+        """The further inputs and the output, as typed."""
+        return vars(self).get("more") or []
+
+    @property
+    def wrong(self) -> str:
+        """The output, as typed.
+
+        Raises
+        ------
+        UsageError
+            It is missing.
+        """
+        if not self.more_words:
+            raise UsageError(
+                "is missing",
+                rule="usage",
+                subject="WRONG",
+                expected="the output after the inputs",
+                hint="`gathercli diagnose gather '[1,2,3]' '[0,5]' '[1,3]'`",
+            )
+        return self.more_words[-1]
+
+    def read_wrong(self, inputs: Inputs, dtype: DType, tolerance: Tolerance) -> Tensor:
+        """Read the output, untyped text as the type of the data if that can represent it."""
+        from gathercli.compute.compare import read_expected
+        from gathercli.errors import MismatchError
+
+        token, declared = self.wrong, type_of(vars(self.types).get("wrong_dtype"))
+        if declared is not None:
+            return inputs.tensor(token, "wrong", declared=declared, empty=declared)
+        tensor = read_expected(
+            lambda assumed: inputs.tensor(token, "wrong", assumed=assumed, empty=dtype),
+            dtype,
+            tolerance,
+        )
+        if isinstance(tensor, MismatchError):
+            return inputs.tensor(token, "wrong", empty=dtype)
+        return tensor
+
+
+class DiagnosisTolerance(ToleranceOptions):
+    """The tolerances of elements that are taken for equal."""
+
+    rtol: float = option(
+        OUTPUT,
+        "--rtol",
+        metavar="FLOAT",
+        min=0,
+        kind=float,
+        default=0.0,
+        help="Relative tolerance of elements that are taken for equal; default 0.",
+    )
+    atol: float = option(
+        OUTPUT,
+        "--atol",
+        metavar="FLOAT",
+        min=0,
+        kind=float,
+        default=0.0,
+        help="Absolute tolerance of them; default 0.",
+    )
+
+
+def run(
+    operator: NamedOperator,
+    tensors: DiagnosedTensors,
+    memory: MemoryOptions,
+    near: DiagnosisTolerance,
+    messages: Messages,
+    fmt: str = TEXT_FORMAT,
+) -> Answer:
+    """Find what explains the output, and return it as an answer."""
+    del fmt  # the answer has both
+    from gathercli.diagnose.diagnosis import diagnose
+
+    near.check()
+    op = operator.row(messages)
+    progress = messages.progress()
+    opened = tensors.opened(op, memory.limits.memory, messages, tensors.wrong, progress=progress)
+    with messages, opened:
+        inputs = opened.inputs
+        with operator.context(op) as call:
+            read_tensors = read(call, opened, inputs.tensor)
+            wrong = tensors.read_wrong(inputs, read_tensors[0].dtype, near.tolerance)
+            diagnosis = diagnose(
+                op,
+                *read_tensors,
+                wrong=wrong,
+                tolerance=near.tolerance,
+                negative=operator.negative,
+                out_of_range=operator.out_of_range,
+                progress=progress,
+                **{
+                    name: value for name, value in operator.attrs.typed.items() if value is not None
+                },
+            )
+        inputs.recheck()
+    from gathercli.diagnose.report import diagnosis_json, diagnosis_text
+    from gathercli.report.terminal import rendered
+
+    return Answer(
+        lambda width, color: rendered(diagnosis_text(diagnosis, width), color=color),
+        lambda: diagnosis_json(diagnosis),
+        status=int(not diagnosis.is_whole),
+    )

@@ -1,0 +1,331 @@
+"""The elements that a combination of hypotheses predicts, for any cells of the output."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.compute.cells import elements_at
+from gathercli.compute.storage import values as decoded
+from gathercli.compute.tensor import Tensor
+from gathercli.diagnose.elements import FILLS, IN_PLACE
+from gathercli.diagnose.indices import CellFate, exact
+from gathercli.ops import indexed_inputs
+from gathercli.ops.engine import infer
+from gathercli.spec.coordinates import coordinates, flat_positions, known
+from gathercli.spec.dtypes import INT64
+from gathercli.spec.shapes import product
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gathercli.compute.storage import AnyArray
+    from gathercli.diagnose.calls import Frame
+    from gathercli.diagnose.elements import DataLayout, Reading
+    from gathercli.diagnose.indices import IndexConversion, Treatment
+    from gathercli.diagnose.outputs import OutputPlacement
+    from gathercli.spec.call import Call
+    from gathercli.spec.op import IndexedAxis
+
+MOST_KEPT: Final = 1 << 24
+"""The most indices of which stale slices are looked for."""
+
+
+class Hypothesis(NamedTuple):
+    """A combination of one row of each table.
+
+    Attributes
+    ----------
+    others
+        The sizes of the axes of `data` that the conversion and the treatment take.
+    """
+
+    frame: Frame
+    layout: DataLayout
+    conversion: IndexConversion
+    treatment: Treatment
+    reading: Reading
+    placement: OutputPlacement
+    others: tuple[int, int] = (0, 0)
+
+    @property
+    def departures(self) -> int:
+        """The number of differences from what was asked for."""
+        rest = (self.layout, self.conversion, self.treatment, self.reading, self.placement)
+        return self.frame.departures + sum(bool(each.name) for each in rest)
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether a number in it was fitted to the output."""
+        return self.placement.is_fit
+
+    @property
+    def of_indices(self) -> bool:
+        """Whether it departs in what was done to indices alone."""
+        rest = (self.frame, self.layout, self.reading, self.placement)
+        return not any(each.name for each in rest)
+
+
+class ElementPool:
+    """The inputs that the output copies from, one after the other, as flat elements."""
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self.dtype = tensors[0].dtype
+        self.shape = tensors[0].shape
+        self._arrays = [each.array for each in tensors]
+        self.size = sum(each.size for each in self._arrays)
+        self.storage = decoded(self.dtype, np.empty(0, self._arrays[0].dtype)).dtype
+
+    def values(self, at: AnyArray) -> AnyArray:
+        """Return the elements at flat positions, which are all inside, as `Tensor.values` does."""
+        first, *others = self._arrays
+        inside = at < first.size
+        if inside.all() and at.size:
+            return decoded(self.dtype, _flat(first, at))
+        elements = np.zeros(at.shape, first.dtype)
+        if first.size:
+            elements[inside] = _flat(first, at[inside])
+        at = at - first.size
+        for each in others:
+            inside = (at >= 0) & (at < each.size)
+            elements[inside] = _flat(each, at[inside])
+            at = at - each.size
+        return decoded(self.dtype, elements)
+
+
+def _flat(array: AnyArray, at: AnyArray) -> AnyArray:
+    """Return elements at flat positions, of a mapped array only those."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1)[at]
+    return elements_at(array, coordinates(at, array.shape))
+
+
+class _Points:
+    """Indices as `sources` reads them: positions, and beside them the fate of each."""
+
+    def __init__(
+        self,
+        indices: AnyArray,
+        axes: Sequence[IndexedAxis],
+        hypothesis: Hypothesis,
+        *,
+        tuples: bool,
+        most: int,
+    ) -> None:
+        self._indices, self._axes, self._hypothesis = indices, axes, hypothesis
+        self._tuples, self._most = tuples, most
+        self.fates: AnyArray = np.zeros((), int)
+        self.before: AnyArray = np.zeros((), bool)
+        keeps = hypothesis.treatment.keeps
+        self._kept = self._keep() if keeps and indices.size <= MOST_KEPT else None
+
+    def __getitem__(self, at: tuple[Any, ...]) -> AnyArray:
+        """Return the distance of positions from 0; `before` marks those before it."""
+        if self._kept is not None:
+            position, fates = (elements_at(each, at) for each in self._kept)
+        else:
+            position, fates = self._resolve(self._read(at))
+        self.fates, self.before = fates, position < 0
+        distance: AnyArray = np.where(fates == CellFate.READ, np.abs(position), 0)
+        return distance
+
+    def _read(self, at: tuple[Any, ...]) -> AnyArray:
+        indices = self._indices
+        if self._hypothesis.conversion.fortran:
+            shape = indices.shape[:-1] if self._tuples else indices.shape
+            flat = np.asarray(flat_positions(at, shape, none=False))
+            if self._tuples:
+                flat = flat[..., None] * indices.shape[-1] + np.arange(indices.shape[-1])
+            back = coordinates(flat, indices.shape[::-1])
+            return elements_at(indices, tuple(reversed(back)))
+        return elements_at(indices, at)
+
+    def _resolve(self, raw: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return the positions of raw indices, (C..) or tuples (C.., K), and their fates."""
+        raw = raw.astype(raw.dtype.newbyteorder("="), copy=False)
+        conversion, treatment = self._hypothesis.conversion, self._hypothesis.treatment
+        one, other = self._hypothesis.others
+        position: Any = np.int64(0)
+        fates: Any = np.int64(CellFate.READ)
+        columns = [raw[..., j] for j in range(raw.shape[-1])] if self._tuples else [raw]
+        for along, k in zip(self._axes, columns, strict=True):
+            converted = conversion.function(k, along.size, one)
+            each, fate = treatment.function(converted, along.size, other)
+            each = np.clip(each, -self._most, self._most)
+            position = position * along.size + each
+            fates = np.maximum(fates, fate)
+        if not columns:
+            position = np.zeros(raw.shape[:-1], np.int64)
+            fates = np.zeros(raw.shape[:-1], np.int64)
+        return position, fates
+
+    def _keep(self) -> tuple[AnyArray, AnyArray]:
+        """Resolve all indices; one that is filled has the position of the one before it."""
+        position, fates = self._resolve(np.asarray(self._indices))
+        flat, kinds = np.ravel(position), np.ravel(fates)
+        read = np.where(kinds == CellFate.READ, np.arange(flat.size), -1)
+        last = np.maximum.accumulate(read) if read.size else read
+        kept = np.where(last >= 0, flat[last], 0)
+        unwritten = np.where(last >= 0, CellFate.READ, CellFate.FILLED)
+        return kept.reshape(np.shape(position)), unwritten.reshape(np.shape(fates))
+
+
+class CellSource:
+    """Where the cells of a call come from, under hypotheses about the call and its indices."""
+
+    def __init__(self, call: Call, hypothesis: Hypothesis, tensors: Mapping[str, Tensor]) -> None:
+        self.call, self._hypothesis, self._tensors = call, hypothesis, tensors
+        self.shape = known(infer(call))
+        data = next(iter(tensors.values()))
+        self._size = product(data.shape)
+        self._last: tuple[AnyArray, tuple[AnyArray, AnyArray]] | None = None
+
+    def positions(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return the flat position in the inputs of each cell of the output, and its fate."""
+        if self._last is None or self._last[0] is not cells:
+            self._last = cells, self._positions(cells)
+        return self._last[1]
+
+    def _positions(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
+        call = self.call
+        if call.op.one_type:
+            return self._beam_positions(cells)
+        ((name, axes),) = indexed_inputs(call).items()
+        points = _Points(
+            self._tensors[name].array,
+            axes,
+            self._hypothesis,
+            tuples=call.op.tuples,
+            most=self._size + 1,
+        )
+        at = call.family.sources(call, {name: points}, cells)
+        fates, before = points.fates + 0 * cells, points.before & (cells >= 0)
+        if before.any():  # positions are linear in an index: those of -k lie opposite to those of k
+            front = call.family.sources(call, {name: _Front(points)}, cells)
+            at = np.where(before, 2 * front - at, at)
+        outside = (at < 0) | (at >= self._size)
+        fates = np.where((fates == CellFate.READ) & outside, CellFate.FOREIGN, fates)
+        return np.where(fates == CellFate.READ, at, 0), fates
+
+    def _beam_positions(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
+        name = next(iter(indexed_inputs(self.call)))
+        beams, none = self._beams
+        at = self.call.family.sources(self.call, {name: beams}, cells)
+        fates = np.where(at < 0, none, CellFate.READ)
+        return np.where(at < 0, 0, at), fates
+
+    @cached_property
+    def _beams(self) -> tuple[AnyArray, int]:
+        """The beam of each cell, and the fate of a cell that copies nothing."""
+        from gathercli.compute.tree import follow_beams, parent_indices
+
+        ((name, (along,)),) = indexed_inputs(self.call).items()
+        h, tensors = self._hypothesis, dict(self._tensors)
+        parents = parent_indices(name, tensors[name], along.size)
+        converted = h.conversion.function(parents, along.size, h.others[0])
+        position, fates = h.treatment.function(converted, along.size, h.others[1])
+        outside = (position < 0) | (position >= along.size)
+        position = np.where((fates != CellFate.READ) | outside, -1, position)
+        position = np.broadcast_to(position, parents.shape)
+        none = int(fates.max()) if np.any(fates != CellFate.READ) else int(CellFate.FOREIGN)
+        ignores = h.frame.ignores
+        if ignores == "parents":
+            position = np.broadcast_to(np.arange(along.size), parents.shape)
+        length_name = list(tensors)[2]
+        lengths = tensors[length_name]
+        if ignores == "lengths":
+            full = np.full(lengths.shape, parents.shape[0] if parents.ndim else 0)
+            tensors[length_name] = Tensor(INT64, full.astype(np.int64))
+        tensors[name] = Tensor(INT64, np.ascontiguousarray(position, np.int64))
+        paths = follow_beams(self.call, along, tensors)
+        beams = paths.beams if ignores == "end" else paths.cells()
+        return beams, none
+
+
+class _Front:
+    """Indices that are all 0, of the shape of others."""
+
+    def __init__(self, points: _Points) -> None:
+        self._points = points
+
+    def __getitem__(self, at: tuple[Any, ...]) -> AnyArray:
+        zero: AnyArray = 0 * self._points[at]
+        return zero
+
+
+class Prediction:
+    """The elements that a hypothesis predicts.
+
+    Parameters
+    ----------
+    hypothesis, source, pool
+        The hypothesis, where its cells come from, and the elements there.
+    output
+        The dtype of the output, which has the values of fills.
+
+    Attributes
+    ----------
+    shape
+        The shape of the right output, before the placement.
+    """
+
+    def __init__(
+        self, hypothesis: Hypothesis, source: CellSource, pool: ElementPool, output: np.dtype[Any]
+    ) -> None:
+        self.hypothesis, self._source, self._pool = hypothesis, source, pool
+        self._output = output
+        self.shape = source.shape
+
+    def values(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return the predicted elements of cells, and the fate of each.
+
+        Parameters
+        ----------
+        cells
+            Flat positions in the output, int64 (C,).
+        """
+        h = self.hypothesis
+        at_cells = h.placement.cells(cells)
+        empty = at_cells < 0
+        if empty.all():
+            return np.zeros(cells.shape, self._pool.storage), np.full(cells.shape, CellFate.FILLED)
+        at_cells = np.where(empty, 0, at_cells) if empty.any() else at_cells
+        at, fates = self._source.positions(at_cells)
+        elements = self._read(np.where((fates == CellFate.READ) & ~empty, at, 0))
+        filled = (fates == CellFate.FILLED) & ~empty
+        if filled.any():
+            is_text = "U" in (elements.dtype.kind, self._output.kind)
+            dtype = elements.dtype if is_text else self._output
+            fill = FILLS[h.treatment.fill](dtype)
+            if fill is None:
+                fates = np.where(filled, CellFate.REFUSED, fates)
+            else:
+                if fill:
+                    elements = elements.astype(np.result_type(elements.dtype, dtype))
+                elements[filled] = fill
+        if empty.any():
+            elements[empty] = FILLS["zero"](elements.dtype)
+            fates = np.where(empty, CellFate.FILLED, fates)
+        return elements, fates
+
+    def _read(self, at: AnyArray) -> AnyArray:
+        """Return the elements at positions that the call reads, as they are read."""
+        h, pool = self.hypothesis, self._pool
+        if not pool.size:
+            return np.zeros(at.shape, pool.storage)
+        if h.layout is not IN_PLACE:
+            at = h.layout.positions(at, pool.shape)
+        raw = pool.values(at)
+        elements = np.array(h.reading.function(raw))
+        if h.reading.name and raw.dtype == self._output != elements.dtype:
+            with np.errstate(all="ignore"):  # the output has the type of the data all the same
+                elements = elements.astype(self._output)
+        return elements
+
+
+def is_plain(indices: AnyArray, s: int) -> bool:
+    """Return whether all indices are in [0, s)."""
+    k = exact(indices, s)
+    return bool(((k >= 0) & (k < s)).all())

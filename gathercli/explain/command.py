@@ -1,0 +1,382 @@
+"""`explain`: the provenance of every output cell."""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from gathercli.cli.answer import Answer
+from gathercli.cli.command import Options, argument, flag, option
+from gathercli.cli.groups import INPUT, VIEW
+from gathercli.cli.inputs import TensorOptions
+from gathercli.cli.limits import Limits, MemoryOptions
+from gathercli.cli.messages import Messages
+from gathercli.cli.open_call import OpenCall, job_named, of_job, of_words
+from gathercli.cli.operator import OP_HELP, OperatorOptions
+from gathercli.cli.options import PRECISION, TEXT_FORMAT
+from gathercli.cli.windows import check_window, slices_of, unreadable
+from gathercli.errors import UsageError
+from gathercli.explain.pictures import PictureFile, PictureOptions
+from gathercli.io.descriptors import STDOUT
+from gathercli.ops import OPERATORS, family_of
+from gathercli.report.terminal import print_text, rendered, wants_color, width_of
+from gathercli.spec.shapes import Shape, product
+from gathercli.text import clean, grouped, listed, shell_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.explain.provenance import Provenance
+    from gathercli.explain.terminal.selection import Look, Window
+    from gathercli.report.terminal import Styled
+    from gathercli.spec.op import Op
+
+COMPARED: Final = 1 << 16
+"""The most cells of an output that is compared with the one that a job expects."""
+
+
+class OptionalTensors(TensorOptions):
+    """The inputs of an operator, optional as a job has its own."""
+
+    required = False
+
+
+class CallOptions(Options):
+    """A call as arguments, or a job."""
+
+    op: str | None = argument("OP", OP_HELP, default=None)
+    job: str | None = option(
+        INPUT,
+        "--job",
+        metavar="FILE#ID",
+        help="Explain a job of a job file, in place of OP, DATA and INDICES; a file of one "
+        "job needs no #ID.",
+    )
+    tensors: OptionalTensors
+    operator: OperatorOptions
+
+    def check(self) -> None:
+        """Raise if an argument is missing, OP is no operator, or a job comes with arguments."""
+        if self.job is not None:
+            beside = self.changed().keys() - {"job"}
+            if beside or self.operator.typed() or self.tensors.typed():
+                raise UsageError(
+                    "names the whole call",
+                    rule="usage",
+                    subject="--job",
+                    value=self.job,
+                    expected="no other operator, tensor or attribute",
+                    hint=self._job_hint(),
+                )
+            return
+        op = family_of(self.op).ROWS[0] if self.op else None
+        words = [self.op or None, *self.tensors.words]
+        if None in words:
+            raise self._incomplete(op, words)
+
+    def _job_hint(self) -> str | None:
+        """Suggest an ID in place of the operator, if that is the only other word."""
+        job, words = self.job or "", [word for word in self.tensors.words if word]
+        if self.op is None or words or "#" in job:
+            return None
+        return f"did you mean `--job {shell_word(f'{job}#{self.op}')}`?"
+
+    def _incomplete(self, op: Op | None, words: list[str | None]) -> UsageError:
+        """Return the error for a missing operator or input."""
+        names, hint = self.tensors.names, "`gathercli explain gather '[10,20,30]' '[2,0]'`"
+        if op is not None and op is not OPERATORS[0]:
+            from gathercli.cli.suggest import suggest_example
+
+            names = [each.name.upper() for each in op.inputs]
+            hint = suggest_example("explain", op, [word for word in words[1:] if word is not None])
+        names = ["OP", *names]
+        return UsageError(
+            f"`{names[words.index(None)]}` is missing",
+            rule="usage",
+            expected=listed(names, "and"),
+            hint=f"{hint}, or `--job FILE#ID`",
+        )
+
+    def read(self, limits: Limits, messages: Messages) -> OpenCall:
+        """Read the tensors and bind the call."""
+        if self.job is not None:
+            return of_job(job_named(self.job), limits, messages)
+        self.operator.command = self.op or ""
+        return of_words(self.operator, self.tensors, limits, messages)
+
+
+class ExplainOptions(Options):
+    """The part of the output to show, and its format."""
+
+    window_text: str | None = option(
+        VIEW,
+        "--window",
+        metavar="SLICES",
+        help="What to show of the output, a slice a dimension: 0:3,:,10:20. Default what fits.",
+    )
+    cell_text: str | None = option(
+        VIEW,
+        "--cell",
+        metavar="I,J,...",
+        help="Trace one output cell, step by step, in words and coordinates.",
+        once=True,
+    )
+    step: bool = flag(
+        VIEW,
+        "--step",
+        help="Walk through the output cells: with keys on a terminal, a line a cell elsewhere.",
+    )
+    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.")
+    fmt: str = TEXT_FORMAT
+    precision: int = PRECISION
+
+    @cached_property
+    def window(self) -> Window:
+        """The slices of the output to show: ``0:3,:,10:20``; a number is one coordinate."""
+        return () if self.window_text is None else slices_of("--window", self.window_text)
+
+    @cached_property
+    def cell(self) -> tuple[int, ...] | None:
+        """The coordinates of the cell to trace: ``0,-1``, ``[0,-1]``, ``(0,-1)``, ``out[0,-1]``."""
+        if self.cell_text is None:
+            return None
+        text = self.cell_text.strip()
+        if brackets := re.fullmatch(r"(?:out\s*)?\[(.*)\]|\((.*?),?\s*\)", text):
+            text = (brackets[1] or brackets[2] or "").strip()
+        words = [word.strip() for word in text.split(",")] if text else []
+        if not all(re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII) for word in words):
+            raise unreadable("--cell", self.cell_text, "coordinates such as 0,2")
+        return tuple(map(int, words))
+
+    def check(self, *, saved: bool) -> None:
+        """Raise if options exclude each other."""
+        chosen = {
+            "--cell": self.cell is not None,
+            "--step": self.step,
+            "--window": self.window != (),
+        }
+        names = [name for name, is_set in chosen.items() if is_set]
+        if self.step:
+            names += ["-f json"] * (self.fmt == "json") + ["--save"] * saved
+        if len(names) > 1:
+            words = listed((f"`{name}`" for name in names), "and")
+            raise UsageError(f"{words} exclude each other", rule="usage", expected="one of them")
+
+    def look(self, lesson: Provenance[Any], width: int | None) -> Look:
+        """Return the look of a lesson; raise if it lacks the cell or the window."""
+        from gathercli.explain.terminal.layout import ASCII, Marks
+        from gathercli.explain.terminal.selection import Look
+
+        check_window(self.window, lesson.shape, "output")
+        if self.cell is not None:
+            lesson.cell(self.cell)
+        self._check_size(lesson)
+        return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
+
+    def _check_size(self, lesson: Provenance[Any]) -> None:
+        """Raise if the window is larger than a picture."""
+        from gathercli.explain.terminal.selection import BATCHES, CELLS, COLUMNS
+        from gathercli.explain.terminal.view import view_of
+
+        sizes = [min(size, COLUMNS[0][0]) for size in lesson.shape]
+        for j, (part, size) in enumerate(zip(self.window, lesson.shape, strict=False)):
+            sizes[j] = len(range(size)[part or slice(None)])
+        if not self.window or self.fmt == "json":
+            return
+        for count, most, noun in (
+            (product(sizes), CELLS, "cells"),
+            (product([sizes[j] for j in view_of(lesson).panel_dims(lesson)]), BATCHES, "batches"),
+        ):
+            if count > most:
+                raise UsageError(
+                    f"chooses {grouped(count)} {noun} or so, but a picture shows {grouped(most)}",
+                    rule="usage",
+                    subject="--window",
+                    expected="fewer",
+                    hint="`-f json` writes any number of them",
+                )
+
+
+def run(
+    call: CallOptions,
+    memory: MemoryOptions,
+    pictures: PictureOptions,
+    options: ExplainOptions,
+    messages: Messages,
+) -> Answer:
+    """Draw the call or trace its cells, including a refused index, then raise its error."""
+    from gathercli.explain.lesson import lesson_of
+
+    options.check(saved=bool(pictures.paths))
+    call.check()
+    limits = memory.limits
+    with ExitStack() as stack:
+        outputs = pictures.opened(stack)
+        stack.enter_context(messages)
+        open_call = stack.enter_context(call.read(limits, messages))
+        lesson = lesson_of(open_call.bound, progress=messages.progress())
+        messages.clear()
+        messages.notes += map(str, lesson.adjustments)
+        messages.notes += _mismatch(open_call, lesson)
+        look = options.look(lesson, width_of(STDOUT))
+        text = _answer_text(lesson, open_call, options, look, messages)
+        for output in outputs:
+            _draw(output, lesson, open_call, options, look)
+        open_call.inputs.recheck()
+        for output in outputs:
+            output.commit()
+        if lesson.refusal is not None:
+            open_call.context.add_to(lesson.refusal)
+    remarks = tuple(f"wrote {clean(output.path)}" for output in outputs)
+    return Answer(
+        lambda _, color: rendered(text, color=color), remarks=remarks, error=lesson.refusal
+    )
+
+
+def _mismatch(open_call: OpenCall, lesson: Provenance[Any]) -> Iterator[str]:
+    """Yield a note if the job expects another output than a small call has."""
+    job, bound = open_call.job, open_call.bound
+    if job is None or job.expect is None or lesson.refusal is not None:
+        return
+    if product(bound.shape) > COMPARED:
+        return
+    from gathercli.compute.array_run import run as gather
+    from gathercli.compute.compare import Tolerance, read_expected
+
+    result, tolerance = gather(bound), Tolerance(job.rtol, job.atol)
+    expected = read_expected(
+        lambda dtype: job.tensor("expect", open_call.inputs, assumed=dtype), result.dtype, tolerance
+    )
+    difference = tolerance.difference(result, expected)
+    if difference is not None:
+        yield f"{difference.message}; `gathercli diagnose` names what explains such an output"
+
+
+def _answer_text(
+    lesson: Provenance[Any],
+    open_call: OpenCall,
+    options: ExplainOptions,
+    look: Look,
+    messages: Messages,
+) -> Styled:
+    """Return the text to print; empty after printing cells as JSON, as lines or by key."""
+    from gathercli.cli.keys import has_keys
+    from gathercli.explain.terminal.trace import text_of
+
+    color = wants_color(messages.color, STDOUT)
+    if options.fmt == "json":
+        _print_json(lesson, open_call, options)
+    elif not options.step:
+        return _text(lesson, open_call, options, look)
+    elif not lesson.size:
+        return text_of([[(f"the output {Shape(lesson.shape)} has no cells", "")]])
+    elif has_keys():
+        _walk(lesson, look, color=color)
+    else:
+        _print_lines(lesson, look, color=color)
+    return text_of([])
+
+
+def _draw(
+    output: PictureFile,
+    lesson: Provenance[Any],
+    open_call: OpenCall,
+    options: ExplainOptions,
+    look: Look,
+) -> None:
+    """Write the file of a picture."""
+    from gathercli.explain.terminal.selection import WIDTH
+
+    look = look._replace(width=WIDTH)
+    if output.path.endswith(".txt"):
+        text = _text(lesson, open_call, options, look).plain
+        output.stream.write(text.encode(errors="backslashreplace"))
+        return
+    from gathercli.explain.drawing.lesson import scene_of
+
+    is_page = output.path.endswith(".html")
+    scene = scene_of(
+        lesson,
+        look,
+        cell=options.cell,
+        title=open_call.title,
+        has_steps=not is_page,
+        aspect=output.aspect,
+    )
+    if is_page:
+        from gathercli.explain.drawing.page import page
+
+        title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
+        output.stream.write(page(lesson, look, scene, title).encode())
+        return
+    from gathercli.explain.drawing.svg import svg
+
+    output.write_drawing(svg(scene, aspect=output.aspect), scene.title, scene.description)
+
+
+def _text(
+    lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions, look: Look
+) -> Styled:
+    from gathercli.explain.terminal.lesson import job_title
+    from gathercli.explain.terminal.trace import text_of
+    from gathercli.explain.terminal.view import view_of
+
+    view = view_of(lesson)
+    if options.cell is not None:
+        return text_of(view.trace_steps(lesson, lesson.trace(*options.cell), look))
+    return job_title(open_call.title, open_call.source).append_text(view.picture(lesson, look))
+
+
+def _print_json(lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions) -> None:
+    """Print the cells of the window, or the one cell, as JSON, block by block."""
+    from gathercli.explain.terminal.selection import window_cells
+    from gathercli.explain.terminal.view import json_parts
+
+    window = options.window
+    if options.cell is not None:
+        window = tuple(slice(n, n + 1) for n in lesson.cell(options.cell))
+    job = {"title": open_call.title, "source": open_call.source}
+    for part in json_parts(lesson, job, window_cells(lesson, window)):
+        print_text(part)
+
+
+def _print_lines(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
+    """Print a line for each cell, block by block."""
+    from gathercli.explain.terminal.selection import window_cells
+    from gathercli.explain.terminal.trace import text_of
+    from gathercli.explain.terminal.view import view_of
+
+    view = view_of(lesson)
+    for cells in window_cells(lesson, ()):
+        lines = (view.trace_line(lesson, trace, look) for trace in lesson.traces(cells))
+        if color:
+            print_text(rendered(text_of(lines), color=True))
+        else:
+            print_text("".join("".join(word for word, _ in line) + "\n" for line in lines))
+
+
+def _walk(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
+    """Show one cell at a time; keys move between them."""
+    from gathercli.cli.keys import Keys, room
+    from gathercli.explain.terminal.layout import folded
+    from gathercli.explain.terminal.selection import WIDTH
+    from gathercli.explain.terminal.trace import text_of
+    from gathercli.explain.terminal.view import view_of
+    from gathercli.spec.coordinates import coordinate
+
+    view = view_of(lesson)
+
+    def screen(number: int) -> str:
+        here = coordinate(number, lesson.shape)
+        at_cell = look._replace(width=width_of(STDOUT), here=here)
+        text = text_of(view.trace_steps(lesson, lesson.trace(*here), at_cell))
+        text.append(f"cell {grouped(number + 1)} of {grouped(lesson.size)}\n\n", "bold")
+        text = folded(text, at_cell.width or WIDTH)
+        height = room() - text.plain.count("\n")
+        text.append_text(view.panels(lesson, at_cell._replace(height=height)))
+        return rendered(text, color=color)
+
+    with Keys() as keys:
+        keys.walk(lesson.size, screen)

@@ -1,0 +1,201 @@
+"""The ways of arrows: out of a grid, across to another, into it, past no number.
+
+A way is reckoned along the flow of the drawing (u) and across it (v), and turned at the end if the
+drawing flows downwards. Lines to the edge of a grid run in the spaces between its cells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.explain.drawing.shapes import Box, number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Point = tuple[float, float]
+
+_CORNER: Final = 5
+"""The radius of a turn."""
+_HEAD: Final = 6.5
+"""The length of the sides of a head, along the flow."""
+_SHAFT: Final = 15
+"""The length of the straight line before a slice, most of it before the head."""
+
+
+_WIDEST: Final = 14
+"""The largest distance of arrows that come into one box."""
+
+
+class Stop(NamedTuple):
+    """An end of an arrow, along the flow and across it.
+
+    Attributes
+    ----------
+    box
+        The cell or slice.
+    frame
+        The grid that it lies in, with its labels.
+    lane
+        The place across the flow where the line runs between cells; None if it reaches the edge of
+        the grid without that.
+    back
+        The same on the far side of the cell, for a line that turns round at the end of the grid.
+    shift
+        How far from the middle of the box a line without a lane comes in, across the flow.
+    """
+
+    box: Box
+    frame: Box
+    lane: float | None = None
+    back: float | None = None
+    shift: float = 0
+
+    @property
+    def level(self) -> float:
+        """The place across the flow where a line reaches the edge of the grid."""
+        return self.box.center[1] + self.shift if self.lane is None else self.lane
+
+
+def spread(sources: Sequence[float], targets: Sequence[Stop]) -> list[Stop]:
+    """Return the ends of arrows that come into one box side by side, as far as it has room.
+
+    Parameters
+    ----------
+    sources
+        Where each comes from, across the flow.
+    targets
+        Their ends in the middle of the box, or in the lanes to it.
+    """
+    last = len(sources) - 1
+    pitch = min(_WIDEST, (targets[0].box.height - _WIDEST) / last) if last else 0
+    if targets[0].lane is not None or pitch < _HEAD:
+        return [*targets]
+    order = sorted(range(len(sources)), key=sources.__getitem__)
+    shifts = ((order.index(n) - last / 2) * pitch for n in range(len(sources)))
+    return [each._replace(shift=shift) for each, shift in zip(targets, shifts, strict=True)]
+
+
+def turned(box: Box) -> Box:
+    """Exchange the directions of a box."""
+    return Box(box.y, box.x, box.height, box.width)
+
+
+def route(source: Stop, target: Stop, *, down: bool, bend: float | None = None) -> str:
+    """Return the path of an arrow.
+
+    Parameters
+    ----------
+    source, target
+        Its ends.
+    down
+        Whether the flow is downwards instead of to the right.
+    bend
+        The place across the flow that the line passes, beyond the end of an axis; None for a
+        straight one.
+    """
+    start, out = _exit(source)
+    into, end = _entry(target)
+    points = [*start, out]
+    pen = _Pen(down=down)
+    pen.line(points)
+    if bend is None:
+        reach = max(14.0, (into[0] - out[0]) / 2)
+        pen.curve((out[0] + reach, out[1]), (into[0] - reach, into[1]), into)
+    else:
+        way = into[0] - out[0]
+        low = (out[0] + way * 0.6, bend)
+        pen.curve((out[0] + way * 0.4, out[1]), (low[0] - way * 0.3, bend), low)
+        pen.curve((low[0] + way * 0.22, bend), (into[0] - way * 0.22, into[1]), into)
+    pen.line([into, *end])
+    pen.head(end[-2] if len(end) > 1 else into, end[-1])
+    return pen.d
+
+
+def climb(source: Box, target: Box, lane: float) -> str:
+    """Return the path of an arrow from the upper edge of a cell to the lower edge of another.
+
+    Parameters
+    ----------
+    lane
+        The part of the space between them below its way across, from 0 to 1.
+    """
+    pen = _Pen(down=False)
+    (start, _), (end, _) = source.center, target.center
+    start, end = start + (lane - 0.5) * 12, end + (lane - 0.5) * 12
+    middle = source.y - (source.y - target.bottom) * (0.2 + 0.5 * lane)
+    points = [(start, source.y), (start, middle), (end, middle), (end, target.bottom)]
+    pen.line(points if start != end else [points[0], points[-1]])
+    pen.head((end, source.y), points[-1])
+    return pen.d
+
+
+def _exit(stop: Stop) -> tuple[list[Point], Point]:
+    """Return the points to the edge of the grid, and that on the edge."""
+    box, frame = stop.box, stop.frame
+    if stop.lane is None:
+        return [(box.right, box.center[1])], (max(box.right, frame.right), box.center[1])
+    u = box.x + box.width * 0.72
+    return [(u, box.bottom), (u, stop.lane)], (frame.right + 4, stop.lane)
+
+
+def _entry(stop: Stop) -> tuple[Point, list[Point]]:
+    """Return the point on the edge of the grid, and those from there."""
+    box, frame = stop.box, stop.frame
+    if stop.lane is None:
+        return (min(box.x, frame.x) - _SHAFT, stop.level), [(box.x, stop.level)]
+    edge, u = (frame.x - 4, stop.lane), box.x + box.width * 0.28
+    if stop.back is None:
+        return edge, [(u, stop.lane), (u, box.y)]
+    far = frame.right + 12
+    return edge, [(far, stop.lane), (far, stop.back), (u, stop.back), (u, box.bottom)]
+
+
+class _Pen:
+    """A path in the making."""
+
+    def __init__(self, *, down: bool) -> None:
+        self._down = down
+        self.d = ""
+
+    def _point(self, point: Point) -> str:
+        u, v = reversed(point) if self._down else point
+        return f"{number(u)} {number(v)}"
+
+    def line(self, points: Sequence[Point]) -> None:
+        """Draw lines through points with round turns."""
+        if not self.d:
+            self.d = f"M{self._point(points[0])}"
+        for before, at, after in zip(points, points[1:], [*points[2:], None], strict=False):
+            if after is None:
+                self.d += f"L{self._point(at)}"
+                continue
+            near, far = _towards(at, before), _towards(at, after)
+            self.d += f"L{self._point(near)}Q{self._point(at)} {self._point(far)}"
+
+    def curve(self, first: Point, second: Point, end: Point) -> None:
+        """Draw a cubic curve."""
+        self.d += f"C{self._point(first)} {self._point(second)} {self._point(end)}"
+
+    def head(self, before: Point, tip: Point) -> None:
+        """Draw the head of an arrow."""
+        du, dv = _direction(before, tip)
+        back = tip[0] - du * _HEAD, tip[1] - dv * _HEAD
+        side = dv * _HEAD * 0.75, du * _HEAD * 0.75
+        one = back[0] + side[0], back[1] + side[1]
+        other = back[0] - side[0], back[1] - side[1]
+        self.d += f"M{self._point(one)}L{self._point(tip)}L{self._point(other)}"
+
+
+def _direction(start: Point, end: Point) -> tuple[float, float]:
+    u, v = end[0] - start[0], end[1] - start[1]
+    length = (u * u + v * v) ** 0.5 or 1
+    return u / length, v / length
+
+
+def _towards(at: Point, other: Point) -> Point:
+    """Return the point where a turn begins: up to `_CORNER` from its corner."""
+    u, v = other[0] - at[0], other[1] - at[1]
+    length = (u * u + v * v) ** 0.5
+    part = min(_CORNER, length / 2) / length if length else 0
+    return at[0] + u * part, at[1] + v * part

@@ -1,0 +1,125 @@
+"""The provenance of output cells: the base of the lessons of all families."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
+
+import numpy as np
+
+from gathercli.errors import OutOfRangeError, UsageError
+from gathercli.spec.coordinates import flat_positions
+from gathercli.spec.shapes import Shape, product
+from gathercli.text import as_written, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gathercli.compute.storage import AnyArray
+    from gathercli.spec.adjustments import Adjustment
+    from gathercli.spec.call import Call
+
+CellTrace = TypeVar("CellTrace")
+"""The provenance of one output cell."""
+
+
+class Fate(Enum):
+    """The origin of the value of an output cell."""
+
+    COPIED = "copied"
+    FILLED = "zero-filled"
+    REFUSED = "refused"
+    ENDED = "ended"
+    BEYOND = "beyond"
+
+
+class Provenance(ABC, Generic[CellTrace]):
+    """A call that can trace each cell of its output to its source.
+
+    Attributes
+    ----------
+    call, shape
+        The call, and the shape of its output.
+    refusal
+        The error for the first refused index; None if all are accepted.
+    adjustments
+        The treatment of indices outside the axis.
+    """
+
+    def __init__(self, call: Call, shape: tuple[int, ...]) -> None:
+        self.call, self.shape = call, shape
+        self.refusal: OutOfRangeError | None = None
+        self.adjustments: tuple[Adjustment, ...] = ()
+        self._family = call.family
+
+    @property
+    def size(self) -> int:
+        """The number of output cells."""
+        return product(self.shape)
+
+    @property
+    def equation(self) -> str:
+        """The equation of an output cell: ``out[i, s] = data[indices[i], s]``."""
+        return self._family.equation(self.call)
+
+    @abstractmethod
+    def traces(self, cells: AnyArray) -> Iterator[CellTrace]:
+        """Yield the traces of output cells from their flat positions, shape (C,), int64."""
+
+    @abstractmethod
+    def telling(self, trace: CellTrace) -> tuple[Any, ...]:
+        """Return the kind of a cell, and the rank of its trace as a worked example; more is better.
+
+        An example tells nothing if another rule would give the same cell: ``out[1] = data[1]``.
+        """
+
+    def trace(self, *at: SupportsIndex) -> CellTrace:
+        """Return the trace of an output cell; negative coordinates count from the end.
+
+        Raises
+        ------
+        UsageError
+            The output has no such cell.
+
+        Examples
+        --------
+        >>> from gathercli import explain
+        >>> trace = explain("gather", [10, 20, 30], [2, -3]).trace(1)
+        >>> trace.k, trace.position, trace.data, trace.value
+        (-3, 0, (0,), 10)
+        """
+        position = flat_positions(self.cell(at), self.shape, none=False)
+        return next(self.traces(np.array([position])))
+
+    def cell(self, at: Sequence[SupportsIndex]) -> tuple[int, ...]:
+        """Return the coordinates of an output cell, negative ones normalised.
+
+        Raises
+        ------
+        UsageError
+            The output has no such cell.
+        """
+        shape = f"the output is {Shape(self.shape)}"
+        if len(at) != len(self.shape):
+            rank = counted(len(self.shape), "coordinate") if self.shape else "no coordinates"
+            raise _no_cell(at, f"{counted(len(at), 'coordinate')}, but {shape}", rank)
+        cell: list[int] = []
+        for d, (value, size) in enumerate(zip(at, self.shape, strict=True)):
+            try:
+                n = operator.index(value)
+            except TypeError:
+                raise _no_cell(at, f"coordinate {d} is {as_written(value)}", "an integer") from None
+            if not -size <= n < size:
+                legal = f"{-size} to {size - 1}" if size else "no cell at all"
+                raise _no_cell(at, f"coordinate {d} is {n}, but {shape}", legal)
+            cell.append(n % size)
+        return tuple(cell)
+
+
+def _no_cell(at: Sequence[object], why: str, expected: str) -> UsageError:
+    cell = ",".join(map(str, at))
+    return UsageError(
+        f"the output has no cell [{cell}]: {why}", rule="usage", value=cell, expected=expected
+    )

@@ -1,0 +1,155 @@
+"""Objects that draw themselves in Python: `gathercli.explain` and `gathercli.OPERATORS`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gathercli import ops
+from gathercli.compute.bound import BoundCall
+from gathercli.explain.beams import BeamLesson, BeamTrace
+from gathercli.explain.lesson import Lesson, Trace
+from gathercli.explain.provenance import CellTrace, Provenance
+from gathercli.io.arraylike import arguments
+from gathercli.ops import engine, family_of, find
+from gathercli.spec.call import CallContext
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.report.terminal import Styled
+    from gathercli.spec.op import Op
+
+
+_ADVICE: Final = "trace() tells of others"
+"""The hint on how to see hidden cells."""
+
+
+class Operators(tuple["Op", ...]):
+    """Operator versions; their `repr` is the table of `gathercli ops`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        from gathercli.report.versions import table
+
+        return table(self).rstrip("\n")
+
+
+OPERATORS: Final = Operators(ops.OPERATORS)
+"""Every operator version, newest first in each framework."""
+
+
+class Explained(Provenance[CellTrace]):
+    """An explanation of a call; its `repr` is the picture that the command draws.
+
+    Attributes
+    ----------
+    shape
+        The shape of the output.
+    equation
+        The equation of an output cell.
+    refusal
+        The exception that the call raises for an index; None if it accepts all.
+    """
+
+    def cells(self) -> Iterator[CellTrace]:
+        """Yield the trace of every output cell, row-major."""
+        return self.traces(np.arange(self.size))
+
+    def __repr__(self) -> str:
+        """Draw the picture in the width of the terminal."""
+        from gathercli.report.terminal import STDOUT, width_of
+
+        return self._picture(width_of(STDOUT)).plain.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """Draw the picture for a notebook, where pointing at a cell says where it comes from."""
+        from gathercli.explain.drawing.lesson import scene_of
+        from gathercli.explain.drawing.page import notebook_output
+        from gathercli.explain.terminal.selection import WIDTH, Look
+
+        look = Look(WIDTH, advice=_ADVICE)
+        return notebook_output(self, look, scene_of(self, look, has_steps=False))
+
+    def _picture(self, width: int | None) -> Styled:
+        from gathercli.explain.terminal.selection import WIDTH, Look
+        from gathercli.explain.terminal.view import view_of
+
+        return view_of(self).picture(self, Look(width or WIDTH, advice=_ADVICE))
+
+
+class Explanation(Lesson, Explained[Trace]):
+    """An explanation of a call that gathers along an axis."""
+
+
+class BeamExplanation(BeamLesson, Explained[BeamTrace]):
+    """An explanation of a call that follows beams back."""
+
+
+def explain(
+    op: str,
+    data: Any,
+    indices: Any,
+    *more: Any,
+    axis: Any = None,
+    batch_dims: Any = 0,
+    version: str | int | None = None,
+    negative: str = "spec",
+    out_of_range: str = "spec",
+) -> Explained[Any]:
+    """Explain where every cell of an output comes from.
+
+    Parameters
+    ----------
+    op
+        ``gather``, ``gather-elements``, ``gather-nd`` or ``gather-tree``.
+    data, indices, more
+        The inputs, as for the function of the operator, such as `gathercli.gather`.
+    axis, batch_dims, negative, out_of_range
+        As for that function; no axis is the version's default, 0, which OpenVINO's GatherElements
+        lacks.
+    version
+        None for OpenVINO's newest.
+
+    Returns
+    -------
+        The explanation. Its `repr` is a picture; ``trace(i, j)`` traces one output cell and
+        ``cells()`` all: the coordinates of the index, the index, the position on the axis, the
+        coordinates in `data`, the value. For GatherND the index is a tuple, with a position on each
+        axis. For GatherTree the trace has the coordinates of the parent that leads to the step, the
+        parent, the beam, the coordinates in `step_ids`, the value. Refused indices are explained
+        too.
+
+    Raises
+    ------
+    OperatorError
+        A rule of shapes, types or attributes refuses.
+    UsageError
+        The operator takes more or fewer inputs.
+
+    Examples
+    --------
+    >>> trace = explain("gather", [[10, 11], [20, 21]], [1, -2]).trace(1, 0)
+    >>> trace.indices, trace.k, trace.position, trace.data, trace.value
+    ((1,), -2, 0, (0, 0), 10)
+    >>> steps, parents = [[[1, 2]], [[3, 4]]], [[[0, 0]], [[1, 0]]]
+    >>> trace = explain("gather-tree", steps, parents, [2], 9).trace(0, 0, 0)
+    >>> trace.parent_ids, trace.parent, trace.step_ids, trace.value
+    ((1, 0, 0), 1, (0, 0, 1), 2)
+    """
+    family = family_of(op)
+    row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
+    with CallContext(row) as context:
+        tensors = arguments(context, (data, indices, *more))
+        call = engine.bind(
+            row,
+            *context.inputs.values(),
+            axis=axis,
+            batch_dims=batch_dims,
+            negative=negative,
+            out_of_range=out_of_range,
+        )
+        explanation = BeamExplanation if row.followed else Explanation
+        return explanation(BoundCall(call, *tensors))

@@ -1,0 +1,293 @@
+"""Draw a heat map in a terminal: by colour where there is colour, else by shades or digits."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from math import isnan
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.explain.terminal.layout import append, joined
+from gathercli.explain.terminal.ramps import Scale
+from gathercli.spec.dtypes import STRING, Kind
+from gathercli.text import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.text import Text
+
+    from gathercli.compute.tensor import Tensor
+    from gathercli.explain.heatmap import HeatMap, Plane
+    from gathercli.explain.terminal.layout import Line, Word
+    from gathercli.explain.terminal.ramps import Color
+    from gathercli.report.terminal import Depth
+
+LINES: Final = 20
+"""The most lines of a heat map."""
+
+BINS: Final = (40, 80)
+"""The most rows and columns of bins in JSON."""
+
+_BAR: Final = 24
+"""The columns of the bar of colours."""
+
+_SHADES: Final = "·░▒▓█"
+_DIGITS: Final = "0123456789"
+
+_HALF: Final = "▀"
+"""The upper half of a cell: its colour is that of one bin, the background that of the next."""
+
+
+class HeatMarks(NamedTuple):
+    """The characters of a heat map.
+
+    Attributes
+    ----------
+    levels
+        Those of numbers from low to high, without colour.
+    nan, infinite
+        Those of a bin with such elements.
+    half
+        Whether a line may have two rows of bins.
+    """
+
+    levels: str = _SHADES
+    nan: str = "\N{MULTIPLICATION SIGN}"
+    infinite: str = "∞"
+    half: bool = True
+
+
+ASCII_HEAT: Final = HeatMarks(_DIGITS, "x", "i", half=False)
+
+
+class HeatLayout(NamedTuple):
+    """How bins stand in the lines of a terminal.
+
+    Attributes
+    ----------
+    rows, columns
+        The most bins along each dimension.
+    per_line, width
+        The rows of bins in a line, and the columns of a bin.
+    room
+        The columns of a line.
+    """
+
+    rows: int
+    columns: int
+    per_line: int
+    width: int
+    room: int
+
+
+def heat_layout(chosen: Plane, width: int, marks: HeatMarks, depth: Depth | None) -> HeatLayout:
+    """Choose the bins of a slice that fit a width.
+
+    Parameters
+    ----------
+    depth
+        The colours of the terminal; None to draw without colour.
+    """
+    rows, columns = chosen.shape
+    room = max(8, width - len(str(chosen.first[0] + rows - 1)) - 2)
+    if rows <= LINES and columns * 2 <= room:
+        return HeatLayout(LINES, room // 2, 1, 2, width)
+    if depth and marks.half:
+        return HeatLayout(2 * LINES, room, 2, 1, width)
+    return HeatLayout(LINES, room, 1, 1, width)
+
+
+def heat_text(
+    bins: HeatMap,
+    chosen: Plane,
+    layout: HeatLayout,
+    marks: HeatMarks,
+    depth: Depth | None,
+    *,
+    title: str,
+    write: Callable[[float], str],
+) -> Text:
+    """Draw a heat map below its title.
+
+    Parameters
+    ----------
+    depth
+        As for `heat_layout`.
+    title
+        The first line.
+    write
+        Formats a number.
+    """
+    from rich.text import Text
+
+    fitted = title if len(title) <= layout.room else title.replace("   ", "\n")
+    text = Text(f"{fitted}\n")
+    drawing = _Drawing(bins, chosen, layout, marks, depth)
+    for line in drawing.lines():
+        for word, style in line:
+            text.append(word, style)
+        text.append("\n")
+    append(text, joined(drawing.legend(write), layout.room))
+    for words in wrap(largest_value(bins, chosen, write), layout.room):
+        text.append(f"{words}\n")
+    return text
+
+
+def title_of(tensor: Tensor, bins: HeatMap, chosen: Plane) -> str:
+    """Say what a heat map shows."""
+    what = "absolute values in " if tensor.dtype.kind is Kind.COMPLEX else ""
+    title = f"heat map of {what}{chosen}"
+    if bins.binned:
+        sizes = (max(b - a for a, b in pairwise(each)) for each in (bins.rows, bins.columns))
+        high, wide = bins.mean.shape
+        title += f"   means of {high} x {wide} bins of up to {' x '.join(map(grouped, sizes))}"
+    return title
+
+
+def undrawable(tensor: Tensor) -> str | None:
+    """Return why a tensor has no heat map; None if it has one."""
+    if tensor.dtype is STRING:
+        return "strings are no numbers"
+    return "it has no elements" if 0 in tensor.shape else None
+
+
+def no_heat(reason: str) -> Text:
+    """Say why there is no heat map."""
+    from rich.text import Text
+
+    return Text(f"no heat map: {reason}\n", "dim")
+
+
+def heat_json(bins: HeatMap, chosen: Plane) -> dict[str, Any]:
+    """Return the bins of a heat map for JSON; None stands for a bin without a finite element."""
+    fields: dict[str, Any] = {"slice": str(chosen), "rows": bins.rows, "columns": bins.columns}
+    for name, values in (("mean", bins.mean), ("min", bins.least), ("max", bins.most)):
+        fields[name] = [[None if isnan(each) else each for each in row] for row in values.tolist()]
+    return fields | {"nan": bins.nan.tolist(), "inf": bins.infinite.tolist()}
+
+
+def scale_of(bins: HeatMap) -> Scale | None:
+    """Return the scale of the means of a heat map; None without a finite element."""
+    finite = bins.mean[np.isfinite(bins.mean)]
+    return Scale.of(float(finite.min()), float(finite.max())) if finite.size else None
+
+
+def largest_value(bins: HeatMap, chosen: Plane, write: Callable[[float], str]) -> str:
+    """Say where the largest absolute value is, which a mean may hide; nothing without bins."""
+    if not bins.binned or scale_of(bins) is None:
+        return ""
+    size = np.fmax(np.abs(bins.least), np.abs(bins.most))
+    r, c = np.unravel_index(int(np.nanargmax(size)), size.shape)
+    place = chosen.part(bins.rows[r : r + 2], bins.columns[c : c + 2])
+    return f"largest |value| {write(float(size[r, c]))} in {place}"
+
+
+class _Drawing:
+    """The lines of a heat map."""
+
+    def __init__(
+        self,
+        bins: HeatMap,
+        chosen: Plane,
+        layout: HeatLayout,
+        marks: HeatMarks,
+        depth: Depth | None,
+    ) -> None:
+        self._bins, self._layout, self._marks, self._depth = bins, layout, marks, depth
+        self._scale = scale_of(bins)
+        self._first = chosen.first
+        self._margin = len(str(self._first[0] + bins.rows[-2]))
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the line of coordinates of columns, then the rows of bins."""
+        yield [(self._heading(), "dim")]
+        step = self._layout.per_line
+        for row in range(0, len(self._bins.mean), step):
+            name = str(self._first[0] + self._bins.rows[row]).rjust(self._margin)
+            yield [(f"{name}  ", "dim"), *self._row(row, row + step)]
+
+    def _heading(self) -> str:
+        """Return the coordinates of the first columns of bins, as many as fit."""
+        width, names = self._layout.width, [self._first[1] + n for n in self._bins.columns[:-1]]
+        every = -(-(len(str(names[-1])) + 2) // width)
+        shown = "".join(str(name).ljust(every * width) for name in names[::every])
+        end = max(len(str(names[0])), width * len(names))
+        if len(shown.rstrip()) > end:  # the last name has no room
+            shown = shown[: len(shown) - every * width]
+        return " " * (self._margin + 2) + shown.rstrip()
+
+    def _row(self, row: int, stop: int) -> Iterator[Word]:
+        """Yield the cells of a line."""
+        for column in range(self._bins.mean.shape[1]):
+            places = [(r, column) for r in range(row, min(stop, len(self._bins.mean)))]
+            mark = self._mark(places)
+            yield self._painted(places, mark) if self._depth else self._shaded(places[0], mark)
+
+    def _mark(self, places: list[tuple[int, int]]) -> str:
+        if any(self._bins.nan[place] for place in places):
+            return self._marks.nan
+        if any(self._bins.infinite[place] for place in places):
+            return self._marks.infinite
+        return ""
+
+    def _painted(self, places: list[tuple[int, int]], mark: str) -> Word:
+        """Return a cell of one or two bins; a mark stands on the colour of the last of them."""
+        colors = [self._color_of(place) for place in places]
+        names = ["" if each is None else self._name(each) for each in colors]
+        width, last, ground = self._layout.width, colors[-1], names[-1] and f"on {names[-1]}"
+        if mark:
+            ink = "" if last is None else "#000000 " if last.is_light else "#ffffff "
+            return mark * width, f"bold {ink}{ground}".strip()
+        if self._layout.per_line == 2 and names[0]:
+            # an odd last row has no lower half
+            return _HALF, f"{names[0]} {ground}" if len(places) == 2 else names[0]
+        return " " * width, ground
+
+    def _name(self, color: Color) -> str:
+        """Return the name of a colour in a style."""
+        return color.code if self._depth == "truecolor" else f"color({color.number})"
+
+    def _color_of(self, place: tuple[int, int]) -> Color | None:
+        value = float(self._bins.mean[place])
+        return None if self._scale is None or isnan(value) else self._scale.color(value)
+
+    def _shaded(self, place: tuple[int, int], mark: str) -> Word:
+        value = float(self._bins.mean[place])
+        if mark or isnan(value):
+            return (mark or " ") * self._layout.width, ""
+        return level(self._span, value, self._marks.levels) * self._layout.width, ""
+
+    @cached_property
+    def _span(self) -> Scale:
+        """The numbers of the levels: they need no middle for zero."""
+        return Scale(float(np.nanmin(self._bins.mean)), float(np.nanmax(self._bins.mean)))
+
+    def legend(self, write: Callable[[float], str]) -> Iterator[Line]:
+        """Yield the bar of colours or levels between its ends, and each mark in use."""
+        if self._scale is not None and self._depth:
+            steps = (self._scale.at(n / (_BAR - 1)) for n in range(_BAR))
+            bar = [(" ", f"on {self._name(each)}") for each in steps]
+            low, high = write(self._scale.low), write(self._scale.high)
+            yield [(f"{low} ", ""), *bar, (f" {high}", "")]
+        elif self._scale is not None:
+            low, high = write(self._span.low), write(self._span.high)
+            yield [(f"{low} {self._marks.levels} {high}", "")]
+        for mark, counts, noun in (
+            (self._marks.nan, self._bins.nan, "NaN"),
+            (self._marks.infinite, self._bins.infinite, "infinite"),
+        ):
+            if counts.any():
+                yield [(f"{mark} {grouped(int(counts.sum()))} {noun}", "")]
+
+
+def level(scale: Scale, value: float, levels: str) -> str:
+    """Return the character of a number.
+
+    >>> level(Scale(0, 1), 0.55, "0123456789"), level(Scale(0, 1), 1, "0123456789")
+    ('5', '9')
+    """
+    return levels[min(len(levels) - 1, int(scale.place(value) * len(levels)))]

@@ -1,0 +1,371 @@
+"""Select the coordinates and panels of a picture, and the letters of parts of `data`."""
+
+from __future__ import annotations
+
+from itertools import product as combinations
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.explain.lesson import indices_of
+from gathercli.explain.terminal.layout import Marks
+from gathercli.report.grid import shown_positions
+from gathercli.spec.coordinates import coordinate
+from gathercli.spec.shapes import product
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gathercli.compute.storage import AnyArray
+    from gathercli.explain.lesson import Index, Lesson, Unit
+    from gathercli.explain.provenance import Provenance
+
+WIDTH: Final = 100
+"""The columns of a picture without a terminal."""
+
+ROWS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
+COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
+"""The most rows and columns to show whole, and the number at each edge otherwise; by preference."""
+WIDE: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMNS)
+"""`COLUMNS` on a terminal wider than `WIDTH`."""
+
+PANELS: Final = 4
+FACETS: Final = 4
+FEW: Final = 2
+LARGE: Final = 1000
+"""The most panels, and facets of a tensor, in a picture without a window: `FEW` for a tensor of
+more than `LARGE` elements, or with facets that are not shown whole."""
+
+TALL: Final = 24
+"""The most rows of `data` to show on an axis: those that indices pick."""
+
+CELLS: Final = 20_000
+BATCHES: Final = 400
+"""The most cells of the output, and panels, in a window."""
+
+BLOCK: Final = 1 << 12
+"""Cells of a block of a window."""
+
+Window = tuple[slice | None, ...]
+"""The coordinates to show of each output dimension; None for as many as fit."""
+
+
+class Look(NamedTuple):
+    """The appearance of a picture.
+
+    Attributes
+    ----------
+    width
+        The columns of the terminal; None for no limit.
+    precision
+        The significant digits of floats.
+    marks
+        The characters beside letters and numbers.
+    window
+        The output coordinates to show.
+    here
+        The output cell to mark.
+    height
+        The lines for the panels; None for no limit.
+    advice
+        A hint on how to see hidden cells.
+    """
+
+    width: int | None
+    precision: int = 6
+    marks: Marks = Marks()
+    window: Window = ()
+    here: tuple[int, ...] | None = None
+    height: int | None = None
+    advice: str = "--window chooses others"
+
+
+class Selection:
+    """The part of a lesson in a picture.
+
+    Parameters
+    ----------
+    rows, columns
+        Limits from `ROWS` and from `COLUMNS` or `WIDE`.
+    whole
+        Whether to choose as without a current cell, as the whole output is shown.
+
+    Attributes
+    ----------
+    here
+        The coordinates of the current cell, batch dimensions apart; None to choose without it.
+    lead
+        The number of leading dimensions that are panels.
+    out, indices, data
+        The coordinates to show of each dimension, ascending.
+    panels
+        The coordinates of the leading dimensions for each panel.
+    letters
+        The letter of each unit of the picture that the visible indices pick, in their order.
+    limits
+        The most rows and columns to show whole.
+    is_complete
+        Whether every unit that the visible indices pick is in the picture.
+    """
+
+    def __init__(
+        self,
+        lesson: Lesson,
+        look: Look,
+        rows: tuple[int, int],
+        columns: tuple[int, int],
+        *,
+        whole: bool = False,
+    ) -> None:
+        self.lesson, self.look, self._rows, self._columns = lesson, look, rows, columns
+        self.limits = rows[0], columns[0]
+        self.lead = lead_of(lesson)
+        self.here = None if look.here is None or whole else lesson.apart(look.here)
+        self._window: Window = look.window
+        self._batches: slice | None = None  # the window in a merged batch dimension
+        if look.window and len(lesson.shape) < len(lesson.panel_shape):
+            self._batches, *rest = look.window
+            self._window = (*[None] * self.lead, *rest)
+        self.out = [self._out_coordinates(j) for j in range(len(lesson.panel_shape))]
+        self.indices: list[Sequence[int]] = [[] for _ in lesson.index_shape]
+        for coords, (_, i) in zip(self.out, lesson.dim_map, strict=True):
+            if i is not None:
+                self.indices[i] = coords
+        self.panels = self._choose_panels()
+        self._current = None if look.here is None else lesson.trace(*look.here).data
+        units = self._units()
+        positions = list(dict.fromkeys(units.values()))
+        self.data = [self._data_coordinates(d, positions) for d in range(len(lesson.data.shape))]
+        self._facets = {panel: self._choose_facets(panel, units) for panel in self.panels}
+        shown_units = [unit for unit in units if self._is_shown(unit)]
+        self.letters = {unit: letter_of(n) for n, unit in enumerate(shown_units)}
+        self.is_complete = len(shown_units) == len(units)
+
+    def _out_coordinates(self, j: int) -> Sequence[int]:
+        """Choose the coordinates of an output dimension."""
+        size, rank = self.lesson.panel_shape[j], len(self.lesson.panel_shape)
+        part = self._window[j] if j < len(self._window) else None
+        if part is not None:
+            return range(size)[part]
+        if j < self.lead:
+            return range(size)
+        most, edge = self._limits(j - self.lead, rank - self.lead)
+        here = None if self.here is None else self.here[j]
+        if j - self.lead < rank - self.lead - 2 and here is None:
+            most = self._facet_limits()[j]
+            edge = min(1, most - 1)
+        return shown(size, most, edge, here)
+
+    def _limits(self, dim: int, rank: int) -> tuple[int, int]:
+        """Return the most coordinates of a dimension to show whole, and the number at an edge."""
+        if dim == rank - 1 and (rank > 1 or self.lesson.out_is_row(self.lead)):
+            return self._columns
+        if dim >= rank - 2:
+            return self._rows
+        return (FACETS, 1) if self.here is None else (1, 0)
+
+    def _few(self, most: int, *shapes: Sequence[int]) -> int:
+        """Return `most`, or `FEW` if a tensor of these shapes is large, or its facets are cut."""
+        rows, columns = self.limits
+        for shape in shapes:
+            *lead, last = shape[self.lead :][-2:] or [1]
+            whole = last <= (columns if lead else rows) and max(lead, default=0) <= rows
+            if not whole or product(shape) > LARGE:
+                return min(most, FEW)
+        return most
+
+    def _facet_limits(self) -> dict[int, int]:
+        """Return the most coordinates of each output dimension before the last two.
+
+        Their product is at most `FACETS`; dimensions of the indices come first.
+        """
+        lesson = self.lesson
+        dims = range(self.lead, len(lesson.panel_shape) - 2)
+        most = self._few(FACETS, lesson.panel_shape)
+        limits: dict[int, int] = {}
+        for j in sorted(dims, key=lambda j: lesson.dim_map[j][1] is None):
+            limits[j] = max(1, min(most, 2 if len(dims) > 1 and most > FEW else most))
+            most //= min(limits[j], max(lesson.panel_shape[j], 1))
+        return limits
+
+    def _choose_panels(self) -> list[tuple[int, ...]]:
+        lead = self.out[: self.lead]
+        if self.here is not None:
+            return [self.here[: self.lead]]
+        if self._batches is not None:
+            sizes = self.lesson.panel_shape[: self.lead]
+            return [coordinate(n, sizes) for n in range(product(sizes))[self._batches]]
+        count = product([len(coords) for coords in lead])
+        lesson = self.lesson
+        most = self._few(PANELS, lesson.data.shape, lesson.panel_shape)
+        if count <= most or any(each is not None for each in self._window[: self.lead]):
+            return list(combinations(*lead))
+        return [tuple(coords[0] for coords in lead), tuple(coords[-1] for coords in lead)]
+
+    def _units(self) -> dict[Unit, int]:
+        """Return the units that the selected indices pick, and their positions, in order."""
+        units: dict[Unit, int] = {}
+        for panel in self.panels:
+            coords = self.coordinates(panel, self.indices)
+            for at, (_, position) in zip(coords, self.resolved(coords), strict=True):
+                unit = self.lesson.unit(at, self.lesson.place(position))
+                if unit is not None:
+                    units[unit] = position
+        return units
+
+    @property
+    def cells(self) -> int:
+        """The number of output cells in the picture."""
+        return len(self.panels) * product([len(coords) for coords in self.out[self.lead :]])
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """Whether fewer rows of indices would need less of `data`, other than fewer rows."""
+        columns = self.data[-1] if self.data else ()
+        is_wide = len(columns) > self.limits[1] + 2
+        return not self.look.window and (is_wide or not self.is_complete)
+
+    def facets(self, panel: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Return the leading coordinates of the facets of `data` in a panel."""
+        return self._facets[panel]
+
+    def _choose_facets(
+        self, panel: tuple[int, ...], units: Iterable[Unit]
+    ) -> list[tuple[int, ...]]:
+        """Choose facets of `data`: all, or the first that indices pick."""
+        lead, shape = self.lead, self.lesson.data.shape
+        every = list(combinations(*self.data[lead:-2]))
+        most = self._few(FACETS, shape)
+        if self.look.window or len(every) <= most:
+            return every
+        current = [] if self._current is None else [self._current[lead:-2]]
+        picked = dict.fromkeys(current)
+        for unit in units:
+            if len(picked) >= most:
+                break
+            if _is_in(panel, unit[:lead]):
+                within = unit[lead : lead + len(every[0])]
+                picked |= dict.fromkeys(each for each in every if _is_in(each, within))
+        return sorted(list(picked)[:most]) or every[:1]
+
+    def _is_shown(self, unit: Unit) -> bool:
+        """Return whether a unit of `data` is in the picture."""
+        if any(
+            n is not None and n not in coords for n, coords in zip(unit, self.data, strict=True)
+        ):
+            return False
+        depth = max(0, len(unit) - self.lead - 2)
+        within = unit[self.lead : self.lead + depth]
+        return any(
+            _is_in(each, within)
+            for panel, facets in self._facets.items()
+            if _is_in(panel, unit[: self.lead])
+            for each in facets
+        )
+
+    def resolved(self, coords: list[tuple[int, ...]]) -> list[tuple[Index, int]]:
+        """Return the indices at coordinates, and the position of each, or -1."""
+        k, positions = self.lesson.positions(arrays(coords, len(self.indices)))
+        indices = indices_of(k.reshape(len(coords), *k.shape[positions.ndim :]))
+        return list(zip(indices, positions.reshape(-1).tolist(), strict=True))
+
+    def coordinates(
+        self, panel: tuple[int, ...], dims: Sequence[Sequence[int]]
+    ) -> list[tuple[int, ...]]:
+        """List the coordinates of a tensor in a panel, row-major."""
+        return list(combinations(*([n] for n in panel), *dims[self.lead :]))
+
+    def _data_coordinates(self, d: int, positions: list[int]) -> Sequence[int]:
+        """Choose the coordinates of a dimension of `data`, on the axis those that indices pick."""
+        lesson, size = self.lesson, self.lesson.data.shape[d]
+        most, _ = self._limits(d - self.lead, len(lesson.data.shape) - self.lead)
+        if d in lesson.axes:
+            on_axis = dict.fromkeys(lesson.on_axes(position)[d] for position in positions)
+            return self._axis_coordinates(d, most, list(on_axis))
+        view_dims = [dim for dim, _ in lesson.dim_map]
+        j = next(j for j, v in enumerate(view_dims) if v is not None and lesson.data_dim(v) == d)
+        windowed = j < len(self._window) and self._window[j] is not None
+        # GatherElements may read only the first part of a dimension of `data`.
+        larger = size != lesson.panel_shape[j] and not windowed
+        return range(size) if larger and size <= most else self.out[j]
+
+    def _axis_coordinates(self, d: int, most: int, positions: list[int]) -> Sequence[int]:
+        """Choose positions on an axis: all, or those that indices pick and the ends."""
+        shape = self.lesson.data.shape
+        size, depth = shape[d], len(shape) - d
+        if size <= most:
+            return range(size)
+        if self._current is not None:  # the current cell comes first
+            positions = [self._current[d], *positions]
+        has_ends = most > 2 and depth < 3 and self.here is None
+        ends = {0, size - 1} if has_ends or not positions else set[int]()
+        if depth > 2:
+            most = size  # the facets are chosen later
+        elif depth == 1 and len(shape) - self.lead > 1:
+            most = max(most, COLUMNS[0][0])
+        else:
+            most = TALL
+        chosen = list(dict.fromkeys(positions))[: size if self.look.window else most]
+        return sorted({*chosen, *ends})
+
+
+def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
+    """Choose coordinates of a dimension: all, those at its edges, or those around `here`."""
+    if size <= most:
+        return range(size)
+    if here is not None:
+        start = max(0, min(here - edge, size - 2 * edge - 1))
+        return range(start, start + 2 * edge + 1)
+    return shown_positions(size, most, edge) or [0]
+
+
+def _is_in(at: Sequence[int], unit: Unit) -> bool:
+    """Return whether a unit with these leading coordinates includes the part at `at`."""
+    return all(n in (None, position) for n, position in zip(unit, at, strict=True))
+
+
+def lead_of(lesson: Lesson) -> int:
+    """Return the number of leading dimensions that are panels, shared by all three tensors.
+
+    These are batch dimensions, and for GatherElements those before the axis and a matrix.
+    """
+    pairs = enumerate(lesson.dim_map)
+    shared = next((j for j, pair in pairs if pair != (j, j)), len(lesson.dim_map))
+    return lesson.call.batch_dims or max(0, min(shared, len(lesson.data.shape) - 2))
+
+
+def letter_of(number: int) -> str:
+    """Return the letter for a number: a to z, then aa, ab and so on.
+
+    >>> letter_of(0), letter_of(25), letter_of(26)
+    ('a', 'z', 'aa')
+    """
+    name = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        name = chr(ord("a") + rest) + name
+    return name
+
+
+def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:
+    """Transpose coordinates of cells into an array for each dimension."""
+    if not coords:
+        return tuple(np.zeros(0, np.int64) for _ in range(rank))
+    return tuple(np.array(each, np.int64) for each in zip(*coords, strict=True))
+
+
+def window_cells(lesson: Provenance[Any], window: Window) -> Iterator[AnyArray]:
+    """Yield the flat positions of the output cells in a window, row-major, in blocks (C,)."""
+    ranges = [
+        range(size)[window[j] or slice(None)] if j < len(window) else range(size)
+        for j, size in enumerate(lesson.shape)
+    ]
+    count = product([len(each) for each in ranges])
+    for start in range(0, count, BLOCK):
+        rest = np.arange(start, min(start + BLOCK, count))
+        cells, step = np.zeros_like(rest), 1
+        for each, size in zip(reversed(ranges), reversed(lesson.shape), strict=True):
+            cells += (rest % len(each) + each.start) * step
+            rest, step = rest // len(each), step * size
+        yield cells

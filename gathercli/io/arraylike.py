@@ -1,0 +1,190 @@
+"""Arguments of Python callers: arrays of any library, nested lists, numbers; and their results."""
+
+from __future__ import annotations
+
+import os
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gathercli.compute.bound import of_one_type
+from gathercli.compute.exchange import viewed
+from gathercli.compute.storage import dtype_of
+from gathercli.errors import GatherError, Hint, InputError, UsageError
+from gathercli.io.formats.values import check_depth, tensor_of
+from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described
+from gathercli.spec.shapes import Shape
+from gathercli.text import as_written, json_string, kind_of, listed, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from gathercli.compute.tensor import Tensor
+    from gathercli.spec.call import CallContext
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Input, Op
+
+
+def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
+    """Return tensors of the inputs of a call, and set them in the context."""
+    op = context.op
+    if op is None:
+        raise LookupError("the inputs of no operator")
+    values = tuple(values)
+    check_number(op, len(values), "inputs")
+    tensors = [_argument(value, each) for each, value in zip(op.inputs, values, strict=True)]
+    tensors = of_one_type(op, tensors)
+    context.describe(tensors)
+    return tensors
+
+
+def check_number(op: Op, number: int, what: str) -> None:
+    """Raise if a call has more or fewer inputs, or their shapes, than its operator takes."""
+    names = [each.name for each in op.inputs]
+    if number != len(names):
+        raise UsageError(
+            f"{op.family} takes {len(names)} {what}, not {number}",
+            rule="usage",
+            value=number,
+            expected=listed(names, "and"),
+        )
+
+
+def _argument(value: Any, each: Input) -> Tensor:
+    """Return a tensor of an input; an error names the input."""
+    try:
+        if isinstance(value, str | os.PathLike):
+            raise _text_of(os.fspath(value))
+        return as_tensor(value, INT64 if each.values else FLOAT64)
+    except GatherError as error:
+        error.name(each.name)
+        raise
+
+
+def _text_of(value: str | bytes) -> InputError:
+    """Return the error for text, which is probably the name of a file."""
+    source = os.fsdecode(value)
+    return InputError(
+        f"it is the text {json_string(short(source))}",
+        rule="dtype",
+        value=source,
+        expected="an array or nested lists",
+        hint=Hint("read what it names: {code}", code=f"gathercli.load({json_string(source)})"),
+    )
+
+
+def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
+    """Return a tensor of an array, nested lists or a number; a rule refuses foreign types later.
+
+    `empty` is the type of an empty list.
+    """
+    if isinstance(value, list | tuple | range | bool | int | float | complex | str):
+        if not isinstance(value, np.generic):
+            return _tensor_of_list(value, empty)
+    elif isinstance(value, np.ma.MaskedArray):
+        raise InputError(
+            "it is a masked array, and a tensor has no mask",
+            rule="dtype",
+            expected="a plain array",
+            hint="`array.filled(value)` decides what the masked elements are",
+        )
+    tensor = viewed(value)
+    array = tensor.array
+    if array.dtype == object and not hasattr(value, "__array__"):
+        raise InputError(
+            f"it is {kind_of(value)}", rule="dtype", expected="an array or nested lists"
+        )
+    if array.dtype.kind in "OT" and array.size and _all_strings(array):
+        return tensor_of(array.tolist(), declared=STRING)
+    return tensor
+
+
+def _all_strings(array: npt.NDArray[Any]) -> bool:
+    return all(isinstance(each, str) for each in array.flat)
+
+
+def _tensor_of_list(value: Any, empty: DType) -> Tensor:
+    """Return a tensor of a list; NumPy values of one type in it decide its type."""
+    declared = None
+    check_depth(value)  # a list may hold itself
+    if not _is_plain(value):
+        types: set[DType | None] = set()
+        value = _plain(value, types)
+        declared = types.pop() if len(types) == 1 else None
+    return tensor_of(value, declared=declared, empty=empty)
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether nested lists hold only values of Python's own types."""
+    level = [value]
+    while level:
+        kinds = set(map(type, level))
+        if not kinds <= {list, tuple, bool, int, float, complex, str}:
+            return False
+        level = list(chain.from_iterable(each for each in level if type(each) in (list, tuple)))
+    return True
+
+
+def _plain(value: Any, types: set[DType | None]) -> Any:
+    """Replace arrays, ranges and enumerations in a list by plain values, and add their types."""
+    if isinstance(value, list | tuple | range):
+        return [_plain(each, types) for each in value]
+    if isinstance(value, np.generic | np.ndarray):
+        types.add(dtype_of(value.dtype))
+        return value.tolist()
+    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        tensor = as_tensor(value)
+        types.add(None if tensor.dtype.kind is Kind.OTHER else tensor.dtype)
+        return tensor.values().tolist()
+    types.add(None)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    return value
+
+
+def as_numpy(tensor: Tensor) -> npt.NDArray[Any]:
+    """Return a tensor as NumPy has it; types that NumPy lacks as those of `ml_dtypes`."""
+    if not tensor.dtype.opaque:
+        return tensor.array
+    import ml_dtypes
+
+    native: npt.NDArray[Any] = tensor.array.astype(tensor.storage, copy=False)
+    return native.view(getattr(ml_dtypes, tensor.dtype.name))
+
+
+def check_threads(threads: Any) -> int:
+    """Return a number of threads; raise if it is not a positive integer."""
+    if type(threads) is int and threads > 0:
+        return threads
+    raise UsageError(
+        f"is {as_written(threads)}",
+        rule="usage",
+        subject="threads",
+        value=str(threads),
+        expected="an integer from 1 on",
+    )
+
+
+def check_out(out: Any, wanted: Shape, *inputs: Tensor) -> None:
+    """Raise if an array cannot take the result of inputs, of the shape `wanted`."""
+    storage = inputs[0].storage
+    dtype = dtype_of(out.dtype) if type(out) in (np.ndarray, np.memmap) else None
+    expected = described(inputs[0].dtype, wanted.inner())
+    if dtype is None:
+        why, expected = f"is {kind_of(out)}", f"a NumPy array, {expected}"
+    elif dtype is not inputs[0].dtype or out.shape != tuple(wanted):
+        why = f"is {described(dtype, Shape(out.shape).inner())}"
+    elif out.dtype.itemsize != storage.itemsize or not out.dtype.isnative:
+        why, expected = f"is of {out.dtype.str}", f"{storage.str}, in native byte order"
+    elif not out.flags.c_contiguous:
+        why, expected = "is not C-ordered", "a C-ordered array"
+    elif not out.flags.writeable:
+        why, expected = "cannot be written to", "a writable array"
+    elif any(np.may_share_memory(out, each.array) for each in inputs):
+        why, expected = "shares memory with an input", "an array with memory of its own"
+    else:
+        return
+    raise InputError(f"`out` {why}", rule="dtype", expected=expected)

@@ -1,0 +1,252 @@
+"""`check` of models: what their Gather nodes refuse or fill, and what targets change."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import ExitStack
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from gathercli import __version__
+from gathercli.batch.junit import JUnitReport
+from gathercli.batch.tally import BatchTotals
+from gathercli.cli.command import Options, argument, flag, option
+from gathercli.cli.groups import OPERATOR, OUTPUT, REPORT
+from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.messages import Messages
+from gathercli.cli.options import TEXT_FORMAT
+from gathercli.cli.registry import MODEL_SUFFIXES
+from gathercli.errors import GatherError, NoInputError, UsageError
+from gathercli.io.descriptors import STDOUT
+from gathercli.io.write import Output
+from gathercli.models.call import MODEL_NODE
+from gathercli.models.command import ModelOptions
+from gathercli.models.finding import NOTE
+from gathercli.models.findings import CheckedModel, as_json, junit_lines, line, merged, total
+from gathercli.models.portability import NAMES, target
+from gathercli.models.sarif import sarif as sarif_text
+from gathercli.report.terminal import print_text, rendered, wants_color, width_of
+from gathercli.text import clean, listed, some
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gathercli.models.finding import Finding
+    from gathercli.models.graph import Model
+    from gathercli.models.portability import ConversionTarget
+
+_IR: Final = re.compile(rb"<net[\s>]")
+"""What an .xml in a folder has in its first bytes if it is a model."""
+
+_HEAD: Final = 4096
+
+MODELS: Final = argument(
+    "MODEL...", "ONNX models (.onnx), OpenVINO IR (.xml), or folders with models.", kind=list
+)
+
+
+class ModelCheckOptions(Options):
+    """How models are read and checked, and where reports go."""
+
+    to: str | None = option(
+        OPERATOR,
+        "--to",
+        metavar="TARGET,...",
+        help="Also check what changes on the way to a target: " + listed(NAMES) + ".",
+    )
+    allow_fill: bool = flag(
+        OUTPUT,
+        "--allow-fill",
+        help="Take indices that a version fills with zeros for notes, which fail no check.",
+    )
+    allow_unread: bool = flag(
+        OUTPUT,
+        "--allow-unread",
+        help="Take constants that cannot be read for notes, which fail no check.",
+    )
+    junit: str | None = option(
+        REPORT, "--junit", metavar="FILE", help="Also write the nodes as tests in JUnit XML."
+    )
+    sarif: str | None = option(
+        REPORT, "--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0."
+    )
+    fmt: str = TEXT_FORMAT
+
+    def targets(self) -> list[ConversionTarget]:
+        """Return the targets that the option names."""
+        words = [] if self.to is None else self.to.split(",")
+        return list({each.name: each for each in map(target, words)}.values())
+
+    def findings(self, model: Model, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
+        """Yield the findings of a model, as notes where they are allowed."""
+        from gathercli.models.lint import findings
+
+        return findings(model, targets, allow_fill=self.allow_fill, allow_unread=self.allow_unread)
+
+    def check(self) -> None:
+        """Raise if two reports are one file."""
+        paths = [path for path in (self.junit, self.sarif) if path]
+        if len(paths) == 2 and os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
+            raise UsageError(
+                f"is `{self.sarif}`, which is the JUnit file",
+                rule="usage",
+                subject="--sarif",
+                value=self.sarif,
+                expected="another file",
+            )
+
+
+def run(
+    options: ModelCheckOptions,
+    reading: ModelOptions,
+    memory: MemoryOptions,
+    messages: Messages,
+    models: list[str] = MODELS,
+) -> int:
+    """Check every node of the family in every model."""
+    options.check()
+    _check_whole(models)
+    targets, start = options.targets(), monotonic()
+    paths = list(dict.fromkeys(path for word in models for path in files_below(word)))
+    checked: list[CheckedModel] = [] if paths else [_no_model(models)]
+    with ExitStack() as stack:
+        junit = stack.enter_context(JUnitReport(options.junit)) if options.junit else None
+        sarif = stack.enter_context(Output(options.sarif)) if options.sarif else None
+        if sarif is not None:
+            sarif.open()
+        with messages:
+            for path in _with_progress(paths, messages):
+                noted, read = len(messages.notes), partial(reading.read, path, memory, messages)
+                model = _check(path, read, partial(options.findings, targets=targets))
+                own = (*messages.notes[noted:], *dict.fromkeys(each.note for each in model.nodes))
+                messages.notes[noted:] = [f"{path}: {note}" for note in own if note]
+                _print(model, options, messages, alone=len(paths) == 1)
+                checked.append(model)
+        if options.fmt == "json":
+            print_text(as_json(checked, [each.name for each in targets]))
+        if junit is not None:
+            _write_junit(junit, checked, monotonic() - start)
+        if sarif is not None:
+            _write_sarif(sarif, checked)
+    errors = [each.error for each in checked if each.error is not None]
+    if len(checked) == 1 and errors:
+        raise errors[0]
+    if options.fmt != "json":
+        print_text(total(checked))
+    messages.print()
+    failing = any(each.level != NOTE for model in checked for each in model.findings)
+    return max((error.status for error in errors), default=int(failing))
+
+
+def _check_whole(words: Sequence[str]) -> None:
+    """Raise if a word names a node of a model."""
+    for word in words:
+        match = MODEL_NODE.fullmatch(word)
+        if match and match["name"] and not os.path.exists(word):
+            raise UsageError(
+                f"`{clean(word)}` names a node",
+                rule="usage",
+                value=word,
+                expected="whole models",
+                hint=f"`{clean(match['path'])}` is the model",
+            )
+
+
+def _no_model(models: Sequence[str]) -> CheckedModel:
+    """Return what stands for folders without a model."""
+    error = NoInputError(
+        f"there is no model in {some(f'`{clean(word)}`' for word in models)}",
+        rule="missing",
+        expected=f"files that end in {listed(MODEL_SUFFIXES)}",
+    )
+    return CheckedModel(models[0], error=error)
+
+
+def files_below(word: str) -> Iterator[str]:
+    """Yield a file, or the models below a folder in order; links in a folder are not followed."""
+    if not os.path.isdir(word):
+        yield word
+        return
+    for folder, folders, names in os.walk(word):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if name.lower().endswith(MODEL_SUFFIXES) and _is_model(path):
+                yield path
+
+
+def _is_model(path: str) -> bool:
+    """Return whether a file of a folder is a model, and no link or other XML."""
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    if not path.lower().endswith(".xml"):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return _IR.search(file.read(_HEAD)) is not None
+    except OSError:  # which the reader of models reports
+        return True
+
+
+def _with_progress(paths: Sequence[str], messages: Messages) -> Iterator[str]:
+    """Yield the models, and show the bytes of those checked."""
+    progress = messages.progress()
+    sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
+    done = 0
+    for path, size in zip(paths, sizes, strict=True):
+        if progress is not None:
+            progress("checked", done, sum(sizes))
+        yield path
+        done += size
+
+
+def _check(
+    path: str,
+    read: Callable[[], Model],
+    findings: Callable[[Model], Iterable[Finding]],
+) -> CheckedModel:
+    """Check a model; the error says why it was not read."""
+    try:
+        model = read()
+        try:
+            results = tuple(findings(model))
+            model.recheck()
+        finally:
+            model.close()
+    except GatherError as error:
+        return CheckedModel(path, error=error)
+    return CheckedModel(path, tuple(model.nodes), results)
+
+
+def _print(
+    model: CheckedModel, options: ModelCheckOptions, messages: Messages, *, alone: bool
+) -> None:
+    """Print the findings of a model, or why it was not read unless it is `alone`."""
+    messages.clear()
+    if model.error is not None and not alone:
+        messages.print_error(model.error)
+    if options.fmt != "json":
+        width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
+        for each in merged(model.findings):
+            print_text(rendered(line(model.path, each, width), color=color))
+
+
+def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: float) -> None:
+    """Write each node as a test, and a model that was not read as an error."""
+    totals = BatchTotals(0)
+    for model in checked:
+        for each in junit_lines(model):
+            totals.count(each["status"])
+            junit.add(json.dumps(each).encode(), model.path)
+    junit.write(totals, seconds)
+
+
+def _write_sarif(output: Output, checked: Sequence[CheckedModel]) -> None:
+    """Write the findings for a code host."""
+    failures = [(each.path, each.error) for each in checked if each.error is not None]
+    text = sarif_text([(each.path, each.findings) for each in checked], failures, __version__)
+    output.stream.write(text.encode())
+    output.commit()

@@ -1,0 +1,178 @@
+"""Run the jobs of a plan in other runtimes too, and report where these disagree."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from gathercli.batch.calls import case_of, row_of
+from gathercli.batch.job import SHAPE
+from gathercli.compute.groups import compared
+from gathercli.errors import GatherError, LimitError, UsageError
+from gathercli.io.descriptors import STDOUT, write_all
+from gathercli.io.source import Inputs
+from gathercli.io.write import Output
+from gathercli.report.terminal import is_terminal, print_text
+from gathercli.runtimes.options import DEFAULT_SECONDS
+from gathercli.runtimes.report import absence_json, absence_text, runtime_json
+from gathercli.runtimes.verdict import RuntimeOutcome, Runtimes, expected_of
+from gathercli.text import clean, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gathercli.batch.batch_run import ReportOptions, RunOptions
+    from gathercli.batch.job import Job
+    from gathercli.batch.plan import Plan
+    from gathercli.cli.messages import Messages
+    from gathercli.runtimes.client import Absence
+    from gathercli.runtimes.verdict import RuntimeVerdict
+
+_WORDS = {
+    RuntimeOutcome.AGREES: ("agrees", "agree"),
+    RuntimeOutcome.DIFFERS: ("differs", "differ"),
+    RuntimeOutcome.VALUES: (
+        "gives values where the version refuses",
+        "give values where the version refuses",
+    ),
+    RuntimeOutcome.REFUSES: ("refuses", "refuse"),
+    RuntimeOutcome.UNSUPPORTED: ("is not taken", "are not taken"),
+    RuntimeOutcome.DIES: ("dies", "die"),
+    RuntimeOutcome.HANGS: ("hangs", "hang"),
+    RuntimeOutcome.UNSTEADY: ("is unsteady", "are unsteady"),
+}
+"""What a call of a runtime does, and what several do, in the summary."""
+
+
+def check_options(running: RunOptions, reporting: ReportOptions) -> None:
+    """Raise if an option is set that concerns the usual way of doing jobs.
+
+    The jobs are done one after the other, and write no output.
+    """
+    used = {"timeout", "allow_outside", "report", "fmt"}
+    for group in (running, reporting, running.cluster):
+        for name in group.changed().keys() - used:
+            option = getattr(type(group), name).names[0]
+            raise UsageError(
+                "is given with `--with`, which does jobs one by one and writes no output",
+                rule="usage",
+                subject=option,
+                expected="one of them",
+            )
+
+
+class RuntimeBatch:
+    """A run of the jobs of a plan in runtimes; a line of report for each disagreement."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        running: RunOptions,
+        reporting: ReportOptions,
+        messages: Messages,
+        *,
+        external: bool,
+    ) -> None:
+        self._plan, self._running, self._reporting = plan, running, reporting
+        self._messages, self._external = messages, external
+        self._counts: dict[str, Counter[RuntimeOutcome]] = {}
+        self._absences: list[Absence] = []
+        self._failed = 0
+
+    def run(self) -> int:
+        """Run the jobs and return the exit status: 1 if a runtime disagrees, or a job fails."""
+        runtimes = self._running.runtimes.chosen()
+        seconds = self._running.timeout or DEFAULT_SECONDS
+        with ExitStack() as stack:
+            write = self._writer(stack)
+            processes = stack.enter_context(Runtimes(runtimes, seconds))
+            for _, _, job in self._plan.read(range(len(self._plan))):
+                for line in self._lines(job, processes):
+                    write(line)
+            for process in processes.present:
+                self._counts.setdefault(process.full_name, Counter())
+            self._absences = processes.absences
+            for each in self._absences:
+                write({"id": None, **absence_json(each)})
+        self._sum_up()
+        fine = {RuntimeOutcome.AGREES}
+        disagrees = any(counts.keys() - fine for counts in self._counts.values())
+        is_absent = self._absences and not self._running.runtimes.allow_absent
+        return int(self._failed > 0 or disagrees or bool(is_absent))
+
+    @property
+    def _pretty(self) -> bool:
+        fmt = self._reporting.fmt
+        terminal = fmt == "auto" and is_terminal(STDOUT)
+        return self._reporting.path is None and (fmt == "pretty" or terminal)
+
+    def _writer(self, stack: ExitStack) -> Callable[[dict[str, Any]], None]:
+        """Return the function that writes a line of report."""
+        if self._pretty:
+            return lambda line: print_text(_text(line))
+        if self._reporting.path is None:
+            return lambda line: write_all(STDOUT, _json(line))
+        output = stack.enter_context(Output(self._reporting.path))
+        output.open()
+        stack.callback(output.commit)
+        return lambda line: output.stream.write(_json(line))
+
+    def _lines(self, job: Job, processes: Runtimes) -> Iterator[dict[str, Any]]:
+        """Yield a line for each disagreement, or one for an error of the job."""
+        if job.op == SHAPE:
+            return
+        try:
+            with Inputs(self._running.memory.limits.memory, folder=job.folder) as inputs:
+                inputs.external = self._external
+                for each in self._verdicts(job, inputs, processes):
+                    name = " ".join(filter(None, (each.call.runtime, each.version)))
+                    self._counts.setdefault(name, Counter())[each.outcome] += 1
+                    if each.disagrees:
+                        yield {"id": job.id, **_fields(each, job)}
+        except GatherError as error:
+            self._failed += 1
+            yield {"id": job.id, "outcome": "error", "rule": error.rule, "message": error.message}
+
+    def _verdicts(self, job: Job, inputs: Inputs, processes: Runtimes) -> Iterator[RuntimeVerdict]:
+        op = row_of(job, self._messages.notes)
+        case = case_of(job, op, inputs)
+        comparison = compared([op], case, self._running.memory.limits.result, named={op})
+        error = comparison.verdicts[0].error
+        if isinstance(error, LimitError):  # of ours, which says nothing about the version
+            raise error
+        expected = expected_of(comparison, case)
+        yield from processes.verdicts([op], case.tensors, job.attrs, expected)
+        inputs.recheck()
+
+    def _sum_up(self) -> None:
+        """Print what each runtime did: on stdout with the pretty report, else on stderr."""
+        lines = [f"{counted(len(self._plan), 'job')}"]
+        lines[0] += f", {self._failed} failed" if self._failed else ""
+        for name, counts in self._counts.items():
+            parts = [counted(number, *_WORDS[outcome]) for outcome, number in counts.most_common()]
+            called = counted(counts.total(), "call")
+            lines.append(f"{name}  {': '.join(filter(None, (called, ', '.join(parts))))}")
+        lines += [f"{each.runtime}  {absence_text(each)}" for each in self._absences]
+        text = "".join(f"{line}\n" for line in lines)
+        if self._pretty:
+            print_text(text)
+        elif not self._messages.quiet and not self._messages.json_errors:
+            self._messages.write(text)
+
+
+def _fields(each: RuntimeVerdict, job: Job) -> dict[str, Any]:
+    """Return a verdict for JSON; there is one group, that of the job's version."""
+    fields = runtime_json(each, "the version") | {"operator": row_of(job, []).full_name}
+    return {key: value for key, value in fields.items() if key not in ("group", "differs_from")}
+
+
+def _json(line: dict[str, Any]) -> bytes:
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def _text(line: dict[str, Any]) -> str:
+    parts = [line["id"], line.get("runtime"), line.get("version"), line.get("call")]
+    words = "  ".join(clean(part) for part in parts if part)
+    return f"{words}  {clean(line['message'])}\n"

@@ -1,0 +1,202 @@
+"""`translate`: the call in another framework, as code or as a graph."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from gathercli.cli.answer import Answer
+from gathercli.cli.command import REQUIRED, Options, option
+from gathercli.cli.groups import OUTPUT
+from gathercli.cli.inputs import TensorOptions
+from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.messages import Messages
+from gathercli.cli.operator import NamedOperator
+from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT
+from gathercli.errors import UsageError
+from gathercli.runtimes.options import RuntimeOptions, absence_notes
+from gathercli.spec.shapes import product
+from gathercli.text import clean, listed
+from gathercli.translate.targets import FRAMEWORKS, NAMES
+
+if TYPE_CHECKING:
+    from gathercli.compute.bound import BoundCall
+    from gathercli.translate.report import TranslationReport
+    from gathercli.translate.targets import TranslationTarget
+    from gathercli.translate.translation import Translation
+
+MOST_CELLS: Final = 20_000_000
+"""The most elements of all calls of a proof: fewer calls are made of large tensors."""
+
+
+class TranslationOptions(Options):
+    """The target, and the file."""
+
+    to: str = option(
+        OUTPUT,
+        "--to",
+        metavar="TARGET",
+        choices=(*FRAMEWORKS, *(each for each in NAMES if each not in FRAMEWORKS)),
+        default=REQUIRED,
+        help=f"The framework: {listed(NAMES)}; onnx and openvino without an opset are the newest.",
+    )
+    output: str | None = option(
+        OUTPUT,
+        "--output",
+        "-o",
+        metavar="PATH",
+        help="Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is "
+        "printed.",
+        once=True,
+    )
+    no_clobber: bool = NO_CLOBBER
+
+    def target(self) -> TranslationTarget:
+        """Return the target; raise for a file whose suffix is another's."""
+        from gathercli.translate.targets import target
+
+        chosen = target(self.to)
+        if self.output is None:
+            return chosen
+        stem, suffix = os.path.splitext(self.output)
+        if self.output == "-":
+            raise UsageError(
+                f"is `-`, and the translation to {chosen.name} is written to "
+                f"{chosen.suffix} files only",
+                rule="usage",
+                subject="-o",
+                value=self.output,
+                expected="the name of one",
+                hint="without `-o` its text goes to stdout",
+            )
+        if suffix.lower() != chosen.suffix:
+            raise UsageError(
+                f"is `{clean(self.output)}`, and the translation to {chosen.name} is a "
+                f"{chosen.suffix} file",
+                rule="usage",
+                subject="-o",
+                value=self.output,
+                expected="that suffix",
+                instead=(stem + chosen.suffix,),
+            )
+        return chosen
+
+    def write(self, translation: Translation) -> list[str]:
+        """Write the files, the main one last; return their names, the main one first."""
+        from contextlib import ExitStack
+
+        from gathercli.io.write import Output, unwritable
+
+        if self.output is None:
+            return []
+        stem = os.path.splitext(self.output)[0]
+        paths = {
+            self.output if suffix == translation.target.suffix else stem + suffix: content
+            for suffix, content in translation.files.items()
+        }
+        for path in paths:
+            if os.path.lexists(path) and not os.path.lexists(self.output):  # the weights of another
+                why = f"it exists without `{clean(self.output)}`, whose weights it would have"
+                raise unwritable(path, why, "another name")
+        with ExitStack() as stack:
+            outputs = [
+                (stack.enter_context(Output(path, no_clobber=self.no_clobber)), content)
+                for path, content in paths.items()
+            ]
+            for each, content in outputs:
+                each.open(len(content))
+                each.stream.write(content)
+            for each, _ in reversed(outputs):
+                each.commit()
+        return list(paths)
+
+
+def run(
+    operator: NamedOperator,
+    tensors: TensorOptions,
+    memory: MemoryOptions,
+    options: TranslationOptions,
+    runtimes: RuntimeOptions,
+    messages: Messages,
+    fmt: str = TEXT_FORMAT,
+) -> Answer:
+    """Translate the call, prove it, and return the text or write the files."""
+    del fmt  # the answer has both
+
+    target, seconds = options.target(), runtimes.seconds
+    _check_runtimes(target, runtimes)
+    op = operator.row(messages)
+    progress = messages.progress()
+    with messages, tensors.opened(op, memory.limits.memory, messages, progress=progress) as opened:
+        inputs = opened.inputs
+        with operator.context(op) as context:
+            bound = operator.bound(op, context, opened, inputs.tensor)
+            for most in (memory.limits.result, memory.limits.memory):
+                bound.check_size(most)
+            report = _translated(bound, target, options, runtimes, seconds)
+        inputs.recheck()
+    allowed = runtimes.allow_absent
+    status = int(bool(report.absences) and not allowed)
+    answer = _answer(report, quiet=messages.quiet, allow_absent=allowed)
+    return answer._replace(status=status)
+
+
+def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None:
+    """Raise if a runtime does not run the target."""
+    for each in runtimes.chosen():
+        if each.name not in target.runtimes:
+            raise UsageError(
+                f"names `{each.name}`, which does not run {target.name}",
+                rule="usage",
+                subject="--with",
+                value=each.name,
+                expected=listed(target.runtimes),
+                instead=(target.runtimes[0],),
+            )
+
+
+def _translated(
+    bound: BoundCall,
+    target: TranslationTarget,
+    options: TranslationOptions,
+    runtimes: RuntimeOptions,
+    seconds: float,
+) -> TranslationReport:
+    from gathercli.runtimes.verdict import Runtimes
+    from gathercli.translate.known import known_notes
+    from gathercli.translate.proof import MADE, calls_of, prove
+    from gathercli.translate.report import TranslationReport
+    from gathercli.translate.running import run_in
+    from gathercli.translate.translation import translated
+
+    translation = translated(bound.call, target)
+    cells = sum(product(each.shape) for each in bound.tensors.values()) + product(bound.shape)
+    most = MADE if translation.any_size else MOST_CELLS // max(1, cells)
+    calls = list(calls_of(translation, bound, max(1, min(MADE, most))))
+    proof = prove(translation, calls)
+    with Runtimes(runtimes.chosen(), seconds) as processes:
+        seen = [run_in(process, translation, calls) for process in processes.present]
+        absences = processes.absences
+    known = [] if seen else known_notes(translation, calls[0])
+    return TranslationReport(translation, proof, seen, absences, known, options.write(translation))
+
+
+def _answer(report: TranslationReport, *, quiet: bool, allow_absent: bool) -> Answer:
+    from gathercli.report.terminal import rendered
+    from gathercli.translate.report import runtime_lines, translation_json, translation_text
+
+    def text(width: int | None, color: bool) -> str:
+        if report.paths and quiet:
+            return ""
+        return rendered(translation_text(report, width), color=color)
+
+    notes = (
+        *runtime_lines(report),
+        *report.notes,
+        *absence_notes(report.absences, allowed=allow_absent),
+    )
+    remarks = tuple(f"wrote {clean(path)}" for path in report.paths)
+    if report.paths:
+        return Answer(text, lambda: translation_json(report), remarks=remarks)
+    plain = report.translation.text
+    return Answer(text, lambda: translation_json(report), plain, notes=notes, text_has_notes=True)

@@ -1,0 +1,398 @@
+"""From a bound call to a program of a target: its own operator, and the steps that it needs beside.
+
+What a negative index means and what happens outside the axis are policies of the call, which come
+from the row of its version; what the target does is in its row. Where both agree no step is added.
+Arithmetic is done on indices alone, in int64, so that data may have any type; zeros for illegal
+indices are a slice of zeros behind the data, at index s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gathercli.errors import UsageError
+from gathercli.spec.coordinates import known
+from gathercli.spec.dtypes import BOOL, INT64, UINT64, Kind
+from gathercli.spec.op import Negative, OffAxis, OutOfRange
+from gathercli.translate.program import LARGEST_INDEX, Program, ProgramValue
+
+if TYPE_CHECKING:
+    from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
+    from gathercli.translate.targets import OwnOperator, TranslationTarget
+
+
+def lowered(call: Call, target: TranslationTarget) -> Program:
+    """Return the program of a call in a target.
+
+    Raises
+    ------
+    UsageError
+        ``dtype``: the target lacks a type.
+    """
+    lowering = _Lowering(call, target)
+    op = call.op
+    if op.followed is not None:
+        lowering.tree()
+    elif op.tuples:
+        lowering.tuples()
+    elif op.elementwise:
+        lowering.elements()
+    else:
+        lowering.slices()
+    program = lowering.program
+    program.drop_unused()
+    program.notes += target.notes if lowering.relies_on_errors else ()
+    if target.unraised and any(step.primitive == "check" for step in program.steps):
+        program.notes.append(target.unraised)
+    return program
+
+
+class Prepared(NamedTuple):
+    """Indices that the operator of a target takes, and whether they need a slice of zeros."""
+
+    indices: ProgramValue
+    pads: bool = False
+
+
+class _Lowering:
+    """The lowering of one call."""
+
+    def __init__(self, call: Call, target: TranslationTarget) -> None:
+        self.call, self.target = call, target
+        self.relies_on_errors = False
+        inputs = {
+            name: (_typed(each.dtype), known(each.shape)) for name, each in call.inputs.items()
+        }
+        self._check_type(inputs[next(iter(inputs))][0], target.data, target.title)
+        self.program = Program(inputs)
+
+    def _check_type(self, dtype: DType, types: tuple[DType, ...], title: str) -> None:
+        if dtype not in types:
+            first = next(iter(self.call.inputs))
+            raise UsageError(
+                f"`{first}` is {dtype}, and {title} has no such type",
+                rule="dtype",
+                value=dtype.name,
+                expected="another type, or another target",
+                hint=f"{self._instead(dtype)}",
+            )
+
+    def _instead(self, dtype: DType) -> str:
+        """Suggest a target that has a type."""
+        from gathercli.translate.targets import TARGETS
+
+        having = [each.name for each in TARGETS if dtype in each.data]
+        having = [each for each in having if each != self.target.name]
+        return f"`--to {having[0]}` has it" if having else "`gathercli convert --dtype` converts it"
+
+    # The families
+
+    def slices(self) -> None:
+        """Lower a gather along an axis."""
+        program, own = self.program, self.target.gather
+        data, indices = program.inputs.values()
+        axis, batch_dims = self.call.normalized
+        size = program.size(data, axis)
+        ready = self._prepared(indices, size, own)
+        data = self._ready_data(data, (axis, axis + 1), own, pads=ready.pads)
+        self._gather(data, ready.indices, axis, batch_dims)
+
+    def _gather(
+        self, data: ProgramValue, indices: ProgramValue, axis: int, batch_dims: int
+    ) -> ProgramValue:
+        """Gather slices; with tuples of one component where the operator has no batches."""
+        program = self.program
+        if self.target.gather.batches or not batch_dims:
+            return program.gather(data, indices, axis, batch_dims)
+        n, between = len(data.shape), axis - batch_dims
+        front = [*range(batch_dims), axis]
+        order = [*front, *(each for each in range(n) if each not in front)]
+        moved = program.transpose(data, order, "moved")
+        if indices.dtype not in self.target.tuples.indices:
+            indices = program.cast(indices, "wide")
+        output = program.gather_nd(moved, program.unsqueeze(indices, "tuples"), batch_dims)
+        # p[:b], i, p[b:], s becomes p[:b], p[b:], i, s
+        dims = list(range(len(output.shape)))
+        i = len(indices.shape)
+        order = [*dims[:batch_dims], *dims[i : i + between], *dims[batch_dims:i]]
+        return program.transpose(output, [*order, *dims[i + between :]], "output")
+
+    def elements(self) -> None:
+        """Lower a gather of elements."""
+        program, own = self.program, self.target.elements
+        data, indices = program.inputs.values()
+        self._check_type(data.dtype, _missing(self.target.data, own.lacks), own.title)
+        axis, _ = self.call.normalized
+        ready = self._prepared(indices, program.size(data, axis), own)
+        if self.call.op.off_axis is OffAxis.AT_MOST and not own.narrows and self._may_narrow:
+            data = program.narrow(data, indices, axis)
+        data = self._ready_data(data, (axis, axis + 1), own, pads=ready.pads)
+        program.gather_elements(data, ready.indices, axis)
+
+    @property
+    def _may_narrow(self) -> bool:
+        """Whether data may be larger than indices beside the axis; a graph has fixed sizes."""
+        (data, indices), (axis, _) = self.program.inputs.values(), self.call.normalized
+        sizes = enumerate(zip(data.shape, indices.shape, strict=True))
+        differs = any(one != other for at, (one, other) in sizes if at != axis)
+        return len(data.shape) > 1 if self.target.raises else differs
+
+    def tuples(self) -> None:
+        """Lower a gather of slices at tuples."""
+        program, own = self.program, self.target.tuples
+        data, indices = program.inputs.values()
+        b, k = self.call.batch_dims or 0, indices.shape[-1]
+        fills = self.call.outside is OutOfRange.ZERO and own.outside is not OutOfRange.ZERO
+        if not k:
+            output = self._empty_tuples(data, indices, b)
+        elif fills:
+            output = self._flat_tuples(data, indices, b, k)
+        else:
+            ready = self._prepared(indices, program.sizes(data, b, b + k), own)
+            data = self._ready_data(data, (b, b + k), own, pads=False)
+            output = program.gather_nd(data, ready.indices, b)
+        if self.call.op.flattens_batch and b > 1:
+            program.merge(output, 0, b, "output")
+
+    def _ready_data(
+        self, data: ProgramValue, axes: tuple[int, int], own: OwnOperator, *, pads: bool
+    ) -> ProgramValue:
+        """Return data with the zeros that illegal indices need."""
+        program = self.program
+        if pads:
+            return program.concat(data, program.zeros(data, axes[0]), axes[0], "padded")
+        is_slice = own is self.target.gather  # whose result is wrong without any index, too
+        if not own.takes_empty and (is_slice or self.call.outside is OutOfRange.ZERO):
+            return program.widen(data, *axes)
+        return data
+
+    def _empty_tuples(self, data: ProgramValue, indices: ProgramValue, b: int) -> ProgramValue:
+        """Repeat the slice that empty tuples name, at every place of a tuple."""
+        program = self.program
+        one = program.merge(data, b, b, "whole")  # p, 1, s
+        zeros = program.no_tuples(indices, b)
+        return program.gather(one, zeros, b, 0)
+
+    def _flat_tuples(
+        self, data: ProgramValue, indices: ProgramValue, b: int, k: int
+    ) -> ProgramValue:
+        """Gather at flat positions along axes that become one; an illegal tuple is behind them."""
+        program = self.program
+        sizes = program.sizes(data, b, b + k)
+        view = program.merge(data, b, b + k, "flat")
+        count = program.size(view, b)
+        wrapped = self._wrapped(self._refused_negative(indices), sizes)
+        far = self._outside(wrapped, sizes)
+        steps = program.element("multiply", wrapped, program.strides(data, b, b + k))
+        # A tuple with an illegal component is at `count` or beyond, any other one before it.
+        each = program.element("where", far, count, steps, name="steps")
+        total = program.total(each)
+        position = program.element("minimum", total, count, name="position")
+        if self.target.gather.outside is not OutOfRange.ZERO:
+            view = program.concat(view, program.zeros(view, b), b, "padded")
+        return self._gather(view, position, b, b)
+
+    def tree(self) -> None:
+        """Lower a search of beams."""
+        program = self.program
+        first = next(iter(program.inputs.values()))
+        types = _missing(self.target.data, self.target.tree_lacks)
+        self._check_type(first.dtype, types, f"the loop of {self.target.title}")
+        if self.target.unraised:
+            program.notes.append(self.target.unraised)
+        if self.target.wide:
+            program.notes.append("a function that tf.function traces must know all sizes")
+        program.gather_tree(*program.inputs.values())
+        if not self.target.tree and not first.dtype.integral:
+            program.notes.append(
+                "a fractional parent or length such as 0.5, which the version refuses, is "
+                "truncated to an integer"
+            )
+        moved = self.call.outside is not OutOfRange.ERROR
+        if moved or self.call.wraps_negative:
+            raise UsageError(
+                f"is given with {self.call.op}, whose beams no target finds in another way",
+                rule="usage",
+                subject="--out-of-range" if moved else "--negative",
+                expected="a call without it",
+            )
+
+    # Indices
+
+    def _prepared(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> Prepared:
+        """Return indices for which `own` does what the call does with `k`.
+
+        Parameters
+        ----------
+        sizes
+            The size of the axis, or of the axis of each component of tuples.
+        """
+        call = self.call
+        if own.note and self.target.raises:
+            self.program.notes.append(own.note)
+        if call.outside is OutOfRange.ERROR:
+            return Prepared(self._taken(self._or_error(k, sizes, own), own))
+        if call.outside is OutOfRange.ZERO:
+            return self._or_zero(k, sizes, own)
+        k = self._refused_negative(k)
+        self._note_empty_axis(own)
+        if call.outside is OutOfRange.WRAP:
+            return Prepared(self._modulo(k, sizes))
+        return Prepared(self._clamped(self._wrapped(k, sizes), sizes))
+
+    def _note_empty_axis(self, own: OwnOperator) -> None:
+        """Note that an index along an empty axis is not refused."""
+        if own.refuses:
+            return
+        what = "zeros" if own.outside is OutOfRange.ZERO else "anything"
+        self.program.refuses = self.target.raises
+        self.program.notes.append(
+            f"{own.title} refuses no index of an axis of size 0, as {self.call.op} does: "
+            f"it gives {what}"
+        )
+
+    def _or_error(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
+        """Return indices for which `own` raises an error where the call does, if it can."""
+        is_signed, wraps = k.dtype.kind is Kind.INT, self.call.wraps_negative
+        own_wraps = own.negative is Negative.WRAP
+        self.relies_on_errors = own.refuses
+        if not own.refuses:
+            return self._checked(k, sizes, own_wraps=own_wraps)
+        if not is_signed or (wraps and own_wraps):
+            return k
+        if not wraps and not own_wraps and own.refuses_negative:
+            return k
+        if not wraps and self.target.raises:
+            return self.program.check(k)
+        if wraps:
+            k = self._wrapped(k, sizes)
+            if own.refuses_negative:
+                return k
+        return self._banished(k, sizes)
+
+    def _checked(self, k: ProgramValue, sizes: ProgramValue, *, own_wraps: bool) -> ProgramValue:
+        """Check indices before an operator that promises no error, or note that nothing does."""
+        wraps = self.call.wraps_negative
+        if self.target.raises:
+            k = self._wide(k) if self.target.wide else k
+            k = self.program.check(k, sizes, signed=wraps and k.dtype.kind is Kind.INT)
+        else:
+            self.program.refuses = False
+            self.program.notes.append(self._no_error())
+        return self._wrapped(k, sizes) if not own_wraps else k
+
+    def _no_error(self) -> str:
+        op, call = self.call.op, self.call
+        own = self.target.tuples if op.tuples else self.target.gather
+        legal = "-s to s-1" if call.wraps_negative else "0 to s-1"
+        what = "anything" if own.outside is OutOfRange.ERROR else "zeros"
+        if own.outside is OutOfRange.ZERO and not call.wraps_negative:
+            what = "an element counted from the end, or zeros"
+        return (
+            f"{own.title} refuses no index: one outside {legal}, which {op} refuses, gives {what}"
+        )
+
+    def _or_zero(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> Prepared:
+        """Return indices that give zeros where the call does."""
+        wraps, own_wraps = self.call.wraps_negative, own.negative is Negative.WRAP
+        k = self._refused_negative(k)
+        if own.outside is OutOfRange.ZERO:
+            if k.dtype.kind is not Kind.INT or (wraps and own_wraps):
+                return Prepared(self._near_axis(self._taken(k, own), sizes, own))
+            return Prepared(self._wrapped(k, sizes) if wraps else self._banished(k, sizes))
+        wrapped = self._wrapped(k, sizes)
+        far = self._outside(wrapped, sizes)
+        place = self.program.element("where", far, sizes, wrapped, name="position")
+        return Prepared(place, pads=True)
+
+    def _refused_negative(self, k: ProgramValue) -> ProgramValue:
+        """Refuse negative indices, whatever becomes of others, if the call does."""
+        if self.call.negative is not Negative.ERROR or k.dtype.kind is not Kind.INT:
+            return k
+        if self.target.raises:
+            return self.program.check(k)
+        note = "a negative index, which `--negative error` refuses, is treated as one outside"
+        if note not in self.program.notes:
+            self.program.notes.append(note)
+        return k
+
+    def _wide(self, k: ProgramValue) -> ProgramValue:
+        """Return indices as int64; one that int64 cannot represent becomes its largest."""
+        if k.dtype is INT64:
+            return k
+        program = self.program
+        wide = program.cast(k, "wide")
+        if k.dtype is not UINT64:
+            return wide
+        negative = program.element("less", wide, program.constant(0))
+        largest = program.constant(LARGEST_INDEX)
+        return program.element("where", negative, largest, wide, name="signed")
+
+    def _near_axis(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
+        """Bring indices so near the axis that `own` computes with their bits, illegal ones too."""
+        if k.dtype.bits <= own.index_bits:
+            return k
+        program = self.program
+        minus = program.element("multiply", sizes, program.constant(-1))
+        low = program.element("add", minus, program.constant(-1))
+        near = program.element("maximum", k, low)
+        return program.element("minimum", near, sizes, name="near")
+
+    def _taken(self, k: ProgramValue, own: OwnOperator) -> ProgramValue:
+        """Return indices of a type that `own` takes."""
+        return k if k.dtype in own.indices else self._wide(k)
+
+    def _wrapped(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
+        """Add the size to negative indices, if the call counts them from the end."""
+        if not self.call.wraps_negative or k.dtype.kind is not Kind.INT:
+            return self._wide(k)
+        program, k = self.program, self._wide(k)
+        negative = program.element("less", k, program.constant(0))
+        moved = program.element("add", k, sizes)
+        return program.element("where", negative, moved, k, name="wrapped")
+
+    def _banished(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
+        """Move negative indices behind the end of the axis, where they are illegal."""
+        program, k = self.program, self._wide(k)
+        negative = program.element("less", k, program.constant(0))
+        return program.element("where", negative, sizes, k, name="position")
+
+    def _outside(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
+        """Return where indices are outside the axis."""
+        program, k = self.program, self._wide(k)
+        low = program.element("less", k, program.constant(0))
+        high = program.element("at_least", k, sizes)
+        return program.element("either", low, high, name="outside")
+
+    def _clamped(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
+        """Return the nearest legal index; -1, which is illegal, where there is none."""
+        program, k = self.program, self._wide(k)
+        least = program.element("maximum", k, program.constant(0))
+        last = program.element("add", sizes, program.constant(-1))
+        return program.element("minimum", least, last, name="clamped")
+
+    def _modulo(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
+        """Return indices modulo the size."""
+        program = self.program
+        if k.dtype is UINT64:
+            raise UsageError(
+                "is uint64, and `--out-of-range wrap` needs its remainder, which no "
+                "target computes",
+                rule="dtype",
+                subject="indices",
+                value=k.dtype.name,
+                expected="int64",
+                hint="`gathercli convert --dtype int64` converts it",
+            )
+        k, one = self._wide(k), program.constant(1)
+        divisor = program.element("maximum", sizes, one)  # of an empty axis no index is legal
+        return program.element("modulo", k, divisor, name="position")
+
+
+def _typed(dtype: DType | None) -> DType:
+    return dtype or BOOL  # every input of a bound call of tensors has a type
+
+
+def _missing(types: tuple[DType, ...], lacks: tuple[DType, ...]) -> tuple[DType, ...]:
+    return tuple(each for each in types if each not in lacks)
