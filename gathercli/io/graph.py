@@ -1,4 +1,4 @@
-"""What a graph says of its values: types, shapes, and the constants that it stores."""
+"""Graphs that are read and written: nodes, values, and the constants that they store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gathercli.spec.shapes import Shape, product
 from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
@@ -170,6 +170,45 @@ class Value(NamedTuple):
     def operand(self) -> Operand:
         """The shape and type, for a call."""
         return Operand(self.shape, self.dtype)
+
+
+class GraphValue(NamedTuple):
+    """A value of a graph: its name, its type, its sizes; None for one that is not known.
+
+    The shape is empty, and `ranked` is False, if the rank is not known.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int | None, ...]
+    ranked: bool = True
+
+
+class GraphNode(NamedTuple):
+    """An operator with its inputs by name, its results, and its attributes; a body is a graph."""
+
+    operator: str
+    inputs: tuple[str, ...]
+    outputs: tuple[GraphValue, ...]
+    attributes: Mapping[str, Any] = {}
+    name: str = ""
+
+
+class Graph(NamedTuple):
+    """Nodes in an order in which they can be run.
+
+    Attributes
+    ----------
+    inputs, outputs
+        The inputs, and the results.
+    constants
+        The constants by name.
+    """
+
+    inputs: tuple[GraphValue, ...]
+    outputs: tuple[GraphValue, ...]
+    nodes: tuple[GraphNode, ...]
+    constants: Mapping[str, Tensor]
 
 
 def check_held(nbytes: int, limit: int | None) -> None:

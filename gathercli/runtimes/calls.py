@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.runtimes.ir_node import ONE_THREAD, WAYS, openvino_model
-from gathercli.runtimes.onnx_node import onnx_model
+from gathercli.runtimes.single_node import ONE_THREAD, WAYS, onnx_model, openvino_model
 from gathercli.spec.call import as_integer
 from gathercli.spec.dtypes import STRING, Kind
 

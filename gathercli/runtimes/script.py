@@ -18,7 +18,7 @@ from gathercli.runtimes.elements import (
     operand,
     table,
 )
-from gathercli.runtimes.ir_node import CONSTANT, ONE_THREAD
+from gathercli.runtimes.single_node import CONSTANT, ONE_THREAD
 from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from gathercli.compute.storage import AnyArray
+    from gathercli.io.graph import Graph, GraphNode, GraphValue
     from gathercli.spec.op import Op
-    from gathercli.translate.graph import Graph, GraphNode, GraphValue
     from gathercli.translate.program import Program, Step
     from gathercli.translate.targets import OwnOperator, TranslationTarget
 

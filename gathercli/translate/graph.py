@@ -17,6 +17,7 @@ import numpy as np
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import UsageError
+from gathercli.io.graph import Graph, GraphNode, GraphValue
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import product
 from gathercli.translate.primitives import ARITHMETIC, sized
@@ -30,40 +31,6 @@ if TYPE_CHECKING:
 
 FEW: Final = 1024
 """The most elements of zeros that a graph stores; others are made when it runs."""
-
-
-class GraphValue(NamedTuple):
-    """A value of a graph: its name, its type, its sizes; None for one that is not known."""
-
-    name: str
-    dtype: DType
-    shape: tuple[int | None, ...]
-
-
-class GraphNode(NamedTuple):
-    """An operator with its inputs by name, its results, and its attributes; a body is a graph."""
-
-    operator: str
-    inputs: tuple[str, ...]
-    outputs: tuple[GraphValue, ...]
-    attributes: Mapping[str, Any] = {}
-
-
-class Graph(NamedTuple):
-    """Nodes in an order in which they can be run.
-
-    Attributes
-    ----------
-    inputs, outputs
-        The inputs, and the results.
-    constants
-        The constants by name.
-    """
-
-    inputs: tuple[GraphValue, ...]
-    outputs: tuple[GraphValue, ...]
-    nodes: tuple[GraphNode, ...]
-    constants: Mapping[str, Tensor]
 
 
 class Row(NamedTuple):
@@ -124,7 +91,7 @@ class GraphBuilder:
     ) -> str:
         """Add a node with one result; return its name."""
         port = GraphValue(output[0], output[1], tuple(output[2]))
-        self.nodes.append(GraphNode(operator, tuple(inputs), (port,), attributes))
+        self.nodes.append(GraphNode(operator, tuple(inputs), (port,), attributes, output[0]))
         return output[0]
 
 

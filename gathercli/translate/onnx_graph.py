@@ -1,4 +1,4 @@
-"""ONNX: a graph as a model of opset 13, as text in the syntax of the `onnx` package, and read."""
+"""ONNX: a program as a graph of opset 13, and as text in the syntax of the `onnx` package."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.io.onnx.tensorproto import TYPES, TensorProto, tensor_message, type_of
-from gathercli.io.onnx.wire import Span, WireReader, encoded, number_of, signed, span_of, text_field
-from gathercli.runtimes.onnx_node import attribute, value_info
+from gathercli.io.graph import Graph, GraphNode, GraphValue
+from gathercli.io.onnx.graphs import IR_VERSION, symbols
+from gathercli.io.onnx.tensorproto import TYPES
 from gathercli.spec.dtypes import BOOL, INT64, Kind
 from gathercli.translate.graph import (
-    Graph,
     GraphBuilder,
-    GraphNode,
-    GraphValue,
     Row,
     graph_of,
     reshape_sizes,
@@ -23,16 +20,13 @@ from gathercli.translate.graph import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gathercli.compute.tensor import Tensor
     from gathercli.spec.dtypes import DType
     from gathercli.translate.program import Program, Step
 
 OPSET: Final = 13
-_IR_VERSION: Final = 8
-_INTEGERS, _GRAPH = 7, 5
-"""The types of attributes that hold integers, and a graph."""
 
 
 def _narrowed(step: Step) -> list[Any]:
@@ -118,6 +112,7 @@ def _beams(builder: GraphBuilder, step: Step, inputs: list[str]) -> str:
                 "scan_output_directions": (1,),
                 "body": scan,
             },
+            "first",
         )
     )
     equal = add("Equal", [traced, end], (builder.name("equal"), BOOL, (t, b, w)))
@@ -158,54 +153,6 @@ def onnx_graph(program: Program) -> Graph:
     return graph_of(program, ROWS, SPECIAL)
 
 
-# Writing
-
-
-def onnx_bytes(graph: Graph) -> bytes:
-    """Return the bytes of a model."""
-    opset = encoded(2, OPSET)
-    return encoded(1, _IR_VERSION) + encoded(7, _graph(graph, "gather")) + encoded(8, opset)
-
-
-def _graph(graph: Graph, name: str) -> bytes:
-    return b"".join(
-        (
-            *(encoded(1, _node(each)) for each in graph.nodes),
-            text_field(2, name),
-            *(encoded(5, tensor_message(key, each)) for key, each in graph.constants.items()),
-            *(encoded(11, value_info(*_declared(each))) for each in graph.inputs),
-            *(encoded(12, value_info(*_declared(each))) for each in graph.outputs),
-        )
-    )
-
-
-def _declared(port: GraphValue) -> tuple[str, DType, tuple[int | str, ...]]:
-    """Return a value with symbols for unknown sizes."""
-    sizes = (f"{port.name}_{at}" if n is None else n for at, n in enumerate(port.shape))
-    return port.name, port.dtype, tuple(sizes)
-
-
-def _node(node: GraphNode) -> bytes:
-    return b"".join(
-        (
-            *(text_field(1, name) for name in node.inputs),
-            *(text_field(2, port.name) for port in node.outputs),
-            text_field(3, node.outputs[0].name),
-            text_field(4, node.operator),
-            *(encoded(5, _attribute(*each)) for each in node.attributes.items()),
-        )
-    )
-
-
-def _attribute(name: str, value: Any) -> bytes:
-    if isinstance(value, int):
-        return attribute(name, value)
-    if isinstance(value, Graph):
-        return text_field(1, name) + encoded(6, _graph(value, name)) + encoded(20, _GRAPH)
-    numbers = b"".join(encoded(8, number % 2**64) for number in value)
-    return text_field(1, name) + numbers + encoded(20, _INTEGERS)
-
-
 # Text
 
 _TEXT_TYPES: Final = {"float32": "float", "float64": "double"}
@@ -214,7 +161,7 @@ _TEXT_TYPES: Final = {"float32": "float", "float64": "double"}
 
 def onnx_text(graph: Graph) -> str:
     """Return a model in the syntax that `onnx.parser.parse_model` reads."""
-    head = f'<\n  ir_version: {_IR_VERSION},\n  opset_import: ["" : {OPSET}]\n>\n'
+    head = f'<\n  ir_version: {IR_VERSION},\n  opset_import: ["" : {OPSET}]\n>\n'
     return head + "".join(f"{line}\n" for line in _lines(graph, "gather"))
 
 
@@ -253,11 +200,10 @@ def _node_lines(node: GraphNode) -> Iterator[str]:
 
 
 def _declaration(port: GraphValue) -> str:
-    name, dtype, sizes = _declared(port)
-    return f"{_type(dtype, sizes)} {name}"
+    return f"{_type(port.dtype, symbols(port))} {port.name}"
 
 
-def _type(dtype: DType, sizes: tuple[int | str, ...]) -> str:
+def _type(dtype: DType, sizes: Sequence[int | str]) -> str:
     name = _TEXT_TYPES.get(dtype.name, dtype.name)
     return f"{name}[{','.join(map(str, sizes))}]" if sizes else name
 
@@ -268,87 +214,3 @@ def _elements(tensor: Tensor) -> str:
         values = list(map(int, values))
     words = (json.dumps(each) if isinstance(each, str) else str(each) for each in values)
     return "{" + ", ".join(words) + "}"
-
-
-# Reading
-
-
-def read_onnx(content: bytes) -> Graph:
-    """Read the graph of a model: the bytes that were written, or those of another."""
-    wire = WireReader(content)
-    for field, value in wire.fields(wire.whole):
-        if field == 7:
-            return _read_graph(wire, span_of(value, "the graph"))
-    raise ValueError("a model without a graph")
-
-
-def _read_graph(wire: WireReader, message: Span) -> Graph:
-    nodes: list[GraphNode] = []
-    constants: dict[str, Tensor] = {}
-    values: dict[int, list[GraphValue]] = {11: [], 12: []}
-    for field, value in wire.fields(message):
-        span = value if isinstance(value, Span) else Span(0, 0)
-        if field == 1:
-            nodes.append(_read_node(wire, span))
-        elif field == 5:
-            proto = TensorProto(wire, span)
-            constants[proto.name] = proto.constant().tensor()
-        elif field in values:
-            values[field].append(_read_value(wire, span))
-    return Graph(tuple(values[11]), tuple(values[12]), tuple(nodes), constants)
-
-
-def _read_value(wire: WireReader, message: Span) -> GraphValue:
-    """Read a declared value, whose sizes are in the message of a message of a message."""
-    name, dtype, sizes = "", INT64, list[int | None]()
-    for field, value in wire.fields(message):
-        if field == 1:
-            name = wire.text(span_of(value, "a name"))
-        elif field == 2:
-            for _, tensor in wire.fields(span_of(value, "a type")):
-                for part, each in wire.fields(span_of(tensor, "a tensor")):
-                    if part == 1:
-                        dtype = type_of(number_of(each, "a type"))
-                    else:
-                        sizes = _read_sizes(wire, span_of(each, "a shape"))
-    return GraphValue(name, dtype, tuple(sizes))
-
-
-def _read_sizes(wire: WireReader, message: Span) -> list[int | None]:
-    sizes: list[int | None] = []
-    for _, dim in wire.fields(message):
-        parts = dict(wire.fields(span_of(dim, "a dimension")))
-        sizes.append(signed(number_of(parts[1], "a size")) if 1 in parts else None)
-    return sizes
-
-
-def _read_node(wire: WireReader, message: Span) -> GraphNode:
-    operator, inputs, outputs = "", list[str](), list[GraphValue]()
-    attributes: dict[str, Any] = {}
-    for field, value in wire.fields(message):
-        span = value if isinstance(value, Span) else Span(0, 0)
-        if field == 1:
-            inputs.append(wire.text(span))
-        elif field == 2:
-            outputs.append(GraphValue(wire.text(span), INT64, ()))
-        elif field == 4:
-            operator = wire.text(span)
-        elif field == 5:
-            name, each = _read_attribute(wire, span)
-            attributes[name] = each
-    return GraphNode(operator, tuple(inputs), tuple(outputs), attributes)
-
-
-def _read_attribute(wire: WireReader, message: Span) -> tuple[str, Any]:
-    name, numbers = "", list[int]()
-    value: int | Graph | None = None
-    for field, part in wire.fields(message):
-        if field == 1:
-            name = wire.text(span_of(part, "a name"))
-        elif field == 3:
-            value = signed(number_of(part, name))
-        elif field == 6:
-            value = _read_graph(wire, span_of(part, "a graph"))
-        elif field == 8:
-            numbers.append(signed(number_of(part, name)))
-    return name, value if value is not None else tuple(numbers)

@@ -6,18 +6,20 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from gathercli.io.ir.graphs import ir_files, read_ir_graph
+from gathercli.io.onnx.graphs import onnx_bytes, read_onnx
 from gathercli.text import counted
 from gathercli.translate.evaluate import ONNX, OPENVINO, evaluated, evaluated_graph
-from gathercli.translate.ir_graph import ir_files, ir_graph, read_ir_graph
+from gathercli.translate.ir_graph import OPSETS, ir_graph
 from gathercli.translate.lowering import lowered
-from gathercli.translate.onnx_graph import onnx_bytes, onnx_graph, onnx_text, read_onnx
+from gathercli.translate.onnx_graph import OPSET, onnx_graph, onnx_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gathercli.compute.tensor import Tensor
+    from gathercli.io.graph import Graph
     from gathercli.spec.call import Call
-    from gathercli.translate.graph import Graph
     from gathercli.translate.program import Program
     from gathercli.translate.targets import TranslationTarget
 
@@ -65,7 +67,7 @@ class OnnxTranslation(Translation):
     def __init__(self, call: Call, target: TranslationTarget) -> None:
         super().__init__(call, target)
         graph = onnx_graph(self.program)
-        self.files = {".onnx": onnx_bytes(graph)}
+        self.files = {".onnx": onnx_bytes(graph, OPSET)}
         self.text = onnx_text(graph)
 
     @cached_property
@@ -88,7 +90,7 @@ class OpenVinoTranslation(Translation):
 
     def __init__(self, call: Call, target: TranslationTarget) -> None:
         super().__init__(call, target)
-        self._ir = files = ir_files(ir_graph(self.program))
+        self._ir = files = ir_files(ir_graph(self.program), OPSETS)
         self.files = {".xml": files.xml.encode(), ".bin": files.weights}
         self.text = files.xml
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from gathercli.io.ir.graphs import IrFiles, read_ir_graph
 from gathercli.io.ir.layers import ELEMENT_TYPES
 from gathercli.models import read
-from gathercli.translate.ir_graph import IrFiles, read_ir_graph
 from tests.translation.pairs import PAIRS, Pair, name, translation_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from gathercli.translate.onnx_graph import read_onnx
+from gathercli.io.onnx.graphs import read_onnx
 from tests.translation.pairs import PAIRS, Pair, name, translation_of
 
 ONNX = [pair for pair in PAIRS if pair.target == "onnx-13"]
