@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
     from gathercli.spec.dtypes import DType
 
+MOST_NODES: Final = 400_000
+"""The most nodes of a model."""
+
 MAX_DEPTH: Final = 64
 """The deepest body in a body."""
 
@@ -216,3 +219,27 @@ def check_held(nbytes: int, limit: int | None) -> None:
     if limit is not None and nbytes > limit:
         what = f"the parts of the model take {in_bytes(nbytes)} or more to be held in memory"
         raise LimitError.over(what, nbytes, limit)
+
+
+class Budget:
+    """Counts of what is read of a model: bytes of memory and nodes, each within its limit."""
+
+    held = number = 0
+
+    @property
+    def limit(self) -> int | None:
+        """The most bytes of memory; None for no limit."""
+        return None
+
+    def hold(self, nbytes: int) -> None:
+        """Count bytes of memory; raise LimitError if there are more than `limit`."""
+        self.held += nbytes
+        check_held(self.held, self.limit)
+
+    def count_node(self) -> None:
+        """Count a node; raise LimitError if there are too many."""
+        self.number += 1
+        if self.number > MOST_NODES:
+            raise LimitError(
+                f"the model has more than {MOST_NODES} nodes", rule="limit", expected="fewer"
+            )

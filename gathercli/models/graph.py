@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.errors import Hint, InputError, LimitError, VersionError
-from gathercli.io.graph import Constant, Value, check_held
+from gathercli.errors import Hint, InputError, VersionError
+from gathercli.io.graph import Budget, Constant, Value
 from gathercli.ops import FAMILIES, find
 from gathercli.text import clean, closest_member, counted, short, some
 
@@ -28,9 +28,6 @@ OPERATOR_FAMILIES: Final[dict[str, Family]] = {
 }
 """The operators by their names in models: ``GatherND``."""
 
-
-MOST_NODES: Final = 400_000
-"""The most nodes of a model."""
 
 NODE_BYTES: Final = 1200
 """Bytes of memory that a node of the family takes, as was measured, with two inputs and a name."""
@@ -186,7 +183,7 @@ def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
 
 
 @dataclass
-class Model:
+class Model(Budget):
     """A model.
 
     Attributes
@@ -225,18 +222,10 @@ class Model:
     file: File | None = None
     held: int = 0
 
-    def hold(self, nbytes: int) -> None:
-        """Count bytes of memory; raise LimitError if there are more than the file may take."""
-        self.held += nbytes
-        check_held(self.held, self.file.limit if self.file is not None else None)
-
-    def count_node(self) -> None:
-        """Count a node; raise LimitError if there are too many."""
-        self.number += 1
-        if self.number > MOST_NODES:
-            raise LimitError(
-                f"the model has more than {MOST_NODES} nodes", rule="limit", expected="fewer"
-            )
+    @property
+    def limit(self) -> int | None:
+        """The most bytes of memory."""
+        return self.file.limit if self.file is not None else None
 
     def close(self) -> None:
         """Close the files; mapped tensors stay valid."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from gathercli.io.graph import Graph, GraphNode, GraphValue
+from gathercli.io.files import HeldFile
+from gathercli.io.graph import Budget, Graph, GraphNode, GraphValue
 from gathercli.io.ir.layers import ELEMENT_TYPES, precision, type_of
-from gathercli.io.stored import raw_elements
-from gathercli.models.openvino_ir import layers_of
-from gathercli.spec.dtypes import INT64, STRING
+from gathercli.io.ir.reader import IrReader
+from gathercli.io.ir.weights import Weights, weights_of
+from gathercli.spec.dtypes import INT64
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gathercli.compute.tensor import Tensor
-    from gathercli.io.graph import Constant
-    from gathercli.io.ir.layers import Layer
     from gathercli.spec.dtypes import DType
 
 
@@ -113,19 +110,6 @@ def _edge(layer: int, port: int, to_layer: int, to_port: int) -> str:
     return f"    <edge {ends}/>\n"
 
 
-def weights_of(tensor: Tensor) -> bytes:
-    """Return the elements of a constant as the .bin has them.
-
-    Elements of less than a byte are packed, the first one in the lowest bits. Of strings there are
-    their number, the ends of each, and the texts.
-    """
-    if tensor.dtype is STRING:
-        words = [str(each).encode() for each in tensor.array.reshape(-1)]
-        ends = np.cumsum([0, *map(len, words)])
-        return np.array([len(words), *ends], "<u4").tobytes() + b"".join(words)
-    return raw_elements(tensor)
-
-
 def element_type(dtype: DType) -> str:
     """Return the name of a type in an attribute; ours, which OpenVINO refuses, if it has none."""
     return ELEMENT_TYPES.get(dtype, dtype.name)
@@ -136,10 +120,11 @@ def element_type(dtype: DType) -> str:
 
 def read_ir_graph(files: IrFiles) -> Graph:
     """Read the graph of an .xml and its .bin; layers are in an order to run them."""
-    return _graph_of_layers(*layers_of(files.xml.encode(), files.weights))
-
-
-def _graph_of_layers(layers: Mapping[str, Layer], tensors: Mapping[str, Constant]) -> Graph:
+    xml = HeldFile("model.xml", files.xml.encode())
+    weights = Weights([], xml, HeldFile("model.bin", files.weights))
+    reader = IrReader(xml, Budget())
+    reader.read()
+    layers = reader.bodies[0].layers
     inputs: list[GraphValue] = []
     outputs: list[GraphValue] = []
     constants: dict[str, Tensor] = {}
@@ -150,7 +135,7 @@ def _graph_of_layers(layers: Mapping[str, Layer], tensors: Mapping[str, Constant
         if each.type == "Parameter":
             inputs.append(GraphValue(each.name, type_of(each.data["element_type"]) or INT64, ()))
         elif each.type == "Const":
-            constants[each.name] = tensors[each.name].tensor()
+            constants[each.name] = weights.of_layer(each).tensor()
         elif each.type == "Result":
             outputs.append(GraphValue(sources[0], INT64, ()))
         else:
