@@ -11,12 +11,13 @@ import pytest
 from gathercli import ops
 from gathercli.batch.job import parse
 from gathercli.batch.work import Settings, line_of
-from gathercli.cli.registry import COMMANDS, CommandEntry
+from gathercli.cli.registry import COMMANDS
 from gathercli.compute.array_run import run as gather
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, OperatorError, OutOfRangeError
 from gathercli.ops import engine
+from gathercli.slices import CommandEntry
 from gathercli.spec import rules
 from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.spec.coordinates import Position, coordinates, flat_positions
@@ -103,10 +104,12 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the package know the family."""
     family = sys.modules[__name__]
     monkeypatch.setitem(ops.FAMILIES, COMMAND, family)
-    entry = CommandEntry("gather", ops.summary(family))
+    entry = CommandEntry("cli.commands.gather", ops.summary(family))
     monkeypatch.setitem(COMMANDS, COMMAND, entry)
     for name in ("shape", "explain"):  # which are inspected anew
-        monkeypatch.setitem(COMMANDS, name, CommandEntry(name, "Take any operator."))
+        monkeypatch.setitem(
+            COMMANDS, name, CommandEntry(f"cli.commands.{name}", "Take any operator.")
+        )
 
 
 def gather_points(rows: list[int], columns: list[int], op: Op = TEST_2, **how: Any) -> Any:

@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "gathercli"
-FLOORS = ("records", "text", "errors", "spec", "ops", "compute", "io", "report", "cli", "batch")
+FLOORS = (
+    *("records", "slices", "text", "errors", "spec", "ops", "compute", "io", "report", "cli"),
+    "batch",
+)
 """The rooms of the core: each imports those left of it."""
 
 SLICES = ("explain", "models", "runtimes", "translate", "diagnose")

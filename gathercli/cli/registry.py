@@ -6,7 +6,7 @@ import os
 from itertools import pairwise
 
 from gathercli.ops import FAMILIES, summary
-from gathercli.records import NamedTuple
+from gathercli.slices import SLICES, CommandEntry
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -16,35 +16,18 @@ if TYPE_CHECKING:
     from gathercli.cli.command import Command
 
 
-class CommandEntry(NamedTuple):
-    """The module with a command's function ``run``, and a line of help."""
-
-    module: str
-    help: str
-
-
-COMMANDS: Final = {
+_OF_THE_CORE: Final = {
     **{
         name: CommandEntry("cli.commands.gather", summary(family))
         for name, family in FAMILIES.items()
     },
     "shape": CommandEntry("cli.commands.shape", "Infer the output shape from shapes alone."),
-    "explain": CommandEntry("explain.command", "Draw where every output cell came from."),
     "check": CommandEntry(
         "cli.commands.check",
         "List illegal indices of a call or in models, and what every version does.",
     ),
     "compare": CommandEntry(
         "cli.commands.compare", "Run the same inputs through every version and compare results."
-    ),
-    "diagnose": CommandEntry(
-        "diagnose.command", "Name what explains a wrong output, and who does that."
-    ),
-    "reproduce": CommandEntry(
-        "runtimes.command", "Write a folder that shows what a runtime does with a call."
-    ),
-    "translate": CommandEntry(
-        "translate.command", "Write the call in another framework, as code or as a graph."
     ),
     "batch": CommandEntry("batch.command", "Run thousands of jobs from a file and report on each."),
     "convert": CommandEntry(
@@ -53,25 +36,25 @@ COMMANDS: Final = {
     "info": CommandEntry(
         "cli.commands.info", "Describe files: type, shape, statistics, a preview."
     ),
-    "model": CommandEntry(
-        "models.command", "List the Gather nodes of a model, and what each refuses."
-    ),
-    "demo": CommandEntry(
-        "explain.demo_command", "Learn the operators in short lessons, each with a question."
-    ),
     "ops": CommandEntry("cli.commands.ops", "List, describe, compare and find operator versions."),
     "man": CommandEntry("cli.commands.man", "Show the manual."),
     "completion": CommandEntry(
         "cli.commands.completion", "Print the completion script of a shell."
     ),
 }
+_ORDER: Final = (
+    *FAMILIES,
+    *("shape", "explain", "check", "compare", "diagnose", "reproduce", "translate", "batch"),
+    *("convert", "info", "model", "demo", "ops", "man", "completion"),
+)
 
-
-OF_MODELS: Final = {
-    "check": CommandEntry(
-        "models.check_command", "Check the nodes of models, and what targets change."
-    )
+_EVERY: Final = _OF_THE_CORE | {
+    name: entry for each in SLICES for name, entry in each.commands.items()
 }
+COMMANDS: Final = {name: _EVERY[name] for name in _ORDER if name in _EVERY}
+"""The commands by name, in the order of help."""
+
+OF_MODELS: Final = {name: entry for each in SLICES for name, entry in each.forms.items()}
 """The commands that also take models in place of an operator and tensors, in that form."""
 
 _OPTIONS_OF_MODELS: Final = ("--to", "--allow-unread", "--junit", "--sarif")
