@@ -149,6 +149,8 @@ def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
 
     An index outside the largest size is outside every smaller one.
     """
+    if call.op.tuples and not isinstance(next(reversed(call.indices.shape), None), int):
+        return ()
     if call.data.shape.sizes is not None and not call.axis_is_unknown:
         return call.family.indexed_axes(call)
     data, *_ = call.inputs

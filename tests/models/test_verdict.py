@@ -67,6 +67,20 @@ def test_tuples_into_data_of_unknown_rank_are_not_checked(tmp_path: Path) -> Non
     assert (verdict.word, verdict.checked, str(verdict.shape)) == ("legal", (), "[...]")
 
 
+@pytest.mark.parametrize("sizes", ["...", "3,?"])
+def test_tuples_of_unknown_length_have_no_axes(tmp_path: Path, sizes: str) -> None:
+    ir = Ir()
+    data = ir.parameter("x", "f32", [4, 4])
+    indices = ir.parameter("i", "i64", [], sizes)
+    ir.layer("pick", "GatherND", [data, indices], "f32", [], opset="opset5", batch_dims=0)
+    (node,) = read(str(ir.save(tmp_path / "m.xml"))).nodes
+
+    call = judge(node).call
+
+    assert call is not None
+    assert verdict.widest_axes(call, "indices") == ()
+
+
 def test_indices_that_nodes_share_are_counted_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
