@@ -26,8 +26,7 @@ DEBTS: dict[str, set[str]] = {
     "report": {"explain"},
     "cli": {"batch", *SLICES},
     "batch": {"models", "runtimes"},
-    "runtimes": {"models"},
-    "translate": {"models", "runtimes"},
+    "translate": {"runtimes"},
     "diagnose": {"models"},
 }
 """The imports that still run the wrong way."""

@@ -8,11 +8,12 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from gathercli.io.graph import Value
+from gathercli.io.onnx.messages import dimension
 from gathercli.io.onnx.tensorproto import type_or_none
 from gathercli.io.onnx.wire import Span, WireReader, encoded
 from gathercli.models import infer_child
 from gathercli.models.infer_child import ABSENT, SECONDS
-from gathercli.spec.shapes import LARGEST, MAX_RANK, UNKNOWN, AnyDim, Dim, Shape
+from gathercli.spec.shapes import MAX_RANK, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,13 +64,6 @@ def _value(name: str, number: int, dims: list[int | str | None] | None) -> Value
     if dims is None or len(dims) > MAX_RANK:
         return Value(name, dtype, inferred=True)
     return Value(name, dtype, Shape(map(dimension, dims)), inferred=True)
-
-
-def dimension(size: int | str | None) -> AnyDim:
-    """Return a dimension of ONNX: a size, or a symbol; a negative size is unknown."""
-    if isinstance(size, str):
-        return Dim(name=size) if size.isidentifier() and size != "_" else UNKNOWN
-    return size if isinstance(size, int) and 0 <= size <= LARGEST else UNKNOWN
 
 
 def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:

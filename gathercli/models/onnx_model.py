@@ -6,12 +6,12 @@ names, types, and the nodes that constants pass through.
 
 from __future__ import annotations
 
-import struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError
 from gathercli.io.formats.content import malformed
 from gathercli.io.graph import MAX_DEPTH, Constant, Value
+from gathercli.io.onnx.messages import NodeFields, attribute, node_fields, value_info
 from gathercli.io.onnx.tensorproto import NOT_OPENED, TensorProto
 from gathercli.io.onnx.wire import (
     NUMBER_BYTES,
@@ -34,9 +34,8 @@ from gathercli.models.graph import (
 from gathercli.models.inference import infer_output, merged, with_call
 from gathercli.models.onnx_fold import FOLDED, folded
 from gathercli.models.onnx_infer import infer_values
-from gathercli.models.onnx_scope import Scope
 from gathercli.spec.shapes import UNKNOWN
-from gathercli.text import clean, in_bytes, short
+from gathercli.text import clean, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,15 +85,33 @@ def _check_opsets(model: Model) -> None:
         )
 
 
-class _NodeFields(NamedTuple):
-    """The fields of a NodeProto; the attributes are not decoded."""
+class Scope:
+    """The values of a graph by name, and the graph around it."""
 
-    name: str
-    operator: str
-    domain: str
-    inputs: list[Span]
-    outputs: list[Span]
-    attributes: list[Span]
+    def __init__(
+        self, inferred: dict[str, Value] | None = None, outer: Scope | None = None
+    ) -> None:
+        self._inferred, self._outer = inferred or {}, outer
+        self.values: dict[str, Value] = {}
+        self.declared: dict[str, Value] = {}
+
+    def value(self, name: str) -> Value:
+        """Return what is known of a value: from its node, declared or inferred, or nothing."""
+        scope: Scope | None = self
+        while scope is not None:
+            known = scope.values.get(name) or scope.declared.get(name)
+            if known is not None:
+                inferred = self._inferred.get(name)
+                return merged(known, inferred) if inferred and not known.constant else known
+            scope = scope._outer  # noqa: SLF001  (its own class)
+        return self._inferred.get(name) or Value(name)
+
+    def declare(self, wire: WireReader, message: Span) -> str:
+        """Add the type and shape that a ValueInfoProto declares; return its name."""
+        name, value = value_info(wire, message)
+        if value is not None:
+            self.declared[name] = value
+        return name
 
 
 class _OnnxReader:
@@ -253,7 +270,7 @@ class _OnnxReader:
         self.model.hold(SPAN_BYTES * len(messages))
         for message in messages:
             self.model.count_node()
-            fields = self._node_fields(message)
+            fields = node_fields(self._wire, message)
             if fields.domain in _ONNX_DOMAINS:
                 if fields.operator in OPERATOR_FAMILIES and fields.operator != "GatherTree":
                     self._add_node(fields, path, scope)
@@ -261,32 +278,14 @@ class _OnnxReader:
                 if fields.operator in FOLDED:
                     self._fold(fields, scope)
                     continue
-            for attribute in fields.attributes:
-                self._read_bodies(attribute, fields, path, scope)
-
-    def _node_fields(self, message: Span) -> _NodeFields:
-        name = operator = domain = ""
-        inputs: list[Span] = []
-        outputs: list[Span] = []
-        attributes: list[Span] = []
-        parts = {1: inputs, 2: outputs, 5: attributes}
-        wire = self._wire
-        for field, value in wire.fields(message):
-            if field in parts:
-                parts[field].append(span_of(value, "a part of a node"))
-            elif field == 4:
-                operator = wire.text(span_of(value, "an operator"))
-            elif field == 3:
-                name = wire.text(span_of(value, "the name of a node"))
-            elif field == 7:
-                domain = wire.text(span_of(value, "a domain"))
-        return _NodeFields(name, operator, domain, inputs, outputs, attributes)
+            for each in fields.attributes:
+                self._read_bodies(each, fields, path, scope)
 
     def _texts(self, spans: Iterable[Span]) -> list[str]:
         return [self._wire.text(each) for each in spans]
 
     def _read_bodies(
-        self, message: Span, fields: _NodeFields, path: tuple[str, ...], scope: Scope
+        self, message: Span, fields: NodeFields, path: tuple[str, ...], scope: Scope
     ) -> None:
         """Read the graphs in an attribute of a node."""
         name, graphs = "", []
@@ -299,7 +298,7 @@ class _OnnxReader:
         for graph in graphs:
             self._read_graph(graph, (*path, own, name), Scope(self._inferred, scope))
 
-    def _add_node(self, fields: _NodeFields, path: tuple[str, ...], scope: Scope) -> None:
+    def _add_node(self, fields: NodeFields, path: tuple[str, ...], scope: Scope) -> None:
         """Add a node of the family, and infer its output."""
         attributes = self._attributes(fields)
         inputs = [scope.value(name) for name in self._texts(fields.inputs)]
@@ -314,43 +313,16 @@ class _OnnxReader:
         if outputs and (inferred := infer_output(each)):
             scope.values[outputs[0].name] = merged(outputs[0], inferred)
 
-    def _attributes(self, fields: _NodeFields) -> dict[str, Any]:
-        attributes = dict(self._attribute(each) for each in fields.attributes)
+    def _attributes(self, fields: NodeFields) -> dict[str, Any]:
+        attributes = dict(
+            attribute(self._wire, each, lambda message: self._tensor(message)[1])
+            for each in fields.attributes
+        )
         lists = [each for each in attributes.values() if isinstance(each, list)]
         self.model.hold(NUMBER_BYTES * sum(map(len, lists)))
         return attributes
 
-    def _attribute(self, message: Span) -> tuple[str, Any]:
-        """Return the name and the value of an attribute.
-
-        A number, a text, a list of these, or a constant; ``"unknown"`` for a parameter of a
-        function; None for anything else.
-        """
-        wire, name = self._wire, ""
-        value: Any = None
-        numbers: list[int] = []
-        is_list = False
-        for field, part in wire.fields(message):
-            if field == 1:
-                name = wire.text(span_of(part, "the name of an attribute"))
-            elif field == 2:
-                value = _float(wire.bytes(span_of(part, "a float")))
-            elif field == 3:
-                value = signed(number_of(part, f"the attribute `{clean(name)}`"))
-            elif field == 4:
-                value = wire.text(span_of(part, "a text"))
-            elif field == 5:
-                value = self._tensor(span_of(part, "a tensor"))[1]
-            elif field == 8:
-                is_list = True
-                numbers += wire.varints(part) if isinstance(part, Span) else [part]
-            elif field == 20 and part == 7:
-                is_list = True
-            elif field == 21:
-                value = "unknown"
-        return name, list(map(signed, numbers)) if is_list else value
-
-    def _fold(self, fields: _NodeFields, scope: Scope) -> None:
+    def _fold(self, fields: NodeFields, scope: Scope) -> None:
         """Add the output of a node that constants pass through."""
         outputs = self._texts(fields.outputs[:1])
         if not outputs:
@@ -377,11 +349,3 @@ def _is_open(node: ModelNode) -> bool:
         value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
         for value in node.inputs
     )
-
-
-def _float(raw: bytes) -> float:
-    """Decode the number of an attribute."""
-    if len(raw) != 4:
-        raise malformed(f"a float has {in_bytes(len(raw))}", "4 bytes")
-    number: float = struct.unpack("<f", raw)[0]
-    return number

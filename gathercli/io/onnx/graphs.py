@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.io.graph import Graph, GraphNode, GraphValue
-from gathercli.io.onnx.tensorproto import TYPES, TensorProto, tensor_message, type_of
+from gathercli.io.onnx.messages import attribute, node_fields, value_info
+from gathercli.io.onnx.tensorproto import TYPES, TensorProto, tensor_message
 from gathercli.io.onnx.wire import (
     Span,
     WireReader,
     encoded,
-    number_of,
-    signed,
     span_of,
     text_field,
 )
@@ -110,56 +109,19 @@ def _read_graph(wire: WireReader, message: Span) -> Graph:
 
 
 def _read_value(wire: WireReader, message: Span) -> GraphValue:
-    """Read a declared value, whose sizes are in the message of a message of a message."""
-    name, dtype, sizes = "", INT64, list[int | None]()
-    for field, value in wire.fields(message):
-        if field == 1:
-            name = wire.text(span_of(value, "a name"))
-        elif field == 2:
-            for _, tensor in wire.fields(span_of(value, "a type")):
-                for part, each in wire.fields(span_of(tensor, "a tensor")):
-                    if part == 1:
-                        dtype = type_of(number_of(each, "a type"))
-                    else:
-                        sizes = _read_sizes(wire, span_of(each, "a shape"))
-    return GraphValue(name, dtype, tuple(sizes))
-
-
-def _read_sizes(wire: WireReader, message: Span) -> list[int | None]:
-    sizes: list[int | None] = []
-    for _, dim in wire.fields(message):
-        parts = dict(wire.fields(span_of(dim, "a dimension")))
-        sizes.append(signed(number_of(parts[1], "a size")) if 1 in parts else None)
-    return sizes
+    name, value = value_info(wire, message)
+    if value is None or value.shape.rank is None:
+        return GraphValue(name, (value and value.dtype) or INT64, (), ranked=False)
+    sizes = (size if isinstance(size, int) else None for size in value.shape)
+    return GraphValue(name, value.dtype or INT64, tuple(sizes))
 
 
 def _read_node(wire: WireReader, message: Span) -> GraphNode:
-    operator, inputs, outputs = "", list[str](), list[GraphValue]()
-    attributes: dict[str, Any] = {}
-    for field, value in wire.fields(message):
-        span = value if isinstance(value, Span) else Span(0, 0)
-        if field == 1:
-            inputs.append(wire.text(span))
-        elif field == 2:
-            outputs.append(GraphValue(wire.text(span), INT64, ()))
-        elif field == 4:
-            operator = wire.text(span)
-        elif field == 5:
-            name, each = _read_attribute(wire, span)
-            attributes[name] = each
-    return GraphNode(operator, tuple(inputs), tuple(outputs), attributes)
-
-
-def _read_attribute(wire: WireReader, message: Span) -> tuple[str, Any]:
-    name, numbers = "", list[int]()
-    value: int | Graph | None = None
-    for field, part in wire.fields(message):
-        if field == 1:
-            name = wire.text(span_of(part, "a name"))
-        elif field == 3:
-            value = signed(number_of(part, name))
-        elif field == 6:
-            value = _read_graph(wire, span_of(part, "a graph"))
-        elif field == 8:
-            numbers.append(signed(number_of(part, name)))
-    return name, value if value is not None else tuple(numbers)
+    fields = node_fields(wire, message)
+    attributes = dict(
+        attribute(wire, each, lambda _: None, lambda body: _read_graph(wire, body))
+        for each in fields.attributes
+    )
+    outputs = (GraphValue(wire.text(each), INT64, ()) for each in fields.outputs)
+    inputs = tuple(map(wire.text, fields.inputs))
+    return GraphNode(fields.operator, inputs, tuple(outputs), attributes, fields.name)
