@@ -432,8 +432,9 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
         _save_chunks(target, tensor, chosen)
         return
     with Output(target) as output:
-        output.open(tensor.array.nbytes)
-        formats.write(chosen, [("output", tensor)], output.stream)
+        results = [("output", tensor)]
+        output.open(formats.least_sum(chosen, results))
+        formats.write(chosen, results, output.stream)
         output.commit()
 
 

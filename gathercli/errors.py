@@ -485,8 +485,11 @@ def refusal_of(error: Exception) -> GatherError:
         what = "memory" if isinstance(error, MemoryError) else "nesting"
         return LimitError(f"there is not enough {what} for this", rule="limit")
     if isinstance(error, OSError):
-        reason = error.strerror or error
-        return TransferError(f"reading or writing failed ({reason})", rule="output")
+        from gathercli.text import clean
+
+        reason, name = error.strerror or error, error.filename
+        places = [f"`{clean(name)}`"] if isinstance(name, str) else []
+        return TransferError(f"reading or writing failed ({reason})", rule="output", places=places)
     bug = GatherError(
         f"a bug in gathercli: {type(error).__name__}: {error}",
         rule="bug",

@@ -539,7 +539,7 @@ def test_a_junit_file_on_a_full_device_is_named(program: Program) -> None:
     ran = program("$G batch jobs.jsonl -q --report r.jsonl --junit /dev/full")
 
     assert ran.returncode == 74
-    assert ran.stderr.startswith(b"error: the JUnit file `/dev/full`: writing stopped (no space")
+    assert ran.stderr.startswith(b"error: `/dev/full`: writing stopped (no space")
 
 
 def test_a_junit_file_that_cannot_be_written_is_refused_before_the_work(run: Run) -> None:
@@ -792,8 +792,8 @@ def test_an_interrupt_after_a_write_leaves_each_line_once(
 ) -> None:
     turns = iter(range(99))
 
-    def write_and_interrupt(fd: int, part: bytes) -> None:
-        write_all(fd, part)
+    def write_and_interrupt(fd: int, part: bytes, *, place: str) -> None:
+        write_all(fd, part, place=place)
         if next(turns) == turn:
             raise KeyboardInterrupt
 

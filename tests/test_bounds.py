@@ -156,7 +156,7 @@ def test_a_result_may_take_all_that_is_free(
         if fits:
             output.open(size)
         else:
-            with pytest.raises(OutputError, match="takes 17 bytes and the disk has 16"):
+            with pytest.raises(OutputError, match="takes at least 17 bytes and the disk has 16"):
                 output.open(size)
 
 

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -20,11 +21,14 @@ import numpy as np
 import pytest
 
 from gathercli.cli import main
+from gathercli.io.formats.table import BY_SUFFIX
 from tests.faults import Faults
 from tests.processes import AGAIN, PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from tests.conftest import Ran
 
 PROGRAM: Final = (sys.executable, "-m", "gathercli")
 ROWS: Final = 8_000
@@ -389,6 +393,54 @@ def test_a_large_output_to_a_full_device_is_74(fmt: str, folder: Path) -> None:
     assert ran.stderr.endswith(b"rule: output\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("gather", "arange:5000", "arange:5000", "-o", f"x{s}") for s in BY_SUFFIX),
+        *(("convert", "arange:5000", f"x{suffix}") for suffix in BY_SUFFIX),
+        ("info", "arange:5000", "--save", "x.svg"),
+        ("explain", "gather", "arange:5", "0", "--save", "x.html"),
+        ("compare", "arange:5", "0", "--save", "x.svg"),
+        (
+            "translate",
+            "gather-tree",
+            *["zeros:1x1x1"] * 2,
+            "1,",
+            "1",
+            "--to",
+            "numpy",
+            "-o",
+            "x.py",
+        ),
+    ],
+)
+def test_an_output_that_stays_incomplete_is_named(words: tuple[str, ...], folder: Path) -> None:
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1000, 1000))
+
+    ran = subprocess.run(
+        [*PROGRAM, *words], cwd=folder, capture_output=True, check=False, preexec_fn=limit
+    )
+
+    assert ran.returncode == 74
+    assert re.match(rb"error: `x\.\w+`: writing stopped \(file too large\)", ran.stderr)
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("gather", "arange:5", "0", "-f", "json", "-o"),
+        ("gather", "arange:5", "0", "-f", "npy", "-o"),
+        ("convert", "arange:5", "--to", "npy"),
+    ],
+)
+def test_a_full_device_is_named(words: tuple[str, ...], run: Callable[..., Ran]) -> None:
+    ran = run(*words, "/dev/full")
+
+    assert ran.status == 74
+    assert ran.err.startswith("error: `/dev/full`: writing stopped (no space left on device)")
+
+
 def limit_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
@@ -443,13 +495,29 @@ def in_small_disk(folder: Path, options: str, line: str) -> subprocess.Completed
 
 
 def test_a_disk_that_fills_up_is_74_and_the_old_file_stays(folder: Path) -> None:
-    # The bytes of the result would fit; its text takes two for each of them.
-    line = "$G gather rand:10x2000xi8,high=9 zeros:400 -o x -f json"
+    # A digit and a comma for each element would fit; most have two digits.
+    line = "$G gather rand:10x2000xi8,high=99 zeros:250 -o x -f json"
 
     ran = in_small_disk(folder, "true", line)
 
     assert ran.stdout == b"74\nold\nx\n"
-    assert b"writing stopped (no space left on device)" in ran.stderr
+    assert b"`x`: writing stopped (no space left on device)" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "$G gather 5,6 zeros:200000 -o new.json",
+        "$G gather 5,6 zeros:1500000 -o new.json -f pretty --force-format",
+        "$G convert zeros:200000 new.json",
+        "$G convert 1500000xu4=1 new.pb",
+        "$G batch --op gather --data 5,6 --indices zeros:200000 --output new.json >&2",
+    ],
+)
+def test_a_file_that_takes_less_than_the_elements_in_memory_fits(line: str, folder: Path) -> None:
+    ran = in_small_disk(folder, "true", f"{line} -q; test -s new.*")
+
+    assert ran.stdout.startswith(b"0\n"), ran.stderr
 
 
 def test_a_disk_known_to_be_too_small_is_73_and_the_old_file_stays(folder: Path) -> None:
@@ -458,7 +526,7 @@ def test_a_disk_known_to_be_too_small_is_73_and_the_old_file_stays(folder: Path)
     ran = in_small_disk(folder, "true", line)
 
     assert ran.stdout == b"73\nold\nx\n"
-    assert re.search(rb"the result takes 8000000 bytes and the disk has \d+", ran.stderr)
+    assert re.search(rb"the result takes at least 8000000 bytes and the disk has \d+", ran.stderr)
 
 
 def test_a_file_system_that_may_only_be_read_is_73(folder: Path) -> None:

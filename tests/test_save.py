@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
+from gathercli.errors import InputError
+from gathercli.io import save
 from gathercli.io.formats import literal
 from gathercli.spec.dtypes import DType, dtype
 from tests.tensorfiles import (
@@ -55,6 +58,23 @@ def test_binary_formats_keep_every_bit(
             loaded = loaded["output"]
     assert loaded.shape == tensor.shape
     assert loaded.tobytes() == tensor.array.tobytes()
+
+
+@every_type
+@pytest.mark.parametrize("fmt", save.STREAMED)
+@pytest.mark.parametrize("shape", [(), (0, 2), (1,), (3, 5)])
+def test_no_file_is_smaller_than_the_room_it_is_said_to_take(
+    fmt: str, held: DType, shape: tuple[int, ...]
+) -> None:
+    tensor = Tensor(held, np.zeros(shape, storage_of(held)))
+    try:
+        raw = encoded(tensor, fmt)
+    except InputError:
+        pytest.skip(f"{fmt} has no such type")
+
+    least = save.least_sum(fmt, [("output", tensor)])
+
+    assert least <= len(raw)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0), (1, 1, 1), (1,) * 32, (1,) * 64])

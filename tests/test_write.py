@@ -226,7 +226,7 @@ def test_too_little_disk_is_foreseen(
     give(monkeypatch, "statvfs", lambda _: Disk)
     ran = run(*GATHER, "-o", "x.npy")
     assert ran.status == 73
-    assert "the result takes 16 bytes and the disk has 8" in ran.err
+    assert "the result takes at least 16 bytes and the disk has 8" in ran.err
     assert (folder / "x.npy").read_text() == "old"
     assert names(folder) == ["x.npy"]
     monkeypatch.setattr(write_module, "os", os)
@@ -248,7 +248,7 @@ def test_a_disk_that_sets_no_bytes_aside_as_it_is_full_is_73_before_the_work(
     assert ran == (
         73,
         "",
-        "error: the result takes 1048576 bytes and there is no room for it "
+        "error: `x.npy`: the result takes 1048576 bytes and there is no room for it "
         f"({os.strerror(number).lower()}): expected room for it\n"
         "  openvino.Gather-8   data i64[2]   indices i64[131072]\n"
         "rule: output\n",

@@ -161,9 +161,9 @@ class Journal:
     def write(self, outcomes: list[Outcome]) -> None:
         """Append the lines of jobs, by one write."""
         try:
-            write_all(self._fd, b"".join([outcome.line for outcome in outcomes]))
+            lines = b"".join([outcome.line for outcome in outcomes])
+            write_all(self._fd, lines, place=f"the report `{clean(self.path)}`")
         except TransferError as error:
-            error.prefix(f"the report `{clean(self.path)}`")
             error.hint = "`--resume` does the rest when there is room for it"
             raise
         at = self._end

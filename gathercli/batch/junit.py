@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from xml.sax.saxutils import quoteattr
 
 from gathercli.batch.line import ERROR, MISMATCH, OK, SKIPPED
-from gathercli.errors import TransferError
 from gathercli.io.temporary import temporary_file
 from gathercli.io.write import Output
 from gathercli.text import clean
@@ -38,14 +37,10 @@ class JUnitReport:
         """Write the file."""
         self._cases.seek(0)
         stream = self._output.stream
-        try:
-            stream.write(_head(totals, seconds).encode())
-            while part := self._cases.read(1 << 20):
-                stream.write(part)
-            stream.write(_FOOT.encode())
-        except TransferError as error:
-            error.prefix(f"the JUnit file `{clean(self._output.path)}`")
-            raise
+        stream.write(_head(totals, seconds).encode())
+        while part := self._cases.read(1 << 20):
+            stream.write(part)
+        stream.write(_FOOT.encode())
         self._output.commit()
 
     def __enter__(self) -> Self:

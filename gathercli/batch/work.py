@@ -330,8 +330,9 @@ def _write(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None
     """Write the output atomically."""
     path, within = _output_path(job, settings)
     with Output(path, within=within) as output:
-        output.open(result.nbytes, parents=True)
+        fmt, results = save.format_of(path), [("output", result)]
+        output.open(save.least_sum(fmt, results), parents=True)
         stream = CheckedStream(output.stream, inputs)
-        save.write(save.format_of(path), [("output", result)], stream, max_bytes=settings.memory)
+        save.write(fmt, results, stream, max_bytes=settings.memory)
         inputs.recheck()
         output.commit()

@@ -228,7 +228,8 @@ class OutputOptions(Options):
         in_chunks = is_chunked(self.chosen_format)
         if in_chunks and self.limits.memory is None:
             return
-        size = product(bound.shape) * bound.data.storage.itemsize
+        data = bound.data
+        size = save.least_size(self.chosen_format, data.dtype, bound.shape, data.storage.itemsize)
         folder = os.path.dirname(real_path(self.path))
         check_room(self.path, folder, size, packs=in_chunks)
 
@@ -255,7 +256,8 @@ class OutputOptions(Options):
             )
         else:
             encode = partial(self._encode, result, messages)
-            self.write_options.write(path, fmt, result.nbytes, inputs, encode)
+            size = save.least_sum(fmt, [("output", result)])
+            self.write_options.write(path, fmt, size, inputs, encode)
         messages.notes += losses(fmt, result, path)
         if path is not None:
             messages.say(f"wrote {clean(path)}: {result}")

@@ -10,10 +10,10 @@ from gathercli.compute.blocks import CopyBlocks
 from gathercli.compute.chunks import ChunkGrid, cells, inside, slices
 from gathercli.compute.partition import cut_boxes
 from gathercli.compute.threads import share
-from gathercli.errors import LimitError, UsageError
+from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io.write import check_room
 from gathercli.spec.shapes import product
-from gathercli.text import counted
+from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -102,11 +102,16 @@ def write(
     else:
         counts = workers.write(output.temporary, chunks, boxes)
     done = 0
-    with closing(counts):
-        for count in counts:
-            done += count * itemsize
-            if progress is not None:
-                progress("gathered", done, total)
+    try:
+        with closing(counts):
+            for count in counts:
+                done += count * itemsize
+                if progress is not None:
+                    progress("gathered", done, total)
+    except GatherError as error:
+        if error.rule == "output":
+            error.prefix(f"`{clean(output.path)}`")
+        raise
 
 
 def fill(

@@ -14,13 +14,17 @@ STDOUT: Final = 1
 STDERR: Final = 2
 
 
-def write_all(fd: int, part: bytes | memoryview, position: int | None = None) -> None:
+def write_all(
+    fd: int, part: bytes | memoryview, position: int | None = None, *, place: str | None = None
+) -> None:
     """Write all bytes to a descriptor.
 
     Parameters
     ----------
     position
         The offset in the file; None to append at the offset of the descriptor.
+    place
+        The name of the file for errors; None for a stream of the process.
 
     Raises
     ------
@@ -40,14 +44,15 @@ def write_all(fd: int, part: bytes | memoryview, position: int | None = None) ->
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise incomplete(error) from None
+        raise incomplete(error, place) from None
 
 
-def incomplete(error: OSError) -> TransferError:
+def incomplete(error: OSError, place: str | None) -> TransferError:
     """Return the error for an output that is not complete."""
     from gathercli.errors import TransferError
 
     return TransferError(
         f"writing stopped ({(error.strerror or '').lower()}), the output is not complete",
         rule="output",
+        places=[place] if place else [],
     )

@@ -7,6 +7,7 @@ import os
 from gathercli.errors import Hint, InputError, UsageError
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
 from gathercli.io.write import new_name
+from gathercli.spec.shapes import product
 from gathercli.text import clean, closest, listed, short
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from gathercli.io.formats.encode import Piece
     from gathercli.io.formats.raw import ByteTarget, NamedResult
+    from gathercli.spec.dtypes import DType
 
 STREAMED: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
 """The formats of a single file; `io.chunkwise` writes folders."""
@@ -89,6 +91,21 @@ def _suffix(path: str) -> str:
 def is_binary(fmt: str) -> bool:
     """Tell whether a format is binary."""
     return fmt in FORMATS and FORMATS[fmt].binary
+
+
+def least_size(fmt: str, dtype: DType, shape: Sequence[int], itemsize: int) -> int:
+    """Return how many bytes a file takes at least for a tensor of `itemsize` bytes an element."""
+    if fmt not in FORMATS:  # a view may leave out elements
+        return 0
+    number, row = product(shape), FORMATS[fmt]
+    if not row.binary:
+        return 2 * number  # a digit, and what follows it
+    return number * dtype.bits // 8 if row.packs else number * itemsize
+
+
+def least_sum(fmt: str, results: Sequence[NamedResult]) -> int:
+    """Return how many bytes a file of several tensors takes at least."""
+    return sum(least_size(fmt, r.dtype, r.shape, r.storage.itemsize) for _, r in results)
 
 
 def write(

@@ -27,14 +27,14 @@ MOST_AHEAD: Final = 64 << 20
 
 
 class Stream:
-    """A descriptor, written in order."""
+    """A descriptor, written in order; errors name its `place`."""
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    def __init__(self, fd: int, place: str | None = None) -> None:
+        self._fd, self._place = fd, place
 
     def write(self, part: bytes | memoryview) -> None:
         """Append bytes."""
-        write_all(self._fd, part)
+        write_all(self._fd, part, place=self._place)
 
     def place(self, result: Result) -> bool:
         """Return False: a reader may need the blocks in order."""
@@ -69,8 +69,8 @@ class CheckedStream:
 class NewFile(Stream):
     """A regular file without readers, whose blocks may be written in any order."""
 
-    def __init__(self, fd: int, *, allocates: bool) -> None:
-        super().__init__(fd)
+    def __init__(self, fd: int, place: str, *, allocates: bool) -> None:
+        super().__init__(fd, place)
         self._allocates = allocates
         self._written = self._allocated = 0
 
@@ -80,44 +80,53 @@ class NewFile(Stream):
         if self._allocates and self._written > max(ALLOCATED, self._allocated):
             end = self._written + min(max(AHEAD, self._written), MOST_AHEAD)
             with suppress(OutputError):  # what is written may be less than that
-                allocate(self._fd, self._allocated, end - self._allocated)
+                self._allocate(self._allocated, end - self._allocated)
             self._allocated = end
         super().write(part)
 
     def place(self, result: Result) -> bool:
         """Let the threads of a result append its elements, each block at its position."""
-        with incomplete_on_error():
+        with self._named_errors():
             start = os.lseek(self._fd, 0, os.SEEK_CUR)
         self._written = start + result.nbytes
         if self._allocates and result.nbytes >= ALLOCATED:
-            allocate(self._fd, start, result.nbytes)
+            self._allocate(start, result.nbytes)
             self._allocated = max(self._allocated, self._written)
-        result.place(lambda part, at: write_all(self._fd, part.data, start + at))
-        with incomplete_on_error():
+        place = self._place
+        result.place(lambda part, at: write_all(self._fd, part.data, start + at, place=place))
+        with self._named_errors():
             os.lseek(self._fd, self._written, os.SEEK_SET)
         return True
 
+    def _allocate(self, start: int, size: int) -> None:
+        """Allocate space on the disk, if the file system can.
 
-def allocate(fd: int, start: int, size: int) -> None:
-    """Allocate space on the disk, if the file system can.
+        This detects a full disk before the work. Without it, ext4 allocates the blocks when the
+        file replaces another, which takes longer than all the rest.
+        """
+        posix_fallocate = getattr(os, "posix_fallocate", None)
+        if posix_fallocate is None:
+            return
+        try:
+            posix_fallocate(self._fd, start, size)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise OutputError(
+                    f"the result takes {in_bytes(size)} and there is no room for it "
+                    f"({reason_of(error)})",
+                    rule="output",
+                    places=[self._place] if self._place else [],
+                    value=size,
+                    expected="room for it",
+                ) from None
 
-    This detects a full disk before the work. Without it, ext4 allocates the blocks when the file
-    replaces another, which takes longer than all the rest.
-    """
-    posix_fallocate = getattr(os, "posix_fallocate", None)
-    if posix_fallocate is None:
-        return
-    try:
-        posix_fallocate(fd, start, size)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise OutputError(
-                f"the result takes {in_bytes(size)} and there is no room for it "
-                f"({reason_of(error)})",
-                rule="output",
-                value=size,
-                expected="room for it",
-            ) from None
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Convert OSError to the error for an incomplete output."""
+        try:
+            yield
+        except OSError as error:
+            raise incomplete(error, self._place) from None
 
 
 def release(fd: int) -> None:
@@ -125,14 +134,3 @@ def release(fd: int) -> None:
     size = os.lseek(fd, 0, os.SEEK_CUR)
     if size > ALLOCATED and os.fstat(fd).st_size > size:
         os.ftruncate(fd, size)
-
-
-@contextmanager
-def incomplete_on_error() -> Iterator[None]:
-    """Convert OSError to the error for an incomplete output."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise incomplete(error) from None

@@ -94,6 +94,8 @@ def check_room(path: str, folder: str | int, size: int, *, packs: bool = False) 
 
     Parameters
     ----------
+    size
+        The bytes that it takes at least.
     packs
         Whether the output may become smaller, so that an option tries it.
     """
@@ -103,8 +105,8 @@ def check_room(path: str, folder: str | int, size: int, *, packs: bool = False) 
         return
     free = disk.f_bavail * disk.f_frsize
     if size > free:
-        before = " before it is compressed" * packs
-        why = f"the result takes {in_bytes(size)}{before} and the disk has {free}"
+        takes = "takes {} before it is compressed" if packs else "takes at least {}"
+        why = f"the result {takes.format(in_bytes(size))} and the disk has {free}"
         hint = Hint("{max_bytes} tries it", max_bytes=0) if packs else None
         raise unwritable(path, why, "room for it", hint, number=errno.ENOSPC)
 
@@ -275,11 +277,12 @@ class Output:
     @property
     def stream(self) -> Stream:
         """The stream to write to, after `open`."""
+        place = f"`{clean(self.path)}`"
         if self.is_stream:
-            return Stream(self._fd)
+            return Stream(self._fd, place)
         # A file system without unnamed files may lack allocation too, and the C library would then
         # write single bytes.
-        return NewFile(self._fd, allocates=self._temporary is None)
+        return NewFile(self._fd, place, allocates=self._temporary is None)
 
     def commit(self) -> None:
         """Rename the file to the target, replacing an older file."""

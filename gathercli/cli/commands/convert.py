@@ -299,7 +299,8 @@ def _write(
         nonfinite, memory = options.nonfinite, options.limits.memory
         save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=memory)
 
-    options.write_options.write(path, fmt, size, inputs, encode, way="")
+    room = save.least_sum(fmt, results)
+    options.write_options.write(path, fmt, room, inputs, encode, way="")
     if path is None:
         return
     what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")

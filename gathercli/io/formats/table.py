@@ -61,6 +61,8 @@ class Format(NamedTuple):
         Whether a file holds several tensors.
     mapped
         Whether several tensors of a file are mapped, not read into memory.
+    packs
+        Whether several elements of less than 8 bits may share a byte.
     named
         Whether it stores the names of tensors.
     unfit
@@ -81,6 +83,7 @@ class Format(NamedTuple):
     ordered: bool = False
     several: bool = False
     mapped: bool = False
+    packs: bool = False
     named: bool = False
     unfit: tuple[tuple[str, str], ...] = ()
     marks: tuple[str, ...] = ()
@@ -215,6 +218,7 @@ FORMATS: Final = {
         reader="gathercli.io.onnx.protofile:ProtoFile",
         writer="gathercli.io.onnx.protofile:proto_file",
         binary=True,
+        packs=True,
         named=True,
     ),
     "bin": Format(
