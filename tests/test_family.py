@@ -107,9 +107,7 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = CommandEntry("cli.commands.gather", ops.summary(family))
     monkeypatch.setitem(COMMANDS, COMMAND, entry)
     for name in ("shape", "explain"):  # which are inspected anew
-        monkeypatch.setitem(
-            COMMANDS, name, CommandEntry(f"cli.commands.{name}", "Take any operator.")
-        )
+        monkeypatch.setitem(COMMANDS, name, COMMANDS[name]._replace(help="Take any operator."))
 
 
 def gather_points(rows: list[int], columns: list[int], op: Op = TEST_2, **how: Any) -> Any:
