@@ -51,6 +51,20 @@ def test_the_batch_suite_times_the_same_outputs_of_every_way(
     assert first.seconds["shell loop"] == second.seconds["shell loop"]
 
 
+def test_the_batch_suite_times_dry_runs_beside_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(batch, "DRY", 20)
+
+    rows = batch.dry_runs(1, tmp_path)
+
+    assert [row.name for row in rows[:2]] == [
+        "dry run, 20 inline jobs",
+        "dry run, 20 inline jobs, CPU",
+    ]
+    assert [list(row.ratios()) for row in rows] == [["run"]] * 4
+
+
 @pytest.mark.parametrize(
     "case",
     [

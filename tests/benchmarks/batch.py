@@ -1,4 +1,4 @@
-"""Measure `batch`: jobs per second with outputs written, and the memory of many jobs.
+"""Measure `batch`: jobs per second with outputs written, memory of many jobs, and dry runs.
 
 Each way is a whole process and makes its outputs anew, as replacing files costs more. Those of
 earlier rounds stay until the end: for minutes after files were deleted, ext4 takes half as long
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tests.benchmarks.files import GATHERCLI, TAKE
-from tests.benchmarks.measure import Row, Timed, interleaved
+from tests.benchmarks.measure import Row, Timed, interleaved, interleaved_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +30,12 @@ SHELL: Final = 60
 """Jobs that the shell loop does."""
 
 INLINE: Final = (1_000, 10_000, 100_000)
+DRY: Final = 100_000
+"""Jobs of a dry run."""
+
+CALL: Final[dict[str, object]] = {"data": [1, 2, 3, 4, 5], "indices": [3, 1, -2]}
+"""What an inline job asks."""
+
 EVERY: Final = 0.01
 """Seconds between two looks at the memory."""
 
@@ -139,6 +145,27 @@ def memory(command: list[str], folder: Path) -> float:
     return most * 1024 / 1e6
 
 
+def dry_runs(rounds: int, folder: Path, only: str = "") -> list[Row]:
+    """Time dry runs beside the runs: of inline jobs, and of jobs that name two files each."""
+    for name, array in (("d.npy", np.ones((16, 8), np.float32)), ("i.npy", np.arange(8))):
+        np.save(folder / name, array)
+    run, rows = "run", list[Row]()
+    calls: dict[str, dict[str, object]] = {
+        "inline": CALL,
+        "file": {"data": "d.npy", "indices": "i.npy"},
+    }
+    for kind, call in calls.items():
+        name = f"dry run, {DRY} {kind} jobs"
+        if only not in name:
+            continue
+        write(folder / "dry.jsonl", (call for _ in range(DRY)))
+        batch = [GATHERCLI, "batch", "dry.jsonl", "-q"]
+        commands = {"gathercli": [*batch, "--dry-run"], run: batch}
+        wall, cpu = interleaved_processes(commands, rounds, folder)
+        rows += [Row(name, wall, {run: 0.5}), Row(f"{name}, CPU", cpu, {run: 0.5})]
+    return rows
+
+
 def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
     """Run both: speed, then memory, which is looked at once for each number of jobs."""
     ways = {f"{JOBS} jobs, outputs written": [], f"{JOBS} jobs, -j 1": ["-j", "1"]}
@@ -149,8 +176,7 @@ def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
         name = f"10^{len(str(count)) - 1} inline jobs"
         if only not in name:
             continue
-        job: dict[str, object] = {"data": [1, 2, 3, 4, 5], "indices": [3, 1, -2]}
-        write(folder / "inline.jsonl", (job for _ in range(count)))
+        write(folder / "inline.jsonl", (CALL for _ in range(count)))
         report = f"{count}.jsonl"
         start = time.perf_counter()
         held = memory([GATHERCLI, "batch", "inline.jsonl", "--report", report, "-q"], folder)
@@ -160,4 +186,4 @@ def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
             also["bytes a job (200)"] = (held - before[1]) * 1e6 / (count - before[0])
         before = count, held
         rows.append(Row(name, {"gathercli": taken}, {}, also))
-    return rows
+    return [*rows, *dry_runs(rounds, folder, only)]
