@@ -278,7 +278,7 @@ def test_a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one(
     with pytest.raises(NoInputError) as caught:
         files("jobs")
     assert caught.value.message == (
-        "the folder `jobs/shut` cannot be listed (Permission denied): expected a folder of jobs"
+        "the folder `jobs/shut` cannot be searched (permission denied): expected a readable folder"
     )
 
 

@@ -52,6 +52,44 @@ def _lines(ran: Ran) -> list[Any]:
 # Files
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "batch --op gather --indices 0 --data in/*/*.npy",
+        "batch --op gather --indices 0 --data in/*/a.npy",
+        "batch --op gather --indices 0 --data in/**/*.npy",
+        "batch --op gather --indices 0 --data in/shut/*.npy",
+        "batch --op gather --indices 0 --data in/shut/[ab].npy#k",
+        "check in",
+        "convert in/shut --to npz -d out",
+    ],
+)
+def test_a_folder_that_cannot_be_searched_is_not_taken_for_an_empty_one(
+    line: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _save("in/open/a.npy", "in/shut/a.npy")
+    for name in ("scandir", "listdir", "lstat"):
+        _shut(monkeypatch, name)
+
+    ran = run(*line.split())
+
+    assert (ran.status, ran.out) == (66, "")
+    assert ran.err.startswith("error: the folder `in/shut` cannot be searched (permission denied)")
+
+
+def _shut(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let a function of the system refuse the folder `in/shut`, and what is in it."""
+    call = getattr(os, name)
+
+    def refuse(path: Any = ".", **options: Any) -> Any:
+        inner = name == "lstat" and str(path).startswith("in/shut/")
+        if inner or (name != "lstat" and str(path).rstrip("/") == "in/shut"):
+            raise PermissionError(13, "Permission denied", path)
+        return call(path, **options)
+
+    monkeypatch.setattr(os, name, refuse)
+
+
 def test_a_pattern_makes_a_job_a_file_in_the_order_of_their_names(folder: Path) -> None:
     del folder
     _save("in/b.npy", "in/a.npy", "in/c.npz", "in/d/e.npy", "in/.h.npy", "in/f.npy/g.npy")

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, NoInputError, reason_of
 from gathercli.io.files import STDIN
+from gathercli.io.folders import raise_unlisted
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.table import SNIFF_SIZE
 from gathercli.io.opening import check_kind
@@ -114,12 +115,12 @@ def files(path: str) -> list[str]:
     InputError
         ``job``: the folder contains no such file.
     NoInputError
-        ``unreadable``: a folder cannot be listed.
+        ``unreadable``: a folder cannot be searched.
     """
     if path == "-" or not os.path.isdir(path):
         return [path]
     paths: list[str] = []
-    for parent, folders, names in os.walk(path, onerror=_raise_unlisted):
+    for parent, folders, names in os.walk(path, onerror=raise_unlisted):
         folders[:] = [name for name in folders if not name.startswith(".")]
         visible = (name for name in names if not name.startswith("."))
         paths += [os.path.join(parent, name) for name in visible if name.endswith(SUFFIXES)]
@@ -131,15 +132,6 @@ def files(path: str) -> list[str]:
             expected=listed(SUFFIXES),
         )
     return sorted(paths)
-
-
-def _raise_unlisted(error: OSError) -> None:
-    raise NoInputError(
-        f"the folder `{clean(str(error.filename))}` cannot be listed ({error.strerror})",
-        rule="unreadable",
-        value=str(error.filename),
-        expected="a folder of jobs",
-    )
 
 
 def read_entries(path: str) -> Iterator[JobEntry]:

@@ -13,7 +13,7 @@ from gathercli.batch.job import keys_of
 from gathercli.batch.jobfile import JobEntry
 from gathercli.cli.operator import integer
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
-from gathercli.io.folders import is_plain_folder, tensor_files
+from gathercli.io.folders import is_plain_folder, raise_unlisted, tensor_files
 from gathercli.io.source import Inputs
 from gathercli.ops import FAMILIES, find
 from gathercli.spec.dtypes import dtype
@@ -227,8 +227,29 @@ def _no_pattern(token: str, path: str, option: str) -> NoInputError:
 
 
 def _files(pattern: str) -> list[str]:
+    """Return the files of a pattern, sorted; raise NoInputError if a folder cannot be searched."""
     paths = glob.glob(pattern, recursive=True)
+    _check_searched(pattern)
     return sorted(path for path in paths if not is_plain_folder(path))
+
+
+def _check_searched(pattern: str) -> None:
+    """Raise for a folder of a pattern that cannot be read, as `glob` passes over it."""
+    while _WILD.search(pattern):
+        folder, name = os.path.split(pattern.rstrip("/"))
+        folders = glob.glob(f"{folder}/", recursive=True) if _WILD.search(folder) else [folder]
+        for each in folders:
+            try:
+                if _WILD.search(name):
+                    os.scandir(each or ".").close()
+                else:
+                    os.lstat(os.path.join(each, name))
+            except PermissionError as error:
+                place = each.rstrip("/") or each or "."
+                raise_unlisted(OSError(error.errno, error.strerror, place))
+            except OSError:  # no such name
+                continue
+        pattern = folder
 
 
 def _parts(pattern: str) -> tuple[str, str | None, str | None]:

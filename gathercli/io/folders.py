@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from gathercli.errors import Hint
+from gathercli.errors import Hint, NoInputError, reason_of
 from gathercli.io.files import Fingerprint, changed, fingerprint_of, unreadable
 from gathercli.io.formats.table import BY_SUFFIX, CHUNKED, FORMATS
-from gathercli.text import listed, shell_word
+from gathercli.text import clean, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,9 +158,21 @@ def tensor_files(path: str) -> list[str]:
     suffixes = tuple(suffix for suffix, name in BY_SUFFIX.items() if FORMATS[name].reader)
     try:
         names = sorted(os.listdir(path))
+    except PermissionError as error:
+        raise_unlisted(error)
     except OSError:
         return []
     return [name for name in names if name.endswith(suffixes) and not name.startswith(".")]
+
+
+def raise_unlisted(error: OSError) -> NoReturn:
+    """Raise the error for a folder that cannot be searched: whatever it holds, it is not empty."""
+    raise NoInputError(
+        f"the folder `{clean(str(error.filename))}` cannot be searched ({reason_of(error)})",
+        rule="unreadable",
+        value=str(error.filename),
+        expected="a readable folder",
+    ) from None
 
 
 def suggest_member(name: str, path: str) -> str:

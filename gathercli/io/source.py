@@ -481,5 +481,8 @@ class _FileContext:
             return
         if isinstance(error, InputError | LimitError | TransferError):
             error.prefix("standard input" if file.name == "-" else clean(file.name))
+        elif isinstance(error, NoInputError) and isinstance(file, File):
+            if error.value != file.name:  # it is of a file beside
+                error.prefix(clean(file.name))
         elif isinstance(error, OSError) and not isinstance(error, GatherError):
             raise unreadable(file.name, error) from None

@@ -71,7 +71,7 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
         try:
             file = open_file(path, options.folder, options.limit)
         except GatherError as error:
-            if error.rule == "unreadable" and os.path.isdir(os.path.join(options.folder, path)):
+            if error.rule == "unreadable" and _has_models(os.path.join(options.folder, path)):
                 error.hint = f"`gathercli check {shell_word(path)}` checks the models of a folder"
             if error.rule not in ("missing", "literal"):
                 raise
@@ -83,6 +83,17 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
         file.close()
         error.prefix("standard input" if path == "-" else clean(path))
         raise
+
+
+def _has_models(path: str) -> bool:
+    """Tell whether a path is a folder with models, as far as it can be searched."""
+    from gathercli.errors import NoInputError
+    from gathercli.models.files import files_below
+
+    try:
+        return os.path.isdir(path) and any(files_below(path))
+    except NoInputError:
+        return False
 
 
 def _no_model(path: str, error: GatherError) -> NoInputError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import ExitStack
 from functools import partial
 from time import monotonic
@@ -24,6 +23,7 @@ from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
 from gathercli.models.call import MODEL_NODE
 from gathercli.models.command import ModelOptions
+from gathercli.models.files import files_below
 from gathercli.models.finding import NOTE
 from gathercli.models.findings import CheckedModel, as_json, junit_lines, line, merged, total
 from gathercli.models.portability import NAMES, target
@@ -37,11 +37,6 @@ if TYPE_CHECKING:
     from gathercli.models.finding import Finding
     from gathercli.models.graph import Model
     from gathercli.models.portability import ConversionTarget
-
-_IR: Final = re.compile(rb"<net[\s>]")
-"""What an .xml in a folder has in its first bytes if it is a model."""
-
-_HEAD: Final = 4096
 
 MODELS: Final = argument(
     "MODEL...", "ONNX models (.onnx), OpenVINO IR (.xml), or folders with models.", kind=list
@@ -163,32 +158,6 @@ def _no_model(models: Sequence[str]) -> CheckedModel:
         expected=f"files that end in {listed(MODEL_SUFFIXES)}",
     )
     return CheckedModel(models[0], error=error)
-
-
-def files_below(word: str) -> Iterator[str]:
-    """Yield a file, or the models below a folder in order; links in a folder are not followed."""
-    if not os.path.isdir(word):
-        yield word
-        return
-    for folder, folders, names in os.walk(word):
-        folders.sort()
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            if name.lower().endswith(MODEL_SUFFIXES) and _is_model(path):
-                yield path
-
-
-def _is_model(path: str) -> bool:
-    """Return whether a file of a folder is a model, and no link or other XML."""
-    if os.path.islink(path) or not os.path.isfile(path):
-        return False
-    if not path.lower().endswith(".xml"):
-        return True
-    try:
-        with open(path, "rb") as file:
-            return _IR.search(file.read(_HEAD)) is not None
-    except OSError:  # which the reader of models reports
-        return True
 
 
 def _with_progress(paths: Sequence[str], messages: Messages) -> Iterator[str]:

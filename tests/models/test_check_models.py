@@ -283,6 +283,7 @@ def test_no_hostile_model_opens_a_file_that_nobody_named(folder: Path) -> None:
         ("check m/a.onnx --nope", 2, "hint: `gathercli check model.onnx --help` lists"),
         ("check m/a.onnx#pick --to xla", 2, "`m/a.onnx#pick` names a node: expected whole models"),
         ("model m", 66, "hint: `gathercli check m` checks the models of a folder"),
+        ("model m/none", 66, "`m/none` is a directory: expected a file\nrule: unreadable\n"),
         ("model m/x.npy", 65, "m/x.npy: it is a file of tensors, .npy: expected an ONNX model"),
         ("model m/lfs.onnx", 65, "m/lfs.onnx: it is a pointer of Git LFS: expected the file"),
         ("check m/c.xml", 65, "hint: `git lfs pull` gets it"),
@@ -292,6 +293,7 @@ def test_no_hostile_model_opens_a_file_that_nobody_named(folder: Path) -> None:
 def test_what_was_meant_is_said(
     run: Run, models: Path, line: str, status: int, message: str
 ) -> None:
+    (models / "none").mkdir()
     (models / "x.npy").write_bytes((TOUR / "embeddings.npy").read_bytes())
     for name in ("lfs.onnx", "lfs.npy", "c.bin"):
         (models / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\n")
