@@ -229,7 +229,8 @@ class OutputOptions(Options):
         if in_chunks and self.limits.memory is None:
             return
         data = bound.data
-        size = save.least_size(self.chosen_format, data.dtype, bound.shape, data.storage.itemsize)
+        nbytes = product(bound.shape) * data.storage.itemsize
+        size = save.least_size(self.chosen_format, data.dtype, bound.shape, nbytes)
         folder = os.path.dirname(real_path(self.path))
         check_room(self.path, folder, size, packs=in_chunks)
 

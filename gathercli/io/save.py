@@ -93,19 +93,19 @@ def is_binary(fmt: str) -> bool:
     return fmt in FORMATS and FORMATS[fmt].binary
 
 
-def least_size(fmt: str, dtype: DType, shape: Sequence[int], itemsize: int) -> int:
-    """Return how many bytes a file takes at least for a tensor of `itemsize` bytes an element."""
+def least_size(fmt: str, dtype: DType, shape: Sequence[int], nbytes: int) -> int:
+    """Return how many bytes a file takes at least for a tensor of `nbytes` in memory."""
     if fmt not in FORMATS:  # a view may leave out elements
         return 0
     number, row = product(shape), FORMATS[fmt]
     if not row.binary:
         return 2 * number  # a digit, and what follows it
-    return number * dtype.bits // 8 if row.packs else number * itemsize
+    return number * dtype.bits // 8 if row.packs else nbytes
 
 
 def least_sum(fmt: str, results: Sequence[NamedResult]) -> int:
     """Return how many bytes a file of several tensors takes at least."""
-    return sum(least_size(fmt, r.dtype, r.shape, r.storage.itemsize) for _, r in results)
+    return sum(least_size(fmt, r.dtype, r.shape, r.nbytes) for _, r in results)
 
 
 def write(
