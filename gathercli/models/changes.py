@@ -80,7 +80,7 @@ def moved_indices(  # noqa: PLR0917  (a call, a target, and an input)
     array: AnyArray,
 ) -> Iterator[Finding]:
     """Yield legal constant indices that a target reads differently."""
-    if array.size == 0:
+    if array.size == 0 or not axes:
         return
     policies = [IndexPolicy(along.size, wraps=True, outside=OutOfRange.ERROR) for along in axes]
     sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))

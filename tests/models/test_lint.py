@@ -373,6 +373,14 @@ def test_an_illegal_index_is_one_finding_however_wide(tmp_path: Path) -> None:
     assert (found.rule, found.value) == ("index-range", 2**32 + 1)
 
 
+def test_tuples_into_data_of_unknown_rank_are_no_finding_of_any_target(tmp_path: Path) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("x", "f32", [], "..."), ir.constant("i", np.array([-1]))]
+    ir.layer("pick", "GatherND", inputs, "f32", [], opset="opset8", batch_dims=0)
+
+    assert of_model(ir, tmp_path, "tensorrt,xla,openvino") == []
+
+
 def test_data_in_fewer_bits_is_one_note_for_all_nodes(tmp_path: Path) -> None:
     names = ["a", "b"]
     nodes = [helper.make_node("Gather", ["data", "i"], [name], name=name) for name in names]
