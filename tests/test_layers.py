@@ -23,7 +23,6 @@ SLICES = ("explain", "models", "runtimes", "translate", "diagnose")
 """The rooms beside it: each imports the core, and no other slice."""
 
 DEBTS: dict[str, set[str]] = {
-    "report": {"explain"},
     "cli": {"batch", *SLICES},
     "batch": {"models", "runtimes"},
     "translate": {"runtimes"},

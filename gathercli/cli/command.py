@@ -44,6 +44,8 @@ class Parameter:
         The values, if there are only a few.
     default
         The default; `REQUIRED` if it has none.
+    known
+        Returns values to complete and to suggest, where other texts are values too.
     names, hidden
         The names of an option, and whether help and manual omit it; an argument has none.
     """
@@ -55,6 +57,7 @@ class Parameter:
     kind: type
     choices: tuple[str, ...]
     default: Any
+    known: Callable[[], Iterable[str]]
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
@@ -99,6 +102,7 @@ def option(
     kind: type = str,
     choices: tuple[str, ...] = (),
     default: Any = None,
+    known: Callable[[], Iterable[str]] = tuple,
     min: int | None = None,  # noqa: A002
     max: int | None = None,  # noqa: A002
     hidden: bool = False,
@@ -110,7 +114,7 @@ def option(
     ----------
     group
         One of `groups.GROUPS`, under which help and manual list it.
-    metavar, kind, choices, default
+    metavar, kind, choices, default, known
         As in `Parameter`.
     min, max
         The bounds of a number.
@@ -134,6 +138,7 @@ def argument(
     kind: type = str,
     choices: tuple[str, ...] = (),
     default: Any = REQUIRED,
+    known: Callable[[], Iterable[str]] = tuple,
 ) -> Any:
     """Declare an argument, as `option` does."""
     return Argument(**locals())

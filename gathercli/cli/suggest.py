@@ -320,7 +320,7 @@ def inputs_as_arguments(line: CommandLine, option: str) -> str | None:
 
 def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
     """Insert an operator before its inputs, or suggest the lesson with a word's name."""
-    from gathercli.cli.registry import COMMANDS
+    from gathercli.cli.registry import COMMANDS, command_of
 
     is_operator = isinstance(error, UsageError) and error.is_operator
     if not is_operator or error.instead or words[0] not in COMMANDS:
@@ -329,9 +329,8 @@ def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
     if line.metavars[:1] != ["OP"] or error.value not in line.arguments[:1]:
         return None
     if len(line.arguments) == 1:
-        from gathercli.explain.demo_lessons import LESSONS
-
-        names = [lesson.name for lesson in LESSONS]
+        lessons = command_of("demo").arguments[0].known() if "demo" in COMMANDS else ()
+        names = [name for name in lessons if not name.isdecimal()]
         name = closest(line.arguments[0].lower().replace("_", "-"), names, cutoff=0.8)
         return did_you_mean(["demo", name]) if name else None
     return did_you_mean([words[0], "gather", *words[1:]]) if len(line.arguments) == 2 else None

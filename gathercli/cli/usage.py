@@ -416,10 +416,8 @@ def _repeats(line: CommandLine, word: Word) -> bool:
 
 def _lesson_hint(line: CommandLine) -> str | None:
     """Suggest the lesson whose name has blanks on the line, or all lessons."""
-    from gathercli.explain.demo_lessons import LESSONS
-
     name = "-".join(line.arguments).lower()
-    is_lesson = any(lesson.name == name for lesson in LESSONS)
+    is_lesson = any(name in param.known() for param in line.params)
     return (
         did_you_mean(["demo", name]) if is_lesson else "`gathercli demo --all` shows every lesson"
     )

@@ -21,7 +21,7 @@ from gathercli.errors import UsageError
 from gathercli.explain.pictures import PictureFile, PictureOptions
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS, family_of
-from gathercli.report.terminal import print_text, rendered, wants_color, width_of
+from gathercli.report.terminal import PICTURE_WIDTH, print_text, rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, grouped, listed, shell_word
 
@@ -287,9 +287,7 @@ def _draw(
     look: Look,
 ) -> None:
     """Write the file of a picture."""
-    from gathercli.explain.terminal.selection import WIDTH
-
-    look = look._replace(width=WIDTH)
+    look = look._replace(width=PICTURE_WIDTH)
     if output.path.endswith(".txt"):
         text = _text(lesson, open_call, options, look).plain
         output.stream.write(text.encode(errors="backslashreplace"))
@@ -361,7 +359,6 @@ def _walk(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
     """Show one cell at a time; keys move between them."""
     from gathercli.cli.keys import Keys, room
     from gathercli.explain.terminal.layout import folded
-    from gathercli.explain.terminal.selection import WIDTH
     from gathercli.explain.terminal.trace import text_of
     from gathercli.explain.terminal.view import view_of
     from gathercli.spec.coordinates import coordinate
@@ -373,7 +370,7 @@ def _walk(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
         at_cell = look._replace(width=width_of(STDOUT), here=here)
         text = text_of(view.trace_steps(lesson, lesson.trace(*here), at_cell))
         text.append(f"cell {grouped(number + 1)} of {grouped(lesson.size)}\n\n", "bold")
-        text = folded(text, at_cell.width or WIDTH)
+        text = folded(text, at_cell.width or PICTURE_WIDTH)
         height = room() - text.plain.count("\n")
         text.append_text(view.panels(lesson, at_cell._replace(height=height)))
         return rendered(text, color=color)

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 WIDEST: Final = 100
 
 NAME: Final = argument(
-    "[NAME]", "The name of a lesson, its start, or its number; default 1.", default=None
+    "[NAME]",
+    "The name of a lesson, its start, or its number; default 1.",
+    default=None,
+    known=lambda: [
+        *(lesson.name for lesson in LESSONS),
+        *(str(number) for number in range(1, len(LESSONS) + 1)),
+    ],
 )
 SHOW_ANSWER: Final = flag(VIEW, "--answer", help="Also answer the question of the lesson.")
 LIST: Final = flag(VIEW, "--list", help="List the lessons.")

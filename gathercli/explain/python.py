@@ -68,16 +68,18 @@ class Explained(Provenance[CellTrace]):
         """Draw the picture for a notebook, where pointing at a cell says where it comes from."""
         from gathercli.explain.drawing.lesson import scene_of
         from gathercli.explain.drawing.page import notebook_output
-        from gathercli.explain.terminal.selection import WIDTH, Look
+        from gathercli.explain.terminal.selection import Look
+        from gathercli.report.terminal import PICTURE_WIDTH
 
-        look = Look(WIDTH, advice=_ADVICE)
+        look = Look(PICTURE_WIDTH, advice=_ADVICE)
         return notebook_output(self, look, scene_of(self, look, has_steps=False))
 
     def _picture(self, width: int | None) -> Styled:
-        from gathercli.explain.terminal.selection import WIDTH, Look
+        from gathercli.explain.terminal.selection import Look
         from gathercli.explain.terminal.view import view_of
+        from gathercli.report.terminal import PICTURE_WIDTH
 
-        return view_of(self).picture(self, Look(width or WIDTH, advice=_ADVICE))
+        return view_of(self).picture(self, Look(width or PICTURE_WIDTH, advice=_ADVICE))
 
 
 class Explanation(Lesson, Explained[Trace]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.spec.coordinates import cell
 from gathercli.spec.dtypes import Kind
 from gathercli.text import clean, counted, grouped, short, shown
@@ -27,9 +28,6 @@ ROWS: Final = 10
 
 MEMBERS: Final = 100
 """The largest number of tensors of a file in text."""
-
-WIDTH: Final = 100
-"""The columns of a preview without a terminal."""
 
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 
@@ -188,7 +186,9 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
 
         out.append("\n")
         out.append_text(
-            layout(info.tensor, width=width or WIDTH, precision=precision, rows=ROWS, advice="")
+            layout(
+                info.tensor, width=width or PICTURE_WIDTH, precision=precision, rows=ROWS, advice=""
+            )
         )
     return out
 

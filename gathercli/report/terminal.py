@@ -22,6 +22,9 @@ DEFAULT_WIDTH: Final = 80
 DEFAULT_HEIGHT: Final = 24
 """The columns and lines of a terminal that does not report them."""
 
+PICTURE_WIDTH: Final = 100
+"""The columns of a picture or a preview without a terminal."""
+
 
 def is_terminal(fd: int) -> bool:
     """Return whether a file descriptor is a terminal; False for a closed one."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.compute.verdicts import legal_ends, number_illegal
 from gathercli.errors import GatherError
-from gathercli.explain.terminal.selection import WIDTH
 from gathercli.report.header import header, tensor_json
+from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.report.versions import hanging
 from gathercli.spec.adjustments import outside_of
 from gathercli.spec.coordinates import cell
@@ -327,7 +327,7 @@ def compared_outputs(
     lines = []
     for group, elements in zip(comparison.group_calls, outputs, strict=True):
         line = Text(f"{group.letter} = {_beginning(elements, group.bound.shape)}")
-        line.truncate(width or WIDTH, overflow="ellipsis")
+        line.truncate(width or PICTURE_WIDTH, overflow="ellipsis")
         lines.append(line.plain)
     return lines
 

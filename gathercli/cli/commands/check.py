@@ -125,14 +125,14 @@ def _draw(result: CheckedCall, call: Call, outputs: Sequence[PictureFile]) -> No
     from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
     from gathercli.compute.warnings import warnings
     from gathercli.explain.drawing.illegal_chart import illegal_chart
-    from gathercli.explain.terminal.selection import WIDTH
     from gathercli.report import verdicts as report
+    from gathercli.report.terminal import PICTURE_WIDTH
 
     case, verdicts = result.case, report.verdict_lines(result)
     chart = illegal_chart(call, case, report.headline(call, case), verdicts)
 
     def characters() -> Styled:
-        text = report.opening(result, WIDTH)
+        text = report.opening(result, PICTURE_WIDTH)
         first = list(islice(illegal(call, case), SHOWN))
         listing = report.Listing.of(
             case.indices.shape, [each.value for each in first], legal_ends(call)
@@ -140,7 +140,7 @@ def _draw(result: CheckedCall, call: Call, outputs: Sequence[PictureFile]) -> No
         if first:
             text.append(listing.heading() + "".join(map(listing.line, first)))
             text.append(report.more(number_illegal(call, case) - len(first)))
-        return text.append_text(report.closing(result, list(warnings(result)), WIDTH))
+        return text.append_text(report.closing(result, list(warnings(result)), PICTURE_WIDTH))
 
     for output in outputs:
         output.write_chart(chart, characters)

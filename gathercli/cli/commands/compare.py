@@ -276,8 +276,8 @@ def _draw(
 ) -> None:
     """Write the picture of a comparison."""
     from gathercli.explain.drawing.versions_chart import Table, versions_chart
-    from gathercli.explain.terminal.selection import WIDTH
     from gathercli.report import verdicts as report
+    from gathercli.report.terminal import PICTURE_WIDTH
 
     call, elements = _call_text(comparison, operator, case), _elements(comparison, case)
     tables = [Table(report.COMPARED_HEADINGS, report.compared_rows(comparison), letters=2)]
@@ -287,10 +287,10 @@ def _draw(
         tables.append(Table(HEADINGS, runtime_rows(seen), letters=3))
     lines = [": ".join(each) for each in report.compared_reasons(comparison)]
     lines += ["".join(each) for each in report.compared_results(comparison, elements.differences)]
-    lines += report.compared_outputs(comparison, elements.outputs, WIDTH)
+    lines += report.compared_outputs(comparison, elements.outputs, PICTURE_WIDTH)
     chart = versions_chart(" · ".join(call.split("   ")), tables, lines)
     for output in outputs:
-        output.write_chart(chart, lambda: _text(comparison, call, elements, seen, WIDTH))
+        output.write_chart(chart, lambda: _text(comparison, call, elements, seen, PICTURE_WIDTH))
 
 
 def _elements(comparison: Comparison, case: Case) -> Elements:

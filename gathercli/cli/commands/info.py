@@ -23,8 +23,15 @@ from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.explain.pictures import PictureOptions
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import row_of
-from gathercli.report.info import MEMBERS, WIDTH, FileDescription, Info, as_json, text
-from gathercli.report.terminal import depth, print_text, rendered, wants_color, width_of
+from gathercli.report.info import MEMBERS, FileDescription, Info, as_json, text
+from gathercli.report.terminal import (
+    PICTURE_WIDTH,
+    depth,
+    print_text,
+    rendered,
+    wants_color,
+    width_of,
+)
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
@@ -244,8 +251,10 @@ def _draw(info: Info, options: InfoOptions, outputs: Sequence[PictureFile]) -> N
     chart = tensor_chart(info, tensor, info.summary, options.heat.plane(tensor.shape))
 
     def characters() -> Styled:
-        out = text(info, width=WIDTH, precision=options.precision)
-        return out.append("\n").append_text(_heat_text(tensor, options, WIDTH, colored=False))
+        out = text(info, width=PICTURE_WIDTH, precision=options.precision)
+        return out.append("\n").append_text(
+            _heat_text(tensor, options, PICTURE_WIDTH, colored=False)
+        )
 
     for output in outputs:
         output.write_chart(chart, characters)
@@ -261,7 +270,7 @@ def _heat_text(tensor: Tensor, options: InfoOptions, width: int | None, *, color
     if (reason := report.undrawable(tensor)) is not None:
         return report.no_heat(reason)
     colors = depth() if colored and depth() != "standard" else None
-    layout = report.heat_layout(plane, width or WIDTH, marks, colors)
+    layout = report.heat_layout(plane, width or PICTURE_WIDTH, marks, colors)
     bins = heat_map(tensor, plane, (layout.rows, layout.columns))
     title = report.title_of(tensor, bins, plane)
     write = f"{{:.{options.precision}g}}".format

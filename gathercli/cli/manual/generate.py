@@ -13,7 +13,6 @@ from gathercli.cli.generated import HELP, SCRIPTS, help_name
 from gathercli.cli.helptext import help_of, help_of_program
 from gathercli.cli.manual.pages import TOPICS, pages
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
-from gathercli.explain.demo_lessons import LESSONS
 from gathercli.models.portability import NAMES
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import roff
@@ -70,8 +69,8 @@ def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def _values(command: str, param: Parameter) -> list[str]:
     """List the values of an option or an argument."""
-    if param.choices:
-        return list(param.choices)
+    if values := param.choices or tuple(param.known()):
+        return list(values)
     if "--version" in param.names:
         families = [command] if command in FAMILIES else list(FAMILIES)
         return list(dict.fromkeys(op.id for op in OPERATORS if op.family in families))
@@ -79,10 +78,6 @@ def _values(command: str, param: Parameter) -> list[str]:
         return [dtype.name for dtype in DTYPES]
     return {
         "OP": list(FAMILIES),
-        "[NAME]": [
-            *(lesson.name for lesson in LESSONS),
-            *(str(number) for number in range(1, len(LESSONS) + 1)),
-        ],
         "[COMMAND]": [*COMMANDS, *TOPICS],
         "[ID]": [op.full_name for op in OPERATORS],
         "--op": list(FAMILIES),

@@ -18,10 +18,11 @@ from gathercli.explain.terminal.beam_panels import MANY, BeamPanels
 from gathercli.explain.terminal.beam_trace import trace_line, trace_steps
 from gathercli.explain.terminal.layout import append, joined, widest
 from gathercli.explain.terminal.lesson import EXAMPLES, LEGEND, panels_text
-from gathercli.explain.terminal.selection import COLUMNS, ROWS, WIDE, WIDTH
+from gathercli.explain.terminal.selection import COLUMNS, ROWS, WIDE
 from gathercli.explain.terminal.tensor_panels import HIDDEN
 from gathercli.report import header
 from gathercli.report.palette import REFUSED
+from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape
@@ -55,15 +56,15 @@ def picture(lesson: BeamLesson, look: Look) -> Text:
     """Draw the provenance of every output cell: the tensors, then the path of each beam."""
     call, out = lesson.call, Shape(lesson.shape)
     beam_panels, lines = _fitting(lesson, look)
-    text = header.title(call, look.width, where=_ranges(lesson), room=look.width or WIDTH)
-    append(text, joined(_tensors(beam_panels), look.width or WIDTH))
+    text = header.title(call, look.width, where=_ranges(lesson), room=look.width or PICTURE_WIDTH)
+    append(text, joined(_tensors(beam_panels), look.width or PICTURE_WIDTH))
     text.append("\n")
     append(text, lines)
-    table = _table(beam_panels, look.width or WIDTH)
+    table = _table(beam_panels, look.width or PICTURE_WIDTH)
     if table:
         text.append("\n")
         append(text, table)
-    append(text, joined(_legend(beam_panels), look.width or WIDTH))
+    append(text, joined(_legend(beam_panels), look.width or PICTURE_WIDTH))
     append(text, _examples(beam_panels))
     text.append("\n").append_text(header.steps(call, out, look.width))
     text.append("read   ", "dim").append(_reads(lesson) + "\n")
@@ -110,8 +111,8 @@ def panel_dims(lesson: BeamLesson) -> range:
 
 def _fitting(lesson: BeamLesson, look: Look) -> tuple[BeamPanels, list[Line]]:
     """Return the largest panels that fit, and their lines; else the smallest."""
-    room = (look.width or WIDTH) - (look.here is not None)  # as in `report.lesson`
-    most = WIDE if room > WIDTH else COLUMNS
+    room = (look.width or PICTURE_WIDTH) - (look.here is not None)  # as in `report.lesson`
+    most = WIDE if room > PICTURE_WIDTH else COLUMNS
     sizes = list(combinations(enumerate(ROWS), enumerate(most)))
     attempts: list[BeamPanels] = []
     if look.here is not None:

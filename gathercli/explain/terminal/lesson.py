@@ -28,7 +28,6 @@ from gathercli.explain.terminal.selection import (
     COLUMNS,
     ROWS,
     WIDE,
-    WIDTH,
     Look,
     Selection,
     lead_of,
@@ -37,6 +36,7 @@ from gathercli.explain.terminal.tensor_panels import HIDDEN, TIMES, Parts
 from gathercli.explain.terminal.trace import letters, trace_line, trace_steps, unit_text, use
 from gathercli.report import header
 from gathercli.report.palette import REFUSED
+from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, counted, grouped, listed, short
@@ -82,7 +82,7 @@ def picture(lesson: Lesson, look: Look) -> Text:
     """Draw the provenance of every output cell."""
     call, out = lesson.call, Shape(lesson.shape)
     view, lines = _fitting(lesson, look)
-    text = header.title(call, look.width, where=_ranges(lesson), room=look.width or WIDTH)
+    text = header.title(call, look.width, where=_ranges(lesson), room=look.width or PICTURE_WIDTH)
     if view.has_panels:
         text.append_text(header.tensors(call, out, look.width))
     text.append("\n")
@@ -130,7 +130,7 @@ def panels_text(lines: list[Line], look: Look) -> Text:
     from rich.text import Text
 
     fits = look.height is None or len(lines) <= look.height
-    if not fits or widest(lines) > (look.width or WIDTH):
+    if not fits or widest(lines) > (look.width or PICTURE_WIDTH):
         return Text("no room for the picture\n", "dim italic")
     text = Text()
     append(text, lines)
@@ -143,7 +143,7 @@ def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
     Prefer one where `data` shows all that the visible indices pick.
     """
     # The bracket after the current cell may be one column to the right of the last line.
-    room = (WIDTH if look.width is None else look.width) - (look.here is not None)
+    room = (PICTURE_WIDTH if look.width is None else look.width) - (look.here is not None)
     widest_room = room if look.width else 2 * room
     fallback: tuple[_View, list[Line]] | None = None
     for selection in _selections(lesson, look, room):
@@ -163,7 +163,7 @@ def _fitting(lesson: Lesson, look: Look) -> tuple[_View, list[Line]]:
 
 def _selections(lesson: Lesson, look: Look, room: int) -> Iterator[Selection]:
     """Yield selections by preference: of ever fewer columns, and of fewer rows if need be."""
-    most = WIDE if room > WIDTH else COLUMNS
+    most = WIDE if room > PICTURE_WIDTH else COLUMNS
     if look.here is not None:
         whole = Selection(lesson, look, ROWS[0], most[0], whole=True)
         if whole.is_complete and whole.cells == lesson.size:
@@ -264,7 +264,7 @@ class _View:
             [(mark, style), (f" {meaning}" if mark else meaning, "")]
             for mark, meaning, style in entries
         ]
-        yield from joined(lines, self._look.width or WIDTH)
+        yield from joined(lines, self._look.width or PICTURE_WIDTH)
 
     def examples(self) -> Iterator[Line]:
         """Trace up to three cells, the most telling of their kinds."""
@@ -306,7 +306,8 @@ class _View:
         text = f"{listed(parts, 'and')} shown"
         if not self._look.window and selection.cells < lesson.size:
             text += f"; {self._look.advice}"
-        lines = wrap(text, self._look.width or WIDTH, break_on_hyphens=False)  # keeps `--window`
+        width = self._look.width or PICTURE_WIDTH
+        lines = wrap(text, width, break_on_hyphens=False)  # keeps `--window`
         return text if len(parts) == 1 else "\n".join(lines)
 
 

@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from gathercli.explain.lesson import Index, Lesson, Unit
     from gathercli.explain.provenance import Provenance
 
-WIDTH: Final = 100
-"""The columns of a picture without a terminal."""
-
 ROWS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
 COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
 """The most rows and columns to show whole, and the number at each edge otherwise; by preference."""
 WIDE: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMNS)
-"""`COLUMNS` on a terminal wider than `WIDTH`."""
+"""`COLUMNS` on a terminal wider than `PICTURE_WIDTH`."""
 
 PANELS: Final = 4
 FACETS: Final = 4
