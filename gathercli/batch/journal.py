@@ -58,7 +58,7 @@ class Journal:
 
     def __init__(self, path: str, plan: Plan, *, resumes: bool) -> None:
         self.path, self._plan = path, plan
-        self._fd = _open_locked(path, resumes=resumes)
+        self._fd = open_locked(path, resumes=resumes)
         self._file = open(os.dup(self._fd), "rb")  # noqa: SIM115  (closed with this)
         self._offsets = array("q", [_NONE]) * len(plan)
         """The offset of the line of each job."""
@@ -162,7 +162,7 @@ class Journal:
         """Append the lines of jobs, by one write."""
         try:
             lines = b"".join([outcome.line for outcome in outcomes])
-            write_all(self._fd, lines, place=f"the report `{clean(self.path)}`")
+            write_all(self._fd, lines, place=place_of(self.path))
         except TransferError as error:
             error.hint = "`--resume` does the rest when there is room for it"
             raise
@@ -249,7 +249,12 @@ def check(path: str, *, resumes: bool) -> None:
         raise _unwritable(path, "it exists", "a new name", _HINT)
 
 
-def _open_locked(path: str, *, resumes: bool) -> int:
+def place_of(path: str) -> str:
+    """Return a report as the place of an error."""
+    return f"the report `{clean(path)}`"
+
+
+def open_locked(path: str, *, resumes: bool) -> int:
     """Open and lock a report; raise if another run has locked it."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     while True:
@@ -276,7 +281,7 @@ def _open_locked(path: str, *, resumes: bool) -> int:
 
 def _unwritable(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
     return OutputError(
-        f"the report `{clean(path)}` cannot be written ({why})",
+        f"{place_of(path)} cannot be written ({why})",
         rule="output",
         value=path,
         expected=expected,

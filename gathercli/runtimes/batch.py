@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from gathercli.batch.calls import case_of, row_of
 from gathercli.batch.job import SHAPE
+from gathercli.batch.journal import open_locked, place_of
 from gathercli.compute.groups import compared
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.source import Inputs
-from gathercli.io.write import Output
+from gathercli.io.write import Output, is_stream
 from gathercli.report.terminal import is_terminal, print_text
 from gathercli.runtimes.options import DEFAULT_SECONDS
 from gathercli.runtimes.report import absence_json, absence_text, runtime_json
@@ -114,10 +116,14 @@ class RuntimeBatch:
             return lambda line: print_text(_text(line))
         if self._reporting.path is None:
             return lambda line: write_all(STDOUT, _json(line))
-        output = stack.enter_context(Output(self._reporting.path))
-        output.open()
-        stack.callback(output.commit)
-        return lambda line: output.stream.write(_json(line))
+        path = self._reporting.path
+        if is_stream(path):
+            output = stack.enter_context(Output(path))
+            output.open()
+            return lambda line: output.stream.write(_json(line))
+        fd = open_locked(path, resumes=False)
+        stack.callback(os.close, fd)
+        return lambda line: write_all(fd, _json(line), place=place_of(path))
 
     def _lines(self, job: Job, processes: Runtimes) -> Iterator[dict[str, Any]]:
         """Yield a line for each disagreement, or one for an error of the job."""

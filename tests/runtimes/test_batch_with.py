@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from gathercli.runtimes.verdict import Runtimes
 from tests.conftest import only_error
 
 if TYPE_CHECKING:
@@ -87,6 +88,29 @@ def test_the_report_goes_to_a_file(jobs: str, python: str, folder: Path, run: Ru
 
     assert (ran.status, ran.out) == (1, "")
     assert outcomes((folder / "report.jsonl").read_text()) == DISAGREEMENTS
+
+
+def test_a_line_is_in_the_report_as_soon_as_it_is_known(
+    jobs: str, python: str, folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    seen, verdicts_of = [], Runtimes.verdicts
+
+    def verdicts(*words: Any, **options: Any) -> Any:
+        seen.append(outcomes((folder / "report.jsonl").read_text()))
+        return verdicts_of(*words, **options)
+
+    monkeypatch.setattr(Runtimes, "verdicts", verdicts)
+
+    run("batch", jobs, "--with", f"onnxruntime={python}", "--report", "report.jsonl")
+
+    assert seen == [DISAGREEMENTS[:n] for n in (0, 0, 1, 2, 3)]
+
+
+def test_a_report_on_a_full_device_is_named(jobs: str, python: str, run: Run) -> None:
+    ran = run("batch", jobs, "--with", f"onnxruntime={python}", "--report", "/dev/full")
+
+    assert ran.status == 74
+    assert only_error(ran).startswith("error: `/dev/full`: writing stopped (no space left")
 
 
 def test_the_pretty_report_has_a_line_a_disagreement(jobs: str, python: str, run: Run) -> None:
