@@ -74,6 +74,20 @@ def shell_word(text: str) -> str:
     return f"$'{_replace_unsafe(text, _bytes_of)}'"
 
 
+def can_be_argument(text: str) -> bool:
+    r"""Tell whether a command gets `text` from a shell as it is.
+
+    >>> [can_be_argument(text) for text in ("caf\udce9", "\0", "\ud800", "\udcc3\udca9")]
+    [True, False, False, False]
+    """
+    try:
+        return text.encode(errors="surrogateescape").decode(errors="surrogateescape") == text and (
+            "\0" not in text
+        )
+    except UnicodeEncodeError:
+        return False
+
+
 def _bytes_of(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:

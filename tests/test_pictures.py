@@ -111,7 +111,7 @@ def test_one_of_several_tensors_is_drawn_by_name(run: Run, folder: Path) -> None
     several = run("info", "x.npz", "--save", "a.svg")
     one = run("info", "x.npz#a", "--save", "a.svg")
 
-    assert (several.status, "hint: `x.npz#a` is one of them" in several.err) == (2, True)
+    assert (several.status, "hint: `'x.npz#a'` is one of them" in several.err) == (2, True)
     assert one.status == 0
     assert ">x.npz#a<" in (folder / "a.svg").read_text(encoding="utf-8")
 

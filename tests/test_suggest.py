@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -362,3 +363,23 @@ def test_an_unknown_operator_is_a_usage_error_with_the_nearest_name(run: Run) ->
         "gather-tree\n"
         "hint: did you mean `gathercli shape gather '[2]' '[2]'`?\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["\ud800", "b"], "name the tensor: `'s.json#b'`"),
+        (["\0", "b"], "name the tensor: `'s.json#b'`"),
+        (["\udcc3\udca9", "b"], "name the tensor: `'s.json#b'`"),
+        (["\udce9", "b"], r"name the tensor: `$'s.json#\xe9'`"),
+        (["\ud800", "\0"], None),
+    ],
+)
+def test_no_member_is_named_that_no_argument_can_name(
+    names: list[str], said: str | None, folder: Path, run: Run
+) -> None:
+    (folder / "s.json").write_text(json.dumps({key: [1] for key in names}))
+
+    ran = run("gather", "s.json", "[0]")
+
+    assert (ran.status, hint_of(ran)) == (65, said)

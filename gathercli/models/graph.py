@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.errors import Hint, InputError, VersionError
 from gathercli.io.graph import Budget, Constant, Value
 from gathercli.ops import FAMILIES, find
-from gathercli.text import clean, closest_member, counted, short, some
+from gathercli.text import can_be_argument, clean, closest_member, counted, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -243,6 +243,7 @@ class Model(Budget):
             return self.nodes[0]
         names = [each.name for each in self.nodes]
         number = counted(len(names), "node")
+        first = next(filter(can_be_argument, names), None)
         raise InputError(
             f"`{clean(self.path)}` has {number} of the Gather family",
             rule="format",
@@ -250,7 +251,7 @@ class Model(Budget):
             expected=f"the name of one, {some(f'`{clean(each)}`' for each in names)}"
             if names
             else "one",
-            hint=Hint("{source} is the first", source=f"{self.path}#{names[0]}") if names else None,
+            hint=Hint("{source} is the first", source=f"{self.path}#{first}") if first else None,
         )
 
     def node(self, name: str) -> ModelNode:
@@ -270,7 +271,7 @@ class Model(Budget):
         if len(nodes) == 1:
             return nodes[0]
         known = [each.name for each in nodes or self.nodes]
-        near = closest_member(name, known)
+        near = closest_member(name, filter(can_be_argument, known))
         what = (
             f"{counted(len(nodes), 'node', exact=True)} `{clean(short(name))}`"
             if nodes

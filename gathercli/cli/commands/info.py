@@ -19,7 +19,7 @@ from gathercli.cli.options import (
     type_of,
 )
 from gathercli.cli.windows import check_window, slices_of
-from gathercli.errors import GatherError, InputError, UsageError
+from gathercli.errors import GatherError, Hint, InputError, UsageError
 from gathercli.explain.pictures import PictureOptions
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import row_of
@@ -32,7 +32,7 @@ from gathercli.report.terminal import (
     wants_color,
     width_of,
 )
-from gathercli.text import clean, counted
+from gathercli.text import can_be_argument, clean, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -231,12 +231,13 @@ def _draw(info: Info, options: InfoOptions, outputs: Sequence[PictureFile]) -> N
     from gathercli.explain.terminal.heat import undrawable
 
     if info.tensor is None or info.summary is None:
-        name = next((each.name for each in info.members if each.name), None)
+        names = (each.name for each in info.members if each.name)
+        name = next(filter(can_be_argument, names), None)
         raise UsageError(
             f"`{clean(info.file)}` has {counted(len(info.members) + info.hidden, 'tensor')}",
             rule="usage",
             expected="one to draw",
-            hint=name and f"`{clean(f'{info.file}#{name}')}` is one of them",
+            hint=name and Hint("{source} is one of them", source=f"{info.file}#{name}"),
         )
     tensor, reason = info.tensor, undrawable(info.tensor)
     if reason is not None:

@@ -12,7 +12,7 @@ from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, beginning, load, row
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
-from gathercli.text import clean, closest_member, in_bytes, short
+from gathercli.text import can_be_argument, clean, closest_member, in_bytes, short
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hin
     >>> print(key_hint("-", None, ["data", "indices"], "tensor"))
     name both tensors: `-#data -#indices`
     """
-    names = list(known)
+    names = [each for each in known if can_be_argument(each)]
     if name == "-" and key is None and {"data", "indices"} <= set(names):
         return Hint(f"name both {noun}s: `-#data -#indices`")
     near = closest_member(key, names)
