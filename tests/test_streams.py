@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -18,6 +19,7 @@ from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.conftest import Ran
 
@@ -25,6 +27,24 @@ if TYPE_CHECKING:
 
 MORE: Final = 1 << 21
 """Bytes that a pipe, and one reading of it, may take beyond what was asked for."""
+
+
+@pytest.mark.parametrize("command", ["gather a.npy [0,1] -o", "convert a.npy"])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".json", ".safetensors", ".pb", ".bin", ""])
+def test_a_pipe_gets_the_format_of_its_suffix(
+    command: str, suffix: str, folder: Path, run: Run
+) -> None:
+    np.save("a.npy", np.array([1.5, 2]))
+    os.mkfifo(f"pipe{suffix}")
+    held = os.open(f"pipe{suffix}", os.O_RDWR)  # so that no open waits for a reader
+    run(*command.split(), f"file{suffix or '.json'}", "-q")
+
+    ran = run(*command.split(), f"pipe{suffix}", "-q")
+
+    got = os.read(held, 1 << 16)
+    os.close(held)
+    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    assert got == (folder / f"file{suffix or '.json'}").read_bytes()
 
 
 def npy(array: Any) -> bytes:

@@ -169,7 +169,7 @@ class OutputOptions(Options):
         if self.fmt != "auto":
             return self.fmt
         if self.path is not None:
-            return "json" if is_stream(self.path) else save.format_of(self.path)
+            return save.format_of_output(self.path)
         return "pretty" if is_terminal(STDOUT) else "json"
 
     @property

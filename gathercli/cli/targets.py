@@ -183,10 +183,10 @@ def _is_folder(path: str, to: str | None) -> bool:
 
 
 def _format(path: str, to: str | None) -> str:
-    """Return the format of a single output; JSON for a stream without `to`."""
+    """Return the format of a single output; JSON for stdout without `to`."""
     if to is not None:
         return to
-    return "json" if path == "-" or is_stream(path) else save.format_of(path)
+    return "json" if path == "-" else save.format_of_output(path)
 
 
 def check_names(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 
 from gathercli.errors import Hint, InputError, UsageError
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
-from gathercli.io.write import new_name
+from gathercli.io.write import is_stream, new_name
 from gathercli.spec.shapes import product
 from gathercli.text import clean, closest, listed, short
 
@@ -38,6 +38,13 @@ def format_of(path: str) -> str:
             hint=_suggest_suffix(path, suffix),
         )
     return BY_SUFFIX[suffix]
+
+
+def format_of_output(path: str) -> str:
+    """Return the format of an output: JSON for a pipe or a device, unless the suffix names one."""
+    if _suffix(path) not in BY_SUFFIX and is_stream(path):
+        return "json"
+    return format_of(path)
 
 
 def _suggest_suffix(path: str, suffix: str) -> Hint:
