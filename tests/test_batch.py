@@ -20,12 +20,12 @@ import numpy as np
 import pytest
 
 from gathercli.batch import batch_run, journal, pool
-from gathercli.batch import job as jobs
 from gathercli.batch.report import summary
 from gathercli.batch.tally import BatchTotals, Limit, Note
 from gathercli.batch.work import Settings, line_of
 from gathercli.batch.worker import READY
 from gathercli.io.descriptors import write_all
+from gathercli.io.jobs import job as jobs
 from tests.processes import (
     PATIENCE,
     PROGRAM,

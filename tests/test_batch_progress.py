@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gathercli.batch import report as batch
-from gathercli.batch.jobfile import read_entries
 from gathercli.batch.line import OK
 from gathercli.batch.plan import Plan
 from gathercli.batch.report import Bar, Validation
 from gathercli.batch.tally import BatchTotals
+from gathercli.io.jobs.jobfile import read_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable

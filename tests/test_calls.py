@@ -8,9 +8,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from gathercli.batch import calls
-from gathercli.batch.job import parse
 from gathercli.batch.work import Settings, line_of
+from gathercli.io.jobs import calls
+from gathercli.io.jobs.job import parse
 from gathercli.ops import engine
 
 

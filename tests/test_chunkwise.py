@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 import zarr
 
-from gathercli.batch import job as jobs
 from gathercli.batch import work
 from gathercli.compute import streamed as result
 from gathercli.errors import LimitError
+from gathercli.io.jobs import job as jobs
 from gathercli.io.zarr import Creation, writer
 from gathercli.spec.dtypes import INT64, dtype
 from tests.processes import PATIENCE, wait_until

@@ -25,9 +25,9 @@ import pytest
 from gathercli import __version__
 from gathercli.batch import batch_run, cluster, scheduler
 from gathercli.batch import dask_task as task
-from gathercli.batch.jobfile import JobEntry
 from gathercli.batch.work import Settings
 from gathercli.cli import main
+from gathercli.io.jobs.jobfile import JobEntry
 from tests.dask_cluster import HERE, Dask
 from tests.processes import PATIENCE, Feed, is_gone, opened, start, wait_until
 from tests.test_batch import EXPECTING, FIXTURES, LINUX, job, lines, statuses, write_jobs

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from gathercli import ops
-from gathercli.batch.job import parse
 from gathercli.batch.work import Settings, line_of
 from gathercli.cli.registry import COMMANDS
 from gathercli.compute.array_run import run as gather
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, OperatorError, OutOfRangeError
+from gathercli.io.jobs.job import parse
 from gathercli.ops import engine
 from gathercli.slices import CommandEntry
 from gathercli.spec import rules

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.batch.job import jobs
 from gathercli.errors import GatherError
+from gathercli.io.jobs.job import jobs
 from tests.faults import VARIETIES, Faults
 
 if TYPE_CHECKING:

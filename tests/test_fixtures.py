@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from gathercli import OPERATORS
-from gathercli.batch import job as job_files
-from gathercli.batch.job import Job, jobs, parse
 from gathercli.compute.array_run import run
 from gathercli.compute.bound import BoundCall
 from gathercli.errors import GatherError, InputError, NoInputError
+from gathercli.io.jobs import job as job_files
+from gathercli.io.jobs.job import Job, jobs, parse
 from gathercli.io.source import Inputs
 from gathercli.ops import engine, find
 from gathercli.spec.call import Operand

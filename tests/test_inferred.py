@@ -12,10 +12,10 @@ import pytest
 
 from gathercli.batch import pool
 from gathercli.batch.inferred import SMALL, InferredJobs
-from gathercli.batch.job import parse
-from gathercli.batch.jobfile import JobEntry
 from gathercli.batch.work import Settings
 from gathercli.batch.worker import answer
+from gathercli.io.jobs.job import parse
+from gathercli.io.jobs.jobfile import JobEntry
 
 if TYPE_CHECKING:
     from gathercli.batch.queue import Outcome

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gathercli.batch import job as job_files
-from gathercli.batch import jobfile
-from gathercli.batch.jobfile import JobEntry, files, read_entries
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError
 from gathercli.io.formats.jsontext import parse
+from gathercli.io.jobs import job as job_files
+from gathercli.io.jobs import jobfile
+from gathercli.io.jobs.jobfile import JobEntry, files, read_entries
 from tests.conftest import standard_input
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import pytest
 
 from gathercli.batch import journal
-from gathercli.batch.jobfile import JobEntry
 from gathercli.batch.journal import Journal
 from gathercli.batch.plan import Plan
 from gathercli.batch.queue import Outcome
 from gathercli.errors import InputError, OutputError, TransferError
+from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.write import Output
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gathercli.batch import job
 from gathercli.batch.work import Settings, line_of
 from gathercli.cli.main import main
 from gathercli.cli.manual import generate
 from gathercli.cli.manual.examples import EXAMPLES
 from gathercli.cli.manual.pages import page, pages
 from gathercli.cli.registry import COMMANDS, command_of
+from gathercli.io.jobs import job
 from gathercli.ops import FAMILIES
 from gathercli.report.manual import Block, Console, Page, Terms, roff, text
 from tests.processes import one_call

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.cli.patterns import FilePattern, Patterns, matrix_of
+from gathercli.batch.patterns import FilePattern, Patterns, matrix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gathercli.batch import job as job_files
 from gathercli.batch import mistakes
 from gathercli.batch import paths as places
 from gathercli.batch import plan as plan_module
-from gathercli.batch.jobfile import JobEntry, files, read_entries
 from gathercli.batch.plan import Plan, Spool
 from gathercli.errors import InputError
+from gathercli.io.jobs import job as job_files
+from gathercli.io.jobs.jobfile import JobEntry, files, read_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gathercli.batch.job import keys_of
 from gathercli.cli.manual import prose
 from gathercli.cli.manual.pages import page
 from gathercli.cli.registry import COMMANDS
+from gathercli.io.jobs.job import keys_of
 from gathercli.ops import FAMILIES
 from gathercli.report.manual import Console, Terms
 

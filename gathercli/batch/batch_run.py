@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.batch.cluster_options import ClusterOptions
 from gathercli.batch.fingerprints import digest
-from gathercli.batch.job import INLINE
-from gathercli.batch.jobfile import LINE, place_of
 from gathercli.batch.journal import Journal
 from gathercli.batch.line import OK
 from gathercli.batch.pool import MOST_AHEAD, Pool
@@ -27,6 +25,8 @@ from gathercli.cli.options import TEXT_FORMAT
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import cores
+from gathercli.io.jobs.job import INLINE
+from gathercli.io.jobs.jobfile import LINE, place_of
 from gathercli.io.temporaries import remove_temporaries
 from gathercli.io.write import Output, is_stream, real_path
 from gathercli.report.terminal import is_terminal, print_text, rendered, wants_color, width_of

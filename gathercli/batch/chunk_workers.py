@@ -7,13 +7,13 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.batch.cluster import Cluster
-from gathercli.batch.jobfile import JobEntry
 from gathercli.batch.line import OK
 from gathercli.batch.plan import Spool
 from gathercli.batch.queue import JobQueue, Outcome
 from gathercli.batch.work import Part, Settings
 from gathercli.compute.chunks import cells
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
+from gathercli.io.jobs.jobfile import JobEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -23,8 +23,8 @@ from gathercli.text import clean, listed, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gathercli.batch.jobfile import JobEntry
-    from gathercli.cli.patterns import Patterns
+    from gathercli.batch.patterns import Patterns
+    from gathercli.io.jobs.jobfile import JobEntry
     from gathercli.spec.op import Family
 
 
@@ -245,8 +245,8 @@ def _entries(
     messages: Messages,
 ) -> tuple[Iterable[JobEntry], list[str]]:
     """Return the jobs and their files, without a report in a folder of jobs."""
-    from gathercli.batch.jobfile import files, read_entries
-    from gathercli.cli.patterns import is_matrix, is_node
+    from gathercli.batch.patterns import is_matrix, is_node
+    from gathercli.io.jobs.jobfile import files, read_entries
 
     if patterns.op is not None:
         for word in words:
@@ -286,7 +286,7 @@ def _entries(
 
 def _announced(patterns: Patterns, messages: Messages) -> Iterable[JobEntry]:
     """Return the jobs of a pattern, with a note if it is the name of a file."""
-    from gathercli.cli.patterns import literal_note
+    from gathercli.batch.patterns import literal_note
 
     note = literal_note(patterns.files)
     if note is not None and not messages.quiet:
@@ -312,8 +312,8 @@ def _check_once(paths: list[str]) -> None:
 
 def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> Patterns:
     """Validate the options and return their jobs."""
-    from gathercli.batch.job import keys_of
-    from gathercli.cli.patterns import FilePattern, Patterns, option_of, settings_of, values_of
+    from gathercli.batch.patterns import FilePattern, Patterns, option_of, settings_of, values_of
+    from gathercli.io.jobs.job import keys_of
 
     op = options.op or ""
     inputs = options.inputs.changed()
@@ -348,7 +348,7 @@ def _patterns_of_node(
     word: str, options: PatternOptions, words: list[str], limit: int | None
 ) -> Patterns:
     """Validate the options beside a node of a model and return their jobs."""
-    from gathercli.cli.patterns import Patterns, is_matrix, option_of, settings_of, values_of
+    from gathercli.batch.patterns import Patterns, is_matrix, option_of, settings_of, values_of
     from gathercli.models.node_patterns import FedNode
 
     if others := [each for each in words if not options.matrix or not is_matrix(each)]:
@@ -387,7 +387,7 @@ def _outputs(options: PatternOptions) -> dict[str, str]:
 
 def _check_taken(op: str, keys: Iterable[str], taken: Iterable[str]) -> None:
     """Raise if the option of a key is none of those `taken` by an operator."""
-    from gathercli.cli.patterns import option_of
+    from gathercli.batch.patterns import option_of
 
     if foreign := [key for key in keys if key not in taken]:
         raise UsageError(
@@ -401,7 +401,7 @@ def _matrix(
     op: str, options: PatternOptions, words: list[str], settings: dict[str, str]
 ) -> dict[str, list[str]]:
     """Return the values of `--matrix`; raise if `settings` have one of its keys."""
-    from gathercli.cli.patterns import matrix_of, option_of
+    from gathercli.batch.patterns import matrix_of, option_of
 
     matrix = matrix_of(op, [*(options.matrix or ()), *words])
     if twice := settings.keys() & matrix.keys():
@@ -415,7 +415,7 @@ def _matrix(
 
 def _check_settings(op: str, settings: dict[str, str], matrix: dict[str, list[str]]) -> None:
     """Raise for an invalid value of a setting."""
-    from gathercli.cli.patterns import check_setting
+    from gathercli.batch.patterns import check_setting
 
     _check_version(settings.get("version", ""))
     for key, values in [*((key, [v]) for key, v in settings.items()), *matrix.items()]:
@@ -458,6 +458,6 @@ def _check_templates(templates: dict[str, str], finder: str) -> None:
 
 def _options(keys: Iterable[str]) -> str:
     """List the options of `keys` for a message."""
-    from gathercli.cli.patterns import option_of
+    from gathercli.batch.patterns import option_of
 
     return listed((f"`{option_of(key)}`" for key in keys), "and")

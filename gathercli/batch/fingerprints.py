@@ -16,7 +16,7 @@ from gathercli.io.source import Inputs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.batch.job import Job
+    from gathercli.io.jobs.job import Job
 
 _PART: Final = 1 << 20
 _MOST_DIGESTS: Final = 1024

@@ -9,8 +9,8 @@ from gathercli.batch.queue import Outcome
 from gathercli.batch.work import line_of
 
 if TYPE_CHECKING:
-    from gathercli.batch.job import Job
     from gathercli.batch.work import Settings
+    from gathercli.io.jobs.job import Job
 
 SMALL: Final = 1 << 12
 """The most bytes of a job whose shape takes less time than to tell a process of the job."""

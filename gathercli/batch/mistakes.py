@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gathercli.batch.cause import cause_of
-from gathercli.batch.jobfile import ITEM, LINE, place_of
+from gathercli.io.jobs.jobfile import ITEM, LINE, place_of
 from gathercli.text import short
 
 if TYPE_CHECKING:

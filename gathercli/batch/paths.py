@@ -18,8 +18,8 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.batch.job import Job
     from gathercli.batch.plan import Plan
+    from gathercli.io.jobs.job import Job
 
 JOB_FILE: Final = "a file of jobs"
 """The description of a file of jobs in messages."""

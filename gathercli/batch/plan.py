@@ -13,14 +13,14 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Self
 
-from gathercli.batch import job as jobs
 from gathercli.batch.fingerprints import digest
-from gathercli.batch.jobfile import JobEntry
 from gathercli.batch.mistakes import Mistakes
 from gathercli.batch.paths import LONGEST, JobPaths, repeated
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import save
 from gathercli.io.formats.table import creator, names_chunks
+from gathercli.io.jobs import job as jobs
+from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.temporary import ROOM, temporary_file
 from gathercli.io.write import descriptor_of, is_stream
 from gathercli.models.jobs import NodeJobs
@@ -29,7 +29,7 @@ from gathercli.text import clean, counted, json_string, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gathercli.batch.job import Job
+    from gathercli.io.jobs.job import Job
 
 _DIGITS: Final = "Q"
 

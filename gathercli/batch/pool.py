@@ -19,14 +19,14 @@ from contextlib import suppress
 from time import sleep
 from typing import TYPE_CHECKING, Final, Self
 
-from gathercli.batch.calls import row_of
 from gathercli.batch.fingerprints import Fingerprints
-from gathercli.batch.job import read_again
-from gathercli.batch.jobfile import JobEntry
 from gathercli.batch.line import ERROR, Line
 from gathercli.batch.queue import JobQueue, Outcome
 from gathercli.batch.worker import GRACE, READY
 from gathercli.errors import GatherError, TransferError, reason_of
+from gathercli.io.jobs.calls import row_of
+from gathercli.io.jobs.job import read_again
+from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.temporaries import remove_temporaries
 
 if TYPE_CHECKING:

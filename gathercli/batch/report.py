@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.batch.job import Job
     from gathercli.batch.tally import BatchTotals, Cause
+    from gathercli.io.jobs.job import Job
     from gathercli.report.terminal import Styled
 
 EVERY: Final = 0.1

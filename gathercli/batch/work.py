@@ -8,10 +8,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.batch.calls import bind, bind_operands, row_of
 from gathercli.batch.cause import is_fault
 from gathercli.batch.fingerprints import Fingerprints
-from gathercli.batch.job import INLINE, SHAPE
 from gathercli.batch.line import ERROR, MISMATCH, Line
 from gathercli.compute.run import run, unchecked, use_unchecked
 from gathercli.errors import (
@@ -27,6 +25,8 @@ from gathercli.errors import (
 from gathercli.io import save
 from gathercli.io.formats import encode
 from gathercli.io.formats.table import creator, names_chunks
+from gathercli.io.jobs.calls import bind, bind_operands, row_of
+from gathercli.io.jobs.job import INLINE, SHAPE
 from gathercli.io.source import Inputs
 from gathercli.io.stream import CheckedStream
 from gathercli.io.write import Output, is_stream, make_folder, real_path
@@ -40,9 +40,9 @@ from gathercli.text import in_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.batch.job import Job
     from gathercli.compute.chunks import Box
     from gathercli.compute.result import GatherOutput, Result
+    from gathercli.io.jobs.job import Job
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
 

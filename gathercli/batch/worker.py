@@ -20,12 +20,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from gathercli.batch.job import Job, read_again
-from gathercli.batch.jobfile import JobEntry
 from gathercli.batch.queue import Outcome
 from gathercli.batch.work import Part, Settings, line_of
 from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.files import STDIN
+from gathercli.io.jobs.job import Job, read_again
+from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.temporaries import set_owner
 from gathercli.io.write import let_signals_unwind
 

@@ -52,7 +52,7 @@ def _members(path: str) -> Iterable[str]:
 
 
 def _ids(path: str) -> Iterable[str]:
-    from gathercli.batch.job import SHAPE, jobs
+    from gathercli.io.jobs.job import SHAPE, jobs
 
     if os.path.getsize(path) > LARGEST:
         return ()

@@ -16,10 +16,10 @@ from gathercli.text import clean, closest, counted, listed, shell_word, some
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.batch.job import Job
     from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
     from gathercli.compute.bound import BoundCall
+    from gathercli.io.jobs.job import Job
     from gathercli.io.source import Inputs
 
 
@@ -73,7 +73,7 @@ def of_words(
 
 def of_job(job: Job, limits: Limits, messages: Messages) -> OpenCall:
     """Read the inputs of a job and bind its call."""
-    from gathercli.batch.calls import bind_in_memory, row_of
+    from gathercli.io.jobs.calls import bind_in_memory, row_of
     from gathercli.io.source import Inputs
 
     op = row_of(job, messages.notes)
@@ -101,7 +101,7 @@ def job_named(token: str) -> Job:
     """
     import os
 
-    from gathercli.batch import job as jobs
+    from gathercli.io.jobs import job as jobs
 
     path, key = token, ""
     while not os.path.lexists(path) and "#" in path:  # an ID may contain one too

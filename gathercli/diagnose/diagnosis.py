@@ -13,8 +13,8 @@ from gathercli.diagnose.indices import specified
 from gathercli.diagnose.observed import ObservedOutput
 from gathercli.diagnose.search import Search
 from gathercli.errors import InputError, OperatorError
-from gathercli.models.portability import TARGETS
 from gathercli.ops import engine, family_of, find, indexed_inputs
+from gathercli.ops.portability import TARGETS
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.op import Negative, OutOfRange

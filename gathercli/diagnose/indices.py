@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.models.portability import CLAMPED, UNDEFINED, ZERO
+from gathercli.ops.portability import CLAMPED, UNDEFINED, ZERO
 from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from gathercli.report.manual import Console, Terms
 from gathercli.text import shell_word
 
 if TYPE_CHECKING:
-    from gathercli.batch.job import Job
+    from gathercli.io.jobs.job import Job
     from gathercli.report.manual import Block
 
 _PACKAGE: Final = Path(__file__).parents[1]
@@ -94,7 +94,7 @@ LESSONS: Final = tuple(
 @cache
 def job_of(name: str) -> Job:
     """Return the job that a lesson explains."""
-    from gathercli.batch.job import jobs
+    from gathercli.io.jobs.job import jobs
 
     return next(job for job in jobs(tour("lessons.jsonl")) if job.id == name)
 

@@ -9,8 +9,8 @@ from gathercli.compute.indices import IndexPolicy
 from gathercli.errors import OperatorError
 from gathercli.models.finding import WARNING, finding_of, finding_on
 from gathercli.models.inference import bound
-from gathercli.models.portability import REFUSED
 from gathercli.ops.engine import infer
+from gathercli.ops.portability import REFUSED
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.op import FROM_THE_END, IndexRange, OutOfRange
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.models.finding import Finding
     from gathercli.models.graph import ModelNode
-    from gathercli.models.portability import ConversionTarget, TargetOperator
+    from gathercli.ops.portability import ConversionTarget, TargetOperator
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 

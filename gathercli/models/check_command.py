@@ -26,8 +26,8 @@ from gathercli.models.command import ModelOptions
 from gathercli.models.files import files_below
 from gathercli.models.finding import NOTE
 from gathercli.models.findings import CheckedModel, as_json, junit_lines, line, merged, total
-from gathercli.models.portability import NAMES, target
 from gathercli.models.sarif import sarif as sarif_text
+from gathercli.ops.portability import NAMES, target
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.text import clean, listed, some
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from gathercli.models.finding import Finding
     from gathercli.models.graph import Model
-    from gathercli.models.portability import ConversionTarget
+    from gathercli.ops.portability import ConversionTarget
 
 MODELS: Final = argument(
     "MODEL...", "ONNX models (.onnx), OpenVINO IR (.xml), or folders with models.", kind=list

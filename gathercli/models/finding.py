@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import sentence
-from gathercli.models.portability import CLAMPED, REFUSED, UNDEFINED, ZERO
+from gathercli.ops.portability import CLAMPED, REFUSED, UNDEFINED, ZERO
 from gathercli.spec.op import FROM_THE_END
 from gathercli.text import listed
 

@@ -12,7 +12,7 @@ from gathercli.text import clean, value_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gathercli.batch.jobfile import JobEntry
+    from gathercli.io.jobs.jobfile import JobEntry
     from gathercli.models.graph import Model, ModelNode
 
 NODE: Final = "node"

@@ -16,9 +16,9 @@ import numpy as np
 from gathercli.errors import OperatorError, OutOfRangeError, VersionError
 from gathercli.models.changes import changes, conflict, moved_indices
 from gathercli.models.finding import NOTE, UNREAD, WARNING, Finding, finding_of, finding_on
-from gathercli.models.portability import ZERO
 from gathercli.models.verdict import judge, unread, widest_axes
 from gathercli.ops import attributes
+from gathercli.ops.portability import ZERO
 from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.op import IndexRange
 from gathercli.spec.shapes import LARGEST, product
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.models.graph import Model, ModelNode
-    from gathercli.models.portability import ConversionTarget
     from gathercli.models.verdict import NodeVerdict
+    from gathercli.ops.portability import ConversionTarget
     from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.cli.patterns import FEED, FilePattern
+from gathercli.batch.patterns import FEED, FilePattern
 from gathercli.models import ReadOptions
 from gathercli.models.call import (
     MODEL_NODE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gathercli.models.portability import ONNX, REFUSED, every_target
 from gathercli.ops import FAMILIES, gather
+from gathercli.ops.portability import ONNX, REFUSED, every_target
 from gathercli.spec.dtypes import INT64, PLAIN
 from gathercli.spec.op import IndexRange
 from gathercli.text import listed
@@ -13,7 +13,7 @@ from gathercli.text import listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gathercli.models.portability import ConversionTarget
+    from gathercli.ops.portability import ConversionTarget
 
 ABSENT: Final = "-"
 """A cell with nothing to say."""

@@ -8,12 +8,12 @@ from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from gathercli.batch.calls import case_of, row_of
-from gathercli.batch.job import SHAPE
 from gathercli.batch.journal import open_locked, place_of
 from gathercli.compute.groups import compared
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io.descriptors import STDOUT, write_all
+from gathercli.io.jobs.calls import case_of, row_of
+from gathercli.io.jobs.job import SHAPE
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.report.terminal import is_terminal, print_text
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gathercli.batch.batch_run import ReportOptions, RunOptions
-    from gathercli.batch.job import Job
     from gathercli.batch.plan import Plan
     from gathercli.cli.messages import Messages
+    from gathercli.io.jobs.job import Job
     from gathercli.runtimes.client import Absence
     from gathercli.runtimes.verdict import RuntimeVerdict
 

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.batch import job as jobs
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.io import source
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats import literal, npy, npz
 from gathercli.io.formats.table import NPY
+from gathercli.io.jobs import job as jobs
 from gathercli.models import read
 from gathercli.models.findings import line
 from gathercli.models.lint import findings
-from gathercli.models.portability import every_target
 from gathercli.models.sarif import sarif
+from gathercli.ops.portability import every_target
 from gathercli.report.words import LONGEST, error_json, error_text
 from gathercli.spec import shapes as dims
 from gathercli.spec.dtypes import FLOAT64, STRING, DType, Kind

@@ -15,7 +15,7 @@ from gathercli.io.graph import Constant
 from gathercli.models import ReadOptions, read
 from gathercli.models.finding import ERROR, NOTE, WARNING
 from gathercli.models.lint import findings, node_findings
-from gathercli.models.portability import target
+from gathercli.ops.portability import target
 from gathercli.spec.dtypes import INT64 as INDEX
 from tests.modelfiles import (
     FLOAT,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from gathercli.errors import UsageError
-from gathercli.models.portability import (
+from gathercli.models.targets import targets_table
+from gathercli.ops import FAMILIES
+from gathercli.ops.portability import (
     NAMES,
     TARGETS,
     Evidence,
     every_target,
     target,
 )
-from gathercli.models.targets import targets_table
-from gathercli.ops import FAMILIES
 
 EVERY = {each.name: each for each in every_target()}
 

@@ -13,8 +13,8 @@ from gathercli.cli.generated import HELP, SCRIPTS, help_name
 from gathercli.cli.helptext import help_of, help_of_program
 from gathercli.cli.manual.pages import TOPICS, pages
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
-from gathercli.models.portability import NAMES
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.ops.portability import NAMES
 from gathercli.report.manual import roff
 from gathercli.report.terminal import print_text
 from gathercli.runtimes.worker import RUNTIMES

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
-from gathercli.batch.job import INLINE, SHAPE, Job, keys_of
-from gathercli.batch.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.cli.command import Argument, Option
 from gathercli.cli.groups import GROUPS, MESSAGES
 from gathercli.cli.manual import prose
 from gathercli.cli.manual.examples import console
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
+from gathercli.io.jobs.job import INLINE, SHAPE, Job, keys_of
+from gathercli.io.jobs.jobfile import LINES, LONGEST, SUFFIXES
 from gathercli.models.finding import STATEMENTS
 from gathercli.models.targets import ABSENT, targets_table
 from gathercli.ops import FAMILIES, OPERATORS

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.batch.jobfile import JobEntry, name_of, read_entries
 from gathercli.errors import InputError, VersionError
 from gathercli.io.formats import jsontext
 from gathercli.io.formats.values import tensor_of
+from gathercli.io.jobs.jobfile import JobEntry, name_of, read_entries
 from gathercli.io.source import is_stdin
 from gathercli.models.jobs import NODE, NodeJobs
 from gathercli.ops import FAMILIES, attributes, family_of, find, foreign_name_error

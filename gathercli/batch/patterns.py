@@ -9,11 +9,11 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.batch.job import keys_of
-from gathercli.batch.jobfile import JobEntry
 from gathercli.cli.operator import integer
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
 from gathercli.io.folders import is_plain_folder, raise_unlisted, tensor_files
+from gathercli.io.jobs.job import keys_of
+from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.source import Inputs
 from gathercli.ops import FAMILIES, find
 from gathercli.spec.dtypes import dtype

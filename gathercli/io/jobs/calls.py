@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.batch.job import SHAPE
 from gathercli.compute.bound import BoundCall, of_one_type
 from gathercli.compute.small.gather import runs_of
+from gathercli.io.jobs.job import SHAPE
 from gathercli.ops import engine, family_of, find
 from gathercli.spec.call import Operand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gathercli.batch.job import Job
     from gathercli.compute.chunks import ChunkedTensor
     from gathercli.compute.verdicts import Case
+    from gathercli.io.jobs.job import Job
     from gathercli.io.source import Inputs
     from gathercli.spec.call import Call, CallContext
     from gathercli.spec.op import Op

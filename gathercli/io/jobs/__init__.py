@@ -1,0 +1,1 @@
+"""Files of jobs: calls in JSON, and how they are bound."""
