@@ -21,6 +21,21 @@ class CommandEntry(NamedTuple):
     help: str
 
 
+class FormEntry(NamedTuple):
+    """A command of the core in its form for models, as `CommandEntry`.
+
+    Attributes
+    ----------
+    suffixes, options
+        The ends of the names of models, and the options that only this form has.
+    """
+
+    module: str
+    help: str
+    suffixes: tuple[str, ...]
+    options: tuple[str, ...]
+
+
 class Slice(NamedTuple):
     """What a slice gives to the core.
 
@@ -32,11 +47,33 @@ class Slice(NamedTuple):
         Its commands by name.
     forms
         Commands of the core in a form for models: files that stand for operator and tensors.
+    words
+        Functions that expand the words of a command, by a text that one of the words has.
+    patterns
+        What makes the jobs of `batch` from a file and `--feed`, by the suffix of the file.
+    jobs
+        What expands jobs with a key of their own, by that key.
+    formats
+        Readers of files, by the format.
+    manual
+        Functions that return more sections of the page of a command.
+    options
+        Groups of options, by the class of the core in whose place they are.
     """
 
     name: str
     commands: dict[str, CommandEntry]
-    forms: dict[str, CommandEntry] = {}  # noqa: RUF012  (nobody changes it)
+    forms: dict[str, FormEntry] = {}  # noqa: RUF012  (nobody changes it, nor those below)
+    words: dict[str, str] = {}  # noqa: RUF012
+    patterns: dict[str, str] = {}  # noqa: RUF012
+    jobs: dict[str, str] = {}  # noqa: RUF012
+    formats: dict[str, str] = {}  # noqa: RUF012
+    manual: dict[str, str] = {}  # noqa: RUF012
+    options: dict[str, str] = {}  # noqa: RUF012
+
+
+MODEL_SUFFIXES: Final = (".onnx", ".xml")
+"""The suffixes of models."""
 
 
 SLICES: Final = (
@@ -58,10 +95,18 @@ SLICES: Final = (
             ),
         },
         forms={
-            "check": CommandEntry(
-                "models.check_command", "Check the nodes of models, and what targets change."
+            "check": FormEntry(
+                "models.check_command",
+                "Check the nodes of models, and what targets change.",
+                suffixes=MODEL_SUFFIXES,
+                options=("--to", "--allow-unread", "--junit", "--sarif"),
             )
         },
+        words=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:expand"),
+        patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_patterns:FedNode"),
+        jobs={"node": "models.jobs:NodeJobs"},
+        formats=dict.fromkeys(("onnx", "openvino"), "models.content:ModelContent"),
+        manual={"check": "models.manual:sections"},
     ),
     Slice(
         "runtimes",
@@ -91,6 +136,18 @@ SLICES: Final = (
 """Every slice; nothing else names one."""
 
 
+def given_names(seam: str) -> list[str]:
+    """Return the names of all that slices give at a seam, a field of `Slice`."""
+    return [name for each in SLICES for name in getattr(each, seam)]
+
+
+def place(seam: str, what: str) -> str:
+    """Return the place of what a slice gives, ``package.module:name``; blank if none gives it."""
+    places = (getattr(each, seam).get(what) for each in SLICES)
+    found = next(filter(None, places), "")
+    return found and f"gathercli.{found}"
+
+
 def given(seam: str, what: str) -> Any:
     """Import what a slice gives.
 
@@ -105,10 +162,6 @@ def given(seam: str, what: str) -> Any:
     -------
         What lies at the place; None if no slice gives it.
     """
-    places = (getattr(each, seam).get(what) for each in SLICES)
-    place = next(filter(None, places), None)
-    if place is None:
-        return None
-    module, _, name = place.partition(":")
+    module, _, name = place(seam, what).partition(":")
     # The package `importlib` takes as long to import as most modules.
-    return getattr(__import__(f"gathercli.{module}", fromlist=[name]), name)
+    return getattr(__import__(module, fromlist=[name]), name) if module else None

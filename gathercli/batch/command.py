@@ -23,7 +23,7 @@ from gathercli.text import clean, listed, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gathercli.batch.patterns import Patterns
+    from gathercli.batch.patterns import FedCall, Patterns
     from gathercli.io.jobs.jobfile import JobEntry
     from gathercli.spec.op import Family
 
@@ -245,7 +245,7 @@ def _entries(
     messages: Messages,
 ) -> tuple[Iterable[JobEntry], list[str]]:
     """Return the jobs and their files, without a report in a folder of jobs."""
-    from gathercli.batch.patterns import is_matrix, is_node
+    from gathercli.batch.patterns import fed_kind, is_matrix
     from gathercli.io.jobs.jobfile import files, read_entries
 
     if patterns.op is not None:
@@ -259,9 +259,10 @@ def _entries(
                     hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
                 )
         return _announced(_patterns(patterns, words, messages), messages), []
-    if words and is_node(words[0], patterns.types.feed):
+    if words and (kind := fed_kind(words[0], patterns.types.feed)) is not None:
         limit = running.memory.limits.memory
-        return _announced(_patterns_of_node(words[0], patterns, words[1:], limit), messages), []
+        made = _patterns_of_fed(kind, words[0], patterns, words[1:], limit)
+        return _announced(made, messages), []
     if used := patterns.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`",
@@ -344,12 +345,11 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
     return Patterns(op, files, templates | _outputs(options), fixed, matrix)
 
 
-def _patterns_of_node(
-    word: str, options: PatternOptions, words: list[str], limit: int | None
+def _patterns_of_fed(
+    kind: type[FedCall], word: str, options: PatternOptions, words: list[str], limit: int | None
 ) -> Patterns:
-    """Validate the options beside a node of a model and return their jobs."""
+    """Validate the options beside a word that stands for a call and return their jobs."""
     from gathercli.batch.patterns import Patterns, is_matrix, option_of, settings_of, values_of
-    from gathercli.models.node_patterns import FedNode
 
     if others := [each for each in words if not options.matrix or not is_matrix(each)]:
         raise UsageError(
@@ -366,7 +366,7 @@ def _patterns_of_node(
             value=word,
             expected="`--feed`",
         )
-    node = FedNode.read(word, options.types.feed or (), limit)
+    node = kind.read(word, options.types.feed or (), limit)
     settings = options.settings()
     settings.pop("feed", None)
     _check_taken(node.op, settings, settings_of(node.op))

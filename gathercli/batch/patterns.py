@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
 from gathercli.cli.operator import integer
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
@@ -16,12 +16,13 @@ from gathercli.io.jobs.job import keys_of
 from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.source import Inputs
 from gathercli.ops import FAMILIES, find
+from gathercli.slices import given, given_names
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import clean, closest, counted, listed, shell_word, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 NAMES: Final = ("stem", "name", "dir")
 """The names in braces for each file: its name without suffix, its name, its folder."""
@@ -315,13 +316,40 @@ def check_setting(op: str, key: str, value: str) -> None:
         )
 
 
-def is_node(word: str, feeds: Sequence[str] | None) -> bool:
-    """Return whether a word names a node of a model; a model alone does if it is fed."""
-    suffixes = (".onnx", ".xml")
+class FedCall(Protocol):
+    """A call that a word stands for, and what it is fed."""
+
+    @classmethod
+    def read(cls, word: str, feeds: Sequence[str], limit: int | None) -> FedCall:
+        """Read the file of the word, of at most `limit` bytes of memory, and check the feeds."""
+
+    @property
+    def op(self) -> str:
+        """The operator."""
+
+    @property
+    def feeds(self) -> dict[str, str]:
+        """Tokens and patterns by the names of inputs."""
+
+    @property
+    def files(self) -> FilePattern:
+        """The input that makes the jobs."""
+
+    def keys(self, given: Collection[str]) -> dict[str, Any]:
+        """Return the keys of each job, without those `given` by options."""
+
+
+def fed_kind(word: str, feeds: Sequence[str] | None) -> type[FedCall] | None:
+    """Return what reads a word, ``FILE#NAME``, that stands for a call; FILE alone does if fed."""
     path, mark, _ = word.rpartition("#")
-    is_named = mark != "" and path.lower().endswith(suffixes)
-    is_alone = feeds is not None and word.lower().endswith(suffixes)
-    return (is_named or is_alone) and not (mark and os.path.lexists(word))
+    if mark and os.path.lexists(word):
+        return None
+    for suffix in given_names("patterns"):
+        if (mark and path.lower().endswith(suffix)) or (
+            feeds is not None and word.lower().endswith(suffix)
+        ):
+            return cast("type[FedCall]", given("patterns", suffix))
+    return None
 
 
 def is_matrix(word: str) -> bool:

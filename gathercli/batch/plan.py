@@ -23,7 +23,6 @@ from gathercli.io.jobs import job as jobs
 from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.temporary import ROOM, temporary_file
 from gathercli.io.write import descriptor_of, is_stream
-from gathercli.models.jobs import NodeJobs
 from gathercli.text import clean, counted, json_string, short
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ class Plan(Spool):
         self.ids, self.texts = array(_DIGITS), array(_DIGITS)
         self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
-        self._nodes = NodeJobs(limit)
+        self._kinds = jobs.JobKinds(limit)
         self._positions = array(_DIGITS)
         """The position of each job among all entries, including malformed ones."""
         self._entries = 0
@@ -180,7 +179,7 @@ class Plan(Spool):
     def _read(self, entry: JobEntry) -> None:
         """Read a job; copy it even if its output is invalid, for the other checks."""
         try:
-            entry = self._nodes.expand(entry)
+            entry = self._kinds.expand(entry)
             job = jobs.read(entry)
         except InputError as error:
             self._mistakes.add(self._entries, error)

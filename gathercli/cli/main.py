@@ -168,11 +168,11 @@ def _parse(words: list[str]) -> Request:
     """Parse the words by the declarations of the command."""
     from gathercli.cli.parser import WordsError, parse
     from gathercli.cli.registry import COMMANDS, command_of, takes_models
+    from gathercli.slices import given, given_names
 
-    if any(".onnx" in word or ".xml" in word for word in words):
-        from gathercli.models.node_call import expand
-
-        words = expand(words)
+    marks = (each for each in given_names("words") if any(each in word for word in words))
+    if (mark := next(marks, None)) is not None:
+        words = given("words", mark)(words)
     if words[0] not in COMMANDS:
         return _parse_program(words)
     models = takes_models(words[0], words[1:])

@@ -57,14 +57,8 @@ COMMANDS: Final = {name: _EVERY[name] for name in _ORDER if name in _EVERY}
 OF_MODELS: Final = {name: entry for each in SLICES for name, entry in each.forms.items()}
 """The commands that also take models in place of an operator and tensors, in that form."""
 
-_OPTIONS_OF_MODELS: Final = ("--to", "--allow-unread", "--junit", "--sarif")
-"""Options that only the form for models has."""
-
 _WITH_VALUE: Final = ("-f", "--format", "--color")
 """Options of both forms whose value is the next word."""
-
-MODEL_SUFFIXES: Final = (".onnx", ".xml")
-"""The endings of the names of models."""
 
 
 def takes_models(name: str, words: Sequence[str]) -> bool:
@@ -75,7 +69,8 @@ def takes_models(name: str, words: Sequence[str]) -> bool:
     >>> takes_models("check", ["gather", "m.onnx", "0,"])
     False
     """
-    if name not in OF_MODELS:
+    form = OF_MODELS.get(name)
+    if form is None:
         return False
     arguments = (
         word
@@ -85,9 +80,9 @@ def takes_models(name: str, words: Sequence[str]) -> bool:
     first = next(arguments, "")
     if first in FAMILIES:
         return False
-    if any(word.partition("=")[0] in _OPTIONS_OF_MODELS for word in words):
+    if any(word.partition("=")[0] in form.options for word in words):
         return True
-    return first.lower().endswith((*MODEL_SUFFIXES, "/")) or os.path.isdir(first)
+    return first.lower().endswith((*form.suffixes, "/")) or os.path.isdir(first)
 
 
 def command_of(name: str, *, models: bool = False) -> Command:

@@ -17,7 +17,6 @@ from gathercli.cli.groups import OPERATOR, OUTPUT, REPORT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT
-from gathercli.cli.registry import MODEL_SUFFIXES
 from gathercli.errors import GatherError, NoInputError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
@@ -29,6 +28,7 @@ from gathercli.models.findings import CheckedModel, as_json, junit_lines, line, 
 from gathercli.models.sarif import sarif as sarif_text
 from gathercli.ops.portability import NAMES, target
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
+from gathercli.slices import MODEL_SUFFIXES
 from gathercli.text import clean, listed, some
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class ModelCheckOptions(Options):
         OPERATOR,
         "--to",
         metavar="TARGET,...",
+        known=lambda: [name.removesuffix("-OPSET") for name in NAMES],
         help="Also check what changes on the way to a target: " + listed(NAMES) + ".",
     )
     allow_fill: bool = flag(

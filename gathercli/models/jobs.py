@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 NODE: Final = "node"
 """The key of a job with its node: ``model.onnx#/emb/Gather``."""
 
-_KEY: Final = b'"node"'
 _MOST_MODELS: Final = 16
 """The most models in the cache; each is read once for all of its jobs."""
 
@@ -47,8 +46,6 @@ class NodeJobs:
             ``job``: the model cannot be read or has no such node, or the job lacks an input that
             comes at run time.
         """
-        if _KEY not in entry.text:
-            return entry
         try:
             job = jsontext.parse(entry.text)
         except GatherError:  # which the reader of the job reports

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gathercli.errors import UsageError
-from gathercli.models.targets import targets_table
+from gathercli.models.manual import targets_table
 from gathercli.ops import FAMILIES
 from gathercli.ops.portability import (
     NAMES,

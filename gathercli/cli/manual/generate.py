@@ -14,7 +14,6 @@ from gathercli.cli.helptext import help_of, help_of_program
 from gathercli.cli.manual.pages import TOPICS, pages
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.ops.portability import NAMES
 from gathercli.report.manual import roff
 from gathercli.report.terminal import print_text
 from gathercli.runtimes.worker import RUNTIMES
@@ -81,7 +80,6 @@ def _values(command: str, param: Parameter) -> list[str]:
         "[COMMAND]": [*COMMANDS, *TOPICS],
         "[ID]": [op.full_name for op in OPERATORS],
         "--op": list(FAMILIES),
-        "--to": [name.removesuffix("-OPSET") for name in NAMES] if command in OF_MODELS else [],
         "--diff": [op.full_name for op in OPERATORS],
         # A shell would expand brackets.
         "--like": [each.name for each in EQUIVALENTS if "[" not in each.name],

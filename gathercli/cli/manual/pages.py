@@ -13,11 +13,10 @@ from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.io.jobs.job import INLINE, SHAPE, Job, keys_of
 from gathercli.io.jobs.jobfile import LINES, LONGEST, SUFFIXES
-from gathercli.models.finding import STATEMENTS
-from gathercli.models.targets import ABSENT, targets_table
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import Block, Console, Page, Terms
 from gathercli.report.versions import cells, table, timeline, version_text
+from gathercli.slices import given
 from gathercli.spec import rules
 from gathercli.spec.decisions import DECISIONS
 from gathercli.spec.dtypes import DTYPES
@@ -195,18 +194,9 @@ def _command(command: str) -> Page:
     }
     if command in OF_MODELS:
         parameters = command_of(command, models=True).parameters.values()
-        topic = f"{command}-models"
         synopsis += "\n" + _synopsis(command, parameters)
-        examples += "\n" + console(topic)
-        of_models = prose.sections(topic)
-        sections |= {
-            "MODELS": (*of_models["MODELS"], *_parameters(parameters)),
-            "RULES OF MODELS": (
-                *of_models["RULES OF MODELS"],
-                Terms(tuple((name, text.replace("`", "")) for name, text in STATEMENTS.items())),
-            ),
-            "TARGETS": (*of_models["TARGETS"], Terms(tuple(_targets()))),
-        }
+        examples += "\n" + console(f"{command}-models")
+        sections |= given("manual", command)(tuple(_parameters(parameters)))
     sections = {"SYNOPSIS": (Console(synopsis),), **sections}
     if command in FAMILIES:
         sections |= {"VERSIONS": (_versions(command),), "INDICES": _index()}
@@ -222,15 +212,6 @@ def _command(command: str) -> Page:
 def _synopsis(command: str, parameters: Iterable[Parameter]) -> str:
     arguments = " ".join(each.metavar or "" for each in parameters if isinstance(each, Argument))
     return f"gathercli {command} [OPTIONS] {arguments}".rstrip()
-
-
-def _targets() -> Iterator[tuple[str, str]]:
-    """Yield what is known of each target."""
-    (_, *headings), rows = targets_table()
-    for name, *cells_of_row in rows:
-        pairs = zip(headings, cells_of_row, strict=True)
-        parts = (f"{heading}: {cell}" for heading, cell in pairs if cell != ABSENT)
-        yield name.strip("`"), "; ".join(parts).replace("`", "") + "."
 
 
 def _description(command: str) -> tuple[Block, ...]:

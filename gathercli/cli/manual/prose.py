@@ -49,13 +49,14 @@ def page(name: str, values: Values | None = None) -> Page:
     return Page(heading[1], _words(summary, values or {}), blocks, int(heading[2]))
 
 
-def sections(name: str, values: Values | None = None) -> dict[str, tuple[Block, ...]]:
-    """Return the blocks under each heading of ``NAME.md``."""
+def sections(name: str | Path, values: Values | None = None) -> dict[str, tuple[Block, ...]]:
+    """Return the blocks under each heading of ``NAME.md``, or of another file."""
     return dict(_sections(_read(name)[1:], values))
 
 
-def _read(name: str) -> list[str]:
-    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+def _read(name: str | Path) -> list[str]:
+    path = name if isinstance(name, Path) else FOLDER / f"{name}.md"
+    text = path.read_text(encoding="utf-8")
     return [part.strip("\n") for part in re.split(r"^## ", text, flags=re.MULTILINE)]
 
 

@@ -261,6 +261,10 @@ def content(file: File | Folder) -> Content:
         check_pointer(start)
         fmt = sniff(start)
         path = row_of(fmt).reader if fmt else _text_reader(file)
+        if not path:  # no slice reads it
+            from gathercli.io.formats.foreign import READ, describe
+
+            raise malformed(f"the input is {describe(file.name, start)}", READ)
     else:
         path = FORMATS[file.format].reader
     reader: Content = load(path)(file)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gathercli.records import NamedTuple
+from gathercli.slices import place
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ MODELS: Final = {
         ".onnx#name",
         title="ONNX model .onnx",
         sniff=_is_onnx,
-        reader="gathercli.models.content:ModelContent",
+        reader=place("formats", "onnx"),
         binary=True,
         several=True,
         mapped=True,
@@ -260,7 +261,7 @@ MODELS: Final = {
         ".xml#name",
         title="OpenVINO IR .xml",
         sniff=_is_ir,
-        reader="gathercli.models.content:ModelContent",
+        reader=place("formats", "openvino"),
         binary=True,
         several=True,
         mapped=True,

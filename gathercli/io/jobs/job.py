@@ -11,8 +11,8 @@ from gathercli.io.formats import jsontext
 from gathercli.io.formats.values import tensor_of
 from gathercli.io.jobs.jobfile import JobEntry, name_of, read_entries
 from gathercli.io.source import is_stdin
-from gathercli.models.jobs import NODE, NodeJobs
 from gathercli.ops import FAMILIES, attributes, family_of, find, foreign_name_error
+from gathercli.slices import given, given_names
 from gathercli.spec.call import UNKNOWN_AXIS, Operand, as_integer
 from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
 from gathercli.spec.op import OTHER_NAMES, Negative, OutOfRange
@@ -217,7 +217,7 @@ def _keys_of(op: str, of: str) -> JobKeys:
         EXPECT: tensor,
         "expect_error": (lambda v: v is True or v in REFUSALS, "the name of a rule, or true"),
         **dict.fromkeys(("rtol", "atol"), _TOLERANCE),
-        **({} if op == SHAPE else {"output": _TEXT, NODE: _TEXT}),
+        **({} if op == SHAPE else dict.fromkeys(("output", *given_names("jobs")), _TEXT)),
     }
     required = frozenset(("op", *inputs, *(("of",) if op == SHAPE else ())))
     return JobKeys(checks, inputs, types, attrs, required)
@@ -282,8 +282,38 @@ def _shifted(source: JobEntry, line: int, column: int) -> str:
 
 def jobs(path: str) -> list[Job]:
     """Read the jobs of a file in order."""
-    nodes = NodeJobs()
-    return [read(nodes.expand(source)) for source in read_entries(path)]
+    kinds = JobKinds()
+    return [read(kinds.expand(source)) for source in read_entries(path)]
+
+
+class JobKinds:
+    """The jobs that a slice expands into ordinary ones, by a key of their own.
+
+    Parameters
+    ----------
+    limit
+        The most bytes of memory that a file may take of which a job is made; None for no limit.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
+        self._keys = {key: f'"{key}"'.encode() for key in given_names("jobs")}
+        self._kinds: dict[str, Any] = {}
+
+    def expand(self, entry: JobEntry) -> JobEntry:
+        """Return a job with the keys that follow from those of a slice; any other as it is.
+
+        Raises
+        ------
+        InputError
+            ``job``: they are invalid, or the job lacks another key.
+        """
+        for key, text in self._keys.items():
+            if text in entry.text:
+                if key not in self._kinds:
+                    self._kinds[key] = given("jobs", key)(self._limit)
+                entry = self._kinds[key].expand(entry)
+        return entry
 
 
 def _check(job: Any, where: str) -> None:

@@ -1,24 +1,51 @@
-"""The table of the targets of a conversion, for the manual."""
+"""The sections on models of the page of `check`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from gathercli.cli.manual import prose
+from gathercli.models.finding import STATEMENTS
 from gathercli.ops import FAMILIES, gather
 from gathercli.ops.portability import ONNX, REFUSED, every_target
+from gathercli.report.manual import Terms
 from gathercli.spec.dtypes import INT64, PLAIN
 from gathercli.spec.op import IndexRange
 from gathercli.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from gathercli.ops.portability import ConversionTarget
+    from gathercli.report.manual import Block
+
+_PROSE: Final = Path(__file__).with_suffix(".md")
 
 ABSENT: Final = "-"
 """A cell with nothing to say."""
 
 _HEADINGS: Final = ("`--to`", "index from -s to -1", "other index", "refuses", "limits", "known by")
+
+
+def sections(parameters: tuple[Block, ...]) -> dict[str, tuple[Block, ...]]:
+    """Return the sections; `parameters` describes the arguments and options of the form."""
+    rules = tuple((name, text.replace("`", "")) for name, text in STATEMENTS.items())
+    more = {
+        "MODELS": parameters,
+        "RULES OF MODELS": (Terms(rules),),
+        "TARGETS": (Terms(tuple(_targets())),),
+    }
+    return {title: (*each, *more[title]) for title, each in prose.sections(_PROSE).items()}
+
+
+def _targets() -> Iterator[tuple[str, str]]:
+    """Yield what is known of each target."""
+    (_, *headings), rows = targets_table()
+    for name, *cells in rows:
+        pairs = zip(headings, cells, strict=True)
+        parts = (f"{heading}: {cell}" for heading, cell in pairs if cell != ABSENT)
+        yield name.strip("`"), "; ".join(parts).replace("`", "") + "."
 
 
 def targets_table() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
