@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -297,7 +298,7 @@ class JobKinds:
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit
-        self._keys = {key: f'"{key}"'.encode() for key in given_names("jobs")}
+        self._keys = {key: re.compile(rb'"%b"\s*+:' % key.encode()) for key in given_names("jobs")}
         self._kinds: dict[str, Any] = {}
 
     def expand(self, entry: JobEntry) -> JobEntry:
@@ -308,8 +309,8 @@ class JobKinds:
         InputError
             ``job``: they are invalid, or the job lacks another key.
         """
-        for key, text in self._keys.items():
-            if text in entry.text:
+        for key, pattern in self._keys.items():
+            if pattern.search(entry.text):
                 if key not in self._kinds:
                     self._kinds[key] = given("jobs", key)(self._limit)
                 entry = self._kinds[key].expand(entry)
