@@ -59,6 +59,8 @@ class Slice(NamedTuple):
         Functions that return more sections of the page of a command.
     options
         Groups of options, by the class of the core in whose place they are.
+    pictures
+        The `PictureOptions` of commands of the core whose answer it draws.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Slice(NamedTuple):
     formats: dict[str, str] = {}  # noqa: RUF012
     manual: dict[str, str] = {}  # noqa: RUF012
     options: dict[str, str] = {}  # noqa: RUF012
+    pictures: dict[str, str] = {}  # noqa: RUF012
 
 
 MODEL_SUFFIXES: Final = (".onnx", ".xml")
@@ -85,6 +88,11 @@ SLICES: Final = (
                 "explain.demo_command",
                 "Learn the operators in short lessons, each with a question.",
             ),
+        },
+        pictures={
+            "check": "explain.pictures:IllegalPictures",
+            "compare": "explain.pictures:VersionPictures",
+            "info": "explain.heat_options:HeatOptions",
         },
     ),
     Slice(

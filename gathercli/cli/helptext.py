@@ -32,7 +32,7 @@ PROGRAM_HELP: Final = (
     f"{listed(dict.fromkeys(op.name for op in OPERATORS), 'and')}, exactly as each OpenVINO and "
     "ONNX version says."
 )
-START: Final = "Start with: gathercli demo"
+START: Final = f"Start with: gathercli {'demo' if 'demo' in COMMANDS else 'man'}"
 
 
 def print_help(command: Command, *, models: bool) -> int:

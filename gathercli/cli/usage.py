@@ -180,6 +180,8 @@ def _other_form(line: CommandLine, option: str) -> str | None:
 
 def _option_hint(line: CommandLine, option: str) -> str | None:
     """Suggest a replacement for an unknown option of a command."""
+    from gathercli.cli.registry import COMMANDS
+
     word = next(
         each
         for each in line.words
@@ -195,7 +197,7 @@ def _option_hint(line: CommandLine, option: str) -> str | None:
     if takes_value and _lacks_value(line, word, option):
         return _version_hint(param, str(similar))
     texts = [word.text for word in line.words]
-    if option == "--job" and option in texts[:-1]:
+    if option == "--job" and option in texts[:-1] and "explain" in COMMANDS:
         return did_you_mean(["explain", "--job", texts[texts.index(option) + 1]])
     if similar and len(line.arguments) < line.required:
         return f"did you mean `{similar}`?"

@@ -18,7 +18,7 @@ from gathercli.cli.operator import OP_HELP, OperatorOptions
 from gathercli.cli.options import PRECISION, TEXT_FORMAT
 from gathercli.cli.windows import check_window, slices_of, unreadable
 from gathercli.errors import UsageError
-from gathercli.explain.pictures import PictureFile, PictureOptions
+from gathercli.explain.pictures import PictureFile, SaveOptions
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS, family_of
 from gathercli.report.terminal import PICTURE_WIDTH, print_text, rendered, wants_color, width_of
@@ -202,7 +202,7 @@ class ExplainOptions(Options):
 def run(
     call: CallOptions,
     memory: MemoryOptions,
-    pictures: PictureOptions,
+    pictures: SaveOptions,
     options: ExplainOptions,
     messages: Messages,
 ) -> Answer:

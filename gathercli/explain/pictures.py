@@ -1,4 +1,4 @@
-"""The option `--save`: the files of a picture."""
+"""The option `--save`: the files of a picture, and what `check` and `compare` draw there."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import os
 import re
 from importlib.util import find_spec
 
-from gathercli.cli.command import Options, option
+from gathercli.cli.command import option
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.options import NO_CLOBBER
+from gathercli.cli.pictures import PictureOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import Output
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import ExitStack
 
+    from gathercli.compute.verdicts import CheckedCall
     from gathercli.explain.drawing.chart import Chart
     from gathercli.report.terminal import Styled
+    from gathercli.spec.call import Call
 
 
 class PictureFile(Output):
@@ -59,7 +62,7 @@ class PictureFile(Output):
             self.write_drawing(chart.svg(aspect=self.aspect), chart.title, chart.description)
 
 
-class PictureOptions(Options):
+class SaveOptions(PictureOptions):
     """The files of the picture."""
 
     paths: list[str] | None = option(
@@ -141,3 +144,54 @@ class PictureOptions(Options):
 
             raise not_installed("typst", "pictures", UsageError, "usage")
         return PictureFile(path, self.aspect, no_clobber=self.no_clobber)
+
+
+class IllegalPictures(SaveOptions):
+    """The pictures of `check`."""
+
+    def draw(self, outputs: Sequence[PictureFile], result: CheckedCall, call: Call) -> None:
+        """Write the picture of the illegal indices of the chosen version."""
+        from itertools import islice
+
+        from gathercli.cli.commands.check import SHOWN
+        from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
+        from gathercli.compute.warnings import warnings
+        from gathercli.explain.drawing.illegal_chart import illegal_chart
+        from gathercli.report import verdicts as report
+        from gathercli.report.terminal import PICTURE_WIDTH
+
+        case, verdicts = result.case, report.verdict_lines(result)
+        chart = illegal_chart(call, case, report.headline(call, case), verdicts)
+
+        def characters() -> Styled:
+            text = report.opening(result, PICTURE_WIDTH)
+            first = list(islice(illegal(call, case), SHOWN))
+            listing = report.Listing.of(
+                case.indices.shape, [each.value for each in first], legal_ends(call)
+            )
+            if first:
+                text.append(listing.heading() + "".join(map(listing.line, first)))
+                text.append(report.more(number_illegal(call, case) - len(first)))
+            return text.append_text(report.closing(result, list(warnings(result)), PICTURE_WIDTH))
+
+        for output in outputs:
+            output.write_chart(chart, characters)
+
+
+class VersionPictures(SaveOptions):
+    """The pictures of `compare`."""
+
+    def draw(
+        self,
+        outputs: Sequence[PictureFile],
+        call: str,
+        tables: Sequence[tuple[tuple[str, ...], Sequence[tuple[str, ...]]]],
+        lines: Sequence[str],
+        characters: Callable[[], Styled],
+    ) -> None:
+        """Write the picture of a comparison, as `versions_chart` draws it."""
+        from gathercli.explain.drawing.versions_chart import Table, versions_chart
+
+        chart = versions_chart(call, [Table(*each) for each in tables], lines)
+        for output in outputs:
+            output.write_chart(chart, characters)

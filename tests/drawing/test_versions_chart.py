@@ -6,7 +6,6 @@ from tests.drawing.charts import SVG, parse, rectangles, words
 TABLE = Table(
     ("version", "group", "outcome"),
     [("one", "A", "values"), ("two", "-", "word " * 40), ("three", "B", "<&>")],
-    letters=1,
 )
 
 

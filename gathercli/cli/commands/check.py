@@ -13,17 +13,14 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TEXT_FORMAT, THREADS
-from gathercli.explain.pictures import PictureOptions
+from gathercli.cli.pictures import PictureOptions
 from gathercli.report.terminal import print_text
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from gathercli.compute.verdicts import CheckedCall
-    from gathercli.explain.pictures import PictureFile
-    from gathercli.report.terminal import Styled
-    from gathercli.spec.call import Call
 
 SHOWN: Final = 20
 """The number of illegal indices in a list without `--all`."""
@@ -69,7 +66,7 @@ def run(
         case = operator.case(read_tensors, threads, progress)
         result = checked(op, family_of(op.family).ROWS, case)
         if outputs and result.chosen.call is not None:
-            _draw(result, result.chosen.call, outputs)
+            pictures.draw(outputs, result, result.chosen.call)
             inputs.recheck()
             for output in outputs:
                 output.commit()
@@ -118,32 +115,6 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
         print_text(report.more(0 if options.every else number - len(first)))
     messages.clear()
     print_text(rendered(report.closing(result, notes, width), color=color))
-
-
-def _draw(result: CheckedCall, call: Call, outputs: Sequence[PictureFile]) -> None:
-    """Write the picture of the illegal indices of the chosen version."""
-    from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
-    from gathercli.compute.warnings import warnings
-    from gathercli.explain.drawing.illegal_chart import illegal_chart
-    from gathercli.report import verdicts as report
-    from gathercli.report.terminal import PICTURE_WIDTH
-
-    case, verdicts = result.case, report.verdict_lines(result)
-    chart = illegal_chart(call, case, report.headline(call, case), verdicts)
-
-    def characters() -> Styled:
-        text = report.opening(result, PICTURE_WIDTH)
-        first = list(islice(illegal(call, case), SHOWN))
-        listing = report.Listing.of(
-            case.indices.shape, [each.value for each in first], legal_ends(call)
-        )
-        if first:
-            text.append(listing.heading() + "".join(map(listing.line, first)))
-            text.append(report.more(number_illegal(call, case) - len(first)))
-        return text.append_text(report.closing(result, list(warnings(result)), PICTURE_WIDTH))
-
-    for output in outputs:
-        output.write_chart(chart, characters)
 
 
 def _write(pieces: Iterable[str], messages: Messages) -> None:

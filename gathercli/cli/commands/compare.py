@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.answer import Answer
@@ -15,8 +16,8 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import TEXT_FORMAT, THREADS
+from gathercli.cli.pictures import PictureOptions
 from gathercli.errors import VersionError
-from gathercli.explain.pictures import PictureOptions
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.runtimes.options import RuntimeOptions, absence_notes
 from gathercli.spec.call import CallContext
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from gathercli.compute.groups import Comparison
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Case
-    from gathercli.explain.pictures import PictureFile
     from gathercli.report.terminal import Styled
     from gathercli.report.verdicts import Elements
     from gathercli.runtimes.client import Runtime
@@ -113,7 +113,7 @@ def run(
         seen = _seen(runtimes, seconds, comparison, operators, case)
         answer = _answer(comparison, operators, case, seen, fmt, allow_absent=running.allow_absent)
         if outputs:
-            _draw(comparison, operators, case, seen, outputs)
+            pictures.draw(outputs, *_picture(comparison, operators, case, seen))
         inputs.recheck()
         for output in outputs:
             output.commit()
@@ -267,30 +267,24 @@ def _text(
     return answer
 
 
-def _draw(
-    comparison: Comparison,
-    operator: OperatorOptions,
-    case: Case,
-    seen: Seen,
-    outputs: list[PictureFile],
-) -> None:
-    """Write the picture of a comparison."""
-    from gathercli.explain.drawing.versions_chart import Table, versions_chart
+def _picture(
+    comparison: Comparison, operator: OperatorOptions, case: Case, seen: Seen
+) -> tuple[Any, ...]:
+    """Return the call, the tables and the lines of a picture, and what writes its characters."""
     from gathercli.report import verdicts as report
     from gathercli.report.terminal import PICTURE_WIDTH
 
     call, elements = _call_text(comparison, operator, case), _elements(comparison, case)
-    tables = [Table(report.COMPARED_HEADINGS, report.compared_rows(comparison), letters=2)]
+    tables: list[Any] = [(report.COMPARED_HEADINGS, report.compared_rows(comparison))]
     if any(seen):
         from gathercli.runtimes.report import HEADINGS, runtime_rows
 
-        tables.append(Table(HEADINGS, runtime_rows(seen), letters=3))
+        tables.append((HEADINGS, runtime_rows(seen)))
     lines = [": ".join(each) for each in report.compared_reasons(comparison)]
     lines += ["".join(each) for each in report.compared_results(comparison, elements.differences)]
     lines += report.compared_outputs(comparison, elements.outputs, PICTURE_WIDTH)
-    chart = versions_chart(" · ".join(call.split("   ")), tables, lines)
-    for output in outputs:
-        output.write_chart(chart, lambda: _text(comparison, call, elements, seen, PICTURE_WIDTH))
+    text = partial(_text, comparison, call, elements, seen, PICTURE_WIDTH)
+    return " · ".join(call.split("   ")), tables, lines, text
 
 
 def _elements(comparison: Comparison, case: Case) -> Elements:

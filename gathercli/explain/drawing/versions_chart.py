@@ -22,19 +22,18 @@ _PADDING: Final = 12
 
 
 class Table(NamedTuple):
-    """A table with a column of letters.
+    """A table of words; all rows are as long as the headings.
 
-    Attributes
-    ----------
-    headings, rows
-        The words; all rows are as long as the headings.
-    letters
-        The number of the column of letters: ``A`` for the first group, ``-`` for none.
+    One column is headed ``group`` and has letters: ``A`` for the first group, ``-`` for none.
     """
 
     headings: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
-    letters: int
+
+    @property
+    def letters(self) -> int:
+        """The number of the column of letters."""
+        return self.headings.index("group")
 
 
 def versions_chart(call: str, tables: Sequence[Table], lines: Sequence[str]) -> Chart:

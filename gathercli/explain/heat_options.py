@@ -1,0 +1,165 @@
+"""The options of `info` for pictures: a tensor as colours, beside its text and in files."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gathercli.cli.command import flag, option
+from gathercli.cli.commands.info import TensorPictureOptions
+from gathercli.cli.groups import VIEW
+from gathercli.cli.windows import check_window, slices_of
+from gathercli.errors import Hint, UsageError
+from gathercli.explain.pictures import SaveOptions
+from gathercli.report.terminal import PICTURE_WIDTH, depth
+from gathercli.text import can_be_argument, clean, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.compute.summary import Summary
+    from gathercli.compute.tensor import Tensor
+    from gathercli.explain.heatmap import Plane
+    from gathercli.explain.pictures import PictureFile
+    from gathercli.report.info import Info
+    from gathercli.report.terminal import Styled
+
+
+class HeatOptions(SaveOptions, TensorPictureOptions):
+    """The pictures of `info`: what a heat map shows, and the files."""
+
+    heat: bool = flag(
+        VIEW,
+        "--heat",
+        help="Also draw two dimensions by colour or shade, in bins that fit, by their means.",
+    )
+    window_text: str | None = option(
+        VIEW,
+        "--window",
+        metavar="SLICES",
+        help="What --heat and --save draw, a slice a dimension: 0,:,10:20. Default the last two "
+        "dimensions, at 0 of the others.",
+    )
+    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.")
+
+    @cached_property
+    def window(self) -> tuple[slice, ...]:
+        """The slices to draw."""
+        return () if self.window_text is None else slices_of("--window", self.window_text)
+
+    def plane(self, shape: tuple[int, ...]) -> Plane:
+        """Return the dimensions to draw of a tensor; raise if it lacks the window."""
+        from gathercli.explain.heatmap import plane
+
+        check_window(self.window, shape, "tensor")
+        try:
+            return plane(shape, self.window)
+        except ValueError:
+            raise UsageError(
+                f"is `{clean(self.window_text or '')}`, which keeps more than two dimensions",
+                rule="usage",
+                subject="--window",
+                value=self.window_text,
+                expected="one coordinate for each of the others",
+                hint="`--window 0,:,10:20` draws dimensions 1 and 2",
+            ) from None
+
+    def check(self, files: Sequence[str], *, header: bool) -> None:
+        """Raise if options exclude or lack each other, or several files have one picture."""
+        drawn = ["--heat"] * self.heat + ["--save"] * bool(self.paths)
+        if header and drawn:
+            raise UsageError(
+                f"`--header` and `{drawn[0]}` exclude each other",
+                rule="usage",
+                expected="one of them",
+            )
+        if self.window and not drawn:
+            raise UsageError(
+                "says what `--heat` and `--save` draw",
+                rule="usage",
+                subject="--window",
+                expected="one of them too",
+            )
+        if self.paths and len(files) > 1:
+            raise UsageError(
+                f"draws one tensor, and there are {counted(len(files), 'file')}",
+                rule="usage",
+                subject="--save",
+                expected="one",
+            )
+
+    def draw(self, outputs: Sequence[PictureFile], info: Info, precision: int) -> None:
+        """Write the picture of a tensor; raise if it has none."""
+        from gathercli.explain.drawing.tensor_chart import tensor_chart
+        from gathercli.report.info import text
+
+        tensor, summary = _drawable(info)
+        chart = tensor_chart(info, tensor, summary, self.plane(tensor.shape))
+
+        def characters() -> Styled:
+            out = text(info, width=PICTURE_WIDTH, precision=precision)
+            heat = self._text(tensor, PICTURE_WIDTH, precision, colored=False)
+            return out.append("\n").append_text(heat)
+
+        for output in outputs:
+            output.write_chart(chart, characters)
+
+    def append(
+        self, out: Styled, info: Info, width: int | None, precision: int, *, colored: bool
+    ) -> None:
+        """Append the heat map to the text of a file, or why it has none."""
+        if self.heat and info.tensor is not None:
+            heat = self._text(info.tensor, width or PICTURE_WIDTH, precision, colored=colored)
+            out.append("\n").append_text(heat)
+
+    def fields(self, info: Info) -> dict[str, Any]:
+        """Return the bins of the heat map for JSON; None if the tensor has none."""
+        if not self.heat or info.tensor is None:
+            return {}
+        from gathercli.explain.heatmap import heat_map
+        from gathercli.explain.terminal import heat as report
+
+        plane = self.plane(info.tensor.shape)
+        if report.undrawable(info.tensor) is not None:
+            return {"heat": None}
+        bins = heat_map(info.tensor, plane, report.BINS)
+        return {"heat": report.heat_json(bins, plane)}
+
+    def _text(self, tensor: Tensor, width: int, precision: int, *, colored: bool) -> Styled:
+        """Draw the heat map of a tensor, or say why it has none."""
+        from gathercli.explain.heatmap import heat_map
+        from gathercli.explain.terminal import heat as report
+
+        plane = self.plane(tensor.shape)
+        marks = report.ASCII_HEAT if self.ascii else report.HeatMarks()
+        if (reason := report.undrawable(tensor)) is not None:
+            return report.no_heat(reason)
+        colors = depth() if colored and depth() != "standard" else None
+        layout = report.heat_layout(plane, width, marks, colors)
+        bins = heat_map(tensor, plane, (layout.rows, layout.columns))
+        title = report.title_of(tensor, bins, plane)
+        write = f"{{:.{precision}g}}".format
+        return report.heat_text(bins, plane, layout, marks, colors, title=title, write=write)
+
+
+def _drawable(info: Info) -> tuple[Tensor, Summary]:
+    """Return the one tensor of a file, with its summary; raise if it cannot be drawn."""
+    from gathercli.explain.terminal.heat import undrawable
+
+    if info.tensor is None or info.summary is None:
+        names = (each.name for each in info.members if each.name)
+        name = next(filter(can_be_argument, names), None)
+        raise UsageError(
+            f"`{clean(info.file)}` has {counted(len(info.members) + info.hidden, 'tensor')}",
+            rule="usage",
+            expected="one to draw",
+            hint=name and Hint("{source} is one of them", source=f"{info.file}#{name}"),
+        )
+    if (reason := undrawable(info.tensor)) is not None:
+        raise UsageError(
+            f"cannot draw `{clean(info.file)}`, as {reason}",
+            rule="usage",
+            subject="--save",
+            expected="numbers",
+        )
+    return info.tensor, info.summary
