@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gathercli.batch.patterns import FedCall, Patterns
     from gathercli.io.jobs.jobfile import JobEntry
-    from gathercli.spec.op import Family
+    from gathercli.spec.call import Family
 
 
 JOBS: Final = argument(

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from gathercli.compute.chunks import ChunkedTensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Inputs
-    from gathercli.spec.call import CallContext, Operand
+    from gathercli.spec.call import CallContext, Family, Operand
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Family, Input, Op
+    from gathercli.spec.op import Input, Op
 
     _Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
     from gathercli.compute.tensor import Tensor

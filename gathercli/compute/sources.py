@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from gathercli.compute.kernel import Points
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import Family
+    from gathercli.spec.call import Call, Family
 
 CELLS: Final = 1 << 15
 """Output cells computed at a time: their positions stay in the cache."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gathercli.io.files import File
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import Family, Op
+    from gathercli.spec.call import Call, Family
+    from gathercli.spec.op import Op
 
 OPERATOR_FAMILIES: Final[dict[str, Family]] = {
     family.ROWS[0].name: family for family in FAMILIES.values()

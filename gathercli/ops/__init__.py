@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Final
 
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import Family, IndexedAxis, Op
+    from gathercli.spec.call import Call, Family
+    from gathercli.spec.op import IndexedAxis, Op
 
 _FAMILIES: tuple[Family, ...] = (gather, gather_elements, gather_nd, gather_tree)
 FAMILIES: Final[dict[str, Family]] = {family.COMMAND: family for family in _FAMILIES}

@@ -13,10 +13,11 @@ from gathercli.spec.shapes import Shape, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Final, Protocol, Self
 
-    from gathercli.spec.op import AxisGather, Family, Op
+    from gathercli.spec.coordinates import Position
+    from gathercli.spec.op import AxisGather, IndexedAxis, Op
 
     class TensorLike(Protocol):
         """An object with the type and the shape of a tensor."""
@@ -32,6 +33,36 @@ if TYPE_CHECKING:
         @property
         def decided_by(self) -> str | None:
             """The path of the element that decides the type of untyped text; None if typed."""
+
+    class Family(Protocol):
+        """A module of `gathercli.ops`."""
+
+        COMMAND: str
+        """The name of the command, ``gather-elements``."""
+        SUMMARY: str
+        """The first words of its help."""
+        ROWS: tuple[Op, ...]
+        """The versions; the first is the default."""
+        RULES: tuple[Callable[[Call], None], ...]
+        """The rules of `gathercli.spec.rules` on shapes and types, in the order they are tried."""
+
+        def infer(self, call: Call) -> Shape:
+            """Return the output shape, from shapes alone."""
+
+        def equation(self, call: Call) -> str:
+            """Return the equation of an output cell, with the coordinates of this call."""
+
+        def sources(self, call: Call, points: Mapping[str, Any], cells: Position) -> Position:
+            """Return the flat position in `data` that each output cell copies, or -1."""
+
+        def indexed_axes(self, call: Call) -> tuple[IndexedAxis, ...]:
+            """Return the axes that the indices count along."""
+
+        def as_gather(self, call: Call) -> AxisGather | None:
+            """Return the call as a gather along one axis of a view of `data`, for the kernel.
+
+            None if there is no such view; the output then comes from `sources` alone.
+            """
 
 
 FEW: Final = 20

@@ -11,12 +11,8 @@ from gathercli.spec.dtypes import PLAIN, DType, Kind
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, Final, Protocol
-
-    from gathercli.spec.call import Call
-    from gathercli.spec.coordinates import Position
-    from gathercli.spec.shapes import Shape
+    from collections.abc import Sequence
+    from typing import Final
 
     DimMap = Sequence[tuple[int | None, int | None]]
 
@@ -330,36 +326,3 @@ class AxisGather(NamedTuple):
     axis: int
     dim_map: DimMap
     view: tuple[int, ...]
-
-
-if TYPE_CHECKING:
-
-    class Family(Protocol):
-        """A module of `gathercli.ops`."""
-
-        COMMAND: str
-        """The name of the command, ``gather-elements``."""
-        SUMMARY: str
-        """The first words of its help."""
-        ROWS: tuple[Op, ...]
-        """The versions; the first is the default."""
-        RULES: tuple[Callable[[Call], None], ...]
-        """The rules of `gathercli.spec.rules` on shapes and types, in the order they are tried."""
-
-        def infer(self, call: Call) -> Shape:
-            """Return the output shape, from shapes alone."""
-
-        def equation(self, call: Call) -> str:
-            """Return the equation of an output cell, with the coordinates of this call."""
-
-        def sources(self, call: Call, points: Mapping[str, Any], cells: Position) -> Position:
-            """Return the flat position in `data` that each output cell copies, or -1."""
-
-        def indexed_axes(self, call: Call) -> tuple[IndexedAxis, ...]:
-            """Return the axes that the indices count along."""
-
-        def as_gather(self, call: Call) -> AxisGather | None:
-            """Return the call as a gather along one axis of a view of `data`, for the kernel.
-
-            None if there is no such view; the output then comes from `sources` alone.
-            """
