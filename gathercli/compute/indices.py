@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from gathercli.compute.memory import Memory
-from gathercli.compute.native import IndexMemory, UnexpectedIndicesError, reads
+from gathercli.compute.native import UnexpectedIndicesError, reads
 from gathercli.compute.storage import row_major
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
@@ -48,6 +48,28 @@ class IndexPolicy(NamedTuple):
     size: int
     wraps: bool
     outside: OutOfRange
+
+
+class IndexMemory(NamedTuple):
+    """Indices, or tuples of them, as the kernel in C reads them.
+
+    Attributes
+    ----------
+    flat
+        Shape (N,), an integer type in native byte order: the indices in memory order.
+    policies, steps
+        For each component the policy, and how many positions apart two consecutive indices are.
+    distance
+        How many elements apart two components of a tuple are in memory.
+    checked
+        Whether all indices were checked.
+    """
+
+    flat: AnyArray
+    policies: Sequence[IndexPolicy]
+    steps: Sequence[int]
+    distance: int
+    checked: bool
 
 
 class IndexKind(Enum):

@@ -24,14 +24,20 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from gathercli.compute import native
 from gathercli.compute.memory import Memory
-from gathercli.compute.native import NativeWorker, native_worker
+from gathercli.compute.native import NativePlan, NativeWorker
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.compute.indices import ResolvedIndices, ResolvedTuples, SteppedTuples
+    from gathercli.compute.indices import (
+        IndexMemory,
+        ResolvedIndices,
+        ResolvedTuples,
+        SteppedTuples,
+    )
     from gathercli.compute.storage import AnyArray
     from gathercli.spec.op import DimMap
 
@@ -131,11 +137,49 @@ class Kernel:
 
     def worker(self) -> NativeWorker | Worker:
         """Return a worker for one thread."""
-        return native_worker(self) or Worker(self)
+        return self.threaded(1) or Worker(self)
 
     def threaded(self, threads: int) -> NativeWorker | None:
-        """Return a worker that starts up to `threads` threads itself; None if none does."""
-        return native_worker(self, threads)
+        """Return a worker in C that starts up to `threads` threads itself.
+
+        None if the kernel in C was not built or does not serve this one.
+        """
+        indices = self.points.in_memory()
+        if (
+            native.fill is None
+            or indices is None
+            or not native.reads(indices.flat)
+            or not self.size
+            or not self.bytes.size
+            or self.axis_size > native.POSITIONS
+            or max(len(self.loops), len(indices.policies)) > native.DIMS
+        ):
+            return None
+        cells = self.block
+        if self.goes_by_columns:
+            cells = max(cells, -(-self.size // threads))
+        part = cells * self.dtype.itemsize
+        plan = NativePlan(native.fill, self._numbers(indices), part, threads)
+        return NativeWorker(plan, self.dtype, self.bytes, indices.flat, checked=indices.checked)
+
+    def _numbers(self, indices: IndexMemory) -> list[int]:
+        """Return sizes, steps and policies, in the order in which `_native.c` reads them."""
+        chunk, itemsize = self.bytes.shape[-1], indices.flat.itemsize
+        loops = self.loops or ((1, 0, 0),)
+        numbers = [
+            chunk,
+            self.step * chunk,
+            itemsize.bit_length() - 1 + 4 * (indices.flat.dtype.kind == "u"),
+            native.OUTSIDE[indices.policies[0].outside],
+            len(loops),
+            len(indices.policies),
+        ]
+        for size, data, index in loops:
+            numbers += size, data * chunk, index * itemsize
+        for j, (policy, step) in enumerate(zip(indices.policies, indices.steps, strict=True)):
+            added = policy.size if policy.wraps else 0
+            numbers += policy.size, added, step, j * indices.distance * itemsize
+        return numbers
 
     def _way(self, level: int) -> Literal["rows", "each", "columns", "positions"]:
         """Choose the way to copy a loop with all inner loops.

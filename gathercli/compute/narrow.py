@@ -16,7 +16,7 @@ import numpy as np
 from gathercli.spec.dtypes import DType, Kind
 
 if TYPE_CHECKING:
-    from gathercli.compute.storage import AnyArray
+    from numpy.typing import NDArray
 
 _GROUPS = 1 << 16
 """Elements packed at a time; for any bits of an element a whole number of bytes."""
@@ -43,7 +43,7 @@ def steps_below_one(dtype: DType) -> int:
 
 
 @lru_cache
-def values(dtype: DType) -> AnyArray:
+def values(dtype: DType) -> NDArray[Any]:
     """Return the value of each byte; bits beyond the type's are ignored.
 
     Returns
@@ -54,7 +54,7 @@ def values(dtype: DType) -> AnyArray:
 
     codes = np.arange(256, dtype=np.uint8) & (2**dtype.bits - 1)
     wide = {Kind.FLOAT: np.float32, Kind.INT: np.int8, Kind.UINT: np.uint8}[dtype.kind]
-    table: AnyArray = codes.view(getattr(ml_dtypes, dtype.name)).astype(wide)
+    table: NDArray[Any] = codes.view(getattr(ml_dtypes, dtype.name)).astype(wide)
     return table
 
 
@@ -73,7 +73,7 @@ class _Scale(NamedTuple):
         The codes of NaN, infinity and minus infinity, if the type has them.
     """
 
-    between: AnyArray
+    between: NDArray[Any]
     sign: int
     zero: bool
     special: dict[str, int]
@@ -100,7 +100,7 @@ def _scale(dtype: DType) -> _Scale:
     return _Scale((ends[:-1] + ends[1:]) / 2, sign, bool(sign) and table[sign] == 0, special)
 
 
-def nearest(wide: AnyArray, dtype: DType) -> tuple[AnyArray, Any]:
+def nearest(wide: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], Any]:
     """Round numbers to a float type, ties to even.
 
     Parameters
@@ -129,7 +129,7 @@ def nearest(wide: AnyArray, dtype: DType) -> tuple[AnyArray, Any]:
     return bits.astype(np.uint8), fits
 
 
-def unpacked(data: AnyArray, count: int, bits: int) -> AnyArray:
+def unpacked(data: NDArray[Any], count: int, bits: int) -> NDArray[Any]:
     """Unpack elements of less than 8 bits, lowest bits first, to a byte each.
 
     >>> import numpy as np
@@ -149,7 +149,7 @@ def unpacked(data: AnyArray, count: int, bits: int) -> AnyArray:
     return out
 
 
-def packed(data: AnyArray, bits: int) -> bytes:
+def packed(data: NDArray[Any], bits: int) -> bytes:
     """Pack elements of less than 8 bits, shape (N,), lowest bits first.
 
     >>> import numpy as np
