@@ -440,11 +440,12 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
 
 def _save_chunks(target: str, tensor: Tensor, fmt: str) -> None:
     """Write a tensor in chunks."""
+    from gathercli.compute.blocks import CopyBlocks
     from gathercli.io import chunkwise
     from gathercli.io.formats.table import creator
 
     with creator(fmt)(target) as output:
-        chunkwise.write(tensor.source(), output)
+        chunkwise.write(CopyBlocks(tensor), output)
         output.commit()
 
 

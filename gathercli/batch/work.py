@@ -316,12 +316,13 @@ def _output_path(job: Job, settings: Settings) -> tuple[str, str | None]:
 
 def _write_chunks(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None:
     """Write the output in chunks atomically."""
+    from gathercli.compute.result import source_of
     from gathercli.io import chunkwise
 
     path, within = _output_path(job, settings)
     with creator(save.format_of(path))(path, within=within) as output:
         make_folder(output.folder)
-        chunkwise.write(result.source(), output, memory=settings.memory, threads=settings.threads)
+        chunkwise.write(source_of(result), output, memory=settings.memory, threads=settings.threads)
         inputs.recheck()
         output.commit()
 

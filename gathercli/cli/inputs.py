@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from gathercli.cli.messages import Messages
-    from gathercli.compute.chunks import ChunkedTensor
+    from gathercli.compute.tensor import ChunkedTensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Inputs
     from gathercli.spec.call import CallContext, Family, Operand

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from gathercli.cli.messages import Messages
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.chunks import ChunkedTensor
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.compute.verdicts import Case
     from gathercli.spec.call import Call, CallContext, Operand

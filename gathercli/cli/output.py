@@ -244,10 +244,12 @@ class OutputOptions(Options):
         """Write a result, atomically to a file."""
         path, fmt = self.path, self.chosen_format
         if path is not None and is_chunked(fmt):
+            from gathercli.compute.result import source_of
+
             self.write_options.write_chunks(
                 path,
                 fmt,
-                result.source(),
+                source_of(result),
                 inputs,
                 chunks=self.chunk_sizes,
                 memory=self.limits.memory,

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.chunks import Box, ChunkedTensor, Span
+    from gathercli.compute.chunks import Box, Span
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.spec.call import Call
 
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Final, TypeVar
 
-    from gathercli.compute.chunks import ChunkedTensor
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import IndexedAxis, Op
@@ -101,7 +100,7 @@ class BoundCall:
 
     def loaded(self) -> dict[str, Tensor]:
         """Return the inputs by name, all in memory."""
-        from gathercli.compute.chunks import load
+        from gathercli.compute.tensor import load
 
         return {name: each.in_memory or load(each) for name, each in self.tensors.items()}
 

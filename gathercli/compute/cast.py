@@ -17,7 +17,6 @@ from gathercli.text import counted, grouped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.compute.blocks import BlockSource
     from gathercli.compute.storage import AnyArray
 
 
@@ -69,10 +68,6 @@ class CastTensor:
         """Yield the elements in row-major order, flat."""
         for block in self._tensor.blocks():
             yield self._cast(block)[0]
-
-    def source(self) -> BlockSource:
-        """Convert the whole tensor, and return a source of any box of it."""
-        return self.whole().source()
 
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
         """Pass the bytes to `put` in blocks, each with its offset."""

@@ -5,49 +5,12 @@ from __future__ import annotations
 from itertools import product as combinations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import numpy as np
-
-from gathercli.compute.tensor import Tensor
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any, Protocol
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.spec.dtypes import DType
-
-    class ChunkedTensor(Protocol):
-        """A tensor that is read box by box."""
-
-        @property
-        def dtype(self) -> DType:
-            """The type of the elements."""
-
-        @property
-        def decided_by(self) -> str | None:
-            """The path of the element that determined the type, as in `Tensor`."""
-
-        @property
-        def storage(self) -> np.dtype[Any]:
-            """The numpy dtype of the elements, in native byte order."""
-
-        @property
-        def shape(self) -> tuple[int, ...]:
-            """The sizes of the dimensions."""
-
-        @property
-        def chunks(self) -> tuple[int, ...]:
-            """The sizes of a chunk, each at least 1."""
-
-        @property
-        def in_memory(self) -> Tensor | None:
-            """The tensor itself if it is in memory or mapped; None if it is read in chunks."""
-
-        def read(self, box: Box) -> AnyArray:
-            """Return the elements of a box, in any byte order."""
-
+    from typing import Any
 
 Span: TypeAlias = "tuple[int, int]"
 """Coordinates along one dimension: the first, and the one after the last."""
@@ -145,11 +108,6 @@ def inside(part: Box, box: Box) -> Box:
 def everything(shape: Sequence[int]) -> Box:
     """Return the box of all coordinates."""
     return tuple((0, size) for size in shape)
-
-
-def load(tensor: ChunkedTensor) -> Tensor:
-    """Read a whole tensor into memory, in native byte order."""
-    return Tensor(tensor.dtype, np.asarray(tensor.read(everything(tensor.shape)), tensor.storage))
 
 
 def flat_boxes(start: int, stop: int, shape: Sequence[int]) -> Iterator[Box]:

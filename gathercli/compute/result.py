@@ -78,9 +78,6 @@ if TYPE_CHECKING:
         def whole(self) -> Tensor:
             """Return the whole tensor in memory."""
 
-        def source(self) -> BlockSource:
-            """Return a source of any box of it."""
-
     class GatherOutput(Result, Protocol):
         """The output of a call, with every index checked."""
 
@@ -139,6 +136,10 @@ class ComputedResult(ABC):
     @abstractmethod
     def parts(self) -> Callable[[int, int], AnyArray]:
         """Return a function of two flat positions that computes the elements between them."""
+
+    @abstractmethod
+    def source(self) -> BlockSource:
+        """Return a source of any box of the output."""
 
     @abstractmethod
     def store(self, out: AnyArray) -> None:
@@ -314,6 +315,15 @@ class GatherResult(ComputedResult):
 
         if self.nbytes:
             share(-(-total // cells), numbered, threads, report if self.progress else None)
+
+
+def source_of(result: Result) -> BlockSource:
+    """Return a source of any box of a result; what is not computed in boxes becomes whole."""
+    from gathercli.compute.blocks import CopyBlocks
+
+    if isinstance(result, ComputedResult):
+        return result.source()
+    return CopyBlocks(result.whole())
 
 
 def _kernel(gather: AxisGather, data: AnyArray, points: Points) -> Kernel:

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.chunks import Box, ChunkedTensor
+    from gathercli.compute.chunks import Box
     from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import ChunkedTensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
 

@@ -16,13 +16,42 @@ from gathercli.spec.shapes import product
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any, Self
+    from typing import Any, Protocol, Self
 
     import numpy as np
 
-    from gathercli.compute.blocks import BlockSource
     from gathercli.compute.chunks import Box
     from gathercli.compute.storage import AnyArray
+
+    class ChunkedTensor(Protocol):
+        """A tensor that is read box by box."""
+
+        @property
+        def dtype(self) -> DType:
+            """The type of the elements."""
+
+        @property
+        def decided_by(self) -> str | None:
+            """The path of the element that determined the type, as in `Tensor`."""
+
+        @property
+        def storage(self) -> np.dtype[Any]:
+            """The NumPy dtype of the elements, in native byte order."""
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            """The sizes of the dimensions."""
+
+        @property
+        def chunks(self) -> tuple[int, ...]:
+            """The sizes of a chunk, each at least 1."""
+
+        @property
+        def in_memory(self) -> Tensor | None:
+            """The tensor itself if it is in memory or mapped; None if it is read in chunks."""
+
+        def read(self, box: Box) -> AnyArray:
+            """Return the elements of a box, in any byte order."""
 
 
 class Tensor:
@@ -137,12 +166,6 @@ class Tensor:
             return unpack(self.dtype, self.raw)
         return list(self.values().reshape(-1).tolist())
 
-    def source(self) -> BlockSource:
-        """Return a source of any box of the tensor."""
-        from gathercli.compute.blocks import CopyBlocks
-
-        return CopyBlocks(self)
-
     def read(self, box: Box) -> AnyArray:
         """Return a view of a box."""
         from gathercli.compute.chunks import slices
@@ -186,6 +209,15 @@ class Tensor:
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
+
+
+def load(tensor: ChunkedTensor) -> Tensor:
+    """Read a whole tensor into memory, in native byte order."""
+    import numpy as np
+
+    from gathercli.compute.chunks import everything
+
+    return Tensor(tensor.dtype, np.asarray(tensor.read(everything(tensor.shape)), tensor.storage))
 
 
 def nested(flat: list[Any], shape: tuple[int, ...]) -> Any:

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Any, Final, Self, TypeVar
 
-    from gathercli.compute.chunks import ChunkedTensor
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import Content

@@ -29,6 +29,7 @@ from gathercli.cli.targets import (
 )
 from gathercli.compute.blocks import CopyBlocks
 from gathercli.compute.cast import CastTensor
+from gathercli.compute.result import source_of
 from gathercli.compute.streamed import BlockResult
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
@@ -320,7 +321,7 @@ def _write_chunks(
     options.write_options.write_chunks(
         path,
         fmt,
-        result.source(),
+        source_of(result),
         inputs,
         chunks=options.chunk_sizes,
         memory=options.limits.memory,

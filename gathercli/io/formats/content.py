@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.compute.chunks import ChunkedTensor, ChunkLayout
+    from gathercli.compute.chunks import ChunkLayout
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.io.files import File
     from gathercli.io.folders import Folder
 

@@ -13,7 +13,7 @@ from gathercli.spec.call import Operand
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gathercli.compute.chunks import ChunkedTensor
+    from gathercli.compute.tensor import ChunkedTensor
     from gathercli.compute.verdicts import Case
     from gathercli.io.jobs.job import Job
     from gathercli.io.source import Inputs

@@ -24,8 +24,7 @@ from gathercli.text import clean, closest, listed, short, value_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gathercli.compute.chunks import ChunkedTensor
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.io.source import Inputs
     from gathercli.spec.dtypes import DType
 

@@ -29,7 +29,7 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.compute.chunks import ChunkedTensor
+    from gathercli.compute.tensor import ChunkedTensor
     from gathercli.io.zarr.arrayspec import Codec
 
 _TRIES: Final = 10
