@@ -442,9 +442,9 @@ def _save_chunks(target: str, tensor: Tensor, fmt: str) -> None:
     """Write a tensor in chunks."""
     from gathercli.compute.blocks import CopyBlocks
     from gathercli.io import chunkwise
-    from gathercli.io.formats.table import creator
+    from gathercli.io import save as formats
 
-    with creator(fmt)(target) as output:
+    with formats.creator(fmt)(target) as output:
         chunkwise.write(CopyBlocks(tensor), output)
         output.commit()
 

@@ -18,7 +18,7 @@ from gathercli.batch.mistakes import Mistakes
 from gathercli.batch.paths import LONGEST, JobPaths, repeated
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import save
-from gathercli.io.formats.table import creator, names_chunks
+from gathercli.io.formats.table import names_chunks
 from gathercli.io.jobs import job as jobs
 from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.temporary import ROOM, temporary_file
@@ -242,7 +242,7 @@ def _check_output(job: Job, where: str) -> bool:
     try:
         fmt = save.format_of(job.output)
         if names_chunks(job.output):
-            creator(fmt)(os.path.join(job.folder, job.output))
+            save.creator(fmt)(os.path.join(job.folder, job.output))
             return True
     except GatherError as error:
         raise InputError.of(

@@ -24,11 +24,10 @@ from gathercli.errors import (
 )
 from gathercli.io import save
 from gathercli.io.formats import encode
-from gathercli.io.formats.table import creator, names_chunks
+from gathercli.io.formats.table import names_chunks
 from gathercli.io.jobs.calls import bind, bind_operands, row_of
 from gathercli.io.jobs.job import INLINE, SHAPE
 from gathercli.io.source import Inputs
-from gathercli.io.stream import CheckedStream
 from gathercli.io.write import Output, is_stream, make_folder, real_path
 from gathercli.ops import engine
 from gathercli.spec.coordinates import known
@@ -273,7 +272,7 @@ def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
     from gathercli.io.folders import chunk_format
 
     blocks = GatherBlocks(bind(job, row_of(job, []), inputs))
-    writer = creator(chunk_format(part.path)).writer(part.path)
+    writer = save.creator(chunk_format(part.path)).writer(part.path)
     chunkwise.fill(blocks, writer, part.chunks, part.box, settings.threads)
     inputs.recheck()
 
@@ -320,7 +319,7 @@ def _write_chunks(job: Job, result: Result, inputs: Inputs, settings: Settings) 
     from gathercli.io import chunkwise
 
     path, within = _output_path(job, settings)
-    with creator(save.format_of(path))(path, within=within) as output:
+    with save.creator(save.format_of(path))(path, within=within) as output:
         make_folder(output.folder)
         chunkwise.write(source_of(result), output, memory=settings.memory, threads=settings.threads)
         inputs.recheck()
@@ -333,7 +332,7 @@ def _write(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None
     with Output(path, within=within) as output:
         fmt, results = save.format_of(path), [("output", result)]
         output.open(save.least_sum(fmt, results), parents=True)
-        stream = CheckedStream(output.stream, inputs)
+        stream = save.CheckedStream(output.stream, inputs)
         save.write(fmt, results, stream, max_bytes=settings.memory)
         inputs.recheck()
         output.commit()

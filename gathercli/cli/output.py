@@ -12,8 +12,8 @@ from gathercli.cli.options import CHUNKS, FORCE_FORMAT, NO_CLOBBER, NONFINITE, P
 from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.descriptors import STDOUT
-from gathercli.io.formats.table import BY_SUFFIX, FORMATS, creator, is_chunked, load, names_chunks
-from gathercli.io.stream import CheckedStream, Stream
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, load, names_chunks
+from gathercli.io.stream import Stream
 from gathercli.io.write import Output, check_room, is_stream, new_name, real_path
 from gathercli.ops import families
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
@@ -62,7 +62,7 @@ class WriteOptions(Options):
 
     def creation(self, path: str, fmt: str) -> Creation:
         """Return a context for an output folder in a format of chunks."""
-        return creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)
+        return save.creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
     def write(
         self,
@@ -70,7 +70,7 @@ class WriteOptions(Options):
         fmt: str,
         size: int,
         inputs: Inputs,
-        encode: Callable[[CheckedStream], None],
+        encode: Callable[[save.CheckedStream], None],
         *,
         way: str = "-o ",
     ) -> None:
@@ -90,14 +90,14 @@ class WriteOptions(Options):
         if path is None:
             if save.is_binary(fmt) and is_terminal(STDOUT):
                 raise binary_error(fmt, "stdout", way=way)
-            encode(CheckedStream(Stream(STDOUT), inputs))
+            encode(save.CheckedStream(Stream(STDOUT), inputs))
             inputs.recheck()
             return
         with self.output(path) as output:
             output.open(size)
             if save.is_binary(fmt) and output.is_terminal:
                 raise binary_error(fmt, f"`{clean(path)}`", way=way)
-            encode(CheckedStream(output.stream, inputs))
+            encode(save.CheckedStream(output.stream, inputs))
             inputs.recheck()
             output.commit()
 
@@ -265,7 +265,7 @@ class OutputOptions(Options):
         if path is not None:
             messages.say(f"wrote {clean(path)}: {result}")
 
-    def _encode(self, result: GatherOutput, messages: Messages, out: CheckedStream) -> None:
+    def _encode(self, result: GatherOutput, messages: Messages, out: save.CheckedStream) -> None:
         call = result.bound.call
         if self.chosen_format == "pretty":
             text = self._pretty(call, result.whole(), messages.color)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gathercli.errors import Hint, InputError, UsageError
+from gathercli.errors import Hint, InputError, TransferError, UsageError
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
 from gathercli.io.write import is_stream, new_name
 from gathercli.spec.shapes import product
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Final
 
+    from gathercli.compute.result import Result
     from gathercli.io.formats.encode import Piece
     from gathercli.io.formats.raw import ByteTarget, NamedResult
+    from gathercli.io.source import Inputs
+    from gathercli.io.stream import Stream
+    from gathercli.io.zarr.created import Creation
     from gathercli.spec.dtypes import DType
 
 STREAMED: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
@@ -24,6 +28,30 @@ STREAMED: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
 
 BUFFER: Final = 1 << 16
 """Bytes of text to collect before a write."""
+
+
+class CheckedStream:
+    """A stream that checks before each write that no input changed."""
+
+    def __init__(self, stream: Stream, inputs: Inputs) -> None:
+        self._stream, self._inputs = stream, inputs
+
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        self._inputs.check_mapped()
+        try:
+            self._stream.write(part)
+        except TransferError:
+            self._inputs.recheck()  # which raises if a write failed because an input changed
+            raise
+
+    def place(self, result: Result) -> bool:
+        """Let the threads of a result append its elements; return False if impossible."""
+        try:
+            return self._stream.place(result)
+        except TransferError:
+            self._inputs.recheck()
+            raise
 
 
 def format_of(path: str) -> str:
@@ -155,6 +183,12 @@ def write(
             out.write(b"".join(pieces))
             pieces, size = [], 0
     out.write(b"".join(pieces))
+
+
+def creator(fmt: str) -> type[Creation]:
+    """Import the class of outputs of a format of chunks."""
+    created: type[Creation] = load(FORMATS[fmt].writer)
+    return created
 
 
 def _check_name(fmt: str, row: Format, name: str) -> None:

@@ -6,7 +6,7 @@ import errno
 import os
 from contextlib import contextmanager, suppress
 
-from gathercli.errors import OutputError, TransferError, reason_of
+from gathercli.errors import OutputError, reason_of
 from gathercli.io.descriptors import incomplete, write_all
 from gathercli.text import in_bytes
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Final
 
     from gathercli.compute.result import Result
-    from gathercli.io.source import Inputs
 
 ALLOCATED: Final = 1 << 20
 """The smallest output in bytes that is allocated on the disk before it is written."""
@@ -40,30 +39,6 @@ class Stream:
         """Return False: a reader may need the blocks in order."""
         del result
         return False
-
-
-class CheckedStream:
-    """A stream that checks before each write that no input changed."""
-
-    def __init__(self, stream: Stream, inputs: Inputs) -> None:
-        self._stream, self._inputs = stream, inputs
-
-    def write(self, part: bytes | memoryview) -> None:
-        """Append bytes."""
-        self._inputs.check_mapped()
-        try:
-            self._stream.write(part)
-        except TransferError:
-            self._inputs.recheck()  # which raises if a write failed because an input changed
-            raise
-
-    def place(self, result: Result) -> bool:
-        """Let the threads of a result append its elements; return False if impossible."""
-        try:
-            return self._stream.place(result)
-        except TransferError:
-            self._inputs.recheck()
-            raise
 
 
 class NewFile(Stream):

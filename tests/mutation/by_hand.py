@@ -20,8 +20,8 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("cli/output.py", "Output(path, no_clobber=self.no_clobber, fsync=self.fsync)", "Output(path)"),
     (
         "cli/output.py",
-        "creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)",
-        "creator(fmt)(path, no_clobber=self.no_clobber)",
+        "save.creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)",
+        "save.creator(fmt)(path, no_clobber=self.no_clobber)",
     ),
     # A disk without room
     ("io/stream.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.EDQUOT, errno.EFBIG)"),

@@ -35,7 +35,6 @@ from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
 from gathercli.io.formats.table import FORMATS, is_chunked, row_of
-from gathercli.io.stream import CheckedStream
 from gathercli.io.write import make_folder
 from gathercli.text import clean, counted, in_bytes, listed
 
@@ -55,7 +54,9 @@ else:
 class _ProgressStream:
     """A stream that reports progress; `size` is an estimate of the total in bytes."""
 
-    def __init__(self, stream: CheckedStream, size: int, progress: ProgressCallback | None) -> None:
+    def __init__(
+        self, stream: save.CheckedStream, size: int, progress: ProgressCallback | None
+    ) -> None:
         self._stream, self._size, self._progress = stream, size, progress
         self._written = 0
 
@@ -295,7 +296,7 @@ def _write(
     for _, result in results:
         messages.notes += losses(fmt, result, path, option="--to")
 
-    def encode(out: CheckedStream) -> None:
+    def encode(out: save.CheckedStream) -> None:
         stream = _ProgressStream(out, size, messages.progress()) if path else out
         nonfinite, memory = options.nonfinite, options.limits.memory
         save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=memory)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
-    from gathercli.io.zarr.created import Creation
-
 SNIFF_SIZE: Final = 4096
 """Bytes at the start of a file that show its format."""
 
@@ -294,12 +292,6 @@ def names_chunks(path: str) -> bool:
 def is_chunked(fmt: str) -> bool:
     """Tell whether a format is a folder of chunks."""
     return fmt in FORMATS and FORMATS[fmt].chunked
-
-
-def creator(fmt: str) -> type[Creation]:
-    """Import the class of outputs of a format of chunks."""
-    created: type[Creation] = load(FORMATS[fmt].writer)
-    return created
 
 
 def beginning(start: bytes, name: str) -> str | None:
