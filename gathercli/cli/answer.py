@@ -1,11 +1,8 @@
-"""The answer of a command, and the one place that prints it."""
+"""The answer of a command, which `messages` prints."""
 
 from __future__ import annotations
 
-from gathercli.cli.messages import ErrorOptions, Messages
-from gathercli.io.descriptors import STDOUT
 from gathercli.records import NamedTuple
-from gathercli.report.terminal import is_terminal, print_text, wants_color, width_of
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -48,29 +45,3 @@ class Answer(NamedTuple):
     paged: bool = False
     status: int = 0
     error: GatherError | None = None
-
-
-def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
-    """Print an answer in a format, then the notes, and return the status."""
-    notes = answer.notes
-    if fmt == "json" and answer.json is not None:
-        print_text(answer.json())
-    elif fmt == "auto" and answer.plain is not None and not is_terminal(STDOUT):
-        print_text(answer.plain)
-    else:
-        notes = () if answer.text_has_notes else notes
-        text = answer.text(width_of(STDOUT), wants_color(options.color, STDOUT))
-        if answer.paged:
-            from gathercli.cli.pager import show
-
-            show(text)
-        else:
-            print_text(text)
-    messages = options if isinstance(options, Messages) else Messages(color=options.color)
-    for remark in answer.remarks:
-        messages.say(remark)
-    if answer.error is not None:
-        raise answer.error
-    messages.notes += notes
-    messages.print()
-    return answer.status

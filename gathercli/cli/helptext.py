@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import textwrap
 from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.command import HELP, VERSION, Option
 from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
 from gathercli.cli.registry import COMMANDS, OF_MODELS
-from gathercli.errors import TransferError
-from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.ops import OPERATORS
-from gathercli.report.terminal import is_terminal
 from gathercli.text import listed
 
 if TYPE_CHECKING:
@@ -33,24 +28,6 @@ PROGRAM_HELP: Final = (
     "ONNX version says."
 )
 START: Final = f"Start with: gathercli {'demo' if 'demo' in COMMANDS else 'man'}"
-
-
-def print_help(command: Command, *, models: bool) -> int:
-    """Print the help of a command, in its form for models if `models`."""
-    if is_terminal(STDOUT):
-        from gathercli.cli.typerhelp import draw_help
-
-        return draw_help(command, models=models)
-    return _print(help_of(command, _width(), models=models))
-
-
-def print_help_of_program() -> int:
-    """Print the help of the program."""
-    if is_terminal(STDOUT):
-        from gathercli.cli.typerhelp import draw_help_of_program
-
-        return draw_help_of_program()
-    return _print(help_of_program(_width()))
 
 
 def help_of(command: Command, width: int, *, models: bool = False) -> str:
@@ -95,10 +72,6 @@ def usage(command: Command) -> list[str]:
         name = str(each.metavar)
         pieces.append(name if each.is_required or name.startswith("[") else f"[{name}]")
     return pieces
-
-
-def _width() -> int:
-    return shutil.get_terminal_size().columns
 
 
 def _inner(width: int) -> int:
@@ -170,17 +143,3 @@ def pointer(name: str, *, models: bool) -> str:
     if name in OF_MODELS and not models:
         more = f"`gathercli {name} model.onnx --help` has the options for models. {more}"
     return more
-
-
-def _print(text: str) -> int:
-    """Print a text.
-
-    Raises
-    ------
-    TransferError
-        stdout is closed.
-    """
-    if sys.stdout is None:
-        raise TransferError("stdout is closed", rule="output", expected="a place for the output")
-    write_all(STDOUT, text.encode(errors="backslashreplace"))
-    return 0

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
-    from gathercli.cli.command import Request
+    from gathercli.cli.command import Command, Request
     from gathercli.cli.messages import ErrorOptions
 
 SHELLS: Final = ("bash", "zsh", "fish")
@@ -105,7 +105,7 @@ def _run(request: Request, errors: ErrorOptions) -> int:
     answer = request.run()
     if isinstance(answer, int):
         return answer
-    from gathercli.cli.answer import print_answer
+    from gathercli.cli.messages import print_answer
 
     return print_answer(answer, request.fmt, errors)
 
@@ -187,19 +187,45 @@ def _parse(words: list[str]) -> Request:
     if values is not None:
         return command.request(values)
     from gathercli.cli.command import Request
-    from gathercli.cli.helptext import print_help
 
-    return Request(lambda: print_help(command, models=models))
+    return Request(lambda: _print_help(command, models=models))
 
 
 def _parse_program(words: list[str]) -> Request:
     """Parse words that do not begin with a command: `--help`, or a mistake."""
     from gathercli.cli.command import Request
-    from gathercli.cli.helptext import print_help_of_program
     from gathercli.cli.usage import program_refusal
 
     if words[0] == "--":
         return _parse(words[1:])
     if error := program_refusal(words):
         raise error
-    return Request(print_help_of_program)
+    return Request(_print_help)
+
+
+def _print_help(command: Command | None = None, *, models: bool = False) -> int:
+    """Print the help of the program, or of a command in its form for models if `models`.
+
+    Raises
+    ------
+    TransferError
+        stdout is closed.
+    """
+    from gathercli.io.descriptors import STDOUT, write_all
+    from gathercli.report.terminal import is_terminal
+
+    if is_terminal(STDOUT):
+        from gathercli.cli.typerhelp import draw_help, draw_help_of_program
+
+        return draw_help(command, models=models) if command else draw_help_of_program()
+    from shutil import get_terminal_size
+
+    from gathercli.cli.helptext import help_of, help_of_program
+    from gathercli.errors import TransferError
+
+    width = get_terminal_size().columns
+    text = help_of(command, width, models=models) if command else help_of_program(width)
+    if sys.stdout is None:
+        raise TransferError("stdout is closed", rule="output", expected="a place for the output")
+    write_all(STDOUT, text.encode(errors="backslashreplace"))
+    return 0

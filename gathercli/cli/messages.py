@@ -1,4 +1,4 @@
-"""Messages on stderr: errors, progress, and notes, which are printed after the result."""
+"""What a command prints: its answer, and on stderr errors, progress, and notes after the answer."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import suppress
 from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import MESSAGES, VIEW
 from gathercli.errors import GatherError, TransferError
-from gathercli.io.descriptors import STDERR, write_all
+from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import STDIN
-from gathercli.report.terminal import is_terminal, wants_color, width_of
+from gathercli.report.terminal import is_terminal, print_text, wants_color, width_of
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Self, TypeVar
 
+    from gathercli.cli.answer import Answer
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Inputs
     from gathercli.report.progress import Progress
@@ -169,6 +170,32 @@ class Messages(ErrorOptions, NoteOptions):
     def _print(self, text: str) -> None:
         self.clear()
         self.write(text)
+
+
+def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
+    """Print an answer in a format, then the notes, and return the status."""
+    notes = answer.notes
+    if fmt == "json" and answer.json is not None:
+        print_text(answer.json())
+    elif fmt == "auto" and answer.plain is not None and not is_terminal(STDOUT):
+        print_text(answer.plain)
+    else:
+        notes = () if answer.text_has_notes else notes
+        text = answer.text(width_of(STDOUT), wants_color(options.color, STDOUT))
+        if answer.paged:
+            from gathercli.cli.pager import show
+
+            show(text)
+        else:
+            print_text(text)
+    messages = options if isinstance(options, Messages) else Messages(color=options.color)
+    for remark in answer.remarks:
+        messages.say(remark)
+    if answer.error is not None:
+        raise answer.error
+    messages.notes += notes
+    messages.print()
+    return answer.status
 
 
 def _name(error: GatherError, token: str) -> None:
