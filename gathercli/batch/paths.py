@@ -16,10 +16,11 @@ from gathercli.io.write import real_path
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.batch.plan import Plan
     from gathercli.io.jobs.job import Job
+
+    JobReader = Callable[[Sequence[int]], Iterator[tuple[int, str, Job]]]
 
 JOB_FILE: Final = "a file of jobs"
 """The description of a file of jobs in messages."""
@@ -89,10 +90,15 @@ class JobPaths:
         self._writers.append(number)
         self._add_parents(os.path.dirname(path), folder, job, where)
 
-    def mistakes(self, plan: Plan) -> Iterator[tuple[int, InputError]]:
+    def mistakes(self, read: JobReader, jobs: int) -> Iterator[tuple[int, InputError]]:
         """Yield errors for outputs that conflict with an output or input of another job.
 
         Only the paths of jobs with equal hashes are compared.
+
+        Parameters
+        ----------
+        read, jobs
+            Reads jobs of some numbers again, and how many there are.
         """
         outputs, parents = set(self._outputs), set(self._parents)
         suspects = set(repeated(self._outputs)) | outputs.intersection(self._inputs)
@@ -103,14 +109,15 @@ class JobPaths:
         if suspects:
             pairs = zip(self._outputs, self._writers, strict=True)
             writers = [writer for output, writer in pairs if output in suspects]
-            yield from self._conflicts(plan, writers, reads=reads or inside)
+            readers = range(jobs if reads or inside else 0)
+            yield from self._conflicts(read, writers, readers)
 
     def _conflicts(
-        self, plan: Plan, writers: list[int], *, reads: bool
+        self, read: JobReader, writers: Sequence[int], readers: Sequence[int]
     ) -> Iterator[tuple[int, InputError]]:
-        """Compare the outputs of `writers` with each other, and if `reads` with all inputs."""
+        """Compare the outputs of `writers` with each other, and with the inputs of `readers`."""
         outputs: dict[str, _Writer] = {}
-        for number, where, job in plan.read(writers):
+        for number, where, job in read(writers):
             path = self._real(job.folder, job.output or "")
             writer = _Writer(number, where, job)
             if path in outputs:
@@ -126,7 +133,7 @@ class JobPaths:
                 parent = os.path.dirname(parent)
             if parent in outputs:
                 yield writer.error(f"lies below the output of {outputs[parent].where}")
-        for number, where, job in plan.read(range(len(plan) if reads else 0)):
+        for number, where, job in read(readers):
             for path in self._candidates(job):
                 if path in outputs:
                     writer = outputs.pop(path)

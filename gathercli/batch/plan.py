@@ -197,7 +197,7 @@ class Plan(Spool):
 
     def _check(self) -> None:
         """Raise for conflicts between jobs, and for all earlier mistakes."""
-        for number, error in chain(self._repeated(), self._paths.mistakes(self)):
+        for number, error in chain(self._repeated(), self._paths.mistakes(self.read, len(self))):
             self._mistakes.add(self._positions[number], error)
         self._mistakes.check()
         if not len(self):

@@ -126,4 +126,4 @@ def read_file(file: File, options: ReadOptions) -> Model:
         return read_ir(file)
     from gathercli.models.onnx_model import read_onnx
 
-    return read_onnx(file, options)
+    return read_onnx(file, external=options.external, infer=options.infer, limit=options.limit)

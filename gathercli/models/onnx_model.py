@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gathercli.io.files import File
-    from gathercli.models import ReadOptions
 
 _ONNX_DOMAINS: Final = ("", "ai.onnx")
 
@@ -58,17 +57,17 @@ _DEFAULTS: Final = 4
 """The `ir_version` from which an initializer is the default of the input of its name."""
 
 
-def read_onnx(file: File, options: ReadOptions) -> Model:
-    """Read an ONNX model.
+def read_onnx(file: File, *, external: bool, infer: bool, limit: int | None) -> Model:
+    """Read an ONNX model, by the `ReadOptions` of these names.
 
     Raises
     ------
     InputError, LimitError, NoInputError
         The file is no sound model, or a tensor is in a file that cannot be read.
     """
-    reader = _OnnxReader(file, options)
+    reader = _OnnxReader(file, external=external, limit=limit)
     model = reader.read()
-    if options.infer and any(map(_is_open, model.nodes)):
+    if infer and any(map(_is_open, model.nodes)):
         reader.infer()
         model = reader.read()
     if any(NOT_OPENED in each.unread.values() for each in model.nodes):
@@ -117,8 +116,8 @@ class Scope:
 class _OnnxReader:
     """A reader of one model."""
 
-    def __init__(self, file: File, options: ReadOptions) -> None:
-        self._file, self._options = file, options
+    def __init__(self, file: File, *, external: bool, limit: int | None) -> None:
+        self._file, self._external, self._limit = file, external, limit
         self._wire = WireReader(file.buffer(), file.limit)
         self.model = Model(file.name, "onnx", 0, file=file)
         self._nodes: list[ModelNode] = []
@@ -233,7 +232,7 @@ class _OnnxReader:
 
     def _tensor(self, message: Span) -> tuple[str, Constant]:
         """Return the name and the constant of a TensorProto; its errors have the name."""
-        external = self._open_beside if self._options.external else None
+        external = self._open_beside if self._external else None
         wire, before = self._wire, self._wire.count
         try:
             proto = TensorProto(wire, message)
@@ -260,7 +259,7 @@ class _OnnxReader:
         file = self._beside.get(location)
         if file is None:
             check_location(location)
-            file = open_beside(self._file.path, location, self._options.limit)
+            file = open_beside(self._file.path, location, self._limit)
             file.guarded = self._file.guarded
             self._beside[location] = file
             self._file.beside.append(file)
