@@ -347,7 +347,7 @@ def test_a_hint_quotes_names_for_the_shell_and_for_python() -> None:
 
 UNREACHABLE: Final = (
     *("spec/decisions.py", "spec/equivalents.py"),
-    *("compute/cast.py", "compute/partition.py", "io/chunkwise.py"),
+    *("compute/cast.py", "compute/streamed.py", "io/chunkwise.py"),
 )
 """What only the command reaches: prose of `ops`, `convert`, and limits of a .zarr output."""
 

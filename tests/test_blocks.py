@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gathercli.compute import partition
+from gathercli.compute import streamed
 from gathercli.compute.array_run import run
 from gathercli.compute.blocks import (
     COPIES,
     INDEX_BYTES,
     PART_BYTES,
+    PIECE,
     CopyBlocks,
     GatherBlocks,
     chunk_sizes,
 )
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.chunkpart import PIECE
 from gathercli.compute.chunks import everything, slices
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
@@ -118,7 +118,7 @@ def test_chunks_give_what_whole_tensors_give(case: Case, held: int | None, threa
     assert output.whole().array.tobytes() == expected.tobytes()
     assert b"".join(block.tobytes() for block in output.blocks(3)) == expected.tobytes()
 
-    _, boxes = partition.cut_boxes(case.gathering, case.out_chunks, held, threads)
+    _, boxes = streamed.cut_boxes(case.gathering, case.out_chunks, held, threads)
     seen = np.zeros(expected.shape, np.int64)
     made = np.zeros(expected.shape, expected.dtype)
     for box in boxes:
@@ -147,7 +147,7 @@ def test_sorted_indices_read_every_chunk_once_in_any_number_of_boxes() -> None:
     indices = np.repeat(np.arange(100), 5)
     made, data = gathering(np.arange(100_000).reshape(100, 1000), indices, (10, 1000))
 
-    _, boxes = partition.cut_boxes(made, (50, 1000), 6_000_000, 1)
+    _, boxes = streamed.cut_boxes(made, (50, 1000), 6_000_000, 1)
 
     assert len(boxes) > 1
 
@@ -275,7 +275,7 @@ def test_elements_are_copied_piece_by_piece(
     batch_dims: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.compute.chunkpart.PIECE", 7)
+    monkeypatch.setattr("gathercli.compute.blocks.PIECE", 7)
     rng = np.random.default_rng(0)
     data, indices = rng.random(shape), rng.integers(0, 40, inner)
     chunks = tuple(4 if d == axis else n for d, n in enumerate(shape))
@@ -290,7 +290,7 @@ def test_elements_are_copied_piece_by_piece(
 def test_elements_with_an_index_each_are_copied_piece_by_piece(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.compute.chunkpart.PIECE", 7)
+    monkeypatch.setattr("gathercli.compute.blocks.PIECE", 7)
     rng = np.random.default_rng(0)
     data, indices = rng.random((3, 40, 2)), rng.integers(0, 40, (3, 30, 2))
     chunks = Chunks(data, (3, 4, 2))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gathercli.compute import partition
+from gathercli.compute import streamed
 from gathercli.compute.array_run import run
 from gathercli.compute.blocks import (
     CHUNK,
@@ -120,7 +120,7 @@ def test_chunks_give_what_the_oracle_gives(
     assert output.whole().array.tobytes() == wanted.tobytes()
     assert b"".join(block.tobytes() for block in output.blocks(3)) == wanted.tobytes()
     blocks = GatherBlocks(both)
-    _, boxes = partition.cut_boxes(blocks, case.out_chunks, memory, threads)
+    _, boxes = streamed.cut_boxes(blocks, case.out_chunks, memory, threads)
     out = np.full(wanted.shape, -1.0)
     for box in boxes:
         case.data.reads.clear()
@@ -180,7 +180,7 @@ def test_sorted_tuples_read_every_chunk_once_in_any_number_of_boxes() -> None:
     indices = Tensor(INT64, np.argwhere(np.ones((40, 10), bool)).repeat(5, 0))
     blocks = GatherBlocks(bound(data, indices))
 
-    _, boxes = partition.cut_boxes(blocks, (200, 100), 3_000_000, 1)
+    _, boxes = streamed.cut_boxes(blocks, (200, 100), 3_000_000, 1)
 
     assert len(boxes) > 1
 

@@ -9,17 +9,17 @@ import pytest
 
 from gathercli.batch.cluster import AHEAD
 from gathercli.cli.manual.pages import page
-from gathercli.compute import partition
+from gathercli.compute import streamed
 from gathercli.compute.blocks import (
     COPIES,
     FLAT_INDEX_BYTES,
     INDEX_BYTES,
+    PIECE,
     TUPLE_BYTES,
     GatherBlocks,
 )
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.chunkpart import PIECE
-from gathercli.compute.partition import PROGRAM, SHARE
+from gathercli.compute.streamed import PROGRAM, SHARE
 from gathercli.compute.tensor import Tensor
 from gathercli.ops import engine, find
 from gathercli.report.manual import Console, Terms
@@ -38,7 +38,7 @@ def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
     )
     made = GatherBlocks(BoundCall(call, data, indices))
 
-    _, boxes = partition.cut_boxes(made, made.choose_chunks(), LARGE.held, 1)
+    _, boxes = streamed.cut_boxes(made, made.choose_chunks(), LARGE.held, 1)
 
     assert len(boxes) == LARGE.boxes
 
@@ -48,7 +48,7 @@ def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
 def test_a_chunk_is_read_as_often_as_is_reckoned(rows: int, held: int | None) -> None:
     rng = np.random.default_rng(rows)
     made, data = gathering(rng.random((1024, 64)), rng.permutation(1024), (rows, 64))
-    boxes = partition.cut_boxes(made, (rows, 64), held, 1)[1]
+    boxes = streamed.cut_boxes(made, (rows, 64), held, 1)[1]
     for box in boxes:
         made.block(box)
 

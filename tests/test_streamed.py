@@ -1,7 +1,8 @@
-"""Results are computed slab by slab, and indices checked chunk by chunk."""
+"""Results are computed slab by slab, in boxes that fit in memory, and indices checked by chunk."""
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,15 @@ import pytest
 
 from gathercli.compute import streamed
 from gathercli.compute.array_run import run
-from gathercli.compute.blocks import CopyBlocks, GatherBlocks
+from gathercli.compute.blocks import COPIES, CopyBlocks, GatherBlocks
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.storage import dtype_of
+from gathercli.compute.streamed import LEAST, PROGRAM, SHARE, cut_boxes
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import GatherError
+from gathercli.errors import GatherError, LimitError
 from gathercli.ops import engine, find
 from gathercli.spec.call import Operand
-from tests.chunked import Chunks
+from tests.chunked import Chunks, gathering
 
 
 def test_the_first_refused_index_is_the_first_of_all_not_of_a_chunk(
@@ -129,3 +131,148 @@ def test_parts_of_one_element_cross_the_ends_of_slabs() -> None:
 
     assert np.concatenate(parts).tolist() == list(range(12))
     assert len(data.boxes) == 4
+
+
+def memory_for(cost: int) -> int:
+    """Return a limit that leaves `cost` bytes for a box."""
+    return ceil(cost / LEAST)
+
+
+def test_more_memory_means_fewer_reads() -> None:
+    rng = np.random.default_rng(0)
+    made, data = gathering(rng.random((256, 512)), rng.integers(0, 256, 2048), (8, 512))
+    counts = []
+    for held in (2_000_000, 8_000_000, None):
+        data.reads.clear()
+        for box in cut_boxes(made, (8, 512), held, 2)[1]:
+            made.block(box, 2)
+        counts.append(max(data.reads.values()))
+
+    assert counts[0] > counts[1] > counts[2] == 1
+
+
+def test_a_limit_too_small_for_the_smallest_box_is_refused() -> None:
+    made, _ = gathering(np.zeros((100, 1000)), np.arange(100), (100, 1000))
+
+    with pytest.raises(LimitError, match=r"a chunk of the result.*expected at most 400000 bytes"):
+        cut_boxes(made, (100, 1000), 1_000_000, 4)
+
+
+def test_the_program_has_its_share_of_memory() -> None:
+    made, _ = gathering(np.zeros((1000, 1000)), np.zeros(1 << 20, np.int64), (10, 1000))
+    _, boxes = cut_boxes(made, (10, 1000), 10**9, 2)
+
+    room = (10**9 - PROGRAM) * SHARE
+
+    assert 0.9 * room < max(made.cost(box, 2) for box in boxes) <= room
+
+
+def test_fewer_threads_work_where_memory_is_short() -> None:
+    made, _ = gathering(np.zeros((8, 100_000)), np.arange(8), (1, 100_000))
+
+    assert cut_boxes(made, (1, 100_000), None, 4)[0] == 4
+    assert cut_boxes(made, (1, 100_000), 15_000_000, 4)[0] == 1
+
+
+def test_half_the_threads_work_where_memory_is_for_half() -> None:
+    source, _ = gathering(np.zeros((8, 100_000)), np.arange(8), (1, 100_000))
+    chunk = ((0, 1), (0, 100_000))
+
+    threads, boxes = cut_boxes(source, (1, 100_000), memory_for(source.cost(chunk, 2)), 4)
+
+    assert (threads, len(boxes)) == (2, 8)
+
+
+def test_a_box_may_take_all_memory_there_is_for_it() -> None:
+    source, _ = gathering(np.zeros((8, 100_000)), np.arange(8), (1, 100_000))
+    one, two = (source.cost(((0, rows), (0, 100_000)), 1) for rows in (1, 2))
+
+    assert len(cut_boxes(source, (1, 100_000), memory_for(two), 1)[1]) == 4
+    assert len(cut_boxes(source, (1, 100_000), memory_for(two - 1), 1)[1]) == 8
+    assert len(cut_boxes(source, None, memory_for(one), 1)[1]) == 8
+    with pytest.raises(LimitError):
+        cut_boxes(source, (1, 100_000), memory_for(one - 1), 1)
+
+
+def test_each_thread_that_writes_a_box_takes_copies_of_its_chunk() -> None:
+    source = CopyBlocks(Chunks(np.broadcast_to(0.0, (64, 10)), (1, 10)))
+    chunk = 16 * 10 * 8  # larger than those that are read
+
+    boxes = {
+        threads: cut_boxes(source, (16, 10), memory_for((2 + 2 * COPIES) * chunk), threads)[1]
+        for threads in (1, 2)
+    }
+
+    assert boxes[1] == [((0, 64), (0, 10))]
+    assert [box[0] for box in boxes[2]] == [(0, 32), (32, 64)]
+
+
+def test_an_empty_output_needs_no_memory() -> None:
+    source, _ = gathering(np.zeros((8, 100_000)), np.zeros(0, np.int64), (8, 100_000))
+
+    assert cut_boxes(source, (1, 100_000), 1, 4) == (1, [])
+    assert cut_boxes(source, None, 1, 4) == (1, [])
+
+
+@pytest.mark.parametrize("least", [1, 3, 4, 8])
+def test_there_are_as_few_boxes_as_are_allowed(least: int) -> None:
+    source, _ = gathering(np.zeros((8, 10)), np.arange(8), (1, 10))
+
+    _, boxes = cut_boxes(source, (1, 10), None, 1, least=least)
+
+    assert len(boxes) == least
+
+
+@pytest.mark.parametrize("cells", [100_000, 1 << 25], ids=["small", "large"])
+def test_the_limit_that_the_hint_names_is_enough_and_no_larger_than_needed(cells: int) -> None:
+    source = CopyBlocks(Chunks(np.broadcast_to(0.0, (2, cells)), (1, cells)))
+    with pytest.raises(LimitError) as caught:
+        cut_boxes(source, (1, cells), 100_000, 1)
+    assert caught.value.hint is not None
+    megabytes = int(caught.value.hint.removeprefix("`--max-bytes ").partition("M")[0])
+
+    _, boxes = cut_boxes(source, (1, cells), megabytes * 10**6, 1)
+
+    assert boxes[0] == ((0, 1), (0, cells))
+    with pytest.raises(LimitError):
+        cut_boxes(source, (1, cells), (megabytes - 1) * 10**6, 1)
+
+
+def test_a_box_that_is_worth_a_task_grows_along_indices_alone() -> None:
+    data = np.broadcast_to(0.0, (1000, 1 << 20))
+    large, _ = gathering(data, np.zeros(128, np.int64), (10, 1 << 17))
+    small, _ = gathering(data, np.zeros(8, np.int64), (10, 1 << 17))
+
+    boxes = cut_boxes(large, (8, 1 << 17), None, 1)[1], cut_boxes(small, (8, 1 << 17), None, 1)[1]
+
+    assert [box[0] for box in boxes[0]] == [(0, 128)] * 8
+    assert boxes[1] == [((0, 8), (0, 1 << 20))]
+
+
+def test_boxes_that_read_the_same_chunks_follow_each_other() -> None:
+    source, _ = gathering(np.zeros((8, 8)), np.zeros((8, 8), np.int64), (1, 4))
+    box = ((0, 1), (0, 8), (0, 4))
+
+    _, boxes = cut_boxes(source, (1, 1, 4), memory_for(source.cost(box, 1)), 1)
+
+    assert boxes == [((i, i + 1), (0, 8), (j, j + 4)) for j in (0, 4) for i in range(8)]
+
+
+def test_a_box_of_a_copy_grows_from_the_last_dimension_on() -> None:
+    source = CopyBlocks(Chunks(np.zeros((8, 8)), (1, 1)))
+    box = ((0, 2), (0, 8))
+
+    _, boxes = cut_boxes(source, (1, 1), memory_for(source.cost(box, 1)), 1)
+    _, slabs = cut_boxes(source, None, memory_for(source.cost(((0, 1), (0, 3)), 1)), 1)
+
+    assert boxes == [((i, i + 2), (0, 8)) for i in (0, 2, 4, 6)]
+    assert slabs[:3] == [((0, 1), (0, 3)), ((0, 1), (3, 6)), ((0, 1), (6, 8))]
+
+
+def test_a_chunk_larger_than_the_output_costs_no_more_elements_than_there_are() -> None:
+    source, _ = gathering(np.zeros((8, 1000)), np.arange(8), (1, 1))
+    everything = ((0, 8), (0, 1000))
+
+    _, boxes = cut_boxes(source, (1, 1500), memory_for(source.cost(everything, 1)), 1)
+
+    assert boxes == [everything]

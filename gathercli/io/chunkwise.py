@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gathercli.compute.blocks import CopyBlocks
 from gathercli.compute.chunks import ChunkGrid, cells, inside, slices
-from gathercli.compute.partition import cut_boxes
+from gathercli.compute.streamed import cut_boxes
 from gathercli.compute.threads import share
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io.write import check_room

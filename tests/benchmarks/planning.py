@@ -8,9 +8,8 @@ from __future__ import annotations
 from math import ceil
 from typing import Final, NamedTuple
 
-from gathercli.compute.blocks import COPIES, INDEX_BYTES
-from gathercli.compute.chunkpart import PIECE
-from gathercli.compute.partition import PROGRAM, SHARE
+from gathercli.compute.blocks import COPIES, INDEX_BYTES, PIECE
+from gathercli.compute.streamed import PROGRAM, SHARE
 
 _GB: Final = 10**9
 _TB: Final = 10**12
