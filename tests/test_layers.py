@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import numpy as np
@@ -64,12 +65,34 @@ def part(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def dotted(path: Path) -> str:
+    """Return the name by which a module is imported."""
+    name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    return name.removesuffix(".__init__")
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_a_module_imports_only_what_lies_left_of_it(path: Path) -> None:
     parts = {name.split(".")[1] for name in imports(path) if name.startswith("gathercli.")}
     inner = {name for name in parts if name in LEFT_OF}
 
     assert inner <= LEFT_OF[part(path)] | DEBTS.get(part(path), set()) | {part(path)}
+
+
+def test_no_files_import_each_other_for_types_and_inside_functions_included() -> None:
+    paths = {dotted(path): path for path in MODULES}
+    graph = {
+        module: {name if name in paths else name.rpartition(".")[0] for name in imports(path)}
+        for module, path in paths.items()
+    }
+    circle: list[str] = []
+
+    try:
+        TopologicalSorter({module: names - {module} for module, names in graph.items()}).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+
+    assert circle == []
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
