@@ -76,10 +76,8 @@ def test_the_page_says_what_a_process_takes() -> None:
     assert isinstance(memory, Terms)
     said = dict(memory.pairs)
 
-    program = (
-        f"The program takes {PROGRAM / 1e6:.0f} MB. Of the rest, a process may use {SHARE:.0%}"
-    )
-    assert said["--max-bytes"].startswith(program)
+    assert f"The program takes {PROGRAM / 1e6:.0f} MB" in said["--max-bytes"]
+    assert f"Of the rest, a process may use {SHARE:.0%}" in said["--max-bytes"]
     assert f"{INDEX_BYTES} bytes, of GatherElements {FLAT_INDEX_BYTES} where" in said["a box"]
     assert f"of GatherND {TUPLE_BYTES} more" in said["a box"]
     assert f"{COPIES} chunks of the data" in said["a box"]

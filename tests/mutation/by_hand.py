@@ -78,11 +78,6 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     # Jobs by their ids, and in their file
     ("batch/plan.py", 'job.id.encode(errors="surrogatepass")', 'job.id.encode(errors="replace")'),
-    (
-        "batch/plan.py",
-        "            if isinstance(error, GatherError):\n                raise\n",
-        "",
-    ),
     ("batch/plan.py", "        self._file.seek(0)\n", ""),
     ("batch/plan.py", "        self._file.truncate()\n", ""),
     (
