@@ -25,6 +25,8 @@ def run() -> NoReturn:
     # a third of the CPU time of a tiny gather.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+    sys.meta_path.insert(0, RoomForNumPy)
+
     import gc
 
     gc.disable()  # a short run leaves few cycles, and large lists would start many searches
@@ -34,7 +36,30 @@ def run() -> NoReturn:
         status = main(sys.argv[1:])
     except KeyboardInterrupt:  # while modules were loaded
         status = 130
+    except MemoryError:  # while modules were loaded to print an error
+        os.write(2, b"error: there is not enough memory for this\nrule: limit\n")
+        status = 65
     os._exit(status)
+
+
+class RoomForNumPy:
+    """A finder of modules that raises MemoryError where NumPy would end the process."""
+
+    LEAST = 100_000_000
+    """Bytes of address space; with less, OpenBLAS exits with the status of a negative answer."""
+
+    @classmethod
+    def find_spec(cls, name: str, *_: object) -> None:
+        """Raise before NumPy is imported, if the process may have too little address space."""
+        if name != "numpy":
+            return
+        try:
+            import resource
+        except ImportError:  # a system without limits
+            return
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY and limit < cls.LEAST:
+            raise MemoryError
 
 
 def _speak_utf_8() -> None:

@@ -559,3 +559,22 @@ def test_a_quota_that_is_used_up_is_told_by_name(
     assert faults.number == errno.EDQUOT
     assert (status, os.strerror(errno.EDQUOT).lower() in capfd.readouterr().err) == (74, True)
     assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("megabytes", [40, 60, 75, 95])
+@pytest.mark.parametrize("words", ["info 1,2", "check gather 1,2 0", "explain gather 1,2 0"])
+def test_too_little_address_space_for_numpy_is_65(words: str, megabytes: int, folder: Path) -> None:
+    size = megabytes * 10**6
+    limit = partial(resource.setrlimit, resource.RLIMIT_AS, (size, size))
+
+    ran = subprocess.run(
+        [*PROGRAM, *words.split()],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        preexec_fn=limit,
+        timeout=PATIENCE,
+    )
+
+    assert ran.returncode == 65
+    assert ran.stderr == b"error: there is not enough memory for this\nrule: limit\n"
