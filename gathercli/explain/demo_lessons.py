@@ -87,7 +87,10 @@ def _shows(proof: Console) -> str:
 
 
 LESSONS: Final = tuple(
-    _lesson(*section) for section in sections("lessons", {"model": shell_word(_MODEL)}).items()
+    _lesson(*section)
+    for section in sections(
+        Path(__file__).with_name("lessons.md"), {"model": shell_word(_MODEL)}
+    ).items()
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from gathercli.cli.manual.prose import sections
+from gathercli.cli.manual.prose import sections_of_all
 from gathercli.report.manual import Console
 
 HELPFUL: Final = 3
@@ -44,8 +44,8 @@ class Example(NamedTuple):
 
 
 EXAMPLES: Final = {
-    command: Example.read_all("".join(each.text for each in blocks if isinstance(each, Console)))
-    for command, blocks in sections("examples").items()
+    command: Example.read_all("\n".join(each.text for each in blocks if isinstance(each, Console)))
+    for command, blocks in sections_of_all("examples").items()
 }
 
 

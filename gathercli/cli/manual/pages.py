@@ -221,7 +221,7 @@ def _description(command: str) -> tuple[Block, ...]:
         "calls": ", ".join(each.name for each in EQUIVALENTS),
         "chunks": prose.sections("chunks")["CHUNKS"],
     }
-    return prose.sections("commands", values).get(command, (COMMANDS[command].help,))
+    return prose.sections_of_all("commands", values).get(command, (COMMANDS[command].help,))
 
 
 def _index() -> tuple[Block, ...]:

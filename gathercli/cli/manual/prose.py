@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gathercli.report.manual import Console, Page, Terms
+from gathercli.slices import SLICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +26,9 @@ _PLACE: Final = re.compile(r"\{\{([\w-]+)\}\}")
 _TITLE: Final = re.compile(r"# (\S+)\((\d)\)")
 _PART: Final = re.compile(r"^```\n(.*?)\n```$|^(\S.*?)(?=\n\n|\n*\Z)", re.DOTALL | re.MULTILINE)
 """Fenced lines, or a paragraph."""
+
+PLACES: Final = ("check-pictures", "compare-pictures", "info-pictures")
+"""The placeholders for what a slice adds to a command of the core; blank without it."""
 
 
 def page(name: str, values: Values | None = None) -> Page:
@@ -52,6 +56,19 @@ def page(name: str, values: Values | None = None) -> Page:
 def sections(name: str | Path, values: Values | None = None) -> dict[str, tuple[Block, ...]]:
     """Return the blocks under each heading of ``NAME.md``, or of another file."""
     return dict(_sections(_read(name)[1:], values))
+
+
+def sections_of_all(name: str, values: Values | None = None) -> dict[str, tuple[Block, ...]]:
+    """Return the blocks under each heading of ``NAME.md``, and of the files of that name of slices.
+
+    A heading of a slice that is one of `PLACES` stands for its placeholder in the file of the core.
+    """
+    given: dict[str, tuple[Block, ...]] = {}
+    for path in (FOLDER.parents[1] / each.name / f"{name}.md" for each in SLICES):
+        if path.exists():
+            given |= sections(path, values)
+    filled = {place: given.pop(place, ()) for place in PLACES}
+    return sections(name, {**(values or {}), **filled}) | given
 
 
 def _read(name: str | Path) -> list[str]:
@@ -95,5 +112,10 @@ def _join_terms(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def _words(text: str, values: Values) -> str:
-    """Join the lines of a text, and fill its placeholders."""
-    return _PLACE.sub(lambda place: str(values[place[1]]), " ".join(text.split()))
+    """Join the lines of a text, and fill its placeholders; those of no blocks with nothing."""
+
+    def fill(place: re.Match[str]) -> str:
+        value = values[place[1]]
+        return " ".join(map(str, value if isinstance(value, tuple) else (value,)))
+
+    return _PLACE.sub(fill, " ".join(text.split())).rstrip()
