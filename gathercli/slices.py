@@ -61,6 +61,9 @@ class Slice(NamedTuple):
         Groups of options, by the class of the core in whose place they are.
     pictures
         The `PictureOptions` of commands of the core whose answer it draws.
+    values, examples
+        What is said of a required option that is missing, by its metavar: its values, and a
+        function that returns one, from the names of the files to write.
     """
 
     name: str
@@ -73,6 +76,8 @@ class Slice(NamedTuple):
     manual: dict[str, str] = {}  # noqa: RUF012
     options: dict[str, str] = {}  # noqa: RUF012
     pictures: dict[str, str] = {}  # noqa: RUF012
+    values: dict[str, str] = {}  # noqa: RUF012
+    examples: dict[str, str] = {}  # noqa: RUF012
 
 
 MODEL_SUFFIXES: Final = (".onnx", ".xml")
@@ -123,6 +128,11 @@ SLICES: Final = (
                 "runtimes.command", "Write a folder that shows what a runtime does with a call."
             ),
         },
+        options={
+            "RuntimeOptions": "runtimes.options:TimedRuntimes",
+            "JobRuntimeOptions": "runtimes.batch_options:BatchRuntimes",
+        },
+        values={"RUNTIME": "runtimes.client:RUNTIMES"},
     ),
     Slice(
         "translate",
@@ -131,6 +141,7 @@ SLICES: Final = (
                 "translate.command", "Write the call in another framework, as code or as a graph."
             ),
         },
+        examples={"TARGET": "translate.targets:example"},
     ),
     Slice(
         "diagnose",

@@ -40,6 +40,17 @@ SLICES: Final = {
             "info [1,2] --window=0",
         ),
     ),
+    "runtimes": Given(
+        ("reproduce",),
+        (
+            "compare [1,2] 0, --with=numpy",
+            "compare [1,2] 0, --allow-absent",
+            "translate gather [1,2] 0, --to=numpy --with=numpy",
+            "batch --op=gather --data=[1,2] --indices=0, --with=numpy",
+            "batch --op=gather --data=[1,2] --indices=0, --allow-absent",
+        ),
+    ),
+    "translate": Given(("translate",), ()),
 }
 
 LINES: Final = {
@@ -80,6 +91,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             with (package / "slices.py").open("a", encoding="utf-8") as rows:
                 rows.write(f"SLICES = tuple(each for each in SLICES if each.name != {name!r})\n")
             shutil.copy(ROOT / "README.md", folder)
+            shutil.copytree(ROOT / "fixtures" / "tour", folder / "fixtures" / "tour")
             np.save(folder / "d.npy", np.arange(6.0).reshape(2, 3))
         return copies[name]
 

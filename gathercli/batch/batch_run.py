@@ -22,6 +22,7 @@ from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import REPORT, RUNNING
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.options import TEXT_FORMAT
+from gathercli.cli.runtimes import RuntimeOptions
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import cores
@@ -30,7 +31,6 @@ from gathercli.io.jobs.jobfile import LINE, place_of
 from gathercli.io.temporaries import remove_temporaries
 from gathercli.io.write import Output, is_stream, real_path
 from gathercli.report.terminal import is_terminal, print_text, rendered, wants_color, width_of
-from gathercli.runtimes.options import WithOptions
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
@@ -87,6 +87,26 @@ class ReportOptions(Options):
         return self.resume or self.resume_failed
 
 
+class JobRuntimeOptions(RuntimeOptions):
+    """The options by which runtimes do the jobs; here none."""
+
+    def check(self, running: RunOptions, reporting: ReportOptions) -> None:
+        """Raise if one is wrong, or given with an option that runtimes do not heed."""
+
+    def status(
+        self,
+        plan: Plan,
+        running: RunOptions,
+        reporting: ReportOptions,
+        messages: Messages,
+        *,
+        external: bool,
+    ) -> int | None:
+        """Do the jobs in runtimes and return the exit status; None if no runtime is named."""
+        del plan, running, reporting, messages, external
+        return None
+
+
 class RunOptions(Options):
     """Options of the run."""
 
@@ -129,10 +149,9 @@ class RunOptions(Options):
         "--timeout",
         metavar="S",
         kind=float,
-        help="Seconds a job may take; after that it has failed. With --with, seconds of the "
-        "import of a runtime, and of a call; default 60.",
+        help="Seconds a job may take; after that it has failed.",
     )
-    runtimes: WithOptions
+    runtimes: JobRuntimeOptions
     memory: MemoryOptions
     cluster: ClusterOptions
 

@@ -132,10 +132,7 @@ def run(
     from gathercli.batch.plan import Plan
 
     _check(running, reporting)
-    if running.runtimes.chosen():
-        from gathercli.runtimes.batch import check_options
-
-        check_options(running, reporting)
+    running.runtimes.check(running, reporting)
     entries, files = _entries(jobs or [], patterns, running, reporting, messages)
     reserved = _reserved(files, reporting)
     if reporting.path is not None:
@@ -158,19 +155,12 @@ def run(
             )
         stack.enter_context(plan)
         external = patterns.types.external_data
-        if running.runtimes.names is not None:
-            from gathercli.runtimes.batch import RuntimeBatch
-
-            return RuntimeBatch(plan, running, reporting, messages, external=external).run()
-        return Batch(
-            plan,
-            running,
-            reporting,
-            messages,
-            external=external,
-            from_files=from_files,
-            inferred=inferred,
-        ).run()
+        of_batch = plan, running, reporting, messages
+        status = running.runtimes.status(*of_batch, external=external)
+        if status is not None:
+            return status
+        batch = Batch(*of_batch, external=external, from_files=from_files, inferred=inferred)
+        return batch.run()
 
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:

@@ -10,6 +10,7 @@ from gathercli.cli.dialects import translate
 from gathercli.cli.line import CommandLine
 from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.slices import given
 from gathercli.spec.framework_calls import arguments_of, find_equivalent
 from gathercli.text import closest, listed, shell_word
 
@@ -256,24 +257,17 @@ def complete(line: CommandLine, inputs: Sequence[str]) -> str | None:
 
 
 def _value_for(line: CommandLine, param: Parameter) -> str:
-    """Return a value of a required option: of targets the first that fits ``--output``."""
-    from gathercli.translate.targets import TARGETS
-
-    if param.metavar != "TARGET":
+    """Return a value of a required option, which may depend on ``--output``."""
+    example = given("examples", str(param.metavar))
+    if example is None:
         return "numpy" if param.metavar == "RUNTIME" else "new"
     output = line.param("--output").names
-    paths = [word.text for word in line.words if word.option in output]
-    fitting = (each.name for each in TARGETS if paths and paths[-1].endswith(each.suffix))
-    return next(fitting, TARGETS[0].name)
+    return str(example([word.text for word in line.words if word.option in output]))
 
 
 def values_of(param: Parameter) -> list[str]:
-    """Return the choices of a parameter, or the runtimes if it names one."""
-    if param.metavar == "RUNTIME":
-        from gathercli.runtimes.client import RUNTIMES
-
-        return list(RUNTIMES)
-    return list(param.choices)
+    """Return the choices of a parameter, or the values that a slice gives it."""
+    return list(given("values", str(param.metavar)) or param.choices)
 
 
 def members_of_all(op: Op, inputs: Sequence[str]) -> list[str]:

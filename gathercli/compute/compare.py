@@ -117,6 +117,24 @@ def read_expected(
         )
 
 
+def are_equal(one: Tensor, other: Tensor) -> bool:
+    """Return whether shapes and values are equal; types may differ."""
+    return one.shape == other.shape and difference_at(one, other) is None
+
+
+def difference_at(one: Tensor, other: Tensor) -> int | None:
+    """Return the flat position of the first difference of tensors of one shape, or None."""
+    if Kind.STRING in (one.dtype.kind, other.dtype.kind) and one.dtype is not other.dtype:
+        return 0 if one.array.size else None
+    dtype = one.dtype if one.dtype.kind in (Kind.FLOAT, Kind.COMPLEX) else other.dtype
+    if one.dtype.kind != other.dtype.kind:
+        differs = one.values() != other.values()
+    else:
+        differs = ~equal(dtype, one.values(), other.values())
+    positions = np.flatnonzero(differs)
+    return int(positions[0]) if positions.size else None
+
+
 def _gap(values: AnyArray, expected: AnyArray) -> AnyArray:
     """Return the exact distance of integers: the larger minus the smaller, modulo 2^64."""
     one, other = values.astype(np.uint64), expected.astype(np.uint64)

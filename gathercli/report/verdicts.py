@@ -16,7 +16,7 @@ from gathercli.spec.shapes import product
 from gathercli.text import clean, counted, grouped, listed, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.text import Text
 
@@ -376,7 +376,7 @@ def compared_json(
     comparison: Comparison,
     fields: dict[str, Any],
     values: Sequence[tuple[str, str]],
-    more: dict[str, Any] | None = None,
+    more: Mapping[str, Any],
 ) -> str:
     """Format versions, groups and differences as one object; `values` are already JSON.
 

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from gathercli.batch.journal import open_locked, place_of
 from gathercli.compute.groups import compared
-from gathercli.errors import GatherError, LimitError, UsageError
+from gathercli.errors import GatherError, LimitError
 from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.jobs.calls import case_of, row_of
 from gathercli.io.jobs.job import SHAPE
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.report.terminal import is_terminal, print_text
-from gathercli.runtimes.options import DEFAULT_SECONDS
-from gathercli.runtimes.report import absence_json, absence_text, runtime_json
-from gathercli.runtimes.verdict import RuntimeOutcome, Runtimes, expected_of
+from gathercli.runtimes.report import runtime_json
+from gathercli.runtimes.verdict import RuntimeOutcome, expected_of
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
@@ -28,9 +27,10 @@ if TYPE_CHECKING:
     from gathercli.batch.batch_run import ReportOptions, RunOptions
     from gathercli.batch.plan import Plan
     from gathercli.cli.messages import Messages
+    from gathercli.cli.runtimes import Absence
     from gathercli.io.jobs.job import Job
-    from gathercli.runtimes.client import Absence
-    from gathercli.runtimes.verdict import RuntimeVerdict
+    from gathercli.runtimes.options import NamedRuntimes
+    from gathercli.runtimes.verdict import Runtimes, RuntimeVerdict
 
 _WORDS = {
     RuntimeOutcome.AGREES: ("agrees", "agree"),
@@ -48,28 +48,12 @@ _WORDS = {
 """What a call of a runtime does, and what several do, in the summary."""
 
 
-def check_options(running: RunOptions, reporting: ReportOptions) -> None:
-    """Raise if an option is set that concerns the usual way of doing jobs.
-
-    The jobs are done one after the other, and write no output.
-    """
-    used = {"timeout", "allow_outside", "report", "fmt"}
-    for group in (running, reporting, running.cluster):
-        for name in group.changed().keys() - used:
-            option = getattr(type(group), name).names[0]
-            raise UsageError(
-                "is given with `--with`, which does jobs one by one and writes no output",
-                rule="usage",
-                subject=option,
-                expected="one of them",
-            )
-
-
 class RuntimeBatch:
     """A run of the jobs of a plan in runtimes; a line of report for each disagreement."""
 
     def __init__(
         self,
+        options: NamedRuntimes,
         plan: Plan,
         running: RunOptions,
         reporting: ReportOptions,
@@ -77,7 +61,8 @@ class RuntimeBatch:
         *,
         external: bool,
     ) -> None:
-        self._plan, self._running, self._reporting = plan, running, reporting
+        self._options, self._plan = options, plan
+        self._running, self._reporting = running, reporting
         self._messages, self._external = messages, external
         self._counts: dict[str, Counter[RuntimeOutcome]] = {}
         self._absences: list[Absence] = []
@@ -85,11 +70,9 @@ class RuntimeBatch:
 
     def run(self) -> int:
         """Run the jobs and return the exit status: 1 if a runtime disagrees, or a job fails."""
-        runtimes = self._running.runtimes.chosen()
-        seconds = self._running.timeout or DEFAULT_SECONDS
         with ExitStack() as stack:
             write = self._writer(stack)
-            processes = stack.enter_context(Runtimes(runtimes, seconds))
+            processes = stack.enter_context(self._options.started())
             for _, _, job in self._plan.read(range(len(self._plan))):
                 for line in self._lines(job, processes):
                     write(line)
@@ -97,11 +80,11 @@ class RuntimeBatch:
                 self._counts.setdefault(process.full_name, Counter())
             self._absences = processes.absences
             for each in self._absences:
-                write({"id": None, **absence_json(each)})
+                write({"id": None, **each.json()})
         self._sum_up()
         fine = {RuntimeOutcome.AGREES}
         disagrees = any(counts.keys() - fine for counts in self._counts.values())
-        is_absent = self._absences and not self._running.runtimes.allow_absent
+        is_absent = self._absences and not self._options.allow_absent
         return int(self._failed > 0 or disagrees or bool(is_absent))
 
     @property
@@ -160,7 +143,7 @@ class RuntimeBatch:
             parts = [counted(number, *_WORDS[outcome]) for outcome, number in counts.most_common()]
             called = counted(counts.total(), "call")
             lines.append(f"{name}  {': '.join(filter(None, (called, ', '.join(parts))))}")
-        lines += [f"{each.runtime}  {absence_text(each)}" for each in self._absences]
+        lines += [f"{each.runtime}  {each.why}" for each in self._absences]
         text = "".join(f"{line}\n" for line in lines)
         if self._pretty:
             print_text(text)

@@ -11,8 +11,9 @@ from gathercli.spec.dtypes import STRING, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from gathercli.cli.runtimes import Observation
     from gathercli.compute.tensor import Tensor
-    from gathercli.runtimes.client import Observation, RuntimeProcess
+    from gathercli.runtimes.client import RuntimeProcess
     from gathercli.spec.op import Op
 
 _RAISING: Final = ("gather-elements", "gather-tree")

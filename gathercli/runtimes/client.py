@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.cli.runtimes import Absence, Observation, Runtime
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError, UsageError
@@ -22,6 +23,7 @@ from gathercli.io.source import Inputs
 from gathercli.io.temporary import temporary_folder
 from gathercli.runtimes import worker
 from gathercli.runtimes.own_names import OWN_NAMES
+from gathercli.runtimes.refusals import refusal, shortened
 from gathercli.spec.dtypes import DType, named
 from gathercli.text import clean, closest, listed
 
@@ -75,13 +77,6 @@ _QUIET: Final = {
 """Variables that keep runtimes on the processor, their logs short, and their memory filled."""
 
 
-class Runtime(NamedTuple):
-    """A runtime, and the Python that has it."""
-
-    name: str
-    python: str
-
-
 def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
     """Return the runtimes of a list such as ``torch,tensorflow=/venvs/tf/bin/python``.
 
@@ -125,43 +120,12 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
     return list(chosen.values())
 
 
-class Absence(NamedTuple):
-    """A runtime that cannot be called, and why: ``is not installed: …``."""
-
-    runtime: str
-    why: str
-
-
 class Versions(NamedTuple):
     """The versions of a runtime, of its Python and of the NumPy there."""
 
     runtime: str
     python: str
     numpy: str
-
-
-class Observation(NamedTuple):
-    """What a runtime made of a call.
-
-    Attributes
-    ----------
-    version
-        The version of the runtime; None if it cannot be called.
-    tensor
-        The result; None if there is none.
-    problem
-        ``refuses``, ``dies``, ``hangs``, ``unsteady`` or ``absent``; None if all is well.
-    message
-        The text of an exception, the signal, the time, or why the runtime is absent.
-    others
-        The other results, each once, if the runs differ.
-    """
-
-    version: str | None
-    tensor: Tensor | None = None
-    problem: str | None = None
-    message: str = ""
-    others: tuple[Tensor, ...] = ()
 
 
 class RuntimeProcess:
@@ -263,19 +227,20 @@ class RuntimeProcess:
 
     def _observation(self, answer: Mapping[str, Any], output: str) -> Observation:
         if "refuses" in answer:
-            message = str(answer["refuses"]).replace(self._folder.name + os.sep, "")
-            return Observation(self._version, None, "refuses", message)
+            return self._refusal(str(answer["refuses"]).replace(self._folder.name + os.sep, ""))
         dtype = named(str(answer.get("dtype")))
         if dtype is None:
-            message = f"a result of the type {answer.get('dtype')}"
-            return Observation(self._version, None, "refuses", message)
+            return self._refusal(f"a result of the type {answer.get('dtype')}")
         try:
             tensor = _read(output, dtype)
             more = range(1, 1 + answer.get("others", 0))
             others = tuple(_read(f"{output}.{number}", dtype) for number in more)
         except GatherError as error:
-            return Observation(self._version, None, "refuses", error.message)
+            return self._refusal(error.message)
         return Observation(self._version, tensor, "unsteady" if others else None, others=others)
+
+    def _refusal(self, message: str) -> Observation:
+        return refusal(self.runtime.name, self._version, message)
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder.name, name)
@@ -348,7 +313,7 @@ class RuntimeProcess:
     def _give_up(self, why: str) -> None:
         """End the process for good."""
         self._end(patience=0)
-        self._absence = Absence(self.runtime.name, why)
+        self._absence = Absence(self.runtime.name, clean(shortened(why)))
 
     @property
     def _version(self) -> str | None:

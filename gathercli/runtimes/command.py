@@ -14,17 +14,18 @@ from gathercli.cli.inputs import TensorOptions, read
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
+from gathercli.cli.runtimes import absence_notes
 from gathercli.errors import LimitError, OutputError, UsageError, reason_of
-from gathercli.runtimes.options import ALLOW_ABSENT, DEFAULT_SECONDS, absence_notes, check_seconds
+from gathercli.runtimes.options import ALLOW_ABSENT, DEFAULT_SECONDS, check_seconds
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from gathercli.cli.runtimes import Runtime
     from gathercli.compute.groups import Comparison
     from gathercli.compute.verdicts import Case
-    from gathercli.runtimes.client import Runtime
     from gathercli.runtimes.reproduction import Reproduction
 
 

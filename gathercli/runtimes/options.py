@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.cli.command import Options, flag, option
+from gathercli.cli.command import flag, option
 from gathercli.cli.groups import RUNNING
+from gathercli.cli.runtimes import RuntimeOptions
 from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Final
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Final
 
-    from gathercli.runtimes.client import Absence, Runtime
+    from gathercli.cli.runtimes import Addition, Runtime
+    from gathercli.compute.groups import Comparison
+    from gathercli.compute.verdicts import Case
+    from gathercli.runtimes.verdict import Runtimes
 
 DEFAULT_SECONDS = 60.0
 """The most seconds of an import and of a call, unless the user says otherwise."""
@@ -32,17 +36,13 @@ def check_seconds(seconds: float) -> None:
         )
 
 
-def absence_notes(
-    absences: Iterable[Absence], option: str = "--with", *, allowed: bool
-) -> Iterator[str]:
-    """Yield for each absent runtime how to name another Python, and how to do without it."""
-    for each in absences:
-        name = each.runtime
-        without = "" if allowed else f"; with `--allow-absent` the status is 0 without {name}"
-        yield f"`{option} {name}=/venv/bin/python` names a Python that has {name}{without}"
+def _names() -> Iterable[str]:
+    from gathercli.runtimes.client import RUNTIMES
+
+    return RUNTIMES
 
 
-class WithOptions(Options):
+class NamedRuntimes(RuntimeOptions):
     """The options that name runtimes."""
 
     names: str | None = option(
@@ -52,9 +52,11 @@ class WithOptions(Options):
         help="Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, "
         "jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python "
         "that has it.",
+        known=_names,
     )
 
     allow_absent: bool = ALLOW_ABSENT
+    timeout: float | None = None  # an option of subclasses
 
     def chosen(self) -> list[Runtime]:
         """Return the runtimes; none without the option."""
@@ -71,8 +73,19 @@ class WithOptions(Options):
 
         return runtimes_of(self.names)
 
+    @property
+    def seconds(self) -> float:
+        """The most seconds of an import, and of a call."""
+        return DEFAULT_SECONDS if self.timeout is None else self.timeout
 
-class RuntimeOptions(WithOptions):
+    def started(self) -> Runtimes:
+        """Return the processes of the runtimes, which the context starts."""
+        from gathercli.runtimes.verdict import Runtimes
+
+        return Runtimes(self.chosen(), self.seconds)
+
+
+class TimedRuntimes(NamedRuntimes):
     """The runtimes to call, and the time that each has."""
 
     timeout: float | None = option(
@@ -83,10 +96,9 @@ class RuntimeOptions(WithOptions):
         help="Seconds that the import of a runtime of --with, and each call, may take; default 60.",
     )
 
-    @property
-    def seconds(self) -> float:
-        """The most seconds of an import, and of a call."""
-        seconds = DEFAULT_SECONDS if self.timeout is None else self.timeout
+    def chosen(self) -> list[Runtime]:
+        """Return the runtimes; none without the option."""
+        runtimes = super().chosen()
         if self.timeout is not None and self.names is None:
             raise UsageError(
                 "is given without `--with`",
@@ -94,5 +106,24 @@ class RuntimeOptions(WithOptions):
                 subject="--timeout",
                 expected="the runtimes that it limits",
             )
-        check_seconds(seconds)
-        return seconds
+        check_seconds(self.seconds)
+        return runtimes
+
+    def compared(
+        self, comparison: Comparison, case: Case, attrs: Mapping[str, Any], *, named: bool
+    ) -> Addition:
+        """Call the runtimes with the inputs of a comparison."""
+        if self.names is None:
+            return super().compared(comparison, case, attrs, named=named)
+        from gathercli.runtimes.report import addition
+        from gathercli.runtimes.verdict import expected_of
+
+        ops = [each.op for each in comparison.verdicts if each.bound is not None or named]
+        expected = expected_of(comparison, case)
+        with self.started() as processes:
+            verdicts = list(processes.verdicts(ops, case.tensors, attrs, expected))
+            called = {each.call.runtime for each in verdicts}
+            idle = [each for each in processes.present if each.runtime.name not in called]
+            names = [each.full_name for each in idle]
+            absences = processes.absences
+        return addition(verdicts, absences, names, allow_absent=self.allow_absent)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-OUTSIDE: Final = "an index is outside the axis"
-NEGATIVE: Final = "an index is negative"
-NO_BEAM: Final = "a parent is no beam"
-"""What the code of a translation raises."""
+from gathercli.cli.runtimes import NEGATIVE, NO_BEAM, OUTSIDE, Observation, Reason
+from gathercli.text import short
+
+SHORT: Final = 160
+"""The most characters of a message in a table."""
 
 _AXIS: Final = ("axis-range", "data-rank")  # data of rank 0 has no axis
 _BATCH_DIMS: Final = ("batch-dims-range", "batch-dims-axis")
@@ -149,24 +150,6 @@ REFUSALS: Final = {
 _OWN: Final = tuple(Refusal(text, _INDEX) for text in (OUTSIDE, NEGATIVE, NO_BEAM))
 
 
-class Reason(NamedTuple):
-    """The reason of a refusal.
-
-    Attributes
-    ----------
-    rules
-        The rules that it may be.
-    indices
-        The indices that the message names; none if it names none.
-    takes_negative
-        As of a `Refusal`.
-    """
-
-    rules: tuple[str, ...]
-    indices: tuple[int, ...]
-    takes_negative: bool
-
-
 def reason_of(runtime: str, message: str) -> Reason | None:
     """Return the reason that a message gives for a refusal; None if it is no known one."""
     for each in (*REFUSALS[runtime], *_OWN):
@@ -176,3 +159,35 @@ def reason_of(runtime: str, message: str) -> Reason | None:
             indices = tuple(map(int, re.findall(r"-?\d+", groups.get("index", ""))))
             return Reason(rules, indices, each.takes_negative)
     return None
+
+
+def refusal(runtime: str, version: str | None, message: str) -> Observation:
+    """Return the observation of a refusal."""
+    reason = reason_of(runtime, message)
+    return Observation(version, None, "refuses", shortened(message), reason=reason)
+
+
+_NOISE: Final = (
+    (re.compile(r"\n\nSummary:\n-- Conversion is failed for: .*", re.DOTALL), ""),
+    (re.compile(r"^\w+: Exception from .*\n(?=[^\n]+\s*$)", re.DOTALL), ""),  # OpenVINO's stack
+    (
+        re.compile(
+            r"^.* Status Message: (?:\S+\.cc:\d+ .*?(?:was false\. |\[with [^\]]*\] ))?", re.DOTALL
+        ),
+        "",  # onnxruntime's node and source file
+    ),
+    (re.compile(r"\{\{[^{}]*\}\}"), ""),  # TensorFlow's name of a node
+    (re.compile(r"(?<![\w.])/(?:[^\s/:'\"]+/)+"), ""),  # folders of this machine
+    (re.compile(r"\s+"), " "),
+)
+
+
+def shortened(message: str) -> str:
+    r"""Return a message on one line, without the folders of this machine.
+
+    >>> shortened("RuntimeError: Check '/home/me/ov/x.cpp:3'\n  failed")
+    "RuntimeError: Check 'x.cpp:3' failed"
+    """
+    for pattern, replacement in _NOISE:
+        message = pattern.sub(replacement, message)
+    return short(message.strip(), SHORT)

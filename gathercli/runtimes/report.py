@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.cli.runtimes import Absence, Addition, absence_notes
 from gathercli.io.formats.encode import TextOptions, plain_json
 from gathercli.report.verdicts import columns
-from gathercli.runtimes.verdict import RuntimeOutcome, shortened
+from gathercli.runtimes.verdict import RuntimeOutcome
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.text import Text
 
     from gathercli.compute.tensor import Tensor
-    from gathercli.runtimes.client import Absence
     from gathercli.runtimes.verdict import RuntimeVerdict
 
 FEW: Final = 8
 """The most elements of a result that is shown whole."""
-
-
-class Seen(NamedTuple):
-    """What runtimes did with calls, those that cannot be called, and those that have no call."""
-
-    verdicts: Sequence[RuntimeVerdict] = ()
-    absences: Sequence[Absence] = ()
-    idle: Sequence[str] = ()
 
 
 HEADINGS: Final = ("runtime", "call", "shape", "group", "outcome")
@@ -43,27 +35,31 @@ _STYLES: Final = (
 )
 
 
-def runtimes_text(seen: Seen, width: int | None) -> Text:
-    """Format a line for every call in a runtime."""
-    from rich.text import Text
+def addition(
+    verdicts: Sequence[RuntimeVerdict],
+    absences: Sequence[Absence],
+    idle: Iterable[str],
+    *,
+    allow_absent: bool,
+) -> Addition:
+    """Return what calls in runtimes add to an answer; `idle` runtimes had no call."""
+    rows = [HEADINGS, *map(runtime_words, verdicts)]
+    rows += [(each.runtime, "-", "", "-", each.why) for each in absences]
+    rows += [(clean(name), "-", "", "-", "has no call of these versions") for name in idle]
 
-    text = Text("\n" + columns([HEADINGS, *runtime_rows(seen)], width))
-    for pattern, style in _STYLES:
-        text.highlight_regex(pattern, style)
-    return text
+    def text(width: int | None) -> Text:
+        from rich.text import Text
 
+        text = Text("\n" + columns(rows, width))
+        for pattern, style in _STYLES:
+            text.highlight_regex(pattern, style)
+        return text
 
-def runtime_rows(seen: Seen) -> list[tuple[str, ...]]:
-    """Return the rows of a table with `HEADINGS`, the last ones for runtimes without a call."""
-    rows = list(map(runtime_words, seen.verdicts))
-    rows += [(each.runtime, "-", "", "-", absence_text(each)) for each in seen.absences]
-    rows += [(clean(name), "-", "", "-", "has no call of these versions") for name in seen.idle]
-    return rows
-
-
-def absence_text(each: Absence) -> str:
-    """Say why a runtime cannot be called: ``is not installed: …``."""
-    return clean(shortened(each.why))
+    fields = [*map(runtime_json, verdicts), *map(Absence.json, absences)]
+    notes = tuple(absence_notes(absences, allowed=allow_absent))
+    return Addition(
+        {"runtimes": fields}, rows, text, notes, int(bool(absences) and not allow_absent)
+    )
 
 
 def runtime_words(each: RuntimeVerdict) -> tuple[str, ...]:
@@ -150,15 +146,4 @@ def runtime_json(each: RuntimeVerdict, reference: str | None = None) -> dict[str
         "at": each.at,
         "values": values,
         "message": outcome_text(each, reference),
-    }
-
-
-def absence_json(each: Absence) -> dict[str, Any]:
-    """Return the absence of a runtime as fields of an object."""
-    return {
-        "runtime": each.runtime,
-        "version": None,
-        "call": None,
-        "outcome": "absent",
-        "message": absence_text(each),
     }

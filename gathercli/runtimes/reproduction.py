@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from gathercli.report.header import header
 from gathercli.report.verdicts import outcome
 from gathercli.runtimes.client import FILLED, PACKAGES
-from gathercli.runtimes.report import FEW, absence_text, outcome_text, plain
+from gathercli.runtimes.refusals import shortened
+from gathercli.runtimes.report import FEW, outcome_text, plain
 from gathercli.runtimes.script import SCRIPT
-from gathercli.runtimes.verdict import RuntimeOutcome, shortened
+from gathercli.runtimes.verdict import RuntimeOutcome
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from gathercli.cli.runtimes import Absence
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Verdict
     from gathercli.runtimes.calls import RuntimeCall
-    from gathercli.runtimes.client import Absence, ScriptRun, Versions
+    from gathercli.runtimes.client import ScriptRun, Versions
     from gathercli.runtimes.verdict import RuntimeVerdict
 
 
@@ -76,7 +78,7 @@ def report(each: Reproduction) -> str:
 def saw(each: Reproduction) -> str:
     """Describe in a line what the runtime did."""
     if not each.seen:
-        why = "was not called" if each.absence is None else absence_text(each.absence)
+        why = "was not called" if each.absence is None else each.absence.why
         return f"{each.call.runtime} {why}"
     name = " ".join(filter(None, (each.call.runtime, each.seen[0].version)))
     if each.agrees:
@@ -148,7 +150,7 @@ def _expected(each: Reproduction) -> Iterator[str]:
 
 def _printed(each: Reproduction) -> Iterator[str]:
     if each.run is None or each.versions is None:
-        why = "" if each.absence is None else f" {absence_text(each.absence)}"
+        why = "" if each.absence is None else f" {each.absence.why}"
         yield f"The script was not run, as here {each.call.runtime}{why or ' was not called'}."
         return
     output = shortened(each.run.error) if each.run.ending else ""

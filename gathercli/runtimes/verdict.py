@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.cli.runtimes import StartedRuntimes
 from gathercli.compute.array_run import run
-from gathercli.compute.storage import equal
+from gathercli.compute.compare import are_equal, difference_at
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
@@ -18,26 +18,18 @@ from gathercli.ops import indexed_inputs
 from gathercli.ops.engine import broken_rules
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
-from gathercli.runtimes.refusals import reason_of
 from gathercli.spec.coordinates import coordinate
-from gathercli.spec.dtypes import Kind
 from gathercli.spec.op import INTEGERS, OutOfRange
-from gathercli.text import short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Self
 
+    from gathercli.cli.runtimes import Absence, Observation, Reason, Runtime
     from gathercli.compute.groups import Comparison
     from gathercli.compute.verdicts import Case, Verdict
-    from gathercli.runtimes.client import Absence, Observation, Runtime
-    from gathercli.runtimes.refusals import Reason
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
-
-SHORT: Final = 160
-"""The most characters of a message in a table."""
-
 
 _TYPES: Final = frozenset({"data-dtype", "indices-dtype"})
 """The rules on element types."""
@@ -204,7 +196,7 @@ class RuntimeVerdict(NamedTuple):
         return self.outcome is not RuntimeOutcome.AGREES
 
 
-class Runtimes:
+class Runtimes(StartedRuntimes):
     """Processes of runtimes for any number of calls; a context that ends them.
 
     Parameters
@@ -268,16 +260,15 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
     """Compare what a runtime did with what the versions do."""
     own = [call.op] if call.op is not None else _of_family(call, expected)
     groups = expected.groups(own)
-    message = shortened(seen.message)
-    verdict = RuntimeVerdict(call, RuntimeOutcome.REFUSES, seen.version, message=message)
+    verdict = RuntimeVerdict(call, RuntimeOutcome.REFUSES, seen.version, message=seen.message)
     if seen.tensor is None:
         outcome = RuntimeOutcome(seen.problem)
         if outcome is RuntimeOutcome.REFUSES:
-            outcome = _refusal(call, seen.message, own, expected)
+            outcome = _refusal(call, seen.reason, own, expected)
         return verdict._replace(outcome=outcome)
     result = seen.tensor
     letter = next(
-        (each for each in expected.all_groups if same(result, expected.outputs(each))), None
+        (each for each in expected.all_groups if are_equal(result, expected.outputs(each))), None
     )
     if seen.problem is not None:
         verdict = verdict._replace(outcome=RuntimeOutcome(seen.problem), result=result)
@@ -298,11 +289,10 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
 
 
 def _refusal(
-    call: RuntimeCall, message: str, own: Sequence[Op], expected: Expected
+    call: RuntimeCall, reason: Reason | None, own: Sequence[Op], expected: Expected
 ) -> RuntimeOutcome:
     """Return what a refusal is: of versions that refuse too, one must do so for the same reason."""
-    reason = None if call.masks else reason_of(call.runtime, message)
-    if reason is None:
+    if reason is None or call.masks:
         return RuntimeOutcome.UNSUPPORTED
     if expected.groups(own):
         return RuntimeOutcome.REFUSES
@@ -318,7 +308,7 @@ def _unsteady(verdict: RuntimeVerdict, result: Tensor, others: Sequence[Tensor])
     """Add the first cell that differs from run to run, and its values."""
     if any(each.shape != result.shape for each in others):
         return verdict
-    found = [first_difference(result, each) for each in others]
+    found = [difference_at(result, each) for each in others]
     first = min((at for at in found if at is not None), default=None)
     if first is None:  # the bits of NaN differ
         return verdict
@@ -337,54 +327,10 @@ def _differing(
     )
     if wanted.shape != result.shape:
         return verdict
-    first = first_difference(result, wanted)
+    first = difference_at(result, wanted)
     values = _cell(result, first or 0), _cell(wanted, first or 0)
     return verdict._replace(at=coordinate(first or 0, result.shape), values=values)
 
 
 def _cell(tensor: Tensor, position: int) -> Tensor:
     return Tensor(tensor.dtype, np.array(tensor.array.reshape(-1)[position]))
-
-
-def same(one: Tensor, other: Tensor) -> bool:
-    """Return whether shapes and values are equal; types may differ."""
-    return one.shape == other.shape and first_difference(one, other) is None
-
-
-def first_difference(one: Tensor, other: Tensor) -> int | None:
-    """Return the flat position of the first difference of tensors of one shape, or None."""
-    if Kind.STRING in (one.dtype.kind, other.dtype.kind) and one.dtype is not other.dtype:
-        return 0 if one.array.size else None
-    dtype = one.dtype if one.dtype.kind in (Kind.FLOAT, Kind.COMPLEX) else other.dtype
-    if one.dtype.kind != other.dtype.kind:
-        differs = one.values() != other.values()
-    else:
-        differs = ~equal(dtype, one.values(), other.values())
-    positions = np.flatnonzero(differs)
-    return int(positions[0]) if positions.size else None
-
-
-_NOISE: Final = (
-    (re.compile(r"\n\nSummary:\n-- Conversion is failed for: .*", re.DOTALL), ""),
-    (re.compile(r"^\w+: Exception from .*\n(?=[^\n]+\s*$)", re.DOTALL), ""),  # OpenVINO's stack
-    (
-        re.compile(
-            r"^.* Status Message: (?:\S+\.cc:\d+ .*?(?:was false\. |\[with [^\]]*\] ))?", re.DOTALL
-        ),
-        "",  # onnxruntime's node and source file
-    ),
-    (re.compile(r"\{\{[^{}]*\}\}"), ""),  # TensorFlow's name of a node
-    (re.compile(r"(?<![\w.])/(?:[^\s/:'\"]+/)+"), ""),  # folders of this machine
-    (re.compile(r"\s+"), " "),
-)
-
-
-def shortened(message: str) -> str:
-    r"""Return a message on one line, without the folders of this machine.
-
-    >>> shortened("RuntimeError: Check '/home/me/ov/x.cpp:3'\n  failed")
-    "RuntimeError: Check 'x.cpp:3' failed"
-    """
-    for pattern, replacement in _NOISE:
-        message = pattern.sub(replacement, message)
-    return short(message.strip(), SHORT)

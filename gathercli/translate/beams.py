@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.runtimes.refusals import NO_BEAM
+from gathercli.cli.runtimes import NO_BEAM
 
 if TYPE_CHECKING:
     from gathercli.translate.dialects import Dialect

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.runtimes.refusals import NEGATIVE, OUTSIDE
+from gathercli.cli.runtimes import NEGATIVE, OUTSIDE
 from gathercli.spec.dtypes import Kind
 from gathercli.translate.beams import beam_lines
 from gathercli.translate.dialects import DIALECTS

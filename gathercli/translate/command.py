@@ -13,8 +13,8 @@ from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT
+from gathercli.cli.runtimes import RuntimeOptions, absence_notes
 from gathercli.errors import UsageError
-from gathercli.runtimes.options import RuntimeOptions, absence_notes
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
 from gathercli.translate.targets import FRAMEWORKS, NAMES
@@ -123,7 +123,7 @@ def run(
     """Translate the call, prove it, and return the text or write the files."""
     del fmt  # the answer has both
 
-    target, seconds = options.target(), runtimes.seconds
+    target = options.target()
     _check_runtimes(target, runtimes)
     op = operator.row(messages)
     progress = messages.progress()
@@ -133,7 +133,7 @@ def run(
             bound = operator.bound(op, context, opened, inputs.tensor)
             for most in (memory.limits.result, memory.limits.memory):
                 bound.check_size(most)
-            report = _translated(bound, target, options, runtimes, seconds)
+            report = _translated(bound, target, options, runtimes)
         inputs.recheck()
     allowed = runtimes.allow_absent
     status = int(bool(report.absences) and not allowed)
@@ -160,9 +160,7 @@ def _translated(
     target: TranslationTarget,
     options: TranslationOptions,
     runtimes: RuntimeOptions,
-    seconds: float,
 ) -> TranslationReport:
-    from gathercli.runtimes.verdict import Runtimes
     from gathercli.translate.known import known_notes
     from gathercli.translate.proof import MADE, calls_of, prove
     from gathercli.translate.report import TranslationReport
@@ -174,7 +172,7 @@ def _translated(
     most = MADE if translation.any_size else MOST_CELLS // max(1, cells)
     calls = list(calls_of(translation, bound, max(1, min(MADE, most))))
     proof = prove(translation, calls)
-    with Runtimes(runtimes.chosen(), seconds) as processes:
+    with runtimes.started() as processes:
         seen = [run_in(process, translation, calls) for process in processes.present]
         absences = processes.absences
     known = [] if seen else known_notes(translation, calls[0])

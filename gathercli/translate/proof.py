@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.compute.array_run import run
 from gathercli.compute.bound import BoundCall
+from gathercli.compute.compare import are_equal
 from gathercli.errors import GatherError, OperatorError
-from gathercli.runtimes.verdict import same
 from gathercli.translate.made import MadeCall, made_calls
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ class ProvenCall(NamedTuple):
     tensors: Mapping[str, Tensor]
     expected: Tensor | None
     rule: str | None = None
+
+    def gives(self, result: Tensor) -> bool:
+        """Return whether the version gives this output, of the same type."""
+        wanted = self.expected
+        return wanted is not None and wanted.dtype is result.dtype and are_equal(result, wanted)
 
 
 class Proof(NamedTuple):
@@ -111,5 +116,4 @@ def outcome_of(
         return ProofOutcome.BOTH_REFUSE if refuses else ProofOutcome.REFUSES
     if each.expected is None:
         return ProofOutcome.GIVES
-    is_equal = result.dtype is each.expected.dtype and same(result, each.expected)
-    return ProofOutcome.EQUAL if is_equal else ProofOutcome.DIFFERS
+    return ProofOutcome.EQUAL if each.gives(result) else ProofOutcome.DIFFERS

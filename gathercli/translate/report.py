@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gathercli.cli.runtimes import Absence
 from gathercli.report.header import title
 from gathercli.report.versions import aligned
-from gathercli.runtimes.report import absence_json, absence_text
 from gathercli.text import clean, counted
 from gathercli.translate.proof import ProofOutcome
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.runtimes.client import Absence
     from gathercli.translate.proof import Proof
     from gathercli.translate.running import RuntimeProof
     from gathercli.translate.translation import Translation
@@ -118,7 +117,7 @@ def proof_text(proof: Proof) -> str:
 
 def runtime_lines(report: TranslationReport) -> list[str]:
     """Describe what each runtime showed, or why it cannot be called."""
-    absences = (f"{each.runtime} {absence_text(each)}" for each in report.absences)
+    absences = (f"{each.runtime} {each.why}" for each in report.absences)
     return [*map(runtime_text, report.runtimes), *absences]
 
 
@@ -164,7 +163,7 @@ def translation_json(report: TranslationReport) -> str:
             }
             for each in report.runtimes
         ]
-        + list(map(absence_json, report.absences)),
+        + list(map(Absence.json, report.absences)),
         "notes": report.notes,
     }
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.runtimes.refusals import reason_of
-from gathercli.runtimes.verdict import RuntimeOutcome, same, shortened
 from gathercli.translate.code import function_name
 from gathercli.translate.known import known_mistake
 from gathercli.translate.proof import ProofOutcome
@@ -14,8 +12,8 @@ from gathercli.translate.proof import ProofOutcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gathercli.cli.runtimes import Observation, RuntimeCaller
     from gathercli.compute.tensor import Tensor
-    from gathercli.runtimes.client import Observation, RuntimeProcess
     from gathercli.translate.proof import ProvenCall
     from gathercli.translate.translation import Translation
 
@@ -62,7 +60,7 @@ _AGREES: Final = (ProofOutcome.EQUAL, ProofOutcome.BOTH_REFUSE)
 
 
 def run_in(
-    process: RuntimeProcess, translation: Translation, calls: Sequence[ProvenCall]
+    process: RuntimeCaller, translation: Translation, calls: Sequence[ProvenCall]
 ) -> RuntimeProof:
     """Make the calls of a proof in a runtime that can be called."""
     counts: Counter[str] = Counter()
@@ -72,7 +70,7 @@ def run_in(
         seen = observe(translation, each.tensors, process)
         if seen.problem == "absent":  # it was there, but could not be restarted
             break
-        outcome = judged(each, seen, process.runtime.name)
+        outcome = judged(each, seen)
         counts[outcome] += 1
         version = seen.version or version
         if outcome not in _AGREED:
@@ -91,7 +89,7 @@ _AGREED: Final = tuple(each.value for each in _AGREES)
 
 
 def observe(
-    translation: Translation, tensors: Mapping[str, Tensor], process: RuntimeProcess
+    translation: Translation, tensors: Mapping[str, Tensor], process: RuntimeCaller
 ) -> Observation:
     """Run the files of a translation on tensors."""
     files = {f"{NAME}{suffix}": content for suffix, content in translation.files.items()}
@@ -100,26 +98,25 @@ def observe(
     return process.call(tensors, code=code, model=files, threads=THREADS)
 
 
-def judged(each: ProvenCall, seen: Observation, runtime: str) -> str:
+def judged(each: ProvenCall, seen: Observation) -> str:
     """Return what a runtime did, beside what the version does."""
     if seen.problem is not None and seen.problem != "refuses":
         return seen.problem
     if seen.tensor is None:
-        return _refusal(each, seen, runtime)
+        return _refusal(each, seen)
     if each.expected is None:
         return ProofOutcome.GIVES.value
-    is_equal = seen.tensor.dtype is each.expected.dtype and same(seen.tensor, each.expected)
+    is_equal = each.gives(seen.tensor)
     return str((ProofOutcome.EQUAL if is_equal else ProofOutcome.DIFFERS).value)
 
 
-def _refusal(each: ProvenCall, seen: Observation, runtime: str) -> str:
+def _refusal(each: ProvenCall, seen: Observation) -> str:
     """Return what a refusal is; an index may have another value in the translation."""
-    reason = reason_of(runtime, seen.message)
-    if reason is None:
-        return RuntimeOutcome.UNSUPPORTED.value
-    agrees = each.rule in reason.rules
+    if seen.reason is None:
+        return "unsupported"
+    agrees = each.rule in seen.reason.rules
     return str((ProofOutcome.BOTH_REFUSE if agrees else ProofOutcome.REFUSES).value)
 
 
 def _described(outcome: str, seen: Observation) -> str:
-    return f"{outcome}: {shortened(seen.message)}" if seen.message else outcome
+    return f"{outcome}: {seen.message}" if seen.message else outcome

@@ -12,7 +12,7 @@ from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN, STRING, DType,
 from gathercli.spec.op import INTEGERS, SIGNED_32_64, Negative, OutOfRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 class OwnOperator(NamedTuple):
@@ -218,6 +218,12 @@ def _framework(name: str) -> str:
 
 FRAMEWORKS: Final = tuple(dict.fromkeys(_framework(name) for name in NAMES))
 """The frameworks, each of which stands for the newest target it has, as with `--version`."""
+
+
+def example(paths: Sequence[str]) -> str:
+    """Return the name of the first target that fits the last of the files to write, if any."""
+    fitting = (each.name for each in TARGETS if paths and paths[-1].endswith(each.suffix))
+    return next(fitting, NAMES[0])
 
 
 def target(name: str) -> TranslationTarget:

@@ -17,20 +17,19 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import TEXT_FORMAT, THREADS
 from gathercli.cli.pictures import PictureOptions
+from gathercli.cli.runtimes import RuntimeOptions
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.runtimes.options import RuntimeOptions, absence_notes
 from gathercli.spec.call import CallContext
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
+    from gathercli.cli.runtimes import Addition
     from gathercli.compute.groups import Comparison
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Case
     from gathercli.report.terminal import Styled
     from gathercli.report.verdicts import Elements
-    from gathercli.runtimes.client import Runtime
-    from gathercli.runtimes.report import Seen
     from gathercli.spec.op import Op
 
 FIRST: Final = next(iter(FAMILIES.values()))
@@ -98,7 +97,7 @@ def run(
     """Call every version, and group those with equal output; then call the runtimes."""
     from gathercli.compute.groups import compared
 
-    runtimes, seconds = running.chosen(), running.seconds
+    running.chosen()
     rows, by_name = _rows(operators.version, messages)
     progress = messages.progress()
     opened = tensors.opened(FIRST.ROWS[0], memory.limits.memory, messages, progress=progress)
@@ -110,16 +109,17 @@ def run(
             read_tensors = read(call, opened, inputs.tensor)
         case = operators.case(read_tensors, threads, progress)
         comparison = compared(rows, case, memory.limits.result, by_name)
-        seen = _seen(runtimes, seconds, comparison, operators, case)
-        answer = _answer(comparison, operators, case, seen, fmt, allow_absent=running.allow_absent)
+        is_named = operators.version is not None
+        added = running.compared(comparison, case, operators.attrs.typed, named=is_named)
+        answer = _answer(comparison, operators, case, added, fmt)
         if outputs:
-            pictures.draw(outputs, *_picture(comparison, operators, case, seen))
+            pictures.draw(outputs, *_picture(comparison, operators, case, added))
         inputs.recheck()
         for output in outputs:
             output.commit()
     return answer._replace(
         remarks=tuple(f"wrote {clean(output.path)}" for output in outputs),
-        status=int(bool(seen.absences) and not running.allow_absent),
+        status=added.status,
     )
 
 
@@ -167,42 +167,12 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
     return tuple(op for op in COMPARED if op in chosen), by_name
 
 
-def _seen(
-    runtimes: list[Runtime],
-    seconds: float,
-    comparison: Comparison,
-    operators: ComparedOperators,
-    case: Case,
-) -> Seen:
-    """Call the runtimes.
-
-    A call of which a version refuses the shapes is made only if the version is named.
-    """
-    from gathercli.runtimes.report import Seen
-
-    if not runtimes:
-        return Seen()
-    from gathercli.runtimes.verdict import Runtimes, expected_of
-
-    is_named = operators.version is not None
-    ops = [each.op for each in comparison.verdicts if each.bound is not None or is_named]
-    expected = expected_of(comparison, case)
-    with Runtimes(runtimes, seconds) as processes:
-        verdicts = processes.verdicts(ops, case.tensors, operators.attrs.typed, expected)
-        seen = Seen(list(verdicts), processes.absences)
-        called = {each.call.runtime for each in seen.verdicts}
-        idle = [each for each in processes.present if each.runtime.name not in called]
-        return seen._replace(idle=[each.full_name for each in idle])
-
-
 def _answer(
     comparison: Comparison,
     operator: OperatorOptions,
     case: Case,
-    seen: Seen,
+    added: Addition,
     fmt: str,
-    *,
-    allow_absent: bool,
 ) -> Answer:
     """Return the answer of a comparison; format its values while the inputs are open."""
     from gathercli.report.header import tensor_json
@@ -218,23 +188,15 @@ def _answer(
             "negative": operator.negative,
             "out_of_range": operator.out_of_range,
         }
-        more: dict[str, Any] = {}
-        if any(seen):
-            from gathercli.runtimes.report import absence_json, runtime_json
-
-            more["runtimes"] = [
-                *map(runtime_json, seen.verdicts),
-                *map(absence_json, seen.absences),
-            ]
-        line = compared_json(comparison, fields, _values(comparison, "quoted"), more)
+        line = compared_json(comparison, fields, _values(comparison, "quoted"), added.fields)
         return Answer(lambda *_: line, lambda: line)
     call = _call_text(comparison, operator, case)
     elements = _elements(comparison, case)
 
     def text(width: int | None, color: bool) -> str:
-        return rendered(_text(comparison, call, elements, seen, width), color=color)
+        return rendered(_text(comparison, call, elements, added, width), color=color)
 
-    return Answer(text, notes=tuple(absence_notes(seen.absences, allowed=allow_absent)))
+    return Answer(text, notes=added.notes)
 
 
 def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) -> str:
@@ -254,21 +216,19 @@ def _text(
     comparison: Comparison,
     call: str,
     elements: Elements,
-    seen: Seen,
+    added: Addition,
     width: int | None,
 ) -> Styled:
     from gathercli.report.verdicts import compared_text
 
     answer = compared_text(comparison, call, elements, width)
-    if any(seen):
-        from gathercli.runtimes.report import runtimes_text
-
-        answer.append_text(runtimes_text(seen, width))
+    if added.text is not None:
+        answer.append_text(added.text(width))
     return answer
 
 
 def _picture(
-    comparison: Comparison, operator: OperatorOptions, case: Case, seen: Seen
+    comparison: Comparison, operator: OperatorOptions, case: Case, added: Addition
 ) -> tuple[Any, ...]:
     """Return the call, the tables and the lines of a picture, and what writes its characters."""
     from gathercli.report import verdicts as report
@@ -276,14 +236,12 @@ def _picture(
 
     call, elements = _call_text(comparison, operator, case), _elements(comparison, case)
     tables: list[Any] = [(report.COMPARED_HEADINGS, report.compared_rows(comparison))]
-    if any(seen):
-        from gathercli.runtimes.report import HEADINGS, runtime_rows
-
-        tables.append((HEADINGS, runtime_rows(seen)))
+    if added.rows:
+        tables.append((added.rows[0], added.rows[1:]))
     lines = [": ".join(each) for each in report.compared_reasons(comparison)]
     lines += ["".join(each) for each in report.compared_results(comparison, elements.differences)]
     lines += report.compared_outputs(comparison, elements.outputs, PICTURE_WIDTH)
-    text = partial(_text, comparison, call, elements, seen, PICTURE_WIDTH)
+    text = partial(_text, comparison, call, elements, added, PICTURE_WIDTH)
     return " · ".join(call.split("   ")), tables, lines, text
 
 

@@ -16,7 +16,6 @@ from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.manual import roff
 from gathercli.report.terminal import print_text
-from gathercli.runtimes.worker import RUNTIMES
 from gathercli.spec.dtypes import DTYPES
 from gathercli.spec.equivalents import EQUIVALENTS
 
@@ -83,7 +82,6 @@ def _values(command: str, param: Parameter) -> list[str]:
         "--diff": [op.full_name for op in OPERATORS],
         # A shell would expand brackets.
         "--like": [each.name for each in EQUIVALENTS if "[" not in each.name],
-        "--with": [*RUNTIMES],
         "--ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
     }.get(param.names[0] if param.names else str(param.metavar), [])
 
