@@ -374,8 +374,8 @@ def test_a_command_without_its_arguments_shows_an_example(command: str, run: Run
 @pytest.mark.parametrize(
     ("line", "expected", "example"),
     [
-        ("translate gather [1] 0", "expected onnx-13, openvino-8, torch", "--to onnx-13"),
-        ("translate gather [1] 0 -o y.py", "expected onnx-13, openvino-8, torch", "--to torch"),
+        ("translate gather [1] 0", "expected onnx, openvino, torch", "--to onnx-13"),
+        ("translate gather [1] 0 -o y.py", "expected onnx, openvino, torch", "--to torch"),
         ("reproduce gather [1] 0 -o x", "expected onnxruntime, ", "--for numpy"),
         ("reproduce gather [1] 0", "expected onnxruntime, ", "--for numpy --output new"),
     ],
