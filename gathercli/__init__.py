@@ -47,7 +47,8 @@ if TYPE_CHECKING:
         UsageError,
         VersionError,
     )
-    from gathercli.explain.python import OPERATORS, explain
+    from gathercli.explain.python import explain
+    from gathercli.report.versions import OPERATORS
     from gathercli.spec.shapes import Shape
 else:
     ModuleType = type(sys)
@@ -95,7 +96,7 @@ _HOMES = {
     ),
     "Shape": "spec.shapes",
     "explain": "explain.python",
-    "OPERATORS": "explain.python",
+    "OPERATORS": "report.versions",
 }
 
 

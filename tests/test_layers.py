@@ -32,7 +32,7 @@ LEFT_OF = {
     **{room: {*FLOORS[:number]} for number, room in enumerate(FLOORS)},
     **{room: {*FLOORS} for room in SLICES},
     "api": {"errors", "text", "spec", "ops", "compute", "io"},
-    "__init__": {"api", "explain", "spec", "errors", "ops"},
+    "__init__": {"api", "explain", "report", "spec", "errors"},
     "__main__": {"cli"},
 }
 LOW = ("errors", "text", "spec", "ops", "compute")

@@ -157,17 +157,19 @@ def _unknown(problem: str, command: str, what: str) -> tuple[int, str]:
     return 2, f"error: {problem}\nhint: `{command} --help` lists the {what}\n"
 
 
-def test_help_is_silent_about_an_absent_slice(
+def test_help_and_manual_are_silent_about_an_absent_slice(
     absent: str, core: Callable[..., tuple[int, str]]
 ) -> None:
     commands, lines = SLICES[absent]
     options = {line.split()[-1].partition("=")[0] for line in lines}
+    names = {line.split()[0] for line in lines}
 
-    helps = [core(f"{name} --help") for name in ("", *{line.split()[0] for line in lines})]
+    program, *texts = [core(line) for line in ("--help", *(f"{name} --help" for name in names))]
+    texts += [core(f"man {name}") for name in names]
 
-    listed = {line.split()[0] for _, text in helps for line in text.splitlines() if line.strip()}
-    assert {status for status, _ in helps} == {0}
-    assert not listed & {*options, *commands}
+    assert {status for status, _ in (program, *texts)} == {0}
+    assert not {*program[1].split()} & {*commands}
+    assert not {word for _, text in texts for word in text.split()} & options
 
 
 def test_manual_help_and_completion_scripts_are_generated_without_a_slice(

@@ -1,4 +1,4 @@
-"""Objects that draw themselves in Python: `gathercli.explain` and `gathercli.OPERATORS`."""
+"""`gathercli.explain`: an explanation that draws itself in Python."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli import ops
 from gathercli.compute.bound import BoundCall
 from gathercli.explain.beams import BeamLesson, BeamTrace
 from gathercli.explain.lesson import Lesson, Trace
@@ -19,26 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gathercli.report.terminal import Styled
-    from gathercli.spec.op import Op
 
 
 _ADVICE: Final = "trace() tells of others"
 """The hint on how to see hidden cells."""
-
-
-class Operators(tuple["Op", ...]):
-    """Operator versions; their `repr` is the table of `gathercli ops`."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        from gathercli.report.versions import table
-
-        return table(self).rstrip("\n")
-
-
-OPERATORS: Final = Operators(ops.OPERATORS)
-"""Every operator version, newest first in each framework."""
 
 
 class Explained(Provenance[CellTrace]):

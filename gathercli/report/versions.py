@@ -52,6 +52,19 @@ def table(ops: Sequence[Op], marked: Collection[Op] = ()) -> str:
     )
 
 
+class Operators(tuple["Op", ...]):
+    """Operator versions; their `repr` is the table of `gathercli ops`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return table(self).rstrip("\n")
+
+
+OPERATORS: Final = Operators(op for family in FAMILIES.values() for op in family.ROWS)
+"""Every operator version, newest first in each framework, as `gathercli.OPERATORS`."""
+
+
 def hanging(start: str, rest: str, width: int | None) -> str:
     """Format `rest` after `start`, wrapped with a hanging indent."""
     room = max(24, (width or 0) - len(start))
