@@ -365,12 +365,12 @@ def test_a_worker_with_another_version_is_named(
 
 
 OLDER: Final = """\
+import gathercli
 from distributed import versions
 
-def version(name, real=versions._version_cached):
-    return "0.1" if name == "gathercli" else real(name)
-
-versions._version_cached = version
+real = getattr(versions, "_version_cached", None)
+versions._version_cached = lambda name: "0.1" if name == "gathercli" else real(name)
+gathercli.__version__ = "0.1"  # what a release of 2024 asks
 """
 """What makes a worker have another version of gathercli."""
 
