@@ -86,6 +86,15 @@ MODEL_SUFFIXES: Final = (".onnx", ".xml")
 
 SLICES: Final = (
     Slice(
+        "batch",
+        commands={
+            "batch": CommandEntry(
+                "batch.command", "Run thousands of jobs from a file and report on each."
+            ),
+        },
+        options={"WorkerOptions": "batch.cluster_options:ChunkClusterOptions"},
+    ),
+    Slice(
         "explain",
         commands={
             "explain": CommandEntry("explain.command", "Draw where every output cell came from."),
@@ -152,7 +161,7 @@ SLICES: Final = (
         },
     ),
 )
-"""Every slice; nothing else names one."""
+"""Every slice; nothing else names one. `batch`, the last room of the core, gives likewise."""
 
 
 def given_names(seam: str) -> list[str]:

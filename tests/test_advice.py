@@ -347,9 +347,9 @@ def test_a_hint_quotes_names_for_the_shell_and_for_python() -> None:
 
 UNREACHABLE: Final = (
     *("spec/decisions.py", "spec/equivalents.py"),
-    *("compute/cast.py", "compute/streamed.py", "io/chunkwise.py"),
+    *("compute/cast.py", "compute/streamed.py", "io/chunkwise.py", "io/jobs/jobfile.py"),
 )
-"""What only the command reaches: prose of `ops`, `convert`, and limits of a .zarr output."""
+"""What only the command reaches: prose of `ops`, `convert`, limits of a .zarr output, jobs."""
 
 OWN: Final = ("--no-clobber", "--nonfinite", "--force-format")
 """Options of which Python has no counterpart, and so never hears."""

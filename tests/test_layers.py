@@ -23,11 +23,6 @@ FLOORS = (
 SLICES = ("explain", "models", "runtimes", "translate", "diagnose")
 """The rooms beside it: each imports the core, and no other slice."""
 
-DEBTS: dict[str, set[str]] = {
-    "cli": {"batch"},
-}
-"""The imports that still run the wrong way."""
-
 LEFT_OF = {
     **{room: {*FLOORS[:number]} for number, room in enumerate(FLOORS)},
     **{room: {*FLOORS} for room in SLICES},
@@ -74,7 +69,7 @@ def test_a_module_imports_only_what_lies_left_of_it(path: Path) -> None:
     parts = {name.split(".")[1] for name in imports(path) if name.startswith("gathercli.")}
     inner = {name for name in parts if name in LEFT_OF}
 
-    assert inner <= LEFT_OF[part(path)] | DEBTS.get(part(path), set()) | {part(path)}
+    assert inner <= LEFT_OF[part(path)] | {part(path)}
 
 
 def test_no_files_import_each_other_for_types_and_inside_functions_included() -> None:

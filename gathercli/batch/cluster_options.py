@@ -5,12 +5,26 @@ from __future__ import annotations
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import CLUSTER
 from gathercli.errors import UsageError
+from gathercli.io.formats.table import is_chunked
+from gathercli.io.write import is_stream, new_name
 from gathercli.ops import families
+from gathercli.records import NamedTuple
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from gathercli.batch.chunk_workers import ChunkWorkers
     from gathercli.batch.scheduler import Address
+    from gathercli.cli.commands.gather import ChunkScheduler
+    from gathercli.cli.limits import Limits
+    from gathercli.cli.messages import Messages
+    from gathercli.cli.output import OutputOptions
+    from gathercli.spec.op import Op
+
+WORKER_MEMORY: Final = 1 << 30
+"""Bytes of memory for each thread of a worker, unless `--max-bytes` is set."""
 
 
 class ClusterOptions(Options):
@@ -94,3 +108,66 @@ class ClusterOptions(Options):
         if url is not None:
             check_tls(url, ca_file)
         return Address(url, file, ca_file, cert, self.tls_key)
+
+
+class ChunkCluster(NamedTuple):
+    """A scheduler whose workers make the chunks of an output."""
+
+    address: Address
+
+    def check(self, op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
+        """Raise `UsageError` if the workers cannot run the call or read its inputs."""
+        from gathercli.io.source import Inputs
+
+        if op.followed:
+            raise UsageError(
+                f"is given, and {op} follows `{op.followed.name}` through all steps, so "
+                "that no worker can do a part",
+                rule="usage",
+                subject="--scheduler",
+                expected="a run without it",
+                hint="`gathercli batch`, of whose jobs each worker does some",
+            )
+        if output.path is None or not is_chunked(output.chosen_format):
+            raise UsageError(
+                "is given, and the output is not in chunks, of which each worker makes some",
+                rule="usage",
+                subject="--scheduler",
+                expected="a .zarr output",
+                hint=f"`-o {new_name('out', '.zarr')}`; or `gathercli batch`, of whose jobs each "
+                "worker does some",
+            )
+        if threads is not None:
+            raise UsageError(
+                "is given with a scheduler, whose workers have theirs",
+                rule="usage",
+                subject="--threads",
+                expected="one of them",
+                hint="`dask worker --nthreads N` decides how many parts it makes at a time",
+            )
+        for token in tokens:
+            path, _ = Inputs(None).file_of(token)
+            if path is not None and (path == "-" or is_stream(path)):
+                raise UsageError(
+                    f"`{clean(path)}` is given with `--scheduler`, whose workers cannot read it",
+                    rule="usage",
+                    value=path,
+                    expected="a file that they see",
+                )
+
+    def connect(self, job: dict[str, Any], limits: Limits, messages: Messages) -> ChunkWorkers:
+        """Connect to the workers of the scheduler."""
+        from gathercli.batch.chunk_workers import ChunkWorkers
+
+        memory = limits.memory if limits.explicit else WORKER_MEMORY
+        say = messages.announce
+        return ChunkWorkers(job, self.address, memory=memory, say=say, debug=messages.debug)
+
+
+class ChunkClusterOptions(ClusterOptions):
+    """The options of a scheduler whose workers make the chunks of an output."""
+
+    def chosen(self) -> ChunkScheduler | None:
+        """Return the scheduler; raise as `address` does."""
+        address = self.address()
+        return None if address is None else ChunkCluster(address)

@@ -29,7 +29,6 @@ _OF_THE_CORE: Final = {
     "compare": CommandEntry(
         "cli.commands.compare", "Run the same inputs through every version and compare results."
     ),
-    "batch": CommandEntry("batch.command", "Run thousands of jobs from a file and report on each."),
     "convert": CommandEntry(
         "cli.commands.convert", "Convert tensors between the formats, whole folders of them."
     ),

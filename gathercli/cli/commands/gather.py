@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from functools import partial
 
-from gathercli.batch.cluster_options import ClusterOptions
 from gathercli.cli.command import Options, option
 from gathercli.cli.groups import OUTPUT
 from gathercli.cli.inputs import TensorOptions
@@ -13,32 +12,37 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.operator import OperatorOptions
 from gathercli.cli.options import THREADS, ToleranceOptions
 from gathercli.cli.output import OutputOptions
-from gathercli.errors import UsageError
 from gathercli.io.formats.table import is_chunked
-from gathercli.io.write import is_stream, new_name
+from gathercli.slices import given
 from gathercli.spec.dtypes import E8M0
 from gathercli.spec.op import OutOfRange
-from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
-    from typing import Any, Final
+    from typing import Any, Protocol
 
-    from gathercli.batch.chunk_workers import ChunkWorkers
-    from gathercli.batch.scheduler import Address
     from gathercli.cli.limits import Limits
     from gathercli.compute.result import GatherOutput
     from gathercli.compute.tensor import Tensor
     from gathercli.errors import MismatchError
+    from gathercli.io.chunkwise import BoxWorkers
     from gathercli.io.source import Inputs
     from gathercli.spec.call import CallContext
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 
-EACH: Final = 1 << 30
-"""Bytes of memory for each thread of a worker, unless `--max-bytes` is set."""
+    class ChunkScheduler(Protocol):
+        """What lets other processes make the chunks of an output."""
+
+        def check(self, op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
+            """Raise `UsageError` if they cannot run the call or read its inputs."""
+
+        def connect(
+            self, job: dict[str, Any], limits: Limits, messages: Messages
+        ) -> AbstractContextManager[BoxWorkers]:
+            """Connect to them for a call."""
 
 
 class ExpectOptions(Options):
@@ -66,13 +70,27 @@ class ExpectOptions(Options):
         )
 
 
+class WorkerOptions(Options):
+    """The options by which other processes make the chunks of an output; here none."""
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group that is given in its place."""
+        group: type[Options] | None = given("options", cls.__name__)
+        return cls if group is None else group.of(command)
+
+    def chosen(self) -> ChunkScheduler | None:
+        """Return what distributes the chunks; raise `UsageError` if an option is wrong."""
+        return None
+
+
 def run(
     command: str,
     operator: OperatorOptions,
     tensors: TensorOptions,
     output: OutputOptions,
     expectation: ExpectOptions,
-    cluster: ClusterOptions,
+    others: WorkerOptions,
     messages: Messages,
     threads: int | None = THREADS,
 ) -> int:
@@ -81,21 +99,21 @@ def run(
     from gathercli.compute.run import unchecked, use_unchecked
     from gathercli.io.files import cores
 
-    address = cluster.address()
+    scheduler = others.chosen()
     operator.command = command
     op = operator.row(messages)
     progress = messages.progress() if output.may_show_progress else None
     limit, expect = output.limits.memory, expectation.expect
     opened = tensors.opened(op, limit, messages, expect, progress=progress)
     output.check()
-    if address is not None:
-        _check_cluster(op, output, threads, *tensors.words)
+    if scheduler is not None:
+        scheduler.check(op, output, threads, *tensors.words)
     with messages, opened:
         inputs = opened.inputs
         with (call := operator.context(op)):
             bound = operator.bound(op, call, opened, inputs.chunked)
             output.check_room(bound)
-            if address is not None:
+            if scheduler is not None:
                 inputs.watch_folders()
         limits: Any = {
             "max_bytes": output.most_bytes,
@@ -112,11 +130,10 @@ def run(
                 inputs.recheck()
             return checked()
 
-        connect: Callable[[], AbstractContextManager[ChunkWorkers | None]] = nullcontext
-        if address is not None:
-            connect = partial(
-                _workers, operator.job(opened.tokens), address, output.limits, messages
-            )
+        connect: Callable[[], AbstractContextManager[BoxWorkers | None]] = nullcontext
+        if scheduler is not None:
+            job = operator.job(opened.tokens)
+            connect = partial(scheduler.connect, job, output.limits, messages)
         write = partial(_write, output, expectation, inputs, messages, call, connect)
         reads_once = output.is_new_file and expectation.expect is None
         with call:
@@ -141,7 +158,7 @@ def _write(
     inputs: Inputs,
     messages: Messages,
     call: CallContext,
-    connect: Callable[[], AbstractContextManager[ChunkWorkers | None]],
+    connect: Callable[[], AbstractContextManager[BoxWorkers | None]],
     result: GatherOutput,
 ) -> MismatchError | None:
     """Write a result, and compare it with the expected one."""
@@ -160,54 +177,3 @@ def _write(
     if not in_chunks and expected is not None:
         mismatch = expectation.near.tolerance.difference(result, expected)
     return mismatch
-
-
-def _check_cluster(op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
-    """Raise if the workers of a scheduler cannot run the call or read its inputs."""
-    from gathercli.io.source import Inputs
-
-    if op.followed:
-        raise UsageError(
-            f"is given, and {op} follows `{op.followed.name}` through all steps, so "
-            "that no worker can do a part",
-            rule="usage",
-            subject="--scheduler",
-            expected="a run without it",
-            hint="`gathercli batch`, of whose jobs each worker does some",
-        )
-    if output.path is None or not is_chunked(output.chosen_format):
-        raise UsageError(
-            "is given, and the output is not in chunks, of which each worker makes some",
-            rule="usage",
-            subject="--scheduler",
-            expected="a .zarr output",
-            hint=f"`-o {new_name('out', '.zarr')}`; or `gathercli batch`, of whose jobs each "
-            "worker does some",
-        )
-    if threads is not None:
-        raise UsageError(
-            "is given with a scheduler, whose workers have theirs",
-            rule="usage",
-            subject="--threads",
-            expected="one of them",
-            hint="`dask worker --nthreads N` decides how many parts it makes at a time",
-        )
-    for token in tokens:
-        path, _ = Inputs(None).file_of(token)
-        if path is not None and (path == "-" or is_stream(path)):
-            raise UsageError(
-                f"`{clean(path)}` is given with `--scheduler`, whose workers cannot read it",
-                rule="usage",
-                value=path,
-                expected="a file that they see",
-            )
-
-
-def _workers(
-    job: dict[str, Any], address: Address, limits: Limits, messages: Messages
-) -> ChunkWorkers:
-    """Connect to the workers of a scheduler."""
-    from gathercli.batch.chunk_workers import ChunkWorkers
-
-    memory = limits.memory if limits.explicit else EACH
-    return ChunkWorkers(job, address, memory=memory, say=messages.announce, debug=messages.debug)
