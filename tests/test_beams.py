@@ -13,11 +13,10 @@ from rich.cells import cell_len
 
 import gathercli
 from gathercli.explain.beams import BeamLesson
+from gathercli.explain.look import ASCII, Look
 from gathercli.explain.provenance import Fate
 from gathercli.explain.terminal.beam_panels import BeamPanels
 from gathercli.explain.terminal.beam_view import panels, picture
-from gathercli.explain.terminal.layout import ASCII
-from gathercli.explain.terminal.selection import Look
 from tests.test_explain import at_a_terminal
 from tests.test_laws import NEGATIVE, Dice, moderately, seeds
 from tests.test_laws_nd import as_type, legal_tree

@@ -28,11 +28,11 @@ from gathercli.cli import keys, main
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
 from gathercli.explain import lesson as lesson_module
+from gathercli.explain.look import ASCII, Look
 from gathercli.explain.provenance import Fate
 from gathercli.explain.terminal import beam_panels
 from gathercli.explain.terminal import lesson as lesson_panels
-from gathercli.explain.terminal.layout import ASCII, draw
-from gathercli.explain.terminal.selection import Look
+from gathercli.explain.terminal.layout import draw
 from gathercli.explain.terminal.view import view_of
 from gathercli.report.palette import HUES
 from tests import oracle
@@ -56,8 +56,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from gathercli.explain.look import Marks
     from gathercli.explain.python import Explained
-    from gathercli.explain.terminal.layout import Line, Marks, TensorPart
+    from gathercli.explain.terminal.layout import Line, TensorPart
     from gathercli.spec.op import Op
     from tests.conftest import Ran
 

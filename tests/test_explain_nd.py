@@ -16,9 +16,8 @@ import gathercli
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
 from gathercli.explain import command
+from gathercli.explain.look import ASCII, Look
 from gathercli.explain.provenance import Fate
-from gathercli.explain.terminal.layout import ASCII
-from gathercli.explain.terminal.selection import Look
 from gathercli.explain.terminal.view import view_of
 from tests import oracle
 from tests.test_explain import same

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gathercli import explain
 from gathercli.explain.drawing.lesson import scene_of
 from gathercli.explain.drawing.page_content import page_content
-from gathercli.explain.terminal.selection import Look
+from gathercli.explain.look import Look
 from gathercli.explain.terminal.trace import text_of
 from gathercli.explain.terminal.view import json_parts, view_of
 from tests import oracle_nd

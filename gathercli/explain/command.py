@@ -28,8 +28,8 @@ from gathercli.text import clean, grouped, listed, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gathercli.explain.look import Look, Window
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.terminal.selection import Look, Window
     from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
 
@@ -166,8 +166,7 @@ class ExplainOptions(Options):
 
     def look(self, lesson: Provenance[Any], width: int | None) -> Look:
         """Return the look of a lesson; raise if it lacks the cell or the window."""
-        from gathercli.explain.terminal.layout import ASCII, Marks
-        from gathercli.explain.terminal.selection import Look
+        from gathercli.explain.look import ASCII, Look, Marks
 
         check_window(self.window, lesson.shape, "output")
         if self.cell is not None:
@@ -177,7 +176,7 @@ class ExplainOptions(Options):
 
     def _check_size(self, lesson: Provenance[Any]) -> None:
         """Raise if the window is larger than a picture."""
-        from gathercli.explain.terminal.selection import BATCHES, CELLS, COLUMNS
+        from gathercli.explain.selection import BATCHES, CELLS, COLUMNS
         from gathercli.explain.terminal.view import view_of
 
         sizes = [min(size, COLUMNS[0][0]) for size in lesson.shape]
@@ -329,7 +328,7 @@ def _text(
 
 def _print_json(lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions) -> None:
     """Print the cells of the window, or the one cell, as JSON, block by block."""
-    from gathercli.explain.terminal.selection import window_cells
+    from gathercli.explain.selection import window_cells
     from gathercli.explain.terminal.view import json_parts
 
     window = options.window
@@ -342,7 +341,7 @@ def _print_json(lesson: Provenance[Any], open_call: OpenCall, options: ExplainOp
 
 def _print_lines(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
     """Print a line for each cell, block by block."""
-    from gathercli.explain.terminal.selection import window_cells
+    from gathercli.explain.selection import window_cells
     from gathercli.explain.terminal.trace import text_of
     from gathercli.explain.terminal.view import view_of
 

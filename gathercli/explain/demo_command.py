@@ -194,7 +194,7 @@ def _screen(number: int, tries: Sequence[tuple[str, str]], *, answer: bool = Fal
     from gathercli.cli.open_call import of_job
     from gathercli.explain.demo import Screen, screen_text
     from gathercli.explain.lesson import lesson_of
-    from gathercli.explain.terminal.selection import Look
+    from gathercli.explain.look import Look
     from gathercli.explain.terminal.trace import text_of
     from gathercli.explain.terminal.view import view_of
 

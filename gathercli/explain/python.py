@@ -51,14 +51,14 @@ class Explained(Provenance[CellTrace]):
         """Draw the picture for a notebook, where pointing at a cell says where it comes from."""
         from gathercli.explain.drawing.lesson import scene_of
         from gathercli.explain.drawing.page import notebook_output
-        from gathercli.explain.terminal.selection import Look
+        from gathercli.explain.look import Look
         from gathercli.report.terminal import PICTURE_WIDTH
 
         look = Look(PICTURE_WIDTH, advice=_ADVICE)
         return notebook_output(self, look, scene_of(self, look, has_steps=False))
 
     def _picture(self, width: int | None) -> Styled:
-        from gathercli.explain.terminal.selection import Look
+        from gathercli.explain.look import Look
         from gathercli.explain.terminal.view import view_of
         from gathercli.report.terminal import PICTURE_WIDTH
 

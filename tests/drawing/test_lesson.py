@@ -15,7 +15,7 @@ from gathercli.errors import GatherError
 from gathercli.explain.drawing.lesson import scene_of
 from gathercli.explain.drawing.shapes import Box, text_width
 from gathercli.explain.drawing.svg import svg
-from gathercli.explain.terminal.selection import Look
+from gathercli.explain.look import Look
 from tests import oracle, oracle_nd
 from tests.drawing.svgs import Drawn, Picture, points_of
 from tests.test_explain import explain_case

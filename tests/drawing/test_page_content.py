@@ -8,7 +8,7 @@ import pytest
 from gathercli import explain
 from gathercli.explain.drawing.lesson import scene_of
 from gathercli.explain.drawing.page_content import TextTable, page_content
-from gathercli.explain.terminal.selection import Look
+from gathercli.explain.look import Look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

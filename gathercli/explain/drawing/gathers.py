@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.explain.lesson import Lesson, Trace
-    from gathercli.explain.terminal.selection import Selection
+    from gathercli.explain.selection import Selection
 
 CHANNEL: Final = 104
 """The space between tensors, for arrows."""

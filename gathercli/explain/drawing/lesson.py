@@ -19,9 +19,9 @@ from gathercli.explain.drawing.notes import (
 from gathercli.explain.drawing.scene import Scene
 from gathercli.explain.drawing.shapes import text_width
 from gathercli.explain.lesson import Lesson
+from gathercli.explain.selection import COLUMNS, ROWS, Selection, lead_of
 from gathercli.explain.telling import telling_traces
 from gathercli.explain.terminal.beam_panels import MANY, BeamPanels
-from gathercli.explain.terminal.selection import COLUMNS, ROWS, Selection, lead_of
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gathercli.explain.beams import BeamLesson
     from gathercli.explain.drawing.gathers import PanelDrawing
     from gathercli.explain.drawing.scene import Arrow, Caption, Grid
+    from gathercli.explain.look import Look
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.terminal.selection import Look
 
     At = tuple[int, ...]
 

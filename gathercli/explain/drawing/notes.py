@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from gathercli.explain.beams import BeamLesson
     from gathercli.explain.drawing.picks import PanelPicks, Pick
+    from gathercli.explain.look import Look
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.terminal.selection import Look
 
 _READ_OUT: Final = 12
 """The most indices that a description reads out."""
@@ -45,7 +45,7 @@ def heading(lesson: Provenance[Any], title: str | None) -> list[Caption]:
 
 def _has_batches(lesson: Provenance[Any]) -> bool:
     """Return whether titles have no room for types."""
-    from gathercli.explain.terminal.selection import lead_of
+    from gathercli.explain.selection import lead_of
 
     return not isinstance(lesson, Lesson) or lead_of(lesson) > 0
 

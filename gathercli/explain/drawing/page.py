@@ -21,8 +21,8 @@ from gathercli.explain.drawing.theme import DARK, LIGHT
 if TYPE_CHECKING:
     from gathercli.explain.drawing.scene import Scene
     from gathercli.explain.drawing.theme import Theme
+    from gathercli.explain.look import Look
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.terminal.selection import Look
 
 _FOLDER: Final = os.path.dirname(__file__)
 _BODY: Final = (

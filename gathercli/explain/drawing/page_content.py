@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from gathercli.explain.drawing.index_fates import IndexFates, IndexSpan
     from gathercli.explain.drawing.scene import Scene
     from gathercli.explain.lesson import Trace
+    from gathercli.explain.look import Look
     from gathercli.explain.provenance import Provenance
     from gathercli.explain.terminal.layout import Line
-    from gathercli.explain.terminal.selection import Look
 
 OUT: Final = "out"
 """The name of the output."""

@@ -11,7 +11,7 @@ from gathercli.compute.cells import elements_at
 from gathercli.compute.tensor import Tensor
 from gathercli.explain.lesson import numbers
 from gathercli.explain.provenance import Fate
-from gathercli.explain.terminal.selection import arrays
+from gathercli.explain.selection import arrays
 from gathercli.explain.terminal.trace import TARGETS, index_text, writer
 from gathercli.spec.coordinates import flat_positions
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gathercli.explain.drawing.block import At
     from gathercli.explain.lesson import Index, Trace, Unit
-    from gathercli.explain.terminal.selection import Selection
+    from gathercli.explain.selection import Selection
 
 OUTSIDE: Final = "outside"
 """The name of the place of indices that point nowhere, in place of a tensor's."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gathercli.explain.provenance import Fate
+from gathercli.explain.selection import PANELS, letter_of, shown
 from gathercli.explain.terminal.beam_trace import Tokens
 from gathercli.explain.terminal.layout import (
     Cell,
@@ -17,7 +18,6 @@ from gathercli.explain.terminal.layout import (
     draw,
     in_rows,
 )
-from gathercli.explain.terminal.selection import PANELS, letter_of, shown
 from gathercli.explain.terminal.tensor_panels import HIDDEN, marked
 from gathercli.report.palette import REFUSED, STYLES
 from gathercli.spec.dtypes import Kind
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gathercli.explain.beams import BeamLesson, BeamTrace
-    from gathercli.explain.terminal.selection import Look
+    from gathercli.explain.look import Look
 
 FEW: Final = 3
 """The largest number of letters beside a cell on several paths."""

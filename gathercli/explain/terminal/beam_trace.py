@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gathercli.explain.beams import BeamLesson, BeamTrace
+    from gathercli.explain.look import Look
     from gathercli.explain.terminal.layout import Line
-    from gathercli.explain.terminal.selection import Look
 
 
 class Tokens:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli.explain.provenance import Fate
+from gathercli.explain.selection import COLUMNS, ROWS, WIDE
 from gathercli.explain.telling import telling_traces
 from gathercli.explain.terminal.beam_panels import MANY, BeamPanels
 from gathercli.explain.terminal.beam_trace import trace_line, trace_steps
 from gathercli.explain.terminal.layout import append, joined, widest
 from gathercli.explain.terminal.lesson import EXAMPLES, LEGEND, panels_text
-from gathercli.explain.terminal.selection import COLUMNS, ROWS, WIDE
 from gathercli.explain.terminal.tensor_panels import HIDDEN
 from gathercli.report import header
 from gathercli.report.palette import REFUSED
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.explain.beams import BeamLesson, BeamTrace
+    from gathercli.explain.look import Look
     from gathercli.explain.terminal.layout import Line
-    from gathercli.explain.terminal.selection import Look
 
 __all__ = [
     "cells_json",

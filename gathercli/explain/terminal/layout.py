@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from gathercli.explain.look import Marks
+
 Word: TypeAlias = tuple[str, str]
 """Text and a style."""
 Line: TypeAlias = list[Word]
@@ -38,34 +40,6 @@ class Edge(str):
     """The column after a line, which the gap between blocks has room for: a blank or a mark."""
 
     __slots__ = ()
-
-
-class Marks(NamedTuple):
-    """The marks of a picture, in Unicode or in ASCII.
-
-    Attributes
-    ----------
-    arrow, times
-        Between an index and its position; before the number of reads of a cell.
-    rows, columns
-        In place of hidden rows and columns.
-    nowhere, refused, hidden
-        Labels of cells that are filled, refused, or read by hidden indices only.
-    ascii
-        Whether to print ASCII alone.
-    """
-
-    arrow: str = " → "
-    times: str = "\N{MULTIPLICATION SIGN}"
-    rows: str = "⋮"
-    columns: str = "…"
-    nowhere: str = "·"
-    refused: str = "!"
-    hidden: str = "+"
-    ascii: bool = False
-
-
-ASCII: Final = Marks(" -> ", "*", ":", "..", ".", ascii=True)
 
 
 class Placement(Enum):

@@ -12,6 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.explain.provenance import Fate
+from gathercli.explain.selection import COLUMNS, ROWS, WIDE, Selection, lead_of
 from gathercli.explain.telling import telling_traces
 from gathercli.explain.terminal.layout import (
     Line,
@@ -23,14 +24,6 @@ from gathercli.explain.terminal.layout import (
     in_rows,
     joined,
     widest,
-)
-from gathercli.explain.terminal.selection import (
-    COLUMNS,
-    ROWS,
-    WIDE,
-    Look,
-    Selection,
-    lead_of,
 )
 from gathercli.explain.terminal.tensor_panels import HIDDEN, TIMES, Parts
 from gathercli.explain.terminal.trace import letters, trace_line, trace_steps, unit_text, use
@@ -48,6 +41,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.explain.lesson import Index, Lesson, Trace
+    from gathercli.explain.look import Look
 
 __all__ = [
     "cells_json",

@@ -9,8 +9,8 @@ import numpy as np
 from gathercli.compute.cells import elements_at
 from gathercli.compute.tensor import Tensor
 from gathercli.explain.provenance import Fate
+from gathercli.explain.selection import arrays
 from gathercli.explain.terminal.layout import Cell, Line, Placement, TensorPart
-from gathercli.explain.terminal.selection import arrays
 from gathercli.explain.terminal.trace import TARGETS, index_text, unit_text, writer
 from gathercli.report.palette import REFUSED, STYLES
 from gathercli.spec.coordinates import flat_positions
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.explain.lesson import Index, Trace
-    from gathercli.explain.terminal.selection import Selection
+    from gathercli.explain.selection import Selection
 
 TIMES, HIDDEN = "read n times", "read by what is hidden"
 """Marks to explain in a legend, in addition to the fates of indices."""

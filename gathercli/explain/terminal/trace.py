@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.explain.lesson import Index, Lesson, Trace, Unit
-    from gathercli.explain.terminal.layout import Line, Marks
-    from gathercli.explain.terminal.selection import Look
+    from gathercli.explain.look import Look, Marks
+    from gathercli.explain.terminal.layout import Line
 
 TARGETS: Final = {Fate.FILLED: "none", Fate.REFUSED: "refused"}
 """The target of an index or a parent that points nowhere."""

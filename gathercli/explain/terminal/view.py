@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.compute.storage import AnyArray
+    from gathercli.explain.look import Look
     from gathercli.explain.provenance import Provenance
     from gathercli.explain.terminal.layout import Line
-    from gathercli.explain.terminal.selection import Look
 
     class View(Protocol):
         """A module that draws a kind of lesson."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gathercli.explain.lesson import indices_of
-from gathercli.explain.terminal.layout import Marks
 from gathercli.report.grid import shown_positions
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.shapes import product
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.explain.lesson import Index, Lesson, Unit
+    from gathercli.explain.look import Look, Window
     from gathercli.explain.provenance import Provenance
 
 ROWS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
@@ -42,39 +42,6 @@ BATCHES: Final = 400
 
 BLOCK: Final = 1 << 12
 """Cells of a block of a window."""
-
-Window = tuple[slice | None, ...]
-"""The coordinates to show of each output dimension; None for as many as fit."""
-
-
-class Look(NamedTuple):
-    """The appearance of a picture.
-
-    Attributes
-    ----------
-    width
-        The columns of the terminal; None for no limit.
-    precision
-        The significant digits of floats.
-    marks
-        The characters beside letters and numbers.
-    window
-        The output coordinates to show.
-    here
-        The output cell to mark.
-    height
-        The lines for the panels; None for no limit.
-    advice
-        A hint on how to see hidden cells.
-    """
-
-    width: int | None
-    precision: int = 6
-    marks: Marks = Marks()
-    window: Window = ()
-    here: tuple[int, ...] | None = None
-    height: int | None = None
-    advice: str = "--window chooses others"
 
 
 class Selection:
