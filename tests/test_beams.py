@@ -15,8 +15,7 @@ import gathercli
 from gathercli.explain.beams import BeamLesson
 from gathercli.explain.look import ASCII, Look
 from gathercli.explain.provenance import Fate
-from gathercli.explain.terminal.beam_panels import BeamPanels
-from gathercli.explain.terminal.beam_view import panels, picture
+from gathercli.explain.terminal.beam_view import BeamView, panels, picture
 from tests.test_explain import at_a_terminal
 from tests.test_laws import NEGATIVE, Dice, moderately, seeds
 from tests.test_laws_nd import as_type, legal_tree
@@ -219,12 +218,12 @@ def test_a_window_chooses_steps_batches_and_beams(run: Run) -> None:
 def test_a_window_that_fits_no_width_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[bool] = []
 
-    def lines(self: BeamPanels, room: int, *, stacked: bool) -> Any:
+    def lines(self: BeamView, room: int, *, stacked: bool) -> Any:
         drawn.append(stacked)
         return own(self, room, stacked=stacked)
 
-    own = BeamPanels.lines
-    monkeypatch.setattr(BeamPanels, "lines", lines)
+    own = BeamView.lines
+    monkeypatch.setattr(BeamView, "lines", lines)
     ids = np.zeros((2, 1, 90), np.int64)
     every = slice(None)
 
@@ -375,6 +374,21 @@ def test_on_a_terminal_keys_walk_along_the_beams(monkeypatch: pytest.MonkeyPatch
     assert screens[1].startswith("out[0,0,1]   t = 0, b = 0, w = 1\n")
     assert "cell 2 of 6" in screens[1]
     assert "0  ab[1]    2    0    0     0    0  1 [1]\n" in screens[1]
+
+
+def test_the_current_cell_is_marked_in_its_own_batch_alone() -> None:
+    ids, zeros = [[[1], [2]], [[3], [4]]], np.zeros((2, 2, 1), np.int64)
+
+    text = panels(explained(ids, zeros, [2, 2], np.int64(9)), Look(80, here=(1, 1, 0))).plain
+
+    assert text.count("[4]") == 2
+    assert text.count("[") == 2
+
+
+def test_a_refused_cell_is_marked_as_the_current_one() -> None:
+    text = panels(of_words(*STRAY), Look(80, here=(0, 0, 0))).plain
+
+    assert "[!]" in text
 
 
 # JSON and Python

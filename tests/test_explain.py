@@ -14,7 +14,6 @@ import termios
 import threading
 import xml.etree.ElementTree as ET
 from contextlib import suppress
-from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.explain import lesson as lesson_module
 from gathercli.explain.look import ASCII, Look
 from gathercli.explain.provenance import Fate
-from gathercli.explain.terminal import beam_panels
+from gathercli.explain.terminal import beam_view
 from gathercli.explain.terminal import lesson as lesson_panels
 from gathercli.explain.terminal.layout import draw
 from gathercli.explain.terminal.view import view_of
@@ -57,8 +56,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gathercli.explain.look import Marks
+    from gathercli.explain.panel import PanelTensor
     from gathercli.explain.python import Explained
-    from gathercli.explain.terminal.layout import Line, TensorPart
+    from gathercli.explain.terminal.layout import Line
     from gathercli.spec.op import Op
     from tests.conftest import Ran
 
@@ -1113,13 +1113,11 @@ class Drawn(NamedTuple):
     letters: set[str]
 
 
-def drawn(part: TensorPart, lines: list[Line]) -> Drawn:
-    facets = part.facets or list(product(*part.coordinates[:-2]))
-    cells = (part.cell((*facet, *at)) for facet in facets for at in product(*part.coordinates[-2:]))
-    name = part.title[0][0]
-    word = "[a-z]" if name.endswith("_ids") else "[a-z]+"  # a token has the letters of its beams
-    letters = {letter for cell in cells for letter in re.findall(word, cell.label)}
-    return Drawn(name, ["".join(text for text, _ in line).rstrip() for line in lines], letters)
+def drawn(part: PanelTensor, lines: list[Line]) -> Drawn:
+    word = "[a-z]" if part.name.endswith("_ids") else "[a-z]+"  # a token has its beams' letters
+    letters = {name for cell in part.cells.values() for name in re.findall(word, cell.letter)}
+    texts = ["".join(text for text, _ in line).rstrip() for line in lines]
+    return Drawn(part.name, texts, letters)
 
 
 @pytest.mark.parametrize("words", LARGE_CALLS, ids=" ".join)
@@ -1129,14 +1127,14 @@ def test_what_a_letter_marks_is_in_the_picture(
 ) -> None:
     parts: list[Drawn] = []
 
-    def draw_and_keep(part: TensorPart, marks: Marks) -> list[Line]:
+    def draw_and_keep(part: PanelTensor, marks: Marks) -> list[Line]:
         lines = draw(part, marks)
         parts.append(drawn(part, lines))
         return lines
 
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(lesson_panels, "draw", draw_and_keep)
-    monkeypatch.setattr(beam_panels, "draw", draw_and_keep)
+    monkeypatch.setattr(beam_view, "draw", draw_and_keep)
 
     out = run("explain", *words, "-q").out
 

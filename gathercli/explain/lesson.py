@@ -237,6 +237,13 @@ class Lesson(Provenance[Trace]):
             return at
         return (flat_positions(at[:count], self.panel_shape[:count], none=False), *at[count:])
 
+    def ends(self, trace: Trace | None) -> dict[str, tuple[int, ...] | None]:
+        """Return the cells that a trace joins, one of each tensor, batch dimensions apart."""
+        if trace is None:
+            return {}
+        data = next(iter(self.call.inputs))
+        return {data: trace.data, self.name: trace.indices, "out": self.apart(trace.out)}
+
     def unit(self, at: Sequence[int], position: Index | None) -> Unit | None:
         """Return the unit that the index at `at` picks; None if it points nowhere.
 

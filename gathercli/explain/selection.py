@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gathercli.explain.lesson import indices_of
+from gathercli.explain.panel import letter_of, writer
 from gathercli.report.grid import shown_positions
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gathercli.compute.storage import AnyArray
     from gathercli.explain.lesson import Index, Lesson, Unit
@@ -66,6 +68,8 @@ class Selection:
         The coordinates of the leading dimensions for each panel.
     letters
         The letter of each unit of the picture that the visible indices pick, in their order.
+    current
+        The trace of the cell that the look marks; None without one.
     limits
         The most rows and columns to show whole.
     is_complete
@@ -96,7 +100,8 @@ class Selection:
             if i is not None:
                 self.indices[i] = coords
         self.panels = self._choose_panels()
-        self._current = None if look.here is None else lesson.trace(*look.here).data
+        self.current = None if look.here is None else lesson.trace(*look.here)
+        self._source = None if self.current is None else self.current.data
         units = self._units()
         positions = list(dict.fromkeys(units.values()))
         self.data = [self._data_coordinates(d, positions) for d in range(len(lesson.data.shape))]
@@ -177,6 +182,11 @@ class Selection:
                     units[unit] = position
         return units
 
+    @cached_property
+    def write(self) -> Callable[[Any], str]:
+        """The formatter of elements of `data`."""
+        return writer(self.lesson.data, self.look)
+
     @property
     def cells(self) -> int:
         """The number of output cells in the picture."""
@@ -202,7 +212,7 @@ class Selection:
         most = self._few(FACETS, shape)
         if self.look.window or len(every) <= most:
             return every
-        current = [] if self._current is None else [self._current[lead:-2]]
+        current = [] if self._source is None else [self._source[lead:-2]]
         picked = dict.fromkeys(current)
         for unit in units:
             if len(picked) >= most:
@@ -259,8 +269,8 @@ class Selection:
         size, depth = shape[d], len(shape) - d
         if size <= most:
             return range(size)
-        if self._current is not None:  # the current cell comes first
-            positions = [self._current[d], *positions]
+        if self._source is not None:  # the current cell comes first
+            positions = [self._source[d], *positions]
         has_ends = most > 2 and depth < 3 and self.here is None
         ends = {0, size - 1} if has_ends or not positions else set[int]()
         if depth > 2:
@@ -296,20 +306,6 @@ def lead_of(lesson: Lesson) -> int:
     pairs = enumerate(lesson.dim_map)
     shared = next((j for j, pair in pairs if pair != (j, j)), len(lesson.dim_map))
     return lesson.call.batch_dims or max(0, min(shared, len(lesson.data.shape) - 2))
-
-
-def letter_of(number: int) -> str:
-    """Return the letter for a number: a to z, then aa, ab and so on.
-
-    >>> letter_of(0), letter_of(25), letter_of(26)
-    ('a', 'z', 'aa')
-    """
-    name = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        name = chr(ord("a") + rest) + name
-    return name
 
 
 def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:

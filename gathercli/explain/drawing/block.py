@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from gathercli.explain.drawing.frame import HEIGHT, NARROWEST, SPACE, GridFrame, Ruler
 from gathercli.explain.drawing.lanes import Lane, Lanes
 from gathercli.explain.drawing.routes import Stop, turned
-from gathercli.explain.drawing.scene import Caption, GridSlice, cell_id, slice_id
+from gathercli.explain.drawing.scene import Caption, GridCell, GridSlice, cell_id, slice_id
 from gathercli.explain.drawing.shapes import Box, text_width
+from gathercli.explain.panel import OUT
+from gathercli.explain.provenance import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Collection, Iterator
 
-At = tuple[int | None, ...]
-"""Coordinates of a cell, or of a slice: None for all of a dimension."""
+    from gathercli.explain.panel import At, PanelTensor
 
 TEXT: Final = 15
 """The size of the text of cells."""
@@ -30,43 +31,40 @@ _CORNER: Final = 6
 
 
 class Excerpt(NamedTuple):
-    """The part of a tensor to draw.
+    """A tensor to draw.
 
     Attributes
     ----------
-    name, shape
-        The tensor; its sizes, where a tuple of indices is one cell.
-    lead
-        The leading coordinates, which all of its cells share.
-    coordinates
-        The coordinates of the other dimensions to draw, ascending.
-    texts
-        A function from the coordinates of a cell to its text.
-    facets
-        The coordinates of those before the last two; None for all combinations.
-    has_entries
-        Whether such lines come in to cells, so that there is a space before the first ones.
+    tensor
+        Its cells.
     upright
         Whether a vector is a column.
     lane
         The space between its cells for the lines that run there; 0 without lines.
+    has_entries
+        Whether such lines come in to cells, so that there is a space before the first ones.
     from_end
         The dimensions whose coordinates are also written from the end.
-    named
-        A function from coordinates to those of ids, if batch dimensions are merged in the tensor.
     """
 
-    name: str
-    shape: tuple[int, ...]
-    lead: tuple[int, ...]
-    coordinates: tuple[Sequence[int], ...]
-    texts: Callable[[tuple[int, ...]], str]
-    facets: list[tuple[int, ...]] | None = None
+    tensor: PanelTensor
     upright: bool = False
     lane: float = 0
     has_entries: bool = False
     from_end: frozenset[int] = frozenset()
-    named: Callable[[At], At] = lambda at: at
+
+    @property
+    def name(self) -> str:
+        """The name of the tensor."""
+        return self.tensor.name
+
+
+def cell_text(tensor: PanelTensor, at: tuple[int, ...]) -> str:
+    """Write a cell: an index with what it leads to, an output cell or what refuses it."""
+    cell = tensor.cells[at]
+    if tensor.name != OUT:
+        return cell.text + cell.tail
+    return "!" if cell.fate is Fate.REFUSED else cell.text
 
 
 class TensorBlock:
@@ -91,28 +89,23 @@ class TensorBlock:
 
     def __init__(self, excerpt: Excerpt, *, down: bool, narrowest: float = NARROWEST) -> None:
         self.excerpt, self._down = excerpt, down
-        lead, inner = len(excerpt.lead), excerpt.shape[len(excerpt.lead) :]
-        self.is_empty = 0 in excerpt.shape or not all(map(len, excerpt.coordinates))
-        dims: list[int | None] = [*range(lead, len(excerpt.shape))]
-        if len(inner) < 2:
+        tensor = self.tensor = excerpt.tensor
+        lead, rank = len(tensor.lead), len(tensor.inner)
+        self.is_empty = tensor.is_empty
+        dims: list[int | None] = [*range(lead, lead + rank)]
+        if rank < 2:
             dims = [*dims, None] if excerpt.upright else [None, *dims]
         self._dims = [None, None, *dims][-2:]
-        self.facets = excerpt.facets or list(combinations(*excerpt.coordinates[:-2]))
-        ats = [] if self.is_empty else list(self._ats())
-        widest = max((text_width(excerpt.texts(at), TEXT) for at in ats), default=0)
+        self.facets = tensor.facets
+        widest = max((text_width(cell_text(tensor, at), TEXT) for at in tensor.cells), default=0)
         # Whole pixels, an even number: positions and centres need no decimals.
         self.cell_width = max(narrowest, 2 * ceil(widest / 2 + 11))
         self.frames = {} if self.is_empty else {facet: self._frame() for facet in self.facets}
-        self.has_subtitles = len(inner) > 2
+        self.has_subtitles = rank > 2
         self._place(0, 0)
 
-    def _ats(self) -> Iterator[tuple[int, ...]]:
-        for facet in self.facets:
-            for rest in combinations(*self.excerpt.coordinates[-2:]):
-                yield (*self.excerpt.lead, *facet, *rest)
-
     def _frame(self) -> GridFrame:
-        excerpt = self.excerpt
+        tensor, excerpt = self.tensor, self.excerpt
         # The lines of a drawing that flows down run between columns, else between rows.
         spaces: list[float] = [SPACE, SPACE]
         if excerpt.lane:
@@ -120,21 +113,22 @@ class TensorBlock:
         lengths = (HEIGHT, self.cell_width)
         rulers = []
         for d, length, space in zip(self._dims, lengths, spaces, strict=True):
-            names = None if d is None else excerpt.coordinates[d - len(excerpt.lead)]
-            size = 1 if d is None else excerpt.shape[d]
+            names = None if d is None else tensor.coordinates[d - len(tensor.lead)]
+            size = 1 if d is None else tensor.shape[d]
             rulers.append(Ruler(names, size, length, space, from_end=d in excerpt.from_end))
         corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER
-        beside = self._down and len(excerpt.shape) - len(excerpt.lead) > 2
+        beside = self._down and len(tensor.inner) > 2
         return GridFrame(*rulers, corner=corner if beside else 0, has_entries=excerpt.has_entries)
 
     def _subtitle(self, facet: tuple[int, ...]) -> str:
         """Return the name of a facet, and that from the end if it is wanted."""
-        excerpt, at = self.excerpt, (*self.excerpt.lead, *facet)
-        names = [excerpt.named((*at, None, None))[:-2]]
-        if any(d in excerpt.from_end for d in range(len(excerpt.lead), len(at))):
-            sizes = enumerate(zip(at, excerpt.shape, strict=False))
-            names += [tuple(n - size if d in excerpt.from_end else n for d, (n, size) in sizes)]
-        return " = ".join(f"[{','.join(map(str, name))},:,:]" for name in names)
+        tensor, at = self.tensor, (*self.tensor.lead, *facet)
+        from_end, name = self.excerpt.from_end, tensor.facet_name(facet)
+        if not any(d in from_end for d in range(len(tensor.lead), len(at))):
+            return name
+        sizes = enumerate(zip(at, tensor.shape, strict=False))
+        ends = [n - size if d in from_end else n for d, (n, size) in sizes]
+        return f"{name} = [{','.join(map(str, ends))},:,:]"
 
     @property
     def _subtitle_height(self) -> float:
@@ -185,20 +179,40 @@ class TensorBlock:
         if self.has_subtitles:
             yield Caption(frame.outer.x, frame.outer.y - 8, self._subtitle(facet), "facet")
 
-    def cells(self, facet: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Box]]:
-        """Yield the coordinates and the place of each cell of a facet, row-major."""
-        frame = self.frames[facet]
+    def cells(
+        self, facet: tuple[int, ...], traced: Collection[tuple[int, ...]]
+    ) -> Iterator[GridCell]:
+        """Yield the cells of a facet, row-major.
+
+        Parameters
+        ----------
+        traced
+            The coordinates of those on the path of the traced cell.
+        """
+        tensor, frame = self.tensor, self.frames[facet]
         rows, columns = (range(len(each.starts)) for each in (frame.rows, frame.columns))
         for row, column in combinations(rows, columns):
-            at = [*self.excerpt.lead, *facet]
+            coords = [*tensor.lead, *facet]
             for ruler, number in ((frame.rows, row), (frame.columns, column)):
                 if ruler.names is not None:
-                    at.append(ruler.names[number])
-            yield tuple(at), frame.box(row, column)
+                    coords.append(ruler.names[number])
+            at = tuple(coords)
+            cell = tensor.cells[at]
+            is_placed = cell.fate in (None, Fate.COPIED)
+            yield GridCell(
+                tensor.name,
+                tuple(n for n in tensor.named(at) if n is not None),
+                frame.box(row, column),
+                cell_text(tensor, at),
+                cell.color if is_placed else None,
+                cell.letter,
+                "" if cell.fate is None else cell.fate.name.lower(),
+                (*cell.kinds, "traced") if at in traced else cell.kinds,
+            )
 
     def _numbers(self, at: At) -> tuple[GridFrame, list[int], list[int]] | None:
         """Return the frame, rows and columns of a cell or slice; None if it is not drawn."""
-        inner = at[len(self.excerpt.lead) :]
+        inner = at[len(self.tensor.lead) :]
         facet = tuple(n for n in inner[: max(0, len(inner) - 2)] if n is not None)
         frame = self.frames.get(facet)
         if frame is None:
@@ -216,7 +230,7 @@ class TensorBlock:
     def _place_of(self, at: At) -> tuple[GridFrame, list[int], list[int]]:
         place = self._numbers(at)
         if place is None:
-            raise LookupError(f"{self.excerpt.name} is drawn without {at}")
+            raise LookupError(f"{self.tensor.name} is drawn without {at}")
         return place
 
     def has(self, at: At) -> bool:
@@ -228,7 +242,7 @@ class TensorBlock:
 
         So do those that come into vectors, where the slice has the coordinate of a cell.
         """
-        return None in at or (not leaves and len(at) - len(self.excerpt.lead) < 2)
+        return None in at or (not leaves and len(at) - len(self.tensor.lead) < 2)
 
     def slice_box(self, at: At) -> Box:
         """Return the place of a slice, with the coordinates that arrows come in by."""
@@ -240,7 +254,7 @@ class TensorBlock:
 
     def grid_slice(self, at: At, color: int | None, kinds: tuple[str, ...] = ()) -> GridSlice:
         """Return a slice to draw."""
-        name, named = self.excerpt.name, self.excerpt.named(at)
+        name, named = self.tensor.name, self.tensor.named(at)
         return GridSlice(name, named, self.slice_box(at), color, kinds)
 
     def cell_box(self, at: At) -> Box:
@@ -250,10 +264,10 @@ class TensorBlock:
 
     def end_id(self, at: At, *, leaves: bool) -> str:
         """Return the id of the element at an end of an arrow."""
-        named = self.excerpt.named(at)
+        named = self.tensor.named(at)
         if self.is_slice(at, leaves=leaves):
-            return slice_id(self.excerpt.name, named)
-        return cell_id(self.excerpt.name, [n for n in named if n is not None])
+            return slice_id(self.tensor.name, named)
+        return cell_id(self.tensor.name, [n for n in named if n is not None])
 
     def needs_lane(self, at: At, *, leaves: bool) -> bool:
         """Return whether an arrow runs between cells to reach the edge of the grid."""
@@ -279,7 +293,7 @@ class TensorBlock:
         return Lane(self._grid(frame), start, space, enters, box.x - after)
 
     def _grid(self, frame: GridFrame) -> str:
-        return f"{self.excerpt.name}{frame.outer}"
+        return f"{self.tensor.name}{frame.outer}"
 
     def lane_width(self, lanes: Lanes) -> float:
         """Return the space between cells that lines need; 0 without lines."""

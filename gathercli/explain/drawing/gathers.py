@@ -5,20 +5,21 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.explain.drawing.block import At, Excerpt, TensorBlock
+from gathercli.explain.drawing.block import Excerpt, TensorBlock
 from gathercli.explain.drawing.frame import HEIGHT, LANE, NARROWEST
 from gathercli.explain.drawing.lanes import Lanes
-from gathercli.explain.drawing.picks import OUTSIDE, Link, PanelPicks
 from gathercli.explain.drawing.routes import Stop, route, spread, turned
-from gathercli.explain.drawing.scene import Arrow, Caption, Grid, GridCell, GridSlice, slice_id
+from gathercli.explain.drawing.scene import Arrow, Caption, Grid, GridSlice, slice_id
 from gathercli.explain.drawing.shapes import Box, text_width
 from gathercli.explain.drawing.titles import lines_up, titles
+from gathercli.explain.gather_panel import OUTSIDE, GatherPanel, Link
 from gathercli.explain.provenance import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.explain.lesson import Lesson, Trace
+    from gathercli.explain.panel import At
     from gathercli.explain.selection import Selection
 
 CHANNEL: Final = 104
@@ -49,7 +50,7 @@ def flows_down(lesson: Lesson, lead: int) -> bool:
 
 def panel_drawings(selection: Selection) -> list[PanelDrawing]:
     """Lay out the batches of a selection, with the same columns and coordinates in all."""
-    contents = [PanelPicks(selection, panel) for panel in selection.panels]
+    contents = [GatherPanel(selection, panel) for panel in selection.panels]
     from_end = frozenset(d for each in contents for d in each.from_end)
     has_outside = any(each.points_outside for each in contents)
     drawings = [PanelDrawing(each, from_end, has_outside=has_outside) for each in contents]
@@ -106,20 +107,17 @@ class PanelDrawing:
     """
 
     def __init__(
-        self, contents: PanelPicks, from_end: frozenset[int], *, has_outside: bool
+        self, contents: GatherPanel, from_end: frozenset[int], *, has_outside: bool
     ) -> None:
-        selection = contents.selection
-        self.lesson, self.panel, self._lead = contents.lesson, contents.panel, contents.lead
+        self.lesson, self.panel, self._lead = contents.lesson, contents.at, contents.lead
         self.down = flows_down(self.lesson, self._lead)
         self._lines_up = lines_up(self.lesson, self._lead)
-        self._letters = selection.letters
         self.contents = contents
         self._traced: Trace | None = None
         self.links: list[Link] = []
         leaves, enters = contents.crossed()
         self._excerpts = [
-            each._replace(has_entries=each.name in enters)
-            for each in self._excerpts_of(selection, from_end)
+            each._replace(has_entries=each.name in enters) for each in self._excerpts_of(from_end)
         ]
         self._has_room_outside, self._has_outside = has_outside, contents.points_outside
         spaces = [LANE if each.name in leaves | enters else 0 for each in self._excerpts]
@@ -179,35 +177,11 @@ class PanelDrawing:
         first = None if self._traced is None else self._traced.indices
         self.links = self.contents.links(self._is_drawn, share, first)
 
-    def _excerpts_of(self, selection: Selection, from_end: frozenset[int]) -> list[Excerpt]:
-        lesson, contents, panel, lead = self.lesson, self.contents, self.panel, self._lead
+    def _excerpts_of(self, from_end: frozenset[int]) -> list[Excerpt]:
         return [
-            Excerpt(
-                lesson.name,
-                lesson.index_shape,
-                panel,
-                tuple(selection.indices[lead:]),
-                contents.index_text,
-                upright=not self.down,
-            ),
-            Excerpt(
-                contents.data_name,
-                lesson.data.shape,
-                panel,
-                tuple(selection.data[lead:]),
-                contents.data_text,
-                facets=contents.data_facets,
-                from_end=from_end,
-            ),
-            Excerpt(
-                "out",
-                lesson.panel_shape,
-                panel,
-                tuple(selection.out[lead:]),
-                contents.out_text,
-                upright=self._out_is_upright(),
-                named=self.lesson.joined,
-            ),
+            Excerpt(self.contents.indices, upright=not self.down),
+            Excerpt(self.contents.data, from_end=from_end),
+            Excerpt(self.contents.out, upright=self._out_is_upright()),
         ]
 
     def _out_is_upright(self) -> bool:
@@ -311,12 +285,13 @@ class PanelDrawing:
 
     def grids(self) -> Iterator[Grid]:
         """Yield a grid for each facet of each tensor."""
-        slices = self._slices()
-        makers = (self._index_cell, self._data_cell, self._out_cell)
-        for block, make in zip(self.blocks, makers, strict=True):
-            name = block.excerpt.name
+        slices, ends = self._slices(), self.lesson.ends(self._traced)
+        for block in self.blocks:
+            name = block.tensor.name
+            end = ends.get(name)
+            traced = [] if end is None else [end]
             for facet, frame in block.frames.items():
-                cells = [make(at, box) for at, box in block.cells(facet)]
+                cells = list(block.cells(facet, traced))
                 parts = [each for each in slices if each.tensor == name and each.box in frame]
                 captions = list(block.captions(facet, *self._marks(block, facet)))
                 yield Grid(name, (*self.panel, *facet), frame.inner, cells, parts, captions)
@@ -328,11 +303,8 @@ class PanelDrawing:
         self, block: TensorBlock, facet: tuple[int, ...]
     ) -> tuple[dict[int, str], dict[int, str]]:
         """Return the kinds of the coordinates of rows and columns on the path of the trace."""
-        trace, marks = self._traced, (dict[int, str](), dict[int, str]())
-        if trace is None:
-            return marks
-        cells = {self.lesson.name: trace.indices, "out": self.lesson.apart(trace.out)}
-        at = cells.get(block.excerpt.name, trace.data)
+        marks = dict[int, str](), dict[int, str]()
+        at = self.lesson.ends(self._traced).get(block.tensor.name)
         if at is None or at[self._lead : max(self._lead, len(at) - 2)] != facet:
             return marks
         for d, n in enumerate(at):
@@ -344,38 +316,6 @@ class PanelDrawing:
             elif self._lines_up and d != self.lesson.axis:
                 marks[direction][n] = "stays"
         return marks
-
-    def _index_cell(self, at: tuple[int, ...], box: Box) -> GridCell:
-        pick = self.contents.picks[at]
-        kinds = ["negative"] if pick.is_negative else []
-        kinds += ["traced"] if self._traced is not None and self._traced.indices == at else []
-        letter = self._letter(pick.unit)
-        text = self.contents.index_text(at)
-        name = self.lesson.name
-        return GridCell(name, at, box, text, pick.color, letter, _fate(pick.fate), tuple(kinds))
-
-    def _data_cell(self, at: tuple[int, ...], box: Box) -> GridCell:
-        lesson = self.lesson
-        unit = tuple(n if d in lesson.unit_dims else None for d, n in enumerate(at))
-        is_read = lesson.reads is None or lesson.reads.of(unit) > 0
-        hidden = self.contents.selection.look.marks.hidden if is_read and lesson.reads else ""
-        letter = self._letter(unit, hidden)
-        kinds = ["unread"] if not is_read else []
-        kinds += ["traced"] if self._traced is not None and self._traced.data == at else []
-        text, color = self.contents.data_text(at), self.contents.colors.get(unit)
-        return GridCell(self.contents.data_name, at, box, text, color, letter, kinds=tuple(kinds))
-
-    def _out_cell(self, at: tuple[int, ...], box: Box) -> GridCell:
-        trace = self.contents.traces[at]
-        pick = self.contents.picks[trace.indices]
-        letter = self._letter(pick.unit)
-        kinds = ("traced",) if self._traced is not None and self._traced.out == trace.out else ()
-        text = self.contents.out_text(at)
-        return GridCell("out", trace.out, box, text, pick.color, letter, _fate(pick.fate), kinds)
-
-    def _letter(self, unit: At | None, hidden: str = "") -> str:
-        """Return the letter of a part, or `hidden` for one without; nothing for no part."""
-        return "" if unit is None else self._letters.get(unit, hidden)
 
     def _is_traced(self, link: Link) -> bool:
         trace = self._traced

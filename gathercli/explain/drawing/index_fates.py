@@ -9,8 +9,8 @@ import numpy as np
 from gathercli.compute import check
 from gathercli.compute.verdicts import fate
 from gathercli.errors import OperatorError
+from gathercli.explain.panel import TARGETS
 from gathercli.explain.provenance import Fate
-from gathercli.explain.terminal.trace import TARGETS
 from gathercli.ops import engine, indexed_inputs
 from gathercli.spec.op import FROM_THE_END, OutOfRange
 

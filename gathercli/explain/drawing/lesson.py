@@ -6,6 +6,7 @@ from itertools import product as combinations
 from math import ceil, inf, log
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
+from gathercli.explain.beam_panel import MANY_READERS, BeamPanel, BeamSelection
 from gathercli.explain.drawing.beams import BeamDrawing
 from gathercli.explain.drawing.gathers import align, panel_drawings
 from gathercli.explain.drawing.notes import (
@@ -21,7 +22,6 @@ from gathercli.explain.drawing.shapes import text_width
 from gathercli.explain.lesson import Lesson
 from gathercli.explain.selection import COLUMNS, ROWS, Selection, lead_of
 from gathercli.explain.telling import telling_traces
-from gathercli.explain.terminal.beam_panels import MANY, BeamPanels
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _gathers(lesson: Lesson, look: Look, cell: At | None) -> Sketch:
     noun = ("batch", "batches") if lesson.call.batch_dims else ("facet", "facets")
     parts = [(len(batches), product(lesson.panel_shape[:lead]), *noun)]
     if contents:
-        facets = len(contents[0].data_facets), product(lesson.data.shape[lead:-2])
+        facets = len(contents[0].data.facets), product(lesson.data.shape[lead:-2])
         parts.append((*facets, "facet of data", "facets of data"))
     cut += hidden(lesson, look, len(traces), *parts)
     return Sketch(batches, traced, cut, description(lesson, contents))
@@ -238,20 +238,20 @@ def _beams(lesson: BeamLesson, look: Look, cell: At | None) -> Sketch:
 
     def attempts() -> Iterator[list[BeamDrawing]]:
         for rows, columns in _sizes():
-            panels = BeamPanels(lesson, look, rows, columns)
+            selection = BeamSelection(lesson, look, rows, columns)
             if cell is not None and any(
-                n not in each for n, each in zip(cell, panels.selection, strict=False)
+                n not in each for n, each in zip(cell, selection.coordinates, strict=False)
             ):
-                panels = BeamPanels(lesson, look._replace(here=cell), rows, columns)
-            yield [BeamDrawing(panels, b) for b in panels.batches]
+                selection = BeamSelection(lesson, look._replace(here=cell), rows, columns)
+            yield [BeamDrawing(BeamPanel(selection, b)) for b in selection.batches]
 
     batches = _fitting(attempts())
-    traces = [trace for each in batches for trace in each.traces.values()]
+    traces = [trace for each in batches for trace in each.contents.traces.values()]
     traced = _traced(lesson, traces, cell)
     for each in batches:
         each.link(traced, 1 / len(batches))
     linked, beams = sum(each.linked for each in batches), {trace.out[1:] for trace in traces}
-    cut = [MANY] if any(each.has_many for each in batches) else []
+    cut = [MANY_READERS] if any(each.contents.has_many for each in batches) else []
     cut += without_arrows(linked, len(beams), "beam")
     parts = len(batches), lesson.shape[1], "batch", "batches"
     cut += hidden(lesson, look, len(traces), parts)

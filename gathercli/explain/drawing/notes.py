@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.explain.drawing.scene import Caption
 from gathercli.explain.drawing.titles import axis_lines
 from gathercli.explain.lesson import Lesson
-from gathercli.explain.terminal.trace import index_text, unit_text
+from gathercli.explain.panel import index_text, unit_text
 from gathercli.explain.terminal.view import view_of
 from gathercli.report import header
 from gathercli.spec.call import Operand
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.explain.beams import BeamLesson
-    from gathercli.explain.drawing.picks import PanelPicks, Pick
+    from gathercli.explain.gather_panel import GatherPanel, Pick
     from gathercli.explain.look import Look
     from gathercli.explain.provenance import Provenance
 
@@ -147,7 +147,7 @@ def without_arrows(linked: int, total: int, *noun: str) -> list[str]:
     return [f"arrows for {linked} of {counted(total, *noun)}; letters mark the rest"]
 
 
-def description(lesson: Provenance[Any], contents: Sequence[PanelPicks]) -> str:
+def description(lesson: Provenance[Any], contents: Sequence[GatherPanel]) -> str:
     """Say in words what a call does, and what each index that is drawn picks."""
     sentences = _opening(lesson)
     picks = [(each, pick) for each in contents for pick in each.picks.values()]
@@ -170,7 +170,7 @@ def _opening(lesson: Provenance[Any]) -> list[str]:
     ]
 
 
-def _sentence(contents: PanelPicks, pick: Pick) -> str:
+def _sentence(contents: GatherPanel, pick: Pick) -> str:
     lesson = contents.lesson
     name = f"{lesson.name}[{','.join(map(str, pick.at))}]" if pick.at else lesson.name
     to = _landing(contents, pick)
@@ -180,7 +180,7 @@ def _sentence(contents: PanelPicks, pick: Pick) -> str:
     return f"{name} = {index_text(pick.k)} picks {unit_text(pick.unit)} for {to}."
 
 
-def _landing(contents: PanelPicks, pick: Pick) -> str:
+def _landing(contents: GatherPanel, pick: Pick) -> str:
     """Return the part of the output that an index fills: ``out[0,:]``."""
     dims = [None if i is None else pick.at[i] for _, i in contents.lesson.dim_map]
     at = contents.lesson.joined(tuple(dims))

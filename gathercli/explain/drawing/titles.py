@@ -37,11 +37,11 @@ def titles(lesson: Lesson, panel: tuple[int, ...], block: TensorBlock) -> list[C
     block
         The tensor.
     """
-    excerpt = block.excerpt
-    name = excerpt.name
+    tensor = block.tensor
+    name = tensor.name
     if panel:
-        rest = [None] * (len(excerpt.shape) - len(panel))
-        at = ",".join(":" if n is None else str(n) for n in excerpt.named((*panel, *rest)))
+        rest = [None] * (len(tensor.shape) - len(panel))
+        at = ",".join(":" if n is None else str(n) for n in tensor.named((*panel, *rest)))
         words = f"{name}[{at}]" if at else name
     else:
         operands = {name: str(each) for name, each in lesson.call.inputs.items()}

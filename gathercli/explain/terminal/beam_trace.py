@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gathercli.explain.beam_panel import Tokens
 from gathercli.explain.provenance import Fate
-from gathercli.explain.terminal.trace import TARGETS
-from gathercli.report.grid import GridWriter
 from gathercli.report.palette import REFUSED
 from gathercli.spec.coordinates import cell
 
@@ -16,35 +15,6 @@ if TYPE_CHECKING:
     from gathercli.explain.beams import BeamLesson, BeamTrace
     from gathercli.explain.look import Look
     from gathercli.explain.terminal.layout import Line
-
-
-class Tokens:
-    """A formatter of the tokens and parents of a lesson."""
-
-    def __init__(self, lesson: BeamLesson, look: Look) -> None:
-        self._lesson, self._arrow = lesson, look.marks.arrow
-        self.write = GridWriter(lesson.step_ids, look.precision)
-        self._steps = lesson.step_ids.values()
-        self.end = self.write(lesson.end_token.values()[()])
-
-    def token(self, t: int, b: int, beam: int) -> str:
-        """Format a token of `step_ids`."""
-        return self.write(self._steps[t, b, beam])
-
-    def parent(self, t: int, b: int, beam: int) -> str:
-        """Format the parent of a beam at step t."""
-        return self.write(self._lesson.parent(t, b, beam))
-
-    def target(self, t: int, b: int, w: int) -> str:
-        """Return ``→ 1`` if the parent of beam w at step t is another number, else nothing.
-
-        Return ``→ none`` or ``→ refused`` for a parent that names no beam.
-        """
-        lesson = self._lesson
-        beam, before = lesson.beam(t, b, w), lesson.beam(t - 1, b, w) if t else None
-        if not t or beam is None or before == lesson.parent(t, b, beam):
-            return ""
-        return self._arrow + (TARGETS[lesson.fate(t - 1, b, w)] if before is None else str(before))
 
 
 def trace_line(lesson: BeamLesson, trace: BeamTrace, look: Look) -> Line:

@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gathercli.explain.beam_panel import MANY_READERS, BeamPanel, BeamSelection
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import COLUMNS, ROWS, WIDE
 from gathercli.explain.telling import telling_traces
-from gathercli.explain.terminal.beam_panels import MANY, BeamPanels
 from gathercli.explain.terminal.beam_trace import trace_line, trace_steps
-from gathercli.explain.terminal.layout import append, joined, widest
+from gathercli.explain.terminal.layout import (
+    append,
+    arrange,
+    draw,
+    in_rows,
+    joined,
+    letter_style,
+    widest,
+)
 from gathercli.explain.terminal.lesson import EXAMPLES, LEGEND, panels_text
-from gathercli.explain.terminal.tensor_panels import HIDDEN
 from gathercli.report import header
 from gathercli.report.palette import REFUSED
 from gathercli.report.terminal import PICTURE_WIDTH
@@ -55,21 +62,21 @@ _EDGES: Final = (3, 2, 1)
 def picture(lesson: BeamLesson, look: Look) -> Text:
     """Draw the provenance of every output cell: the tensors, then the path of each beam."""
     call, out = lesson.call, Shape(lesson.shape)
-    beam_panels, lines = _fitting(lesson, look)
+    view, lines = _fitting(lesson, look)
     text = header.title(call, look.width, where=_ranges(lesson), room=look.width or PICTURE_WIDTH)
-    append(text, joined(_tensors(beam_panels), look.width or PICTURE_WIDTH))
+    append(text, joined(_tensors(view), look.width or PICTURE_WIDTH))
     text.append("\n")
     append(text, lines)
-    table = _table(beam_panels, look.width or PICTURE_WIDTH)
+    table = _table(view, look.width or PICTURE_WIDTH)
     if table:
         text.append("\n")
         append(text, table)
-    append(text, joined(_legend(beam_panels), look.width or PICTURE_WIDTH))
-    append(text, _examples(beam_panels))
+    append(text, joined(_legend(view), look.width or PICTURE_WIDTH))
+    append(text, _examples(view))
     text.append("\n").append_text(header.steps(call, out, look.width))
     text.append("read   ", "dim").append(_reads(lesson) + "\n")
-    if beam_panels.cells < lesson.size:
-        hidden = f"{grouped(beam_panels.cells)} of {counted(lesson.size, 'cell')} of out shown"
+    if view.selection.cells < lesson.size:
+        hidden = f"{grouped(view.selection.cells)} of {counted(lesson.size, 'cell')} of out shown"
         text.append(hidden + ("" if look.window else f"; {look.advice}") + "\n", "dim italic")
     return text
 
@@ -82,12 +89,12 @@ def _ranges(lesson: BeamLesson) -> str:
     return f"for {', '.join(f'{name} in 0..{size - 1}' for name, size in pairs)}"
 
 
-def _tensors(beam_panels: BeamPanels) -> Iterator[Line]:
+def _tensors(view: BeamView) -> Iterator[Line]:
     """Yield the type and the shape of each tensor, and the end token itself."""
-    lesson = beam_panels.lesson
+    lesson = view.selection.lesson
     out = Operand(Shape(lesson.shape), lesson.step_ids.dtype)
     for name, operand in {**lesson.call.inputs, "out": out}.items():
-        value = f" = {beam_panels.tokens.end}" if operand.shape.rank == 0 else ""
+        value = f" = {view.selection.tokens.end}" if operand.shape.rank == 0 else ""
         yield [(name, "bold"), (f" {operand}{value}", "")]
 
 
@@ -109,68 +116,108 @@ def panel_dims(lesson: BeamLesson) -> range:
     return range(1, 2)
 
 
-def _fitting(lesson: BeamLesson, look: Look) -> tuple[BeamPanels, list[Line]]:
+def _fitting(lesson: BeamLesson, look: Look) -> tuple[BeamView, list[Line]]:
     """Return the largest panels that fit, and their lines; else the smallest."""
     room = (look.width or PICTURE_WIDTH) - (look.here is not None)  # as in `report.lesson`
     most = WIDE if room > PICTURE_WIDTH else COLUMNS
     sizes = list(combinations(enumerate(ROWS), enumerate(most)))
-    attempts: list[BeamPanels] = []
+    attempts: list[BeamView] = []
     if look.here is not None:
-        whole = BeamPanels(lesson, look, ROWS[0], most[0], whole=True)
+        whole = BeamSelection(lesson, look, ROWS[0], most[0], whole=True)
         if whole.cells == lesson.size:
-            attempts.append(whole)
-            lines = whole.lines(room, stacked=False)
+            attempts.append(BeamView(whole))
+            lines = attempts[0].lines(room, stacked=False)
             if widest(lines) <= room and (look.height is None or len(lines) <= look.height):
-                return whole, lines
+                return attempts[0], lines
     for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
-        beam_panels = BeamPanels(lesson, look, rows, columns)
-        if any(each.selection == beam_panels.selection for each in attempts):
+        selection = BeamSelection(lesson, look, rows, columns)
+        if any(each.selection.coordinates == selection.coordinates for each in attempts):
             continue
-        attempts.append(beam_panels)
+        attempts.append(BeamView(selection))
         for stacked in (False, True):
-            lines = beam_panels.lines(room, stacked=stacked)
+            lines = attempts[-1].lines(room, stacked=stacked)
             if widest(lines) <= room and (look.height is None or len(lines) <= look.height):
-                return beam_panels, lines
+                return attempts[-1], lines
     return attempts[-1], lines
 
 
-def _table(beam_panels: BeamPanels, room: int) -> list[Line]:
+class BeamView:
+    """The panels of a selection."""
+
+    def __init__(self, selection: BeamSelection) -> None:
+        self.selection = selection
+        self._panels: dict[int, tuple[BeamPanel, list[list[Line]]]] = {}
+
+    @property
+    def panels(self) -> list[BeamPanel]:
+        """The panels drawn so far."""
+        return [panel for panel, _ in self._panels.values()]
+
+    def lines(self, room: int, *, stacked: bool) -> list[Line]:
+        """Arrange the panels, and the tensors of each, below each other if `stacked`."""
+        count = self.selection.lesson.shape[1]
+        if not count:
+            return [[("empty: no batches", "dim")]]
+        gap: list[Line] = [[(self.selection.look.marks.columns, "dim")]]
+        blocks: list[list[Line]] = []
+        after = 0
+        for b in self.selection.batches:
+            if b != after:
+                blocks.append(gap)
+            blocks.append(self._panel(b, stacked=stacked))
+            after = b + 1
+        if after < count:
+            blocks.append(gap)
+        return in_rows(blocks, room)
+
+    def _panel(self, b: int, *, stacked: bool) -> list[Line]:
+        if b not in self._panels:
+            panel = BeamPanel(self.selection, b)
+            blocks = [draw(each, self.selection.look.marks) for each in panel.tensors]
+            self._panels[b] = panel, blocks
+        panel, blocks = self._panels[b]
+        length = self.selection.tokens.write(self.selection.lesson.max_seq_len.values()[b])
+        title: Line = [(f"batch {b}", "bold"), (f"   max_seq_len {length}", "")]
+        return [title, *arrange(panel.tensors, blocks, stacked=stacked)]
+
+
+def _table(view: BeamView, room: int) -> list[Line]:
     """Write the way of each beam, a line each, with the steps below each other."""
-    beams = list(beam_panels.letters.items())[:LEGEND]
-    steps = max((beam_panels.lesson.lengths[b] for (b, _), _ in beams), default=0)
+    beams = list(view.selection.letters.items())[:LEGEND]
+    steps = max((view.selection.lesson.lengths[b] for (b, _), _ in beams), default=0)
     if not steps:
         return []
     for edge in (steps, *_EDGES):
         columns: list[int | None] = [*reversed(range(steps))]
         if 2 * edge < steps:
             columns[edge:-edge] = [None]
-        lines = _rows(beam_panels, beams, columns)
+        lines = _rows(view, beams, columns)
         if widest(lines) <= room:
             break
-    if len(beam_panels.letters) > LEGEND:
-        lines.append([(beam_panels.look.marks.columns, "dim")])
+    if len(view.selection.letters) > LEGEND:
+        lines.append([(view.selection.look.marks.columns, "dim")])
     return [[("each beam is followed back from its last step:", "dim")], *lines]
 
 
 def _rows(
-    beam_panels: BeamPanels, beams: list[tuple[tuple[int, int], str]], columns: list[int | None]
+    view: BeamView, beams: list[tuple[tuple[int, int], str]], columns: list[int | None]
 ) -> list[Line]:
     """Return the lines of a table; None among its steps marks hidden ones."""
-    marks, several = beam_panels.look.marks, len(beam_panels.batches) > 1
+    marks, several = view.selection.look.marks, len(view.selection.batches) > 1
     names = [
         f"{letter}  batch {b}, beam {w}" if several else f"{letter}  beam {w}"
         for (b, w), letter in beams
     ]
     margin = max(map(len, names))
     heads = [marks.columns if t is None else f"step {t}" for t in columns]
-    tables = [[_step(beam_panels, t, b, w) for t in columns] for (b, w), _ in beams]
+    tables = [[_step(view, t, b, w) for t in columns] for (b, w), _ in beams]
     widths = [max(map(len, column)) for column in zip(heads, *tables, strict=True)]
     joint = " " * len(marks.arrow)
     padded = (head.ljust(n) for head, n in zip(heads, widths, strict=True))
     lines: list[Line] = [[(" " * (margin + 3) + joint.join(padded), "dim")]]
     for name, (beam, letter), texts in zip(names, beams, tables, strict=True):
         rest = name.ljust(margin + 3).removeprefix(letter)
-        line: Line = [(letter, beam_panels.styles[beam]), (rest, "")]
+        line: Line = [(letter, letter_style(list(view.selection.letters).index(beam))), (rest, "")]
         for n, (text, size) in enumerate(zip(texts, widths, strict=True)):
             between = marks.arrow if n and texts[n - 1] and text else joint
             style = REFUSED if text == "refused" else ""
@@ -179,11 +226,11 @@ def _rows(
     return lines
 
 
-def _step(beam_panels: BeamPanels, t: int | None, b: int, w: int) -> str:
+def _step(view: BeamView, t: int | None, b: int, w: int) -> str:
     """Format one step of a beam: its token and its parent, or the fate of its cell."""
-    lesson, tokens = beam_panels.lesson, beam_panels.tokens
+    lesson, tokens = view.selection.lesson, view.selection.tokens
     if t is None:
-        return beam_panels.look.marks.columns
+        return view.selection.look.marks.columns
     beam = None if t >= lesson.lengths[b] else lesson.beam(t, b, w)
     if beam is not None:
         parent = f", parent {tokens.parent(t, b, beam)}" if t else ""
@@ -195,45 +242,49 @@ def _step(beam_panels: BeamPanels, t: int | None, b: int, w: int) -> str:
     return "refused" if lesson.fate(t, b, w) is Fate.REFUSED else "none"
 
 
-def _examples(beam_panels: BeamPanels) -> Iterator[Line]:
+def _examples(view: BeamView) -> Iterator[Line]:
     """Trace the most telling cells of the panels, one of each kind."""
-    lesson = beam_panels.lesson
-    if not beam_panels.traced:
+    lesson = view.selection.lesson
+    traces = [trace for panel in view.panels for trace in panel.traces.values()]
+    if not traces:
         return
     yield [("a cell copies the token of its beam at its step:", "dim")]
-    for trace in telling_traces(lesson, beam_panels.traced)[:EXAMPLES]:
-        yield [("  ", ""), *trace_line(lesson, trace, beam_panels.look)]
+    for trace in telling_traces(lesson, traces)[:EXAMPLES]:
+        yield [("  ", ""), *trace_line(lesson, trace, view.selection.look)]
 
 
-def _legend(beam_panels: BeamPanels) -> Iterator[Line]:
+def _legend(view: BeamView) -> Iterator[Line]:
     """Explain the marks of the panels."""
-    marks, seen, lesson = beam_panels.look.marks, beam_panels.seen, beam_panels.lesson
+    marks, lesson = view.selection.look.marks, view.selection.lesson
+    tensors = [tensor for panel in view.panels for tensor in panel.tensors]
+    cells = [cell for tensor in tensors for cell in tensor.cells.values()]
+    seen = {cell.fate for cell in cells}
     if Fate.ENDED in seen or Fate.BEYOND in seen:
-        yield [(marks.nowhere, ""), (f" end_token{_ends(beam_panels)}", "")]
+        yield [(marks.nowhere, ""), (f" end_token{_ends(view)}", "")]
     if Fate.FILLED in seen:
-        yield [(f"{beam_panels.unknown} zero-filled: a parent names no beam", "italic")]
+        yield [(f"{view.selection.unknown} zero-filled: a parent names no beam", "italic")]
     if Fate.REFUSED in seen:
         yield [(marks.refused, REFUSED), (" refused", "")]
-    if MANY in seen:
-        yield [(MANY, "")]
-    if HIDDEN in seen:
+    if any(panel.has_many for panel in view.panels):
+        yield [(MANY_READERS, "")]
+    if any(cell.letter == marks.hidden for cell in cells):
         yield [(f"{marks.hidden} read by beams that are not shown", "")]
     if lesson.size and not lesson.read_cells.all():
         yield [("no letter: not read", "dim")]
 
 
-def _ends(beam_panels: BeamPanels) -> str:
+def _ends(view: BeamView) -> str:
     """List the beams that end before their last step, and the batches shorter than others."""
-    lesson = beam_panels.lesson
+    lesson = view.selection.lesson
     size = lesson.shape[0]
     ends = [
         f"{letter} ended at step {lesson.ends[at]}"
-        for at, letter in beam_panels.letters.items()
+        for at, letter in view.selection.letters.items()
         if lesson.ends[at] + 1 < lesson.lengths[at[0]]
     ]
     ends += [
         f"batch {b} has {counted(lesson.lengths[b], 'step')}"
-        for b in beam_panels.batches
+        for b in view.selection.batches
         if lesson.lengths[b] < size
     ]
     return f": {', '.join(ends)}" if 0 < len(ends) <= LEGEND // 2 else ""

@@ -5,25 +5,26 @@ A line is a list of words with styles. `rich.table.Table` was measured 130 times
 
 from __future__ import annotations
 
-from enum import Enum
 from itertools import groupby, zip_longest
-from itertools import product as combinations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
 
+from gathercli.explain.panel import Placement
+from gathercli.explain.provenance import Fate
 from gathercli.report.grid import at_the_point
-from gathercli.report.palette import REFUSED
+from gathercli.report.palette import REFUSED, STYLES
 from gathercli.spec.coordinates import flat_positions
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.text import Text
 
     from gathercli.explain.look import Marks
+    from gathercli.explain.panel import PanelCell, PanelTensor
 
 Word: TypeAlias = tuple[str, str]
 """Text and a style."""
@@ -40,15 +41,6 @@ class Edge(str):
     """The column after a line, which the gap between blocks has room for: a blank or a mark."""
 
     __slots__ = ()
-
-
-class Placement(Enum):
-    """The placement of a tensor's labels: at the smallest part with only one."""
-
-    FACET = "facet"
-    ROW = "row"
-    COLUMN = "column"
-    CELL = "cell"
 
 
 class Cell(NamedTuple):
@@ -89,55 +81,38 @@ class PaddedCell(NamedTuple):
     after: Word
 
 
-class TensorPart(NamedTuple):
-    """The part of a tensor in a picture.
+def painted(cell: PanelCell, *, here: bool) -> Cell:
+    """Return a cell of the model in characters and styles."""
+    return Cell(cell.mark or cell.letter, cell.text, cell.tail, style_of(cell), here)
 
-    Attributes
-    ----------
-    title, shape
-        The line above it; the shape of the tensor.
-    coordinates
-        The coordinates to show for each dimension, ascending.
-    place
-        The placement of the labels.
-    cell
-        A function from coordinates to a cell.
-    note
-        A function from the coordinates of a row or facet to its note; None without notes.
-    facets
-        The leading coordinates to show; None for all combinations.
-    lead
-        The coordinates before these in the whole tensor.
-    across
-        Whether a vector is a row.
-    floats, left
-        Whether to align the points of a column; whether to align values to the left.
-    """
 
-    title: Line
-    shape: tuple[int, ...]
-    coordinates: tuple[Sequence[int], ...]
-    place: Placement
-    cell: Callable[[tuple[int, ...]], Cell]
-    note: Callable[[tuple[int, ...]], Line] | None = None
-    facets: list[tuple[int, ...]] | None = None
-    lead: tuple[int, ...] = ()
-    across: bool = False
-    floats: bool = False
-    left: bool = False
+def style_of(cell: PanelCell) -> str:
+    """Return the style of a cell: refused, of its letter, filled or unread."""
+    if cell.fate is Fate.REFUSED:
+        return REFUSED
+    if cell.color is not None:
+        return letter_style(cell.color)
+    if cell.fate is Fate.FILLED and cell.mark:
+        return "italic"
+    return "dim" if "unread" in cell.kinds and not cell.letter else ""
 
-    @property
-    def has_columns(self) -> bool:
-        """Whether its last dimension runs along lines."""
-        return len(self.shape) > 1 or (self.across and bool(self.shape))
 
-    @property
-    def heads(self) -> int:
-        """The number of lines between the title and the first row."""
-        if not self.has_columns or 0 in self.shape or not all(self.coordinates):
-            return 0
-        gap = any(self.facets[0] if self.facets else (each[0] for each in self.coordinates[:-2]))
-        return 1 + (self.place is Placement.COLUMN) + (len(self.shape) > 2) + gap
+def letter_style(color: int) -> str:
+    """Return the style of a letter by the number of its colour."""
+    return STYLES[color % len(STYLES)]
+
+
+def has_columns(part: PanelTensor) -> bool:
+    """Return whether the last dimension of a tensor runs along lines."""
+    return len(part.inner) > 1 or (part.across and bool(part.inner))
+
+
+def _heads(part: PanelTensor) -> int:
+    """Return the number of lines between the title of a tensor and its first row."""
+    if not has_columns(part) or part.is_empty:
+        return 0
+    gap = any(part.facets[0])
+    return 1 + (part.place is Placement.COLUMN) + (len(part.inner) > 2) + gap
 
 
 def width(line: Line) -> int:
@@ -187,12 +162,12 @@ def in_rows(blocks: Iterable[list[Line]], room: int) -> list[Line]:
     return lines + beside(row)
 
 
-def arrange(parts: Sequence[TensorPart], blocks: list[list[Line]], *, stacked: bool) -> list[Line]:
+def arrange(parts: Sequence[PanelTensor], blocks: list[list[Line]], *, stacked: bool) -> list[Line]:
     """Put the blocks of parts side by side with level first rows, or below each other."""
     if stacked:
         return [line for block in blocks for line in ([], *block)][1:]
-    most = max(part.heads for part in parts)
-    heads = [0 if 0 in part.shape else most - part.heads for part in parts]
+    most = max(map(_heads, parts))
+    heads = [0 if 0 in part.inner else most - _heads(part) for part in parts]
     blank: Line = []
     return beside(
         [[b[0], *[blank] * count, *b[1:]] for b, count in zip(blocks, heads, strict=True)]
@@ -228,25 +203,27 @@ def flat(at: Sequence[int], shape: Sequence[int]) -> int:
     return position
 
 
-def draw(part: TensorPart, marks: Marks) -> list[Line]:
-    """Lay out a part below its title."""
-    if 0 in part.shape:
-        return [part.title, [("empty: no elements", "dim")]]
-    if not all(part.coordinates):
-        return [part.title, [("no element of it is shown", "dim")]]
-    return [part.title, *_Drawing(part, marks).lines()]
+def draw(part: PanelTensor, marks: Marks) -> list[Line]:
+    """Lay out a tensor below its title."""
+    title: Line = [(part.name, "bold"), (f" {part.words}" if part.words else "", "")]
+    if 0 in part.inner:
+        return [title, [("empty: no elements", "dim")]]
+    if part.is_empty:
+        return [title, [("no element of it is shown", "dim")]]
+    return [title, *_Drawing(part, marks).lines()]
 
 
 class _Drawing:
     """The cells of a part, and the widths of its columns; the column of a vector is None."""
 
-    def __init__(self, part: TensorPart, marks: Marks) -> None:
+    def __init__(self, part: PanelTensor, marks: Marks) -> None:
         self._part, self._marks = part, marks
         above, last = ([], [], *map(list[int], part.coordinates))[-2:]
-        self._rows, self._columns = (above, last) if part.has_columns else (last, [])
-        self._facets = part.facets or list(combinations(*part.coordinates[:-2]))
-        pairs = combinations(self._facets, combinations(*part.coordinates[-2:]))
-        self._cells = {(*facet, *at): part.cell((*facet, *at)) for facet, at in pairs}
+        self._rows, self._columns = (above, last) if has_columns(part) else (last, [])
+        self._facets, depth = part.facets, len(part.lead)
+        self._cells = {
+            at[depth:]: painted(cell, here=at == part.here) for at, cell in part.cells.items()
+        }
         self._texts = {at: cell.text for at, cell in self._cells.items()}
         self._by_column: dict[int | None, list[tuple[int, ...]]] = {}
         for at in self._cells:
@@ -277,7 +254,7 @@ class _Drawing:
         part, lines, last = self._part, list[Line](), -1
         for facet in self._facets:
             if facet:
-                number = flat(facet, part.shape)
+                number = flat(facet, part.inner)
                 if number != last + 1:
                     lines.append([(self._marks.rows, "dim")])
                 last = number
@@ -287,18 +264,17 @@ class _Drawing:
             if self._columns:
                 lines.append(self._heading())
             lines += self._body(facet)
-        if last + 1 < product(part.shape[:-2]) and self._facets != [()]:
+        if last + 1 < product(part.inner[:-2]) and self._facets != [()]:
             lines.append([(self._marks.rows, "dim")])
         return lines
 
     def _facet_heading(self, facet: tuple[int, ...]) -> Line:
-        at = (*self._part.lead, *facet)
-        line = [(f"[{','.join(map(str, at))},:,:]", "bold")]
+        line = [(self._part.facet_name(facet), "bold")]
         if self._part.place is Placement.FACET:
             cell = self._cells[(*facet, self._rows[0], self._columns[0])]
             line += [("  ", ""), (cell.label, cell.style)]
             if self._part.note:
-                line += [("  ", ""), *self._part.note(facet)]
+                line += [("  ", ""), (self._part.note((*self._part.lead, *facet)), "")]
         return line
 
     def _start(self, label: str, style: str, row: str) -> Line:
@@ -365,7 +341,7 @@ class _Drawing:
                 lines.append(gap)
             lines.append(self._row((*facet, row), str(row)))
             last = row
-        if last < part.shape[-2 if self._columns else -1] - 1:
+        if last < part.inner[-2 if self._columns else -1] - 1:
             lines.append(gap)
         return lines
 
@@ -376,10 +352,10 @@ class _Drawing:
         line = self._start(first.label, first.style, name)
         line += self._side_by_side(list(map(self._box, ats)))
         rest: Line = []
-        if self._columns and self._columns[-1] < part.shape[-1] - 1:
+        if self._columns and self._columns[-1] < part.inner[-1] - 1:
             rest.append((f"  {self._marks.columns}", "dim"))
         if part.note and part.place is Placement.ROW:
-            rest += [("   ", ""), *part.note(at)]
+            rest += [("   ", ""), (part.note((*part.lead, *at)), "")]
         if rest:  # the edge takes the place of a blank
             (edge, style), (blanks, other) = line.pop(), rest[0]
             line += [(str(edge), style), (blanks[1:], other), *rest[1:]]

@@ -11,22 +11,23 @@ from itertools import product as combinations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.explain.gather_panel import GatherPanel
+from gathercli.explain.panel import unit_text
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import COLUMNS, ROWS, WIDE, Selection, lead_of
 from gathercli.explain.telling import telling_traces
 from gathercli.explain.terminal.layout import (
     Line,
-    TensorPart,
     append,
     arrange,
     draw,
     flat,
     in_rows,
     joined,
+    letter_style,
     widest,
 )
-from gathercli.explain.terminal.tensor_panels import HIDDEN, TIMES, Parts
-from gathercli.explain.terminal.trace import letters, trace_line, trace_steps, unit_text, use
+from gathercli.explain.terminal.trace import letters, trace_line, trace_steps, use
 from gathercli.report import header
 from gathercli.report.palette import REFUSED
 from gathercli.report.terminal import PICTURE_WIDTH
@@ -188,8 +189,7 @@ class _View:
         self._selection = selection
         self._lesson, self._look = selection.lesson, selection.look
         self._lead, self._letters = selection.lead, selection.letters
-        self._parts = Parts(selection)
-        self._panels: dict[tuple[int, ...], tuple[list[TensorPart], list[list[Line]]]] = {}
+        self._panels: dict[tuple[int, ...], tuple[GatherPanel, list[list[Line]]]] = {}
 
     @property
     def has_panels(self) -> bool:
@@ -212,7 +212,8 @@ class _View:
         return in_rows(blocks, room)
 
     def _panel(self, panel: tuple[int, ...], *, stacked: bool) -> list[Line]:
-        lines = arrange(*self._draw(panel), stacked=stacked)
+        drawn, blocks = self._draw(panel)
+        lines = arrange(drawn.tensors, blocks, stacked=stacked)
         if not panel:
             return lines
         name = f"batch {','.join(map(str, panel))}"
@@ -222,31 +223,32 @@ class _View:
             name = f"[{','.join(map(str, panel))}{',:' * (len(self._lesson.shape) - len(panel))}]"
         return [[(name, "bold")], *lines]
 
-    def _draw(self, panel: tuple[int, ...]) -> tuple[list[TensorPart], list[list[Line]]]:
+    def _draw(self, at: tuple[int, ...]) -> tuple[GatherPanel, list[list[Line]]]:
         """Draw the tensors of a panel, once."""
-        if panel not in self._panels:
-            parts = self._parts.of(panel)
-            self._panels[panel] = parts, [draw(part, self._look.marks) for part in parts]
-        return self._panels[panel]
+        if at not in self._panels:
+            panel = GatherPanel(self._selection, at)
+            self._panels[at] = panel, [draw(each, self._look.marks) for each in panel.tensors]
+        return self._panels[at]
 
     def legend(self) -> Iterator[Line]:
         """Explain the letters, unless rows of the output have notes, and the marks."""
-        lesson, marks, seen = self._lesson, self._look.marks, self._parts.seen
-        selection = self._selection
+        lesson, marks, selection = self._lesson, self._look.marks, self._selection
+        panels = [panel for panel, _ in self._panels.values()]
+        fates = {cell.fate for panel in panels for cell in panel.indices.cells.values()}
+        sources = [cell for panel in panels for cell in panel.data.cells.values()]
         entries: list[tuple[str, str, str]] = []
-        by_row = any(part.note for parts, _ in self._panels.values() for part in parts)
-        if not by_row and len(self._letters) <= LEGEND:
+        if not any(panel.out.note for panel in panels) and len(self._letters) <= LEGEND:
             entries += [
-                (letter, unit_text(unit), self._parts.styles[unit])
-                for unit, letter in self._letters.items()
+                (letter, unit_text(unit), letter_style(n))
+                for n, (unit, letter) in enumerate(self._letters.items())
             ]
-        if HIDDEN in seen:
+        if any(cell.letter == marks.hidden for cell in sources):
             entries.append((marks.hidden, "read by indices that are not shown", ""))
-        if Fate.FILLED in seen:
+        if Fate.FILLED in fates:
             entries.append((marks.nowhere, "zero-filled", "italic"))
-        if Fate.REFUSED in seen:
+        if Fate.REFUSED in fates:
             entries.append((marks.refused, "refused", REFUSED))
-        if TIMES in seen:
+        if any(cell.mark for cell in sources):
             others = ", by what is not shown too" if self.hidden() else ""
             entries.append((f"{marks.times}n", f"read n times{others}", ""))
         if not selection.is_complete:
@@ -263,13 +265,14 @@ class _View:
     def examples(self) -> Iterator[Line]:
         """Trace up to three cells, the most telling of their kinds."""
         lesson = self._lesson
-        if not self._parts.traced:
+        every = [trace for panel, _ in self._panels.values() for trace in panel.traces.values()]
+        if not every:
             return
         index = "tuple" if lesson.is_tuple else "index"
         yield [(f"the {index} {use(lesson, ' of data')}:", "dim")]
         # Prefer examples that can be followed to their place in `data`.
-        traces = [trace for trace in self._parts.traced if self._is_shown(trace)]
-        for trace in telling_traces(lesson, traces or self._parts.traced)[:EXAMPLES]:
+        traces = list(filter(self._is_shown, every))
+        for trace in telling_traces(lesson, traces or every)[:EXAMPLES]:
             yield [("  ", ""), *trace_line(lesson, trace, self._look)]
 
     def _is_shown(self, trace: Trace) -> bool:

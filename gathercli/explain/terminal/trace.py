@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from gathercli.explain.lesson import numbers
+from gathercli.explain.panel import index_text, writer
 from gathercli.explain.provenance import Fate
 from gathercli.explain.terminal.layout import append
-from gathercli.report.grid import GridWriter
 from gathercli.report.palette import REFUSED
 from gathercli.spec.coordinates import at as cell_of
 from gathercli.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from gathercli.explain.lesson import Index, Lesson, Trace, Unit
+    from gathercli.explain.lesson import Lesson, Trace
     from gathercli.explain.look import Look, Marks
     from gathercli.explain.terminal.layout import Line
-
-TARGETS: Final = {Fate.FILLED: "none", Fate.REFUSED: "refused"}
-"""The target of an index or a parent that points nowhere."""
-
-
-def writer(lesson: Lesson, look: Look) -> Callable[[Any], str]:
-    """Return a function that formats elements of `data`."""
-    write = GridWriter(lesson.data, look.precision)
-    if not look.marks.ascii:
-        return write
-    return lambda value: write(value).encode("ascii", "backslashreplace").decode()
-
-
-def unit_text(unit: Unit) -> str:
-    """Format the part of `data` that an index picks: ``data[3,:]``."""
-    return f"data[{','.join(':' if n is None else str(n) for n in unit)}]"
 
 
 def letters(lesson: Lesson) -> list[str]:
@@ -59,12 +42,7 @@ def trace_line(lesson: Lesson, trace: Trace, look: Look) -> Line:
         line.append(("]", ""))
     if trace.fate is Fate.REFUSED:
         return [*line, (": ", ""), ("refused", REFUSED)]
-    return [*line, (f" = {writer(lesson, look)(trace.value)}", "")]
-
-
-def index_text(k: Index) -> str:
-    """Format an index: ``-1``, or a tuple: ``(1,2)``."""
-    return f"({','.join(map(str, k))})" if isinstance(k, tuple) else str(k)
+    return [*line, (f" = {writer(lesson.data, look)(trace.value)}", "")]
 
 
 def _resolved(lesson: Lesson, trace: Trace, marks: Marks) -> str:

@@ -1,25 +1,36 @@
-"""The indices of a batch in a drawing, what each picks, and the arrows that say so."""
+"""A batch of a gather along an axis as a panel: cells, letters, and what each index picks."""
 
 from __future__ import annotations
 
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.cells import elements_at
 from gathercli.compute.tensor import Tensor
 from gathercli.explain.lesson import numbers
+from gathercli.explain.panel import (
+    OUT,
+    TARGETS,
+    PanelCell,
+    PanelTensor,
+    Placement,
+    cells_of,
+    index_text,
+    unit_text,
+)
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import arrays
-from gathercli.explain.terminal.trace import TARGETS, index_text, writer
 from gathercli.spec.coordinates import flat_positions
+from gathercli.spec.dtypes import STRING, Kind, described
+from gathercli.spec.shapes import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.explain.drawing.block import At
     from gathercli.explain.lesson import Index, Trace, Unit
+    from gathercli.explain.panel import At
     from gathercli.explain.selection import Selection
 
 OUTSIDE: Final = "outside"
@@ -73,17 +84,17 @@ class Link(NamedTuple):
     @property
     def lands(self) -> bool:
         """Whether it ends in the output."""
-        return self.names[1] == "out"
+        return self.names[1] == OUT
 
 
-class PanelPicks:
-    """The indices of a batch, and what they pick.
+class GatherPanel:
+    """A batch of a gather along an axis: its tensors, and what its indices pick.
 
     Parameters
     ----------
     selection
-        The coordinates to draw.
-    panel
+        The coordinates to show.
+    at
         The leading coordinates, shared by all tensors.
 
     Attributes
@@ -92,54 +103,144 @@ class PanelPicks:
         The indices by their coordinates, row-major.
     traces
         The traces of the output cells, with the batch dimensions apart, row-major.
+    data, indices, out
+        The tensors.
     """
 
-    def __init__(self, selection: Selection, panel: tuple[int, ...]) -> None:
-        self.selection, self.lesson, self.panel = selection, selection.lesson, panel
+    def __init__(self, selection: Selection, at: tuple[int, ...]) -> None:
+        self.selection, self.lesson, self.at = selection, selection.lesson, at
         self.lead = selection.lead
         self.data_name = next(iter(self.lesson.call.inputs))
-        self._write = writer(self.lesson, selection.look)
-        self.colors = {unit: n for n, unit in enumerate(selection.letters)}
+        self._here = self.lesson.ends(selection.current)
         self.picks = dict(self._read_picks())
-        self._values = self._read_values()
         self.traces = self._read_traces()
+        self.data = self._data_tensor()
+        self.indices = self._indices_tensor()
+        self.out = self._out_tensor()
+
+    @property
+    def tensors(self) -> list[PanelTensor]:
+        """The tensors, the output last."""
+        return [self.data, self.indices, self.out]
 
     def _read_picks(self) -> Iterator[tuple[tuple[int, ...], Pick]]:
-        lesson = self.lesson
-        coords = self.selection.coordinates(self.panel, self.selection.indices)
+        lesson, colors = self.lesson, {unit: n for n, unit in enumerate(self.selection.letters)}
+        coords = self.selection.coordinates(self.at, self.selection.indices)
         for at, (k, flat) in zip(coords, self.selection.resolved(coords), strict=True):
             position = lesson.place(flat)
             unit = lesson.unit(at, position)
-            color = None if unit is None else self.colors.get(unit)
+            color = None if unit is None else colors.get(unit)
             yield at, Pick(at, k, position, lesson.fate(k, flat), unit, color)
-
-    def _read_values(self) -> dict[tuple[int, ...], Any]:
-        data = self.lesson.data
-        coords = self.selection.coordinates(self.panel, self.selection.data)
-        elements = Tensor(data.dtype, elements_at(data.array, arrays(coords, len(data.shape))))
-        return dict(zip(coords, elements.values().tolist(), strict=True))
 
     def _read_traces(self) -> dict[tuple[int, ...], Trace]:
         shape = self.lesson.panel_shape
-        coords = self.selection.coordinates(self.panel, self.selection.out)
+        coords = self.selection.coordinates(self.at, self.selection.out)
         cells = flat_positions(arrays(coords, len(shape)), shape, none=np.zeros(len(coords), bool))
         return dict(zip(coords, self.lesson.traces(cells), strict=True))
 
-    def data_text(self, at: tuple[int, ...]) -> str:
-        """Format a cell of `data`."""
-        return self._write(self._values[at])
+    def _tensor(
+        self,
+        name: str,
+        operand: object,
+        shape: tuple[int, ...],
+        coordinates: Sequence[Sequence[int]],
+        labelled: set[int],
+    ) -> PanelTensor:
+        """Return a tensor without cells; its labels depend on the dimensions `labelled`."""
+        lead = self.lead
+        inner = tuple(coordinates[lead:])
+        place = _place({d - lead for d in labelled if d >= lead}, len(inner))
+        if place is Placement.COLUMN and not self.selection.letters:
+            place = Placement.ROW  # there are no labels to stand above columns
+        words = "" if lead else str(operand)
+        facets = list(combinations(*inner[:-2]))
+        tensor = PanelTensor(name, shape, self.at, inner, facets, {}, place, words)
+        return tensor._replace(here=self._here.get(name))
 
-    def index_text(self, at: tuple[int, ...]) -> str:
-        """Format an index, with its position if that is another number."""
-        pick = self.picks[at]
-        text = index_text(pick.k)
-        target = TARGETS[pick.fate] if pick.position is None else index_text(pick.position)
-        return text if target == text else f"{text} → {target}"
+    def _data_tensor(self) -> PanelTensor:
+        lesson, selection = self.lesson, self.selection
+        data, reads, marks, units = (
+            lesson.data,
+            lesson.reads,
+            selection.look.marks,
+            lesson.unit_dims,
+        )
+        operand, facets = lesson.call.inputs[self.data_name], selection.facets(self.at)
+        tensor = self._tensor(self.data_name, operand, data.shape, selection.data, {*units})
+        coords = cells_of(self.at, tensor.coordinates, facets)
+        elements = Tensor(data.dtype, elements_at(data.array, arrays(coords, len(data.shape))))
+        colors = {unit: n for n, unit in enumerate(selection.letters)}
+        for at, value in zip(coords, elements.values().tolist(), strict=True):
+            unit = tuple(n if d in units else None for d, n in enumerate(at))
+            times = reads.of(unit) if reads else 0
+            letter = selection.letters.get(unit, marks.hidden if times else "")
+            several = times > 1 and lesson.picks_cells
+            tensor.cells[at] = PanelCell(
+                selection.write(value),
+                letter=letter,
+                color=colors.get(unit),
+                mark=f"{letter}{marks.times}{times}" if several else "",
+                kinds=("unread",) if reads and not times else (),
+            )
+        return self._typed(tensor._replace(facets=facets))
 
-    def out_text(self, at: tuple[int, ...]) -> str:
-        """Format a cell of the output, with the batch dimensions apart."""
-        trace = self.traces[at]
-        return "!" if trace.fate is Fate.REFUSED else self._write(trace.value)
+    def _indices_tensor(self) -> PanelTensor:
+        lesson, name = self.lesson, self.lesson.name
+        shape, coordinates = lesson.index_shape, self.selection.indices
+        operand, labelled = lesson.call.inputs[name], set(range(len(shape)))
+        tensor = self._tensor(name, operand, shape, coordinates, labelled)
+        for at, pick in self.picks.items():
+            text = index_text(pick.k)
+            target = TARGETS[pick.fate] if pick.position is None else index_text(pick.position)
+            tail = "" if target == text else f"{self.selection.look.marks.arrow}{target}"
+            kinds = ("negative",) if pick.is_negative else ()
+            tensor.cells[at] = self._picked(pick, text)._replace(tail=tail, kinds=kinds)
+        return tensor
+
+    def _out_tensor(self) -> PanelTensor:
+        lesson = self.lesson
+        labelled = {j for j, (_, i) in enumerate(lesson.dim_map) if i is not None}
+        words = described(lesson.data.dtype, Shape(lesson.shape).inner())
+        shape, coordinates = lesson.panel_shape, self.selection.out
+        tensor = self._tensor(OUT, words, shape, coordinates, labelled)
+        for at, trace in self.traces.items():
+            text = "" if trace.fate is Fate.REFUSED else self.selection.write(trace.value)
+            tensor.cells[at] = self._picked(self.picks[trace.indices], text)
+
+        def note(at: tuple[int, ...]) -> str:
+            first = [each[0] for each in tensor.coordinates[len(at) - self.lead :]]
+            return self._source(self.traces[(*at, *first)], len(at))
+
+        # Without panels, each row or facet that comes from one place has a note on it.
+        whole = not self.lead and self.selection.look.here is None and bool(shape)
+        noted = whole and tensor.place in (Placement.ROW, Placement.FACET)
+        across = lesson.out_is_row(self.lead)
+        return self._typed(
+            tensor._replace(note=note if noted else None, across=across, named=lesson.joined)
+        )
+
+    def _typed(self, tensor: PanelTensor) -> PanelTensor:
+        """Align the elements of `data`."""
+        dtype = self.lesson.data.dtype
+        return tensor._replace(floats=dtype.kind is Kind.FLOAT, left=dtype is STRING)
+
+    def _picked(self, pick: Pick, text: str) -> PanelCell:
+        """Return a cell that is marked by what an index picks."""
+        letter = "" if pick.unit is None else self.selection.letters.get(pick.unit, "")
+        marks = self.selection.look.marks
+        mark = {Fate.FILLED: marks.nowhere, Fate.REFUSED: marks.refused}.get(pick.fate, "")
+        return PanelCell(text, letter=letter, color=pick.color, fate=pick.fate, mark=mark)
+
+    def _source(self, trace: Trace, rank: int) -> str:
+        """Format the source of the cells that share the first `rank` coordinates of one.
+
+        ``data[3,:]`` is that of a row.
+        """
+        if trace.data is None:
+            return "zeros" if trace.fate is Fate.FILLED else "refused"
+        dims = (d for d, i in self.lesson.dim_map[rank:] if d is not None and i is None)
+        along = set(map(self.lesson.data_dim, dims))
+        return unit_text(tuple(None if d in along else n for d, n in enumerate(trace.data)))
 
     def axes_from_end(self, pick: Pick) -> list[int]:
         """Return the dimensions of `data` on which an index counts from the end."""
@@ -162,11 +263,6 @@ class PanelPicks:
     def points_outside(self) -> bool:
         """Whether an index of the batch picks nothing."""
         return any(pick.unit is None for pick in self.picks.values())
-
-    @property
-    def data_facets(self) -> list[tuple[int, ...]]:
-        """The facets of `data` in the drawing: all, or the first that indices pick."""
-        return self.selection.facets(self.panel)
 
     def links_of(self, pick: Pick) -> list[Link]:
         """Return the arrows of an index: to the slices that it picks, and on to the output."""
@@ -200,11 +296,11 @@ class PanelPicks:
             target = tuple(
                 fixed.get(j) if i is None else pick.at[i] for j, (_, i) in enumerate(lesson.dim_map)
             )
-            names: tuple[str, str] = (OUTSIDE, "out")
+            names: tuple[str, str] = (OUTSIDE, OUT)
             source: At = ()
             if pick.unit is not None:
                 in_data = {free[j]: n for j, n in fixed.items()}
-                names = self.data_name, "out"
+                names = self.data_name, OUT
                 source = tuple(in_data.get(d) if n is None else n for d, n in enumerate(pick.unit))
             links.append(Link(pick, names, source, target))
         return links
@@ -259,3 +355,15 @@ class PanelPicks:
         room = min(max(0, count - len(chosen)), len(rest))
         chosen.update(rest[n * len(rest) // room] for n in range(room))
         return [link for at in links if at in chosen for link in links[at]]
+
+
+def _place(labelled: set[int], rank: int) -> Placement:
+    """Return the placement of labels: at the smallest part with only one."""
+    if rank < 2:
+        return Placement.ROW
+    inner = {d for d in labelled if d >= rank - 2}
+    if not inner:
+        return Placement.FACET if labelled else Placement.ROW
+    if inner == {rank - 2}:
+        return Placement.ROW
+    return Placement.COLUMN if inner == {rank - 1} else Placement.CELL

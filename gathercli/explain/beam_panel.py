@@ -1,0 +1,263 @@
+"""GatherTree as panels: one a batch, with a letter a beam."""
+
+from __future__ import annotations
+
+from itertools import product as combinations
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gathercli.explain.panel import (
+    OUT,
+    TARGETS,
+    PanelCell,
+    PanelTensor,
+    Placement,
+    letter_of,
+)
+from gathercli.explain.provenance import Fate
+from gathercli.explain.selection import PANELS, shown
+from gathercli.report.grid import GridWriter
+from gathercli.spec.dtypes import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gathercli.explain.beams import BeamLesson
+    from gathercli.explain.look import Look
+    from gathercli.explain.panel import At
+
+MOST_BEAM_LETTERS: Final = 3
+"""The largest number of letters beside a cell on several paths."""
+
+MANY_READERS: Final = "a+n read by a and n other beams"
+"""The meaning of the letter of a cell on more paths."""
+
+
+class BeamSelection:
+    """The steps, batches and beams in a picture.
+
+    Parameters
+    ----------
+    rows, columns
+        Limits from `ROWS` and from `COLUMNS` or `WIDE`.
+    whole
+        Whether to choose as without a current cell, as the whole output is shown.
+
+    Attributes
+    ----------
+    steps, batches, beams
+        The output coordinates to show, ascending.
+    letters
+        The letter of each beam, by batch and number.
+    tokens
+        The formatter of tokens and parents.
+    users
+        The beams that pass each cell of `step_ids`, by step, batch and beam.
+    unknown
+        The mark of a cell with an unknown beam.
+    """
+
+    unknown: Final = "?"
+
+    def __init__(
+        self,
+        lesson: BeamLesson,
+        look: Look,
+        rows: tuple[int, int],
+        columns: tuple[int, int],
+        *,
+        whole: bool = False,
+    ) -> None:
+        self.lesson, self.look, self._columns = lesson, look, columns
+        self._here = None if whole else look.here
+        self.tokens = Tokens(lesson, look)
+        self.steps = self._chosen(0, rows)
+        self.batches = self._chosen(1, (PANELS, 1 if self._here is None else 0))
+        self.beams = self._chosen(2, columns)
+        pairs = [(b, w) for b in self.batches for w in self.beams]
+        self.letters = {pair: letter_of(n) for n, pair in enumerate(pairs)}
+        self.users = self._find_users()
+
+    @property
+    def cells(self) -> int:
+        """The number of output cells in the picture."""
+        return len(self.steps) * len(self.batches) * len(self.beams)
+
+    def _chosen(self, j: int, limits: tuple[int, int]) -> Sequence[int]:
+        """Choose the coordinates of an output dimension."""
+        size, window, here = self.lesson.shape[j], self.look.window, self._here
+        part = window[j] if j < len(window) else None
+        if part is not None:
+            return range(size)[part]
+        if j == 1 and here is not None:
+            return [here[1]]
+        return shown(size, *limits, None if here is None else here[j])
+
+    def _find_users(self) -> dict[tuple[int, int, int], list[int]]:
+        """Return the beams that pass each cell of `step_ids`, by step, batch and beam."""
+        users: dict[tuple[int, int, int], list[int]] = {}
+        for b, w in self.letters:
+            for t in self.steps:
+                beam = self.lesson.beam(t, b, w)
+                if beam is not None:
+                    users.setdefault((t, b, beam), []).append(w)
+        return users
+
+    @property
+    def coordinates(self) -> list[Sequence[int]]:
+        """The coordinates in the picture: those of the output, and the beams of the inputs."""
+        return [self.steps, self.batches, self.beams, *map(self.sources, self.batches)]
+
+    def sources(self, b: int) -> Sequence[int]:
+        """Choose the beams of `step_ids` and `parent_ids` to show: all, or every one on a path."""
+        size, most = self.lesson.shape[2], self._columns[0]
+        if size <= most:
+            return range(size)
+        used = sorted({beam for t, batch, beam in self.users if batch == b})
+        ends = {0, size - 1} if most > 2 or not used else set[int]()
+        return sorted({*used, *ends})
+
+    def letters_of(self, b: int, beams: Sequence[int]) -> str:
+        """Return the letters of beams; of many the first, and the number of the others."""
+        if len(beams) > MOST_BEAM_LETTERS:
+            return f"{self.letters[b, beams[0]]}+{len(beams) - 1}"
+        return "".join(self.letters[b, w] for w in beams)
+
+
+class BeamPanel:
+    """A batch of GatherTree: its tensors, and the beams that pass their cells.
+
+    Attributes
+    ----------
+    step_ids, parent_ids, out
+        The tensors.
+    traces
+        The traces of the output cells, by step and beam.
+    """
+
+    def __init__(self, selection: BeamSelection, b: int) -> None:
+        self.selection, self.lesson, self.b = selection, selection.lesson, b
+        at = np.ix_(selection.steps, [b], selection.beams)
+        cells = np.ravel_multi_index(at, self.lesson.shape).reshape(-1)
+        self.traces = {(each.out[0], each.out[2]): each for each in self.lesson.traces(cells)}
+        sources = selection.sources(b)
+        self.step_ids = self._tensor("step_ids", sources, Placement.CELL, self._step_cell)
+        self.parent_ids = self._tensor("parent_ids", sources, Placement.CELL, self._parent_cell)
+        self.out = self._tensor(OUT, selection.beams, Placement.COLUMN, self._out_cell)
+
+    @property
+    def tensors(self) -> list[PanelTensor]:
+        """The tensors, the output last."""
+        return [self.step_ids, self.parent_ids, self.out]
+
+    @property
+    def has_many(self) -> bool:
+        """Whether a cell has more readers than letters."""
+        users = self.selection.users.items()
+        return any(len(beams) > MOST_BEAM_LETTERS for (_, b, _), beams in users if b == self.b)
+
+    def color(self, w: int) -> int:
+        """Return the number of the colour of a beam."""
+        return list(self.selection.letters).index((self.b, w))
+
+    def _tensor(
+        self,
+        name: str,
+        beams: Sequence[int],
+        place: Placement,
+        cell: Callable[[int, int], PanelCell],
+    ) -> PanelTensor:
+        steps, _, width = self.lesson.shape
+        coordinates = self.selection.steps, beams
+        return PanelTensor(
+            name,
+            (steps, width),
+            (),
+            coordinates,
+            [()],
+            {(t, beam): cell(t, beam) for t, beam in combinations(*coordinates)},
+            place,
+            here=self._here(name),
+            floats=self.lesson.step_ids.dtype.kind is Kind.FLOAT,
+            named=lambda at: (at[0], self.b, at[1]),
+        )
+
+    def _here(self, name: str) -> At | None:
+        """Return the current cell of the output, and that of the token that it copies."""
+        here = self.selection.look.here
+        if here is None:
+            return None
+        at = {"step_ids": self.lesson.trace(*here).step_ids, OUT: here}.get(name)
+        return None if at is None or at[1] != self.b else (at[0], at[2])
+
+    def _source_cell(self, t: int, beam: int, text: str) -> PanelCell:
+        """Return a cell of `step_ids` or `parent_ids`, in the colour of the beam that passes it."""
+        selection, b = self.selection, self.b
+        users = selection.users.get((t, b, beam), [])
+        if not users:
+            is_read = self.lesson.read_cells[t, b, beam]
+            letter = selection.look.marks.hidden if is_read else ""
+            return PanelCell(text, letter=letter, kinds=("unread",))
+        letter = selection.letters_of(b, users)
+        if len(users) > 1:
+            return PanelCell(text, letter=letter, kinds=("shared",))
+        return PanelCell(text, letter=letter, color=self.color(users[0]))
+
+    def _step_cell(self, t: int, beam: int) -> PanelCell:
+        return self._source_cell(t, beam, self.selection.tokens.token(t, self.b, beam))
+
+    def _parent_cell(self, t: int, beam: int) -> PanelCell:
+        text = self.selection.tokens.parent(t, self.b, beam)
+        if not t:  # the parents of the first step lead nowhere
+            return PanelCell(text, kinds=("unread",))
+        cell = self._source_cell(t, beam, text)
+        users = self.selection.users.get((t, self.b, beam))
+        if not users:
+            return cell
+        # The beams that share a parent share its fate.
+        fate = self.lesson.fate(t - 1, self.b, users[0])
+        return cell._replace(
+            tail=self.selection.tokens.target(t, self.b, users[0]),
+            fate=fate if fate in (Fate.FILLED, Fate.REFUSED) else None,
+            mark=self.selection.look.marks.refused if fate is Fate.REFUSED else "",
+        )
+
+    def _out_cell(self, t: int, w: int) -> PanelCell:
+        trace, marks = self.traces[t, w], self.selection.look.marks
+        letter, color = self.selection.letters[self.b, w], self.color(w)
+        if trace.fate is Fate.REFUSED:
+            return PanelCell(marks.refused, letter=letter, color=color, fate=trace.fate)
+        ended = marks.nowhere if trace.fate in (Fate.ENDED, Fate.BEYOND) else ""
+        tail = self.selection.unknown if trace.fate is Fate.FILLED else ended
+        text = self.selection.tokens.write(trace.value)
+        return PanelCell(text, tail, letter, color, trace.fate)
+
+
+class Tokens:
+    """A formatter of the tokens and parents of a lesson."""
+
+    def __init__(self, lesson: BeamLesson, look: Look) -> None:
+        self._lesson, self._arrow = lesson, look.marks.arrow
+        self.write = GridWriter(lesson.step_ids, look.precision)
+        self._steps = lesson.step_ids.values()
+        self.end = self.write(lesson.end_token.values()[()])
+
+    def token(self, t: int, b: int, beam: int) -> str:
+        """Format a token of `step_ids`."""
+        return self.write(self._steps[t, b, beam])
+
+    def parent(self, t: int, b: int, beam: int) -> str:
+        """Format the parent of a beam at step t."""
+        return self.write(self._lesson.parent(t, b, beam))
+
+    def target(self, t: int, b: int, w: int) -> str:
+        """Return ``→ 1`` if the parent of beam w at step t is another number, else nothing.
+
+        Return ``→ none`` or ``→ refused`` for a parent that names no beam.
+        """
+        lesson = self._lesson
+        beam, before = lesson.beam(t, b, w), lesson.beam(t - 1, b, w) if t else None
+        if not t or beam is None or before == lesson.parent(t, b, beam):
+            return ""
+        return self._arrow + (TARGETS[lesson.fate(t - 1, b, w)] if before is None else str(before))
