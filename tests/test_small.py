@@ -13,12 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ml_dtypes import bfloat16
 
+from gathercli.compute import elements, small
 from gathercli.compute.array_run import run as run_by_arrays
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.small import elements, text
-from gathercli.compute.small import gather as small
-from gathercli.compute.small.elements import CODES, pack, unpack
-from gathercli.compute.small.text import float32_text, texts
+from gathercli.compute.elements import CODES, float32_text, pack, texts, unpack
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor, nested
 from gathercli.errors import GatherError, LimitError
@@ -290,8 +288,8 @@ def test_a_few_values_are_packed_and_written_here_and_more_by_arrays() -> None:
     assert pack(INT64, [7] * elements.MOST, {int}) == bytes([7, *[0] * 7]) * elements.MOST
     assert pack(INT64, [7] * (elements.MOST + 1), {int}) is None
     for of in (INT64, dtype("int8")):
-        raw = memoryview(bytes(of.itemsize * (text.MOST + 1)))
-        assert texts(of, raw[: -of.itemsize], {}) == ["0"] * text.MOST
+        raw = memoryview(bytes(of.itemsize * (elements.MOST_TEXTS + 1)))
+        assert texts(of, raw[: -of.itemsize], {}) == ["0"] * elements.MOST_TEXTS
         assert texts(of, raw, {}) is None
 
 
@@ -448,7 +446,7 @@ def test_tuples_of_a_small_call_point_row_major() -> None:
 def test_a_decimal_is_compared_exactly_with_what_it_lies_between(
     number: int, scale: int, low: float, high: float, is_between: tuple[bool, bool]
 ) -> None:
-    found = [text._is_between(number, scale, low, high, ends) for ends in (True, False)]
+    found = [elements._is_between(number, scale, low, high, ends) for ends in (True, False)]
 
     assert tuple(found) == is_between
 

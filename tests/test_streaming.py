@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make everything that is done for long outputs happen to short ones."""
-    monkeypatch.setattr("gathercli.compute.small.gather.FEW_STEPS", -1)
+    monkeypatch.setattr("gathercli.compute.small.FEW_STEPS", -1)
     monkeypatch.setattr(kernel, "BLOCK", 64)
     monkeypatch.setattr(result, "SHARED", 0)
     monkeypatch.setattr(stream, "ALLOCATED", 0)

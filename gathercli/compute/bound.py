@@ -60,7 +60,7 @@ class BoundCall:
     tensors
         The inputs, in the order of the row: in memory, mapped, or read chunk by chunk.
     runs
-        Where a small output copies from, if that is known: `small.gather.runs_of`.
+        Where a small output copies from, if that is known: `small.runs_of`.
     """
 
     def __init__(self, call: Call, *tensors: ChunkedTensor, runs: Runs | None = None) -> None:

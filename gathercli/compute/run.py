@@ -1,14 +1,14 @@
 """Run a call in the way that is the fastest for its size.
 
-A small call is computed from bytes without NumPy, all others by arrays: see `small` and `arrays`.
+A small call is computed from bytes without NumPy, all others by arrays: see `small` and `array_run`.
 """
 
 from __future__ import annotations
 
 import sys
 
-from gathercli.compute.small import gather as small
-from gathercli.compute.small.elements import MOST
+from gathercli.compute import small
+from gathercli.compute.elements import MOST
 from gathercli.errors import GatherError
 from gathercli.spec.shapes import product
 
@@ -34,7 +34,7 @@ def run(
 ) -> GatherOutput:
     """Check every index and the size of the result, and return it, computed or on demand.
 
-    Parameters and errors are those of `arrays.run.run`.
+    Parameters and errors are those of `array_run.run`.
     """
     most = small.FEW_STEPS if "numpy" in sys.modules else small.MOST_STEPS
     output = small.gather(bound, max_bytes, most=most)
@@ -52,7 +52,7 @@ def unchecked(
     threads: int = 1,
     progress: ProgressCallback | None = None,
 ) -> GatherOutput | None:
-    """Return an output that checks each index when it uses it, as `arrays.run.unchecked` does."""
+    """Return an output that checks each index when it uses it, as `array_run.unchecked` does."""
     if product(bound.indices.shape) <= MOST:
         return None
     from gathercli.compute import array_run as arrays

@@ -161,7 +161,7 @@ class Tensor:
     def _flat(self) -> list[Any]:
         """Return the elements in row-major order, floats as Python's."""
         if self.raw is not None:
-            from gathercli.compute.small.elements import unpack
+            from gathercli.compute.elements import unpack
 
             return unpack(self.dtype, self.raw)
         return list(self.values().reshape(-1).tolist())

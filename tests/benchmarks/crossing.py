@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gathercli.compute.small.gather import MOST_STEPS
+from gathercli.compute.small import MOST_STEPS
 from tests.benchmarks.files import GATHERCLI, TAKE
 from tests.benchmarks.measure import Row
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 
 from gathercli.cli.main import main
-from gathercli.compute.small.gather import MOST_STEPS
+from gathercli.compute.small import MOST_STEPS
 from gathercli.ops import OPERATORS
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class Outcome(NamedTuple):
 def _by_arrays() -> Iterator[None]:
     """Compute, read and write everything with arrays."""
     with ExitStack() as stack:
-        stack.enter_context(patch("gathercli.compute.small.gather.FEW_STEPS", -1))
-        stack.enter_context(patch("gathercli.compute.small.gather.MOST_STEPS", -1))
-        stack.enter_context(patch("gathercli.compute.small.elements.MOST", -1))
-        stack.enter_context(patch("gathercli.compute.small.text.MOST", -1))
+        stack.enter_context(patch("gathercli.compute.small.FEW_STEPS", -1))
+        stack.enter_context(patch("gathercli.compute.small.MOST_STEPS", -1))
+        stack.enter_context(patch("gathercli.compute.elements.MOST", -1))
+        stack.enter_context(patch("gathercli.compute.elements.MOST_TEXTS", -1))
         stack.enter_context(patch("gathercli.io.formats.literal.MOST", -1))
         stack.enter_context(patch("gathercli.io.formats.raw.SHORT", -1))
         stack.enter_context(patch("gathercli.io.formats.npy.ordinary_layout", lambda _: None))
@@ -50,7 +50,7 @@ def _by_arrays() -> Iterator[None]:
 @contextmanager
 def _from_bytes() -> Iterator[None]:
     """Compute all that is small from bytes, as a process does without numpy."""
-    with patch("gathercli.compute.small.gather.FEW_STEPS", MOST_STEPS):
+    with patch("gathercli.compute.small.FEW_STEPS", MOST_STEPS):
         yield
 
 

@@ -147,10 +147,43 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ),
         ("Both are numbers.", '"seconds", 0)', '"seconds", 1)', '"seconds", -1)'),
     ),
-    "compute/small/elements.py": (
+    "compute/elements.py": (
         (TUNED, "MOST = 1 << 14", "MOST = 1 << 13", "MOST = 1 << 15", "MOST = 2 << 14"),
+        ("No float has more.", "dtype.bits == 64", "dtype.bits >= 64"),
+        (
+            "Of what is no power only the nearest digits are near enough.",
+            "bits & 0x7FFFFF == 0",
+            "bits & 0x7FFFFE == 0",
+            "bits & 0x7FFFFF >= 0",
+        ),
+        ("A zero was written before.", '"-" if value < 0', '"-" if value <= 0'),
+        ("It is never negative.", "bits & 0x7FFFFF == 0", "bits & 0x7FFFFF <= 0"),
+        (
+            "It is one of both, and the other is higher.",
+            "is_above if middle == low",
+            "is_above if middle <= low",
+        ),
+        ("Equal ones were answered before.", "exact[0] > exact[1]", "exact[0] >= exact[1]"),
+        ("Nine digits name any float32.", "else 1, 10):", "else 1, 11):"),
+        (
+            "Nine digits name any float32.",
+            "else value)\n    return repr(value)",
+            "else value)\n    return None",
+        ),
+        ("It is only asked whether it is true.", "return False", "return None"),
+        ("It is one of both.", "middle = low if nearest == low", "middle = low if nearest <= low"),
+        ("It is 0 or 1.", "bits % 2 == 0", "bits % 2 <= 0"),
+        (
+            TUNED,
+            "MOST_TEXTS = 1 << 12",
+            "MOST_TEXTS = 1 << 11",
+            "MOST_TEXTS = 1 << 13",
+            "MOST_TEXTS = 2 << 12",
+        ),
+        (TUNED, "2.0**-126", "1.0**-126", "2.0**+126", "2.0**-125", "2.0**-127"),
+        (TUNED, "range(6 if value >=", "range(5 if value >=", "range(6 if value >"),
     ),
-    "compute/small/gather.py": (
+    "compute/small.py": (
         (
             "Every source sets it before it is read.",
             "self.used = shape, 0, 0",
@@ -211,35 +244,6 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         (TUNED, "maxsize=64", "maxsize=63", "maxsize=65"),
         (TUNED, "flat and min(flat) >= 0", "flat and min(flat) >= 1", "flat and min(flat) > 0"),
         (TUNED, "if min(at) < 0:", "if min(at) <= 0:", "if min(at) < 1:"),
-    ),
-    "compute/small/text.py": (
-        ("No float has more.", "dtype.bits == 64", "dtype.bits >= 64"),
-        (
-            "Of what is no power only the nearest digits are near enough.",
-            "bits & 0x7FFFFF == 0",
-            "bits & 0x7FFFFE == 0",
-            "bits & 0x7FFFFF >= 0",
-        ),
-        ("A zero was written before.", '"-" if value < 0', '"-" if value <= 0'),
-        ("It is never negative.", "bits & 0x7FFFFF == 0", "bits & 0x7FFFFF <= 0"),
-        (
-            "It is one of both, and the other is higher.",
-            "is_above if middle == low",
-            "is_above if middle <= low",
-        ),
-        ("Equal ones were answered before.", "exact[0] > exact[1]", "exact[0] >= exact[1]"),
-        ("Nine digits name any float32.", "else 1, 10):", "else 1, 11):"),
-        (
-            "Nine digits name any float32.",
-            "else value)\n    return repr(value)",
-            "else value)\n    return None",
-        ),
-        ("It is only asked whether it is true.", "return False", "return None"),
-        ("It is one of both.", "middle = low if nearest == low", "middle = low if nearest <= low"),
-        ("It is 0 or 1.", "bits % 2 == 0", "bits % 2 <= 0"),
-        (TUNED, "MOST = 1 << 12", "MOST = 1 << 11", "MOST = 1 << 13", "MOST = 2 << 12"),
-        (TUNED, "2.0**-126", "1.0**-126", "2.0**+126", "2.0**-125", "2.0**-127"),
-        (TUNED, "range(6 if value >=", "range(5 if value >=", "range(6 if value >"),
     ),
     "spec/call.py": (
         (

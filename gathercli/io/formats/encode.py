@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from gathercli.compute.small import text as small
+from gathercli.compute import elements
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.descriptors import STDOUT
@@ -149,7 +149,7 @@ def _nested(
     if 0 in shape:
         yield from _empty(list(shape[: list(shape).index(0)]), lists, options.max_bytes)
         return
-    texts = small.texts(result.dtype, result.raw, nonfinite)
+    texts = elements.texts(result.dtype, result.raw, nonfinite)
     if texts is not None:
         yield lists.join(texts, shape).encode()
         return
@@ -307,7 +307,7 @@ def _flat(fields: dict[str, Any], result: Result, nonfinite: str) -> Iterator[Pi
     import json
 
     yield (json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":[').encode()
-    texts = small.texts(result.dtype, result.raw, NONFINITE[nonfinite])
+    texts = elements.texts(result.dtype, result.raw, NONFINITE[nonfinite])
     if texts is not None:
         yield ",".join(texts).encode()
         yield b"]}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gathercli.compute.small.elements import MOST, is_packed, pack
+from gathercli.compute.elements import MOST, is_packed, pack
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats import fast

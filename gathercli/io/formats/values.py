@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from gathercli.compute.small.elements import pack
+from gathercli.compute.elements import pack
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import check_shape

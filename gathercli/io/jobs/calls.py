@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.compute.bound import BoundCall, of_one_type
-from gathercli.compute.small.gather import runs_of
+from gathercli.compute.small import runs_of
 from gathercli.io.jobs.job import SHAPE
 from gathercli.ops import engine, family_of, find
 from gathercli.spec.call import Operand

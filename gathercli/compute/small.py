@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gathercli.compute.bound import Runs, check_size
-from gathercli.compute.small.elements import is_packed, unpack
+from gathercli.compute.elements import is_packed, unpack
 from gathercli.compute.tensor import Tensor
 from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts

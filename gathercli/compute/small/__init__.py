@@ -1,1 +1,0 @@
-"""Small calls without NumPy, whose import takes longer than they do."""
