@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.compute import counts
+from gathercli.compute import check
 from gathercli.ops import FAMILIES, OPERATORS
 from tests import oracle, oracle_nd
 from tests.test_streaming import anonymous
@@ -525,8 +525,8 @@ def test_the_list_is_that_of_plain_loops(
     op: Any, seed: int, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gathercli.compute.verdicts.CELLS", 5)
-    monkeypatch.setattr(counts, "CELLS", 5)
-    monkeypatch.setattr(counts, "SHARED", 1)
+    monkeypatch.setattr(check, "CELLS", 5)
+    monkeypatch.setattr(check, "SHARED", 1)
     rng = np.random.default_rng(seed)
     rank = 1 + seed % 3
     shape = tuple(int(n) for n in rng.integers(1, 5, rank))

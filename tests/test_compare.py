@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gathercli.cli.commands.compare import COMPARED
-from gathercli.compute.counts import CELLS
+from gathercli.compute.check import CELLS
 from gathercli.ops import OPERATORS
 
 if TYPE_CHECKING:

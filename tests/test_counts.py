@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.compute import counts
-from gathercli.compute.counts import count_tuples
+from gathercli.compute import check
+from gathercli.compute.check import count_tuples
 from gathercli.compute.indices import IndexKind, IndexPolicy
 from gathercli.spec.adjustments import IndexCount
 from gathercli.spec.op import OutOfRange
@@ -79,8 +79,8 @@ AXES = [IndexPolicy(size, wraps=True, outside=OutOfRange.ZERO) for size in (3, 4
 def test_each_component_of_tuples_is_counted_along_its_own_axis(
     cells: int, workers: int, order: Any, held: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts, "CELLS", cells)
-    monkeypatch.setattr(counts, "SHARED", 0)
+    monkeypatch.setattr(check, "CELLS", cells)
+    monkeypatch.setattr(check, "SHARED", 0)
 
     sums, kind = count_tuples(TUPLES.astype(held, order=order), AXES, counts=True, threads=workers)
 
@@ -106,7 +106,7 @@ def test_tuples_that_count_from_the_end_are_counted_only_where_that_is_wanted(
 def test_tuples_in_fortran_order_are_checked_along_their_own_axes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(counts, "CELLS", 4)
+    monkeypatch.setattr(check, "CELLS", 4)
     tuples = np.asfortranarray([[0, 0], [3, 3], [0, 0], [2, 3]])
 
     sums, _ = count_tuples(tuples, AXES, counts=False)

@@ -127,7 +127,7 @@ def test_three_inputs_and_no_axis_are_gathered_by_the_sources_of_the_family() ->
 
 
 def test_a_large_output_is_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.compute.sources.CELLS", 7)
+    monkeypatch.setattr("gathercli.compute.result.CELLS", 7)
     rows, columns = np.arange(100) % 3, np.arange(100) % 4
 
     points = gather_points(rows.tolist(), columns.tolist())

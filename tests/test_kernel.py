@@ -17,10 +17,10 @@ from numpy.lib.stride_tricks import as_strided
 
 import gathercli
 from gathercli.compute import array_run as run_module
-from gathercli.compute import check, counts, indices, kernel, result, threads
+from gathercli.compute import check, indices, kernel, result, threads
 from gathercli.compute.array_run import answer, run
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.sources import SourceKernel
+from gathercli.compute.result import SourceKernel
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OutOfRangeError
@@ -71,10 +71,7 @@ class Made:
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
     """Put back what the tests change."""
-    held = [
-        (module, dict(vars(module)))
-        for module in (check, kernel, indices, counts, result, run_module)
-    ]
+    held = [(module, dict(vars(module))) for module in (check, kernel, indices, result, run_module)]
     methods = {
         name: getattr(kernel.Worker, name) for name in ("_part", "_rows", "_columns", "_take")
     }
@@ -93,13 +90,13 @@ def made_small(small: Small) -> None:
         (kernel, "COLUMNS", small.each),
         (kernel, "LINE", small.short),
         (kernel, "SHORT", small.short),
-        (counts, "CELLS", small.cells),
+        (check, "CELLS", small.cells),
         (indices, "KEPT", small.held),
         (indices, "TUPLES", small.cells),
         (indices, "FOLD", small.short + 1),
         (check, "KEPT", small.held),
         (run_module, "KEPT", small.held),
-        (counts, "SHARED", 0),
+        (check, "SHARED", 0),
         (result, "SHARED", 0),
     ):
         assert hasattr(module, name)
@@ -382,7 +379,7 @@ def test_one_element_of_each_of_several_windows_is_gathered() -> None:
 def test_the_first_refused_index_is_named_whichever_thread_sees_it(
     index_type: str, layout: str, workers: int
 ) -> None:
-    counts.CELLS, counts.SHARED = 2, 0  # type: ignore[misc]
+    check.CELLS, check.SHARED = 2, 0  # type: ignore[misc]
     values = np.zeros((5, 4))
     values[[2, 3, 4], [3, 0, 1]] = 9, 7, 9
     indices, ones = laid(values.astype(index_type), layout), np.ones(3, np.float32)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gathercli.compute.array_run import run, unchecked
-from gathercli.compute.counts import CELLS
+from gathercli.compute.check import CELLS
 from gathercli.compute.storage import equal
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.threads import share

@@ -1,6 +1,6 @@
 """Run a call in the way that is the fastest for its size.
 
-A small call is computed from bytes without NumPy, all others by arrays: see `small` and `array_run`.
+A small call is computed from bytes without NumPy (`small`), all others by arrays (`array_run`).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ import numpy as np
 
 from gathercli.compute import check
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.counts import CELLS, scan
+from gathercli.compute.check import CELLS, scan
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.storage import row_major
 from gathercli.compute.tree import as_written, follow_beams, name_as_written

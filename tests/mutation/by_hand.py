@@ -141,19 +141,19 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "native = block",
     ),
     ("compute/indices.py", "            positions[rest < 0] = -1", "            pass"),
-    ("compute/counts.py", "        in_order=True,\n", ""),
+    ("compute/check.py", "        in_order=True,\n", ""),
     (
-        "compute/counts.py",
+        "compute/check.py",
         "    cells=CELLS // k * k or k,",
         "    cells=CELLS,",
     ),
     (
-        "compute/counts.py",
+        "compute/check.py",
         "wrapped.add(negative & ~outside, component",
         "wrapped.add(negative, component",
     ),
     (
-        "compute/counts.py",
+        "compute/check.py",
         "outside.add(outside, component, start + j, k)",
         "outside.add(outside, component, start + j)",
     ),

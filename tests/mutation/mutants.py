@@ -27,7 +27,6 @@ TARGETS: Final = {
     "batch/journal.py": r".*",
     "text.py": r"UNSAFE|clean|_escape|json_string",
     "compute/check.py": r".*",
-    "compute/counts.py": r".*",
     "compute/result.py": r"GatherResult\..*",
     "compute/bound.py": r"check_size",
     "spec/adjustments.py": r".*",
