@@ -340,7 +340,7 @@ def test_a_signal_at_any_call_leaves_one_array_and_nothing_else(
     swaps: bool, after: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not swaps:
-        monkeypatch.setattr("gathercli.io.swap.exchange", lambda *_: False)
+        monkeypatch.setattr("gathercli.io.zarr.created.exchange", lambda *_: False)
     words = ["gather", "small.npy", "[2,0]", "-o", "x.zarr", "-q"]
     np.save("small.npy", np.arange(3))
     assert main(["convert", "small.npy", "x.zarr", "--chunks", "1", "-q"]) == 0

@@ -92,7 +92,6 @@ def test_another_process_writes_by_the_path_alone() -> None:
         code = """
 import sys
 import numpy as np
-from gathercli.io import swap
 from gathercli.io.zarr import writer
 x = np.arange(35, dtype=np.int32).reshape(5, 7)
 for start in (0, 2, 4):
@@ -111,7 +110,6 @@ import resource, signal, sys
 import numpy as np
 from gathercli.spec.dtypes import dtype
 from gathercli.errors import TransferError
-from gathercli.io import swap
 from gathercli.io.zarr import Creation, writer
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Creation("x.zarr") as creation:

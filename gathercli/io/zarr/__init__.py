@@ -16,9 +16,9 @@ from gathercli.compute.streamed import BlockResult
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.formats.content import key_hint
+from gathercli.io.zarr.arrayspec import invalid
 from gathercli.io.zarr.chunkwriter import Writer, writer
 from gathercli.io.zarr.created import Creation
-from gathercli.io.zarr.members import invalid
 from gathercli.io.zarr.stored import Node, ZarrArray
 from gathercli.text import clean, in_bytes, short, some
 

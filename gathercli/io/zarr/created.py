@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
-from contextlib import contextmanager
+import sys
+from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -16,13 +19,20 @@ from gathercli.errors import GatherError, InputError, TransferError, reason_of
 from gathercli.io.folders import Folder
 from gathercli.io.links import lies_in
 from gathercli.io.temporaries import temporary_name
-from gathercli.io.write import EXISTS, OUTSIDE, bad_folder, is_stream, persist, unwritable
+from gathercli.io.write import (
+    EXISTS,
+    OUTSIDE,
+    bad_folder,
+    is_stream,
+    persist,
+    real_path,
+    unwritable,
+)
 from gathercli.io.zarr import metadata
 from gathercli.io.zarr.arrayspec import ArraySpec, zero_fill
 from gathercli.io.zarr.chunkwriter import Writer, writer
 from gathercli.io.zarr.codecs import ChunkCodec
-from gathercli.io.zarr.stored import ZarrArray
-from gathercli.io.zarr.target import MAX_NAMES, enclosing_array, obstacle, resolve_target
+from gathercli.io.zarr.stored import Node, ZarrArray
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean
 
@@ -32,11 +42,23 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import ChunkedTensor
     from gathercli.io.zarr.arrayspec import Codec
 
+
 _TRIES: Final = 10
 """Attempts to remove a folder into which a thread may still be writing."""
 
 _ZSTD: Final[Codec] = {"name": "zstd", "level": 0, "checksum": False}
 """The default codec of the package zarr."""
+
+_CWD: Final = -100  # AT_FDCWD
+_EXCHANGE: Final = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+
+MAX_NAMES: Final = 20_000
+"""The most files of an array that are checked before the work; all are when it is replaced."""
+
+_OWN: Final = re.compile(
+    r"zarr\.json|\.z(array|attrs|metadata)|c([./]\d+)*|\d+([./]\d+)*", re.ASCII
+)
+"""The names of metadata and chunks."""
 
 
 class Creation:
@@ -197,8 +219,6 @@ class Creation:
             if self._fsync:
                 _sync(self.temporary)
             if os.path.lexists(self._target):
-                from gathercli.io.swap import exchange
-
                 self._renamed = exchange(self.temporary, self._target)
             if os.path.lexists(self._target) and not self._renamed:
                 self._old = f"{self.temporary.removesuffix('.tmp')}.old"
@@ -249,6 +269,20 @@ class Creation:
                 f"the array that was there is now `{clean(self._old)}`",
                 rule="output",
             ) from None
+
+
+def exchange(one: str, other: str) -> bool:
+    """Exchange the names of two files or folders; return False if that is unsupported."""
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    first, second = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "darwin":
+        rename, arguments = getattr(library, "renamex_np", None), (first, second, _EXCHANGE)
+    else:
+        rename = getattr(library, "renameat2", None)
+        arguments = (_CWD, first, _CWD, second, _EXCHANGE)
+    return rename is not None and bool(rename(*arguments) == 0)
 
 
 def _remove(path: str) -> None:
@@ -363,3 +397,63 @@ def _adapt_codec(
         if key in codec:
             return codec | {key: min(file_dtype.itemsize, 255)}
     return codec
+
+
+def resolve_target(path: str) -> str:
+    """Resolve links and ``..`` in all but the last part of a path.
+
+    The last part becomes empty if it is ``.`` or ``..``.
+    """
+    folder, name = os.path.split(path.rstrip("/"))
+    return os.path.join(real_path(folder), "" if name in (".", "..") else name)
+
+
+def enclosing_array(path: str) -> str | None:
+    """Return the folder of the array that contains a path at any depth; None if there is none."""
+    while (folder := os.path.dirname(path)) != path:
+        if os.path.lexists(os.path.join(folder, ".zarray")):
+            return folder
+        with suppress(GatherError, OSError):  # malformed metadata describe no array
+            node = Node.at(Folder(folder, folder, None), folder)
+            if node is not None and node.is_array:
+                return folder
+        path = folder
+    return None
+
+
+def obstacle(path: str, most: int | None = None) -> str | None:
+    """Return why a file or folder must not be replaced; None for a pure array.
+
+    Parameters
+    ----------
+    most
+        The number of files to check; None for all.
+    """
+    if not os.path.isdir(path):
+        return "it is a file"
+    if not _is_array(path):
+        return "it is a folder, and no zarr array"
+    names = islice(_names(path), most)
+    other = next((name for name in names if not _OWN.fullmatch(name)), None)
+    return other and f"it holds `{clean(other)}`, which is not part of an array"
+
+
+def _is_array(path: str) -> bool:
+    """Tell whether a folder is a zarr array with valid metadata."""
+    with suppress(GatherError, OSError):
+        node = Node.at(Folder(path, path, None), path)
+        return node is not None and node.is_array and node.spec is not None
+    return False
+
+
+def _names(path: str) -> Iterator[str]:
+    """Yield the relative paths of all files and folders below a folder."""
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        with os.scandir(os.path.join(path, folder)) as scan:
+            entries = list(scan)
+        for entry in entries:
+            yield f"{folder}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(f"{folder}{entry.name}/")

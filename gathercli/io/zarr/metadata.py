@@ -13,7 +13,7 @@ from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.content import check_shape
 from gathercli.io.links import open_in
 from gathercli.io.zarr import version2, version3
-from gathercli.io.zarr.members import invalid, quote
+from gathercli.io.zarr.arrayspec import invalid, quote
 from gathercli.spec.shapes import product
 from gathercli.text import counted, in_bytes
 

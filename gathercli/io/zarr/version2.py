@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli.compute.storage import dtype_of
-from gathercli.io.zarr.arrayspec import ArraySpec
-from gathercli.io.zarr.members import (
+from gathercli.io.zarr.arrayspec import (
+    ArraySpec,
     codec_of,
     fill_of,
     invalid,

@@ -9,9 +9,9 @@ import numpy as np
 from gathercli import text
 from gathercli.compute.storage import storage_of
 from gathercli.errors import InputError
-from gathercli.io.zarr.arrayspec import ArraySpec
-from gathercli.io.zarr.members import (
+from gathercli.io.zarr.arrayspec import (
     FIXED,
+    ArraySpec,
     codec_of,
     fill_of,
     invalid,
