@@ -177,11 +177,11 @@ def test_the_command_takes_an_argument_for_each_input(run: Run) -> None:
 
 
 def test_the_command_has_the_options_of_the_inputs_and_attributes(run: Run) -> None:
-    text = run(COMMAND, "--help").out
+    text = run(COMMAND, "--help", "--all").out
 
     assert f"Usage: gathercli {COMMAND} [OPTIONS] DATA ROWS COLUMNS\n" in text
     assert "Gather points by their rows and columns: test 1, 2." in text
-    assert "COLUMNS  The column of each point, given in the same ways.  [required]" in text
+    assert "COLUMNS  The column of each point, given likewise.  [required]" in text
     for name in ("--data-dtype", "--rows-dtype", "--columns-dtype", "--batch-dims"):
         assert f"{name} " in text
     assert "--axis" not in text

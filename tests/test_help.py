@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gathercli.cli.groups import GROUPS
+from gathercli.cli.command import HELP
+from gathercli.cli.groups import CLUSTER, GROUPS, INPUT, OPERATOR, OUTPUT
 from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
-from gathercli.cli.registry import COMMANDS, command_of
+from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.ops import FAMILIES
 
@@ -24,12 +25,24 @@ if TYPE_CHECKING:
     Run = Callable[..., Ran]
     Program = Callable[..., subprocess.CompletedProcess[bytes]]
 
+FORMS: Final = (*((name,) for name in COMMANDS), *((name, "m.onnx") for name in OF_MODELS))
+"""The commands, and their forms for models."""
+
 every_command = pytest.mark.parametrize("command", COMMANDS)
+every_form = pytest.mark.parametrize("form", FORMS, ids=" ".join)
+
+MOST_LINES: Final = 60
+"""The most lines of a help that is not of all options."""
 
 
-def options(command: str) -> list[Option]:
-    """Return the options of a command that its help shows."""
-    return command_of(command).options
+def options(command: str, *more: str) -> list[Option]:
+    """Return the options of a command that its help of all options shows."""
+    return [*command_of(command, models=bool(more)).options, HELP]
+
+
+def longest(option: Option) -> str:
+    """Return the long name of an option."""
+    return max(option.names, key=len)
 
 
 def by_groups(text: str) -> dict[str, list[str]]:
@@ -45,17 +58,116 @@ def by_groups(text: str) -> dict[str, list[str]]:
     return groups
 
 
-@every_command
-def test_the_help_lists_options_by_group_in_the_order_of_groups(run: Run, command: str) -> None:
-    groups = by_groups(run(command, "--help").out)
+@every_form
+@pytest.mark.parametrize("words", [["--help"], ["--help", "--all"], ["--all", "-h"]], ids=" ".join)
+def test_the_help_lists_options_by_group_in_the_order_of_groups(
+    run: Run, form: tuple[str, ...], words: list[str]
+) -> None:
+    groups = by_groups(run(*form, *words).out)
 
     names = [name for name in groups if name in GROUPS]
+    listed = [each for each in options(*form) if "--all" in words or not each.rare]
     assert names == [name for name in GROUPS if name in names]
-    assert set(groups) == {"Arguments", *names, "Examples"}
-    for option in options(command):
-        assert max(option.names, key=len) in groups[option.group]
-    assert groups["Messages"][-1] == "--help"
-    assert sum(map(len, groups.values())) == len(options(command)) + 1
+    assert set(groups) <= {"Arguments", *names, "Examples"}
+    for name in names:
+        assert set(groups[name]) == {longest(each) for each in listed if each.group == name}
+    assert sum(map(len, groups.values())) == len(listed)
+
+
+@every_form
+def test_the_options_of_the_operator_come_first_and_those_of_the_output_next(
+    form: tuple[str, ...],
+) -> None:
+    groups = list(dict.fromkeys(each.group for each in options(*form)))
+
+    chosen = [name for name in groups if name in (OPERATOR, OUTPUT)]
+    assert chosen == [name for name in (OPERATOR, OUTPUT) if name in groups]
+    assert form[0] == "batch" or groups[: len(chosen)] == chosen
+
+
+@every_form
+def test_the_rare_options_of_a_group_come_after_the_others(form: tuple[str, ...]) -> None:
+    every = options(*form)
+
+    for name in GROUPS:
+        rare = [each.rare for each in every if each.group == name and each is not HELP]
+        assert rare == sorted(rare)
+
+
+@every_command
+def test_clusters_and_the_types_of_inputs_are_rare(command: str) -> None:
+    usual = [each for each in options(command) if not each.rare]
+
+    assert CLUSTER not in {each.group for each in usual}
+    inputs = {longest(each) for each in usual if each.group == INPUT}
+    assert inputs <= {"--data-dtype", "--header"}  # of files
+
+
+@every_form
+def test_the_help_has_at_most_sixty_lines(run: Run, form: tuple[str, ...]) -> None:
+    lines = run(*form, "--help").out.splitlines()
+
+    assert len(lines) <= MOST_LINES
+
+
+@every_form
+def test_the_help_on_a_terminal_has_at_most_sixty_lines(
+    run: Run, form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    lines = run(*form, "--help", terminal=(1,)).out.splitlines()
+
+    assert len(lines) <= MOST_LINES
+
+
+@every_form
+def test_the_help_ends_with_how_many_options_it_leaves_out(run: Run, form: tuple[str, ...]) -> None:
+    line = " ".join(run(*form, "--help").out.rpartition("\n\n")[2].split())
+
+    rare = sum(each.rare for each in options(*form))
+    words = " ".join((*form, "--help", "--all")).replace("m.onnx", "model.onnx")
+    more = f"`gathercli {words}` shows {rare} more option"
+    manual = f"`gathercli man {form[0]}`"
+    assert (more in line) == (rare > 0)
+    assert line.endswith(f"{manual} {'' if rare else 'has '}the rules and examples.")
+    assert "--all" not in run(*form, "--help", "--all").out.rpartition("\n\n")[2]
+
+
+def test_the_help_of_all_options_on_a_terminal_shows_rare_options(run: Run) -> None:
+    shown = run("gather", "-h", terminal=(1,)).out
+    every = run("gather", "-h", "--all", terminal=(1,)).out
+
+    assert "--scheduler-file" not in shown
+    assert "--scheduler-file" in every
+
+
+def test_all_without_help_is_no_option(run: Run) -> None:
+    words = ("gather", "[1]", "0", "--all")
+
+    assert "error: gather has no option `--all`\n" in run(*words).err
+    assert run(*words, "--", "--help").status == 2
+    assert "error: gather has no option `--all`\n" in run(*words, "-o", "--help").err
+
+
+def test_help_all_prints_all_options_of_a_command(run: Run) -> None:
+    assert run("help", "gather", "--all") == run("gather", "--help", "--all")
+    assert run("help", "--all") == run("--help", "--all") == run("--help")
+
+
+def test_the_help_of_check_begins_with_both_of_its_forms(run: Run) -> None:
+    lines = run("check", "--help").out.splitlines()[:5]
+
+    assert lines == [
+        "Usage: gathercli check [OPTIONS] OP DATA INDICES [MORE]...",
+        "       gathercli check [OPTIONS] MODEL...",
+        "",
+        "  List illegal indices of a call or in models, and what every version does.",
+        "  `gathercli check model.onnx --help` has the options for models.",
+    ]
+    assert [line.strip() for line in lines[:2]] == [
+        line.strip() for line in run("check", "--help", terminal=(1,)).out.splitlines()[1:3]
+    ]
 
 
 @every_command
@@ -113,20 +225,20 @@ def test_help_does_not_offer_an_attribute_that_no_version_has(run: Run) -> None:
     assert "rule: batch-dims-unsupported\n" in run(*words, "-b", "1").err
 
 
-OPERATOR: Final = "--version --negative --out-of-range -V"
-OUTPUT: Final = (
+CHOICE: Final = "--version --negative --out-of-range -V"
+RESULT: Final = (
     "--max-bytes --output --format --force-format --no-clobber --nonfinite --expect --rtol --atol "
     "--full --precision --color --quiet --json-errors --debug -o -f -q -h"
 )
 TENSORS: Final = "--external-data --feed --data-dtype --indices-dtype"
 OPTIONS: Final = {
-    "gather": f"--axis --batch-dims {OPERATOR} {TENSORS} {OUTPUT} -a -b",
-    "gather-elements": f"--axis {OPERATOR} {TENSORS} {OUTPUT} -a",
-    "gather-nd": f"--batch-dims {OPERATOR} {TENSORS} {OUTPUT} -b",
+    "gather": f"--axis --batch-dims {CHOICE} {TENSORS} {RESULT} -a -b",
+    "gather-elements": f"--axis {CHOICE} {TENSORS} {RESULT} -a",
+    "gather-nd": f"--batch-dims {CHOICE} {TENSORS} {RESULT} -b",
     "gather-tree": (
         "--external-data --feed --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype "
         "--end-token-dtype "
-        f"{OPERATOR} {OUTPUT}"
+        f"{CHOICE} {RESULT}"
     ),
     "shape": (
         "--axis --batch-dims --version --negative --out-of-range --data-dtype --indices-dtype "
@@ -189,7 +301,7 @@ OPTIONS: Final = {
 def test_the_help_of_a_command_in_a_pipe_is_plain_and_names_every_option(
     command: str, word: str, run: Run
 ) -> None:
-    ran = run(command, word)
+    ran = run(command, word, "--all")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.startswith(f"Usage: gathercli {command} ")
     assert not re.search("[\x1b\u2500-\u257f]", ran.out)
@@ -229,13 +341,13 @@ def test_the_versions_in_the_help_of_an_operator_are_its_own(name: str) -> None:
 def test_a_command_of_any_operator_says_what_each_calls_its_inputs(command: str, run: Run) -> None:
     text = " ".join(run(command, "--help").out.split())
 
-    assert re.search(r" DATA (?:(?!INDICES).)* For gather-tree this is STEP_IDS\.", text)
-    assert re.search(r" INDICES [^.]*\. For gather-tree this is PARENT_IDS\.", text)
-    assert "[MORE]... Further inputs: MAX_SEQ_LEN and END_TOKEN of gather-tree." in text
+    assert re.search(r" DATA (?:(?!INDICES).)*; STEP_IDS of gather-tree\.", text)
+    assert re.search(r" INDICES [^.]*; PARENT_IDS of gather-tree\.", text)
+    assert "[MORE]... MAX_SEQ_LEN and END_TOKEN of gather-tree." in text
 
 
 def test_the_help_does_not_offer_a_scheduler_to_an_operator_that_refuses_it(run: Run) -> None:
-    helps = {name: run(name, "--help").out for name in FAMILIES}
+    helps = {name: run(name, "--help", "--all").out for name in FAMILIES}
 
     assert [name for name in FAMILIES if "--scheduler" not in helps[name]] == ["gather-tree"]
     assert "Cluster:" not in helps["gather-tree"]

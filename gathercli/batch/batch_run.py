@@ -61,20 +61,21 @@ class ReportOptions(Options):
     resume: bool = flag(
         REPORT,
         "--resume",
-        help="Do what the report does not have yet, or what has changed since.",
+        help="Do what the report lacks, or what changed.",
     )
     resume_failed: bool = flag(
-        REPORT, "--resume-failed", help="Resume, and also do what has failed."
+        REPORT, "--resume-failed", help="Resume, and also do what has failed.", rare=True
     )
     digests: bool = flag(
         REPORT,
         "--hash",
         help="Note the content of files in the report and compare it, not their times.",
+        rare=True,
     )
     junit: str | None = option(
         REPORT, "--junit", metavar="FILE", help="Also write the report as JUnit XML."
     )
-    fmt: str = TEXT_FORMAT
+    fmt: str = TEXT_FORMAT.replace(group=REPORT)
 
     @property
     def path(self) -> str | None:
@@ -116,7 +117,7 @@ class RunOptions(Options):
         help="Validate all jobs and infer their shapes from headers; run and write nothing.",
     )
     allow_outside: bool = flag(
-        RUNNING, "--allow-outside", help="Let jobs of a file write outside its folder."
+        RUNNING, "--allow-outside", help="Let jobs of a file write outside its folder.", rare=True
     )
     workers: int | None = option(
         RUNNING,
@@ -125,7 +126,7 @@ class RunOptions(Options):
         metavar="N",
         min=1,
         kind=int,
-        help="How many processes do jobs; default as many as there are cores.",
+        help="How many processes; default one a core.",
     )
     fail_fast: bool = flag(RUNNING, "--fail-fast", help="Begin no job after one has failed.")
     max_failures: str | None = option(
@@ -133,6 +134,7 @@ class RunOptions(Options):
         "--max-failures",
         metavar="N|P%",
         help="Begin no job after more than N, or P percent of all, have failed.",
+        rare=True,
     )
     retries: int = option(
         RUNNING,
@@ -143,6 +145,7 @@ class RunOptions(Options):
         kind=int,
         default=0,
         help="Do a job up to N times again after a fault of reading or writing; default 0.",
+        rare=True,
     )
     timeout: float | None = option(
         RUNNING,
@@ -150,6 +153,7 @@ class RunOptions(Options):
         metavar="S",
         kind=float,
         help="Seconds a job may take; after that it has failed.",
+        rare=True,
     )
     runtimes: JobRuntimeOptions
     memory: MemoryOptions

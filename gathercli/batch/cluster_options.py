@@ -36,24 +36,31 @@ class ClusterOptions(Options):
         metavar="URL",
         help="Let the workers of this dask scheduler do it, as tcp://host:8786; they must see "
         "the same files. Its protocol loads pickles: use only a scheduler you trust.",
+        rare=True,
     )
     scheduler_file: str | None = option(
         CLUSTER,
         "--scheduler-file",
         metavar="FILE",
         help="The file that the scheduler writes, in place of its URL.",
+        rare=True,
     )
     tls_ca_file: str | None = option(
         CLUSTER,
         "--tls-ca-file",
         metavar="FILE",
         help="Speak TLS with the scheduler; the authority that signs it.",
+        rare=True,
     )
     tls_cert: str | None = option(
-        CLUSTER, "--tls-cert", metavar="FILE", help="The certificate to show the scheduler."
+        CLUSTER,
+        "--tls-cert",
+        metavar="FILE",
+        help="The certificate to show the scheduler.",
+        rare=True,
     )
     tls_key: str | None = option(
-        CLUSTER, "--tls-key", metavar="FILE", help="The key of the certificate."
+        CLUSTER, "--tls-key", metavar="FILE", help="The key of the certificate.", rare=True
     )
 
     @classmethod
@@ -61,7 +68,7 @@ class ClusterOptions(Options):
         """Return the group; hidden if workers can do no part of any version of the operator."""
         ops = [op for family in families(command) for op in family.ROWS]
         is_refused = all(any(each.follows for each in op.inputs) for op in ops)
-        return cls.hidden() if is_refused else cls
+        return cls.replaced(hidden=True) if is_refused else cls
 
     def address(self) -> Address | None:
         """Return the address of the scheduler; None without one.

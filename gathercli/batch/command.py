@@ -13,7 +13,7 @@ from gathercli.cli.command import Options, argument, option
 from gathercli.cli.groups import NO_FILE
 from gathercli.cli.inputs import TypeOptions, inputs_of
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions, choice
+from gathercli.cli.operator import AttributeOptions, OperatorOptions, choice
 from gathercli.cli.options import ToleranceOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, real_path
@@ -66,7 +66,28 @@ def _pattern_option(name: str, taking: list[Family]) -> Any:
             f"The {name} of each: a tensor, or 'idx/{{stem}}.npy'; {{name}} has the suffix too, "
             "{dir} is the folder below the first *."
         )
-    return option(NO_FILE, f"--{name.replace('_', '-')}", metavar="PATTERN", help=text)
+    name = f"--{name.replace('_', '-')}"
+    return option(NO_FILE, name, metavar="PATTERN", help=text, rare=not is_shared)
+
+
+class SharedAttributes(AttributeOptions):
+    """The attributes of all jobs without a file, which `--matrix` also sets."""
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with its options rare."""
+        return super().of(command).replaced(group=NO_FILE, rare=True)
+
+
+class SharedOperator(OperatorOptions):
+    """The version and the policies of all jobs without a file, which `--matrix` also sets."""
+
+    attrs: SharedAttributes
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with its options rare."""
+        return super().of(command).replaced(group=NO_FILE, rare=True)
 
 
 class PatternOptions(Options):
@@ -76,8 +97,7 @@ class PatternOptions(Options):
         NO_FILE,
         "--op",
         metavar="OP",
-        help=f"The operator, {listed(FAMILIES)}, of jobs that are made of --data and what is "
-        "below.",
+        help=f"The operator of jobs without a file: {listed(FAMILIES)}.",
     )
     inputs: InputPatterns
     output: str | None = option(
@@ -96,13 +116,13 @@ class PatternOptions(Options):
         help="Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} "
         "and {version} then stand for the values.",
     )
-    operator: OperatorOptions
+    operator: SharedOperator
     types: TypeOptions
     expect: str | None = option(
         NO_FILE,
         "--expect",
         metavar="PATTERN",
-        help="What the results should equal, as 'want/{stem}.npy'.",
+        help="What results should equal: 'want/{stem}.npy'.",
         once=True,
     )
     near: ToleranceOptions

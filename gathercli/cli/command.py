@@ -87,6 +87,7 @@ class Option(Parameter):
     min: int | None
     max: int | None
     once: bool
+    rare: bool
 
     @property
     def count(self) -> int:
@@ -107,6 +108,7 @@ def option(
     max: int | None = None,  # noqa: A002
     hidden: bool = False,
     once: bool = False,
+    rare: bool = False,
 ) -> Any:
     """Declare an option: as an attribute of a group, or as the default of a parameter.
 
@@ -122,13 +124,16 @@ def option(
         Whether help and manual omit it.
     once
         Whether a second value is refused; otherwise the last one counts.
+    rare
+        Whether it is only in the manual and in the help of all options, after the others of its
+        group.
     """
     return Option(**locals())
 
 
-def flag(group: str, *names: str, help: str) -> Any:  # noqa: A002
+def flag(group: str, *names: str, help: str, rare: bool = False) -> Any:  # noqa: A002
     """Declare an option without a value."""
-    return option(group, *names, help=help, kind=bool, default=False)
+    return option(group, *names, help=help, kind=bool, default=False, rare=rare)
 
 
 def argument(
@@ -146,6 +151,9 @@ def argument(
 
 HELP: Final[Option] = flag(MESSAGES, "--help", "-h", help="Show this message and exit.")
 """The option of every command that shows its help."""
+
+ALL: Final = "--all"
+"""The word beside `HELP` for the help of all options."""
 
 VERSION: Final[Option] = flag(MESSAGES, "--version", help="Print the version of gathercli.")
 """The option of the program that stands alone."""
@@ -169,11 +177,11 @@ class Options:
         return type(cls.__name__, (cls,), {"__annotations__": parameters, **parameters})
 
     @classmethod
-    def hidden(cls) -> type[Options]:
-        """Return the group with its options hidden from help and manual."""
-        return cls.with_options(
-            {name: each.replace(hidden=True) for name, each in _members(cls, "").items()}
-        )
+    def replaced(cls, **attributes: Any) -> type[Options]:
+        """Return the group with other attributes of its own options, such as `hidden`."""
+        members = _members(cls, "").items()
+        own = {name: each for name, each in members if isinstance(each, Parameter)}
+        return cls.with_options({name: each.replace(**attributes) for name, each in own.items()})
 
     def changed(self) -> dict[str, Any]:
         """Return the options of the group that differ from their defaults."""
@@ -224,9 +232,18 @@ class Command:
 
     @property
     def options(self) -> list[Option]:
-        """The options that help and manual list."""
+        """The options that the manual lists."""
         every = self.parameters.values()
         return [each for each in every if isinstance(each, Option) and not each.hidden]
+
+    def shown(self, *, every: bool) -> dict[str, Parameter]:
+        """Return the parameters that help lists by name, rare options only if `every`."""
+        shown = {
+            name: each
+            for name, each in self.parameters.items()
+            if not isinstance(each, Option) or (not each.hidden and (every or not each.rare))
+        }
+        return {**shown, "help": HELP}
 
     def request(self, values: dict[str, Any]) -> Request:
         """Return what to do for the values of all parameters."""
@@ -252,9 +269,10 @@ def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Parameter]]:
             yield from _flat(each[1])
 
 
-def _place(item: tuple[str, Parameter]) -> int:
-    """Return the place of a parameter in help: arguments first."""
-    return GROUPS.index(item[1].group) if isinstance(item[1], Option) else -1
+def _place(item: tuple[str, Parameter]) -> tuple[int, bool]:
+    """Return the place of a parameter in help: arguments first, rare options of a group last."""
+    _, each = item
+    return (GROUPS.index(each.group), each.rare) if isinstance(each, Option) else (-1, False)
 
 
 def _filled(tree: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:

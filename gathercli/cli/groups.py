@@ -6,14 +6,14 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from typing import Final
 
-INPUT: Final = "Input"
-NO_FILE: Final = "Without a job file"
 OPERATOR: Final = "Operator"
-RUNNING: Final = "Running"
 OUTPUT: Final = "Output"
+RUNNING: Final = "Running"
 REPORT: Final = "Report"
+NO_FILE: Final = "Without a job file"
 VIEW: Final = "View"
+INPUT: Final = "Input"
 MESSAGES: Final = "Messages"
 CLUSTER: Final = "Cluster"
 
-GROUPS: Final = (INPUT, NO_FILE, OPERATOR, RUNNING, OUTPUT, REPORT, VIEW, MESSAGES, CLUSTER)
+GROUPS: Final = (OPERATOR, OUTPUT, RUNNING, REPORT, NO_FILE, VIEW, INPUT, MESSAGES, CLUSTER)

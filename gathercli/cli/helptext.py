@@ -5,14 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.command import HELP, VERSION, Option
+from gathercli.cli.command import ALL, HELP, VERSION, Option
 from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
-from gathercli.cli.registry import COMMANDS, OF_MODELS
+from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import OPERATORS
-from gathercli.text import listed
+from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from gathercli.cli.command import Command, Parameter
 
@@ -30,22 +30,20 @@ PROGRAM_HELP: Final = (
 START: Final = f"Start with: gathercli {'demo' if 'demo' in COMMANDS else 'man'}"
 
 
-def help_of(command: Command, width: int, *, models: bool = False) -> str:
+def help_of(command: Command, width: int, *, models: bool = False, every: bool = False) -> str:
     """Return the help of a command as plain text."""
-    parameters = (*command.parameters.values(), HELP)
     groups: dict[str, list[tuple[str, str]]] = {}
-    for each in parameters:
-        if not each.hidden:
-            group = each.group if isinstance(each, Option) else ARGUMENTS
-            groups.setdefault(group, []).append((_name(each), _text(each)))
+    for each in command.shown(every=every).values():
+        group = each.group if isinstance(each, Option) else ARGUMENTS
+        groups.setdefault(group, []).append((_name(each), _text(each)))
     lines = (f"  {shows}\n    {line}\n" for shows, line in examples(command.name, models=models))
     return "\n".join(
         [
-            _usage(f"{PROGRAM} {command.name} ", " ".join(usage(command)), width),
+            _usage(usages(command, models=models), width),
             _paragraph(summary(command.name, models=models), width),
             *(f"{name}:\n{_terms(pairs, width)}" for name, pairs in groups.items()),
             f"Examples:\n{''.join(lines)}",
-            _paragraph(pointer(command.name, models=models), width),
+            _paragraph(pointer(command, models=models, every=every), width),
         ]
     )
 
@@ -56,7 +54,7 @@ def help_of_program(width: int) -> str:
     commands = [(name, each.help) for name, each in COMMANDS.items()]
     return "\n".join(
         [
-            _usage(f"{PROGRAM} ", "[OPTIONS] COMMAND [ARGS]...", width),
+            _usage([(f"{PROGRAM} ", "[OPTIONS] COMMAND [ARGS]...")], width),
             _paragraph(PROGRAM_HELP, width),
             f"Options:\n{_terms(options, width)}",
             f"Commands:\n{_terms(commands, width)}",
@@ -65,13 +63,20 @@ def help_of_program(width: int) -> str:
     )
 
 
-def usage(command: Command) -> list[str]:
-    """Return what follows the name of a command, an optional argument in brackets."""
-    pieces = ["[OPTIONS]"]
+def usages(command: Command, *, models: bool) -> list[tuple[str, str]]:
+    """Return the command, and what follows it, for each of its forms, or for models alone."""
+    forms = [command]
+    if command.name in OF_MODELS and not models:
+        forms.append(command_of(command.name, models=True))
+    return [(f"{PROGRAM} {each.name} ", " ".join(_words(each))) for each in forms]
+
+
+def _words(command: Command) -> Iterator[str]:
+    """Yield what follows the name of a command, an optional argument in brackets."""
+    yield "[OPTIONS]"
     for each in command.arguments:
         name = str(each.metavar)
-        pieces.append(name if each.is_required or name.startswith("[") else f"[{name}]")
-    return pieces
+        yield name if each.is_required or name.startswith("[") else f"[{name}]"
 
 
 def _inner(width: int) -> int:
@@ -79,9 +84,12 @@ def _inner(width: int) -> int:
     return max(min(width, WIDEST) - 2, NARROWEST)
 
 
-def _usage(program: str, pieces: str, width: int) -> str:
-    start = f"Usage: {program}"
-    return _wrapped(pieces, _inner(width), start, " " * len(start))
+def _usage(forms: list[tuple[str, str]], width: int) -> str:
+    lines: list[str] = []
+    for program, words in forms:
+        start = f"{'       ' if lines else 'Usage: '}{program}"
+        lines.append(_wrapped(words, _inner(width), start, " " * len(start)))
+    return "".join(lines)
 
 
 def _paragraph(text: str, width: int) -> str:
@@ -89,7 +97,10 @@ def _paragraph(text: str, width: int) -> str:
 
 
 def _wrapped(text: str, width: int, first: str, others: str) -> str:
-    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=others) + "\n"
+    text = textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
+    )
+    return f"{text}\n"
 
 
 def _terms(pairs: Iterable[tuple[str, str]], width: int) -> str:
@@ -101,7 +112,7 @@ def _terms(pairs: Iterable[tuple[str, str]], width: int) -> str:
     for name, text in pairs:
         start = f"  {name:{column}}" if len(name) <= column - 2 else " " * (column + 2)
         lines += [] if start.strip() or not name else [f"  {name}"]
-        rest = textwrap.wrap(text, inner) or [""]
+        rest = textwrap.wrap(text, inner, break_on_hyphens=False) or [""]
         lines += [f"{start}{rest[0]}".rstrip(), *(" " * (column + 2) + each for each in rest[1:])]
     return "".join(f"{line}\n" for line in lines)
 
@@ -127,8 +138,11 @@ def _text(parameter: Parameter) -> str:
 
 
 def summary(name: str, *, models: bool) -> str:
-    """Return the line of help of a command."""
-    return (OF_MODELS if models else COMMANDS)[name].help
+    """Return the line of help of a command, and where its options for models are."""
+    if models:
+        return OF_MODELS[name].help
+    other = f" `{PROGRAM} {name} model.onnx --help` has the options for models."
+    return f"{COMMANDS[name].help}{other if name in OF_MODELS else ''}"
 
 
 def examples(name: str, *, models: bool) -> list[tuple[str, str]]:
@@ -137,9 +151,11 @@ def examples(name: str, *, models: bool) -> list[tuple[str, str]]:
     return [(each.shows, each.command) for each in of_command[:HELPFUL]]
 
 
-def pointer(name: str, *, models: bool) -> str:
-    """Return a pointer to the manual."""
-    more = f"`gathercli man {name}` has the rules and examples."
-    if name in OF_MODELS and not models:
-        more = f"`gathercli {name} model.onnx --help` has the options for models. {more}"
-    return more
+def pointer(command: Command, *, models: bool, every: bool) -> str:
+    """Return a pointer to the options that are not shown, and to the manual."""
+    manual = f"`{PROGRAM} man {command.name}`"
+    rare = len(command.shown(every=True)) - len(command.shown(every=every))
+    if not rare:
+        return f"{manual} has the rules and examples."
+    line = f"{PROGRAM} {command.name}{' model.onnx' if models else ''} {HELP.names[0]} {ALL}"
+    return f"`{line}` shows {counted(rare, 'more option')}, {manual} the rules and examples."

@@ -68,6 +68,7 @@ class TypeOptions(Options):
         kind=list,
         help="What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run "
         "time: a tensor, or INPUT=TENSOR.",
+        rare=True,
     )
 
     @classmethod
@@ -91,6 +92,7 @@ def _type_option(name: str, *, is_first: bool) -> Any:
         f"{option_name(name)}-dtype",
         metavar="DTYPE",
         help=f"The type of untyped {metavar}{examples}; typed {metavar} must convert without loss.",
+        rare=True,
     )
 
 
@@ -118,10 +120,11 @@ class TensorOptions(Options):
         default = REQUIRED if cls.required else None
         arguments: dict[str, Any] = {}
         for n, each in enumerate(first[:fewest]):
-            text = cls._help(each, is_first=not n) + _other_names(operators, n, each.name)
+            text = cls._help(each, is_first=not n)
+            text = f"{text.removesuffix('.')}{_other_names(operators, n, each.name)}."
             arguments[each.name] = argument(each.name.upper(), text, default=default)
         if rest := [_names(family, fewest) for family in operators if inputs_of(family)[fewest:]]:
-            text = f"Further inputs: {listed(rest, 'and')}."
+            text = f"{listed(rest, 'and')}."
             arguments["more"] = argument("[MORE]...", text, kind=list, default=None)
         group = cls.with_options(arguments)
         group.command = command
@@ -129,7 +132,7 @@ class TensorOptions(Options):
 
     @classmethod
     def _help(cls, each: Input, *, is_first: bool) -> str:
-        return TENSOR_HELP if is_first else f"{each.doc}, given in the same ways."
+        return TENSOR_HELP if is_first else f"{each.doc}, given likewise."
 
     @property
     def words(self) -> list[Any]:
@@ -196,9 +199,7 @@ def _other_names(operators: Iterable[Family], n: int, name: str) -> str:
     """Say what input `n` is for the operators that do not call it `name`."""
     names = {family.COMMAND: inputs_of(family)[n].name for family in operators}
     return "".join(
-        f" For {command} this is {other.upper()}."
-        for command, other in names.items()
-        if other != name
+        f"; {other.upper()} of {command}" for command, other in names.items() if other != name
     )
 
 

@@ -76,6 +76,7 @@ class MemoryOptions(Options):
         metavar="SIZE",
         help="Limit of what is held in memory, and of a result that is not .zarr, with K, M, "
         "G, Ki, Mi or Gi; 0 lifts it. Default half of the free memory, 16 GiB for the result.",
+        rare=True,
     )
 
     @cached_property

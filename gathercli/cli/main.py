@@ -65,7 +65,7 @@ def _text_of(words: list[str]) -> str | None:
             from gathercli.cli.generated import help_text
 
             return help_text()
-        case [command, "-h" | "--help"]:
+        case [command, "-h" | "--help"]:  # but not for all options
             from gathercli.cli.generated import help_text
 
             return help_text(command)
@@ -143,10 +143,12 @@ def _color_of(words: Sequence[str]) -> str:
 
 
 def _help_words(words: list[str]) -> list[str]:
-    """Write `help`, `help COMMAND` and an empty line with `--help`; return other words as is."""
+    """Write `help [COMMAND] [--all]` and an empty line with `--help`; return other words as is."""
     if words not in ([], ["--"]) and words[0] != "help":
         return words
-    topic = words[1:]
+    topic, every = words[1:], []
+    if topic[-1:] == ["--all"]:
+        topic, every = topic[:-1], ["--all"]
     if topic == ["help"]:
         topic = []
     if len(topic) > 1:
@@ -161,7 +163,7 @@ def _help_words(words: list[str]) -> list[str]:
             expected="one command",
             hint=f"`gathercli help {topic[0]}`" if topic[0] in COMMANDS else None,
         )
-    return [*topic, "--help"]
+    return [*topic, "--help", *every]
 
 
 def _parse(words: list[str]) -> Request:
@@ -186,9 +188,9 @@ def _parse(words: list[str]) -> Request:
         raise refusal(CommandLine.of(command, words[1:]), error) from None
     if values is not None:
         return command.request(values)
-    from gathercli.cli.command import Request
+    from gathercli.cli.command import ALL, Request
 
-    return Request(lambda: _print_help(command, models=models))
+    return Request(lambda: _print_help(command, models=models, every=ALL in words))
 
 
 def _parse_program(words: list[str]) -> Request:
@@ -203,8 +205,17 @@ def _parse_program(words: list[str]) -> Request:
     return Request(_print_help)
 
 
-def _print_help(command: Command | None = None, *, models: bool = False) -> int:
-    """Print the help of the program, or of a command in its form for models if `models`.
+def _print_help(
+    command: Command | None = None, *, models: bool = False, every: bool = False
+) -> int:
+    """Print the help of the program, or of a command.
+
+    Parameters
+    ----------
+    models
+        Whether it is that of the command's form for models.
+    every
+        Whether it has the rare options.
 
     Raises
     ------
@@ -217,14 +228,18 @@ def _print_help(command: Command | None = None, *, models: bool = False) -> int:
     if is_terminal(STDOUT):
         from gathercli.cli.typerhelp import draw_help, draw_help_of_program
 
-        return draw_help(command, models=models) if command else draw_help_of_program()
+        if command is None:
+            return draw_help_of_program()
+        return draw_help(command, models=models, every=every)
     from shutil import get_terminal_size
 
     from gathercli.cli.helptext import help_of, help_of_program
     from gathercli.errors import TransferError
 
     width = get_terminal_size().columns
-    text = help_of(command, width, models=models) if command else help_of_program(width)
+    text = (
+        help_of(command, width, models=models, every=every) if command else help_of_program(width)
+    )
     if sys.stdout is None:
         raise TransferError("stdout is closed", rule="output", expected="a place for the output")
     write_all(STDOUT, text.encode(errors="backslashreplace"))

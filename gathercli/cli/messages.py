@@ -41,9 +41,12 @@ class ErrorOptions(Options):
         choices=("auto", "always", "never"),
         default="auto",
         help="auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never.",
+        rare=True,
     )
-    json_errors: bool = flag(MESSAGES, "--json-errors", help="Print a refusal as one line of JSON.")
-    debug: bool = flag(MESSAGES, "--debug", help="Show the traceback of a failure.")
+    json_errors: bool = flag(
+        MESSAGES, "--json-errors", help="Print a refusal as one line of JSON.", rare=True
+    )
+    debug: bool = flag(MESSAGES, "--debug", help="Show the traceback of a failure.", rare=True)
 
     def print_error(self, error: GatherError) -> None:
         """Print an error on stderr."""

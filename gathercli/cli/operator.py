@@ -161,8 +161,8 @@ def _version_option(rows: Sequence[Op]) -> Any:
         "--version",
         "-V",
         metavar="VERSION",
-        help=f"The operator version, such as {listed(examples)}; default {VARIABLE}, else "
-        "OpenVINO's newest. `gathercli ops` lists them.",
+        help=f"The version, such as {listed(examples)}; default {VARIABLE}, else OpenVINO's "
+        "newest. See `gathercli ops`.",
     )
 
 
@@ -181,8 +181,7 @@ class OperatorOptions(Options):
         metavar="POLICY",
         choices=tuple(each.value for each in Negative),
         default="spec",
-        help="A negative index: spec (as the version says), wrap (counted from the end, once) "
-        "or error.",
+        help="A negative index: spec (the version's rule), wrap (from the end, once) or error.",
     )
     out_of_range: str = option(
         OPERATOR,
@@ -190,14 +189,19 @@ class OperatorOptions(Options):
         metavar="POLICY",
         choices=tuple(each.value for each in OutOfRange),
         default="spec",
-        help="An index outside the axis: spec (as the version says), error, zero, clamp or "
-        "wrap (modulo the size).",
+        help="An index outside the axis: spec (the version's rule), error, zero, clamp or wrap "
+        "(modulo the size).",
     )
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
-        """Return the group with the versions of a command's first operator as examples."""
-        return cls.with_options({"version": _version_option(families(command)[0].ROWS)})
+        """Return the group with the versions of a command's first operator as examples.
+
+        The policies are rare for a command of any operator.
+        """
+        first, *others = families(command)
+        policies = cls.replaced(rare=True) if others else cls
+        return policies.with_options({"version": _version_option(first.ROWS)})
 
     def typed(self) -> dict[str, Any]:
         """Return the options, attributes included, that differ from their defaults."""

@@ -29,6 +29,7 @@ EXTERNAL_DATA: Final = flag(
     INPUT,
     "--external-data",
     help="Read tensors that an ONNX model keeps in regular files beside it.",
+    rare=True,
 )
 TEXT_FORMAT: Final = option(
     OUTPUT,
@@ -43,12 +44,14 @@ FORCE_FORMAT: Final = flag(
     OUTPUT,
     "--force-format",
     help="Write the format of --format even if the suffix of the file stands for another.",
+    rare=True,
 )
 CHUNKS: Final = option(
     OUTPUT,
     "--chunks",
     metavar="SIZES",
     help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
+    rare=True,
 )
 NONFINITE: Final = option(
     OUTPUT,
@@ -57,8 +60,9 @@ NONFINITE: Final = option(
     choices=("quoted", "bare", "null", "error"),
     default="quoted",
     help='NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error.',
+    rare=True,
 )
-NO_CLOBBER: Final = flag(OUTPUT, "--no-clobber", help="Do not replace an existing file.")
+NO_CLOBBER: Final = flag(OUTPUT, "--no-clobber", help="Do not replace an existing file.", rare=True)
 THREADS: Final = option(
     OUTPUT,
     "--threads",
@@ -67,6 +71,7 @@ THREADS: Final = option(
     min=1,
     kind=int,
     help="How many threads work on large tensors; default as many as there are cores.",
+    rare=True,
 )
 PRECISION: Final = option(
     VIEW,
@@ -77,6 +82,7 @@ PRECISION: Final = option(
     kind=int,
     default=6,
     help="Significant digits of shown floats, 1 to 17; default 6.",
+    rare=True,
 )
 
 
@@ -91,6 +97,7 @@ class ToleranceOptions(Options):
         kind=float,
         default=0.0,
         help="Relative tolerance of --expect; default 0.",
+        rare=True,
     )
     atol: float = option(
         OUTPUT,
@@ -100,6 +107,7 @@ class ToleranceOptions(Options):
         kind=float,
         default=0.0,
         help="Absolute tolerance of --expect; default 0.",
+        rare=True,
     )
 
     def check(self) -> None:

@@ -6,7 +6,7 @@ import os
 from functools import cached_property, partial
 
 from gathercli.cli.command import Options, flag, option
-from gathercli.cli.groups import OUTPUT, VIEW
+from gathercli.cli.groups import OUTPUT
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.options import CHUNKS, FORCE_FORMAT, NO_CLOBBER, NONFINITE, PRECISION
 from gathercli.errors import UsageError
@@ -46,7 +46,7 @@ _MANY: Final = 1 << 20
 class ViewOptions(Options):
     """Options of the pretty view."""
 
-    full: bool = flag(VIEW, "--full", help="Show every element.")
+    full: bool = flag(OUTPUT, "--full", help="Show every element.")
     precision: int = PRECISION
 
 
@@ -54,7 +54,9 @@ class WriteOptions(Options):
     """Options of writing any file."""
 
     no_clobber: bool = NO_CLOBBER
-    fsync: bool = flag(OUTPUT, "--fsync", help="Return once the file and its name are on the disk.")
+    fsync: bool = flag(
+        OUTPUT, "--fsync", help="Return once the file and its name are on the disk.", rare=True
+    )
 
     def output(self, path: str) -> Output:
         """Return a context for an output file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from gathercli.cli.command import HELP, REQUIRED, Argument, Option
+from gathercli.cli.command import ALL, HELP, REQUIRED, Argument, Option
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -83,6 +83,9 @@ def _sort(
             arguments.append(word)
         else:
             for text, attached in _options(names, parameters, word):
+                if text == ALL not in names:
+                    given.setdefault(ALL, [])
+                    continue
                 if text not in names:
                     raise WordsError(NO_OPTION, text)
                 name = names[text]
@@ -90,6 +93,8 @@ def _sort(
                 if option.once and name in given:
                     raise WordsError(TWICE, option)
                 given.setdefault(name, []).append(_taken(option, text, attached, words))
+    if ALL in given and None not in given:
+        raise WordsError(NO_OPTION, ALL)
     return given, arguments
 
 

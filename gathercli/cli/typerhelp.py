@@ -12,28 +12,34 @@ import typer
 from typer.core import TyperCommand
 
 from gathercli.cli.command import HELP, REQUIRED, VERSION, Command, Option, Parameter
-from gathercli.cli.helptext import PROGRAM, PROGRAM_HELP, START, examples, pointer, summary, usage
+from gathercli.cli.helptext import PROGRAM, PROGRAM_HELP, START, examples, pointer, summary, usages
 from gathercli.cli.registry import COMMANDS
 from gathercli.report.terminal import escaped
 
 
-def draw_help(command: Command, *, models: bool) -> int:
-    """Draw the help of a command, in its form for models if `models`; return the status."""
+def draw_help(command: Command, *, models: bool, every: bool) -> int:
+    """Draw the help of a command, with its rare options if `every`; return the status."""
 
     class DrawnCommand(TyperCommand):
-        def collect_usage_pieces(self, ctx: Any) -> list[str]:
-            """Name the arguments as the manual does."""
+        def get_usage(self, ctx: Any) -> str:
+            """Name the arguments as the manual does, in every form."""
             del ctx
-            return usage(command)
+            forms = ("".join(form) for form in usages(command, models=models))
+            return f"Usage: {f'{chr(10)}       '.join(forms)}"
 
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(
         help=summary(command.name, models=models),
-        epilog=_epilog(command.name, models=models),
+        epilog=_epilog(command, models=models, every=every),
         cls=DrawnCommand,
         add_help_option=False,
-    )(function_of({**command.parameters, "help": HELP}))
+    )(function_of({name: _drawn(each) for name, each in command.shown(every=every).items()}))
     return _draw(app, f"{PROGRAM} {command.name}")
+
+
+def _drawn(parameter: Parameter) -> Parameter:
+    """Return an argument as one that typer draws in few lines; the usage says what is required."""
+    return parameter if parameter.names else parameter.replace(kind=str, default=None)
 
 
 def draw_help_of_program() -> int:
@@ -111,10 +117,11 @@ def _info(parameter: Parameter) -> Any:
     )
 
 
-def _epilog(name: str, *, models: bool) -> str:
+def _epilog(command: Command, *, models: bool, every: bool) -> str:
     """Return the examples and the pointer to the manual."""
     lines = (
         f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}"
-        for shows, line in examples(name, models=models)
+        for shows, line in examples(command.name, models=models)
     )
-    return "\n".join(("[bold]Examples[/bold]", *lines, "", pointer(name, models=models)))
+    more = pointer(command, models=models, every=every)
+    return "\n".join(("[bold]Examples[/bold]", *lines, "", more))

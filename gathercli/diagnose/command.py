@@ -32,6 +32,7 @@ class DiagnosedTypes(TypeOptions):
         "--wrong-dtype",
         metavar="DTYPE",
         help="The type of untyped WRONG; default that of DATA.",
+        rare=True,
     )
 
 
@@ -108,6 +109,7 @@ class DiagnosisTolerance(ToleranceOptions):
         kind=float,
         default=0.0,
         help="Relative tolerance of elements that are taken for equal; default 0.",
+        rare=True,
     )
     atol: float = option(
         OUTPUT,
@@ -117,6 +119,7 @@ class DiagnosisTolerance(ToleranceOptions):
         kind=float,
         default=0.0,
         help="Absolute tolerance of them; default 0.",
+        rare=True,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, argument, flag, option
-from gathercli.cli.groups import INPUT, VIEW
+from gathercli.cli.groups import OPERATOR, VIEW
 from gathercli.cli.inputs import TensorOptions
 from gathercli.cli.limits import Limits, MemoryOptions
 from gathercli.cli.messages import Messages
@@ -48,11 +48,10 @@ class CallOptions(Options):
 
     op: str | None = argument("OP", OP_HELP, default=None)
     job: str | None = option(
-        INPUT,
+        OPERATOR,
         "--job",
         metavar="FILE#ID",
-        help="Explain a job of a job file, in place of OP, DATA and INDICES; a file of one "
-        "job needs no #ID.",
+        help="A job of a file, in place of OP, DATA and INDICES; the only one needs no #ID.",
     )
     tensors: OptionalTensors
     operator: OperatorOptions
@@ -120,7 +119,7 @@ class ExplainOptions(Options):
         VIEW,
         "--cell",
         metavar="I,J,...",
-        help="Trace one output cell, step by step, in words and coordinates.",
+        help="Trace one output cell in words and coordinates.",
         once=True,
     )
     step: bool = flag(
@@ -128,7 +127,7 @@ class ExplainOptions(Options):
         "--step",
         help="Walk through the output cells: with keys on a terminal, a line a cell elsewhere.",
     )
-    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.")
+    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.", rare=True)
     fmt: str = TEXT_FORMAT
     precision: int = PRECISION
 

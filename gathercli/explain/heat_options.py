@@ -40,7 +40,7 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
         help="What --heat and --save draw, a slice a dimension: 0,:,10:20. Default the last two "
         "dimensions, at 0 of the others.",
     )
-    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.")
+    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.", rare=True)
 
     @cached_property
     def window(self) -> tuple[slice, ...]:

@@ -79,6 +79,7 @@ class SaveOptions(PictureOptions):
         metavar="W:H",
         help="Give a saved drawing margins to this ratio of width to height, such as 16:9.",
         once=True,
+        rare=True,
     )
     no_clobber: bool = NO_CLOBBER
 

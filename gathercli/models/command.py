@@ -22,7 +22,10 @@ class ModelOptions(Options):
 
     external_data: bool = EXTERNAL_DATA
     no_infer: bool = flag(
-        INPUT, "--no-infer", help="Do not let the onnx package infer shapes that are not known."
+        INPUT,
+        "--no-infer",
+        help="Do not let the onnx package infer shapes that are not known.",
+        rare=True,
     )
 
     def read(self, path: str, memory: MemoryOptions, messages: Messages) -> Model:

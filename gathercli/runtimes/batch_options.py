@@ -26,6 +26,7 @@ class BatchRuntimes(NamedRuntimes, JobRuntimeOptions):
         kind=float,
         help="Seconds a job may take; after that it has failed. With --with, seconds of the "
         "import of a runtime, and of a call; default 60.",
+        rare=True,
     )
 
     def check(self, running: RunOptions, reporting: ReportOptions) -> None:

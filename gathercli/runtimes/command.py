@@ -33,7 +33,7 @@ class ReproductionOptions(Options):
     """The runtime, and the folder."""
 
     runtime: str = option(
-        RUNNING,
+        OUTPUT,
         "--for",
         metavar="RUNTIME",
         default=REQUIRED,
@@ -47,6 +47,7 @@ class ReproductionOptions(Options):
         kind=float,
         default=DEFAULT_SECONDS,
         help="Seconds that the import, and each call, may take; default 60.",
+        rare=True,
     )
     allow_absent: bool = ALLOW_ABSENT
     output: str = option(

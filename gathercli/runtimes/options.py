@@ -25,6 +25,7 @@ ALLOW_ABSENT: Final = flag(
     RUNNING,
     "--allow-absent",
     help="Exit with 0 though a named runtime cannot be called.",
+    rare=True,
 )
 
 
@@ -49,9 +50,8 @@ class NamedRuntimes(RuntimeOptions):
         RUNNING,
         "--with",
         metavar="LIST",
-        help="Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, "
-        "jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python "
-        "that has it.",
+        help="Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, "
+        "jax, onnx.reference, numpy; torch=/venv/bin/python names its Python.",
         known=_names,
     )
 
@@ -94,6 +94,7 @@ class TimedRuntimes(NamedRuntimes):
         metavar="S",
         kind=float,
         help="Seconds that the import of a runtime of --with, and each call, may take; default 60.",
+        rare=True,
     )
 
     def chosen(self) -> list[Runtime]:

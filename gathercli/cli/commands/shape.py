@@ -23,7 +23,7 @@ class ShapeArguments(TensorOptions):
     @classmethod
     def _help(cls, each: Input, *, is_first: bool) -> str:
         del each  # any input may be a shape
-        return _SHAPE_HELP if is_first else "A shape or a tensor, given in the same ways."
+        return _SHAPE_HELP if is_first else "A shape or a tensor, given likewise."
 
 
 def run(

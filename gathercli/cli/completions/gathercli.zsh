@@ -53,36 +53,36 @@ _gathercli() {
     shift words; (( CURRENT-- ))
     case $command in
         gather) _arguments \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end; default 0]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7, 8); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 7, 8); default 0]:int: ' \
+            '--version=[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
+            '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--full[Show every element]' \
+            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--fsync[Return once the file and its name are on the disk]' \
+            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end; default 0]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 7, 8); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 7, 8); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
-            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
-            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
-            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
-            '--no-clobber[Do not replace an existing file]' \
-            '--fsync[Return once the file and its name are on the disk]' \
-            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
-            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
-            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
-            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
-            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '--full[Show every element]' \
-            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -96,34 +96,34 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-elements) _arguments \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by OpenVINO 6]:int: ' \
+            '--version=[The version, such as openvino-6, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherElements-6; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
+            '-V[The version, such as openvino-6, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherElements-6; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--full[Show every element]' \
+            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--fsync[Return once the file and its name are on the disk]' \
+            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end; default 0, but required by OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end; default 0, but required by OpenVINO 6]:int: ' \
-            '--version=[The operator version, such as openvino-6, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherElements-6; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
-            '-V[The operator version, such as openvino-6, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherElements-6; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-6 onnx-13 onnx-11)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
-            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
-            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
-            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
-            '--no-clobber[Do not replace an existing file]' \
-            '--fsync[Return once the file and its name are on the disk]' \
-            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
-            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
-            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
-            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
-            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '--full[Show every element]' \
-            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -137,34 +137,34 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-nd) _arguments \
+            '--batch-dims=[Leading dimensions that are batches (OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherND-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
+            '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherND-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--full[Show every element]' \
+            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--fsync[Return once the file and its name are on the disk]' \
+            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--batch-dims=[Leading dimensions that are batches (OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherND-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.GatherND-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-5 onnx-13 onnx-12 onnx-11)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
-            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
-            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
-            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
-            '--no-clobber[Do not replace an existing file]' \
-            '--fsync[Return once the file and its name are on the disk]' \
-            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
-            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
-            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
-            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
-            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '--full[Show every element]' \
-            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -178,6 +178,27 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         gather-tree) _arguments \
+            '--version=[The version, such as openvino-1, openvino (its newest) or openvino.GatherTree-1; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
+            '-V[The version, such as openvino-1, openvino (its newest) or openvino.GatherTree-1; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
+            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
+            '--full[Show every element]' \
+            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
+            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of STEP_IDS]:sizes: ' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--fsync[Return once the file and its name are on the disk]' \
+            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
+            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--step-ids-dtype=[The type of untyped STEP_IDS (float32, bf16…); typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -185,27 +206,6 @@ _gathercli() {
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--version=[The operator version, such as openvino-1, openvino (its newest) or openvino.GatherTree-1; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
-            '-V[The operator version, such as openvino-1, openvino (its newest) or openvino.GatherTree-1; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-1)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--output=[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
-            '-o[Write the result here; the suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; - is stdout]:path:_files' \
-            '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of STEP_IDS]:sizes: ' \
-            '--format=[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '-f[auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal]:format:(auto pretty json oip npy literal)' \
-            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
-            '--no-clobber[Do not replace an existing file]' \
-            '--fsync[Return once the file and its name are on the disk]' \
-            '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
-            '--expect=[Compare the result with this tensor; exit 1 where they differ]:tensor:_gathercli_tensor' \
-            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
-            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
-            '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '--full[Show every element]' \
-            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -216,6 +216,17 @@ _gathercli() {
             '4:END_TOKEN:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         shape) _arguments \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -225,17 +236,6 @@ _gathercli() {
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -246,7 +246,26 @@ _gathercli() {
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         explain) _arguments \
-            '--job=[Explain a job of a job file, in place of OP, DATA and INDICES; a file of one job needs no #ID]:file#id:_gathercli_job' \
+            '--job=[A job of a file, in place of OP, DATA and INDICES; the only one needs no #ID]:file#id:_gathercli_job' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--window=[What to show of the output, a slice a dimension: 0:3,:,10:20]:slices: ' \
+            '--cell=[Trace one output cell in words and coordinates]:i,j,...: ' \
+            '--step[Walk through the output cells: with keys on a terminal, a line a cell elsewhere]' \
+            '--ascii[Use no characters beyond ASCII]' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -256,25 +275,6 @@ _gathercli() {
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
-            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
-            '--no-clobber[Do not replace an existing file]' \
-            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--window=[What to show of the output, a slice a dimension: 0:3,:,10:20]:slices: ' \
-            '--cell=[Trace one output cell, step by step, in words and coordinates]:i,j,...: ' \
-            '--step[Walk through the output cells: with keys on a terminal, a line a cell elsewhere]' \
-            '--ascii[Use no characters beyond ASCII]' \
-            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -285,23 +285,14 @@ _gathercli() {
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         check) _arguments \
-            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
-            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
-            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
             '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--version=[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--all[List every illegal index]' \
             '--allow-fill[Exit 0 where indices are filled with zeros, 1 only where they are refused]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
@@ -312,44 +303,53 @@ _gathercli() {
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--step-ids-dtype=[The type of untyped STEP_IDS; typed STEP_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--parent-ids-dtype=[The type of untyped PARENT_IDS; typed PARENT_IDS must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '--no-infer[Do not let the onnx package infer shapes that are not known]' \
             '--to=[Also check what changes on the way to a target: openvino, onnx-OPSET, tflite, tensorrt, coreml, webnn or xla]:target,...:(openvino onnx tflite tensorrt coreml webnn xla)' \
             '--allow-unread[Take constants that cannot be read for notes, which fail no check]' \
             '--junit=[Also write the nodes as tests in JUnit XML]:file:_files' \
             '--sarif=[Also write the findings as SARIF 2.1.0]:file:_files' \
+            '--no-infer[Do not let the onnx package infer shapes that are not known]' \
             '1:OP:{compadd gather gather-elements gather-nd gather-tree; _files}' \
             '2:DATA:_gathercli_tensor' \
             '3:INDICES:_gathercli_tensor' \
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         compare) _arguments \
-            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
-            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
-            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
             '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
             '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
             '--ops=[Only these, with commas between: commands (gather), versions (onnx-13), full names (openvino.Gather-8)]:list:(gather gather-elements gather-nd gather-tree openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
-            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
-            '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
-            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
-            '--no-clobber[Do not replace an existing file]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
+            '--no-clobber[Do not replace an existing file]' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
+            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
+            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
+            '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
+            '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -358,6 +358,19 @@ _gathercli() {
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         diagnose) _arguments \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--rtol=[Relative tolerance of elements that are taken for equal; default 0]:float: ' \
+            '--atol=[Absolute tolerance of them; default 0]:float: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--wrong-dtype=[The type of untyped WRONG; default that of DATA]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -367,19 +380,6 @@ _gathercli() {
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--rtol=[Relative tolerance of elements that are taken for equal; default 0]:float: ' \
-            '--atol=[Absolute tolerance of them; default 0]:float: ' \
-            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -390,6 +390,20 @@ _gathercli() {
             '*:MORE... WRONG:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         reproduce) _arguments \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--for=[The runtime: onnxruntime, openvino, onnx, torch, tensorflow, jax or numpy; torch=/venv/bin/python names the Python that has it]:runtime: ' \
+            '--output=[The folder to make]:dir:_files' \
+            '-o[The folder to make]:dir:_files' \
+            '--timeout=[Seconds that the import, and each call, may take; default 60]:s: ' \
+            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -399,20 +413,6 @@ _gathercli() {
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--for=[The runtime: onnxruntime, openvino, onnx, torch, tensorflow, jax or numpy; torch=/venv/bin/python names the Python that has it]:runtime: ' \
-            '--timeout=[Seconds that the import, and each call, may take; default 60]:s: ' \
-            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
-            '--output=[The folder to make]:dir:_files' \
-            '-o[The folder to make]:dir:_files' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -423,6 +423,24 @@ _gathercli() {
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         translate) _arguments \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--to=[The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy; onnx and openvino without an opset are the newest]:target:(onnx openvino torch tensorflow jax numpy onnx-13 openvino-8)' \
+            '--output=[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
+            '-o[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--no-clobber[Do not replace an existing file]' \
+            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
+            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
+            '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -432,24 +450,6 @@ _gathercli() {
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
-            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
-            '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
-            '--to=[The framework: onnx-13, openvino-8, torch, tensorflow, jax or numpy; onnx and openvino without an opset are the newest]:target:(onnx openvino torch tensorflow jax numpy onnx-13 openvino-8)' \
-            '--output=[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
-            '-o[Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is printed]:path:_files' \
-            '--no-clobber[Do not replace an existing file]' \
-            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -460,6 +460,45 @@ _gathercli() {
             '*:MORE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         batch) _arguments \
+            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
+            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
+            '--dry-run[Validate all jobs and infer their shapes from headers; run and write nothing]' \
+            '--workers=[How many processes; default one a core]:n: ' \
+            '-j[How many processes; default one a core]:n: ' \
+            '--fail-fast[Begin no job after one has failed]' \
+            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
+            '--allow-outside[Let jobs of a file write outside its folder]' \
+            '--max-failures=[Begin no job after more than N, or P percent of all, have failed]:n|p%: ' \
+            '--retries=[Do a job up to N times again after a fault of reading or writing; default 0]:n: ' \
+            '--timeout=[Seconds a job may take; after that it has failed]:s: ' \
+            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
+            '--report=[Write the lines of report here as jobs end, not to stdout; usable after a kill]:file:_files' \
+            '--resume[Do what the report lacks, or what changed]' \
+            '--junit=[Also write the report as JUnit XML]:file:_files' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--resume-failed[Resume, and also do what has failed]' \
+            '--hash[Note the content of files in the report and compare it, not their times]' \
+            '--op=[The operator of jobs without a file: gather, gather-elements, gather-nd or gather-tree]:op:(gather gather-elements gather-nd gather-tree)' \
+            '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\''; or one tensor]:pattern:_gathercli_tensor' \
+            '--indices=[The indices of each: a tensor, or '\''idx/{stem}.npy'\''; {name} has the suffix too, {dir} is the folder below the first *]:pattern:_gathercli_tensor' \
+            '--output=[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
+            '-o[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
+            '--matrix=[Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} and {version} then stand for the values]:key=a,b...: ' \
+            '--expect=[What results should equal: '\''want/{stem}.npy'\'']:pattern:_gathercli_tensor' \
+            '--step-ids=[The files that are STEP_IDS of gather-tree, as '\''in/*.npy'\'' or '\''in/**/*.npy'\''; or one tensor]:pattern:_gathercli_tensor' \
+            '--parent-ids=[PARENT_IDS of gather-tree, likewise a tensor or a pattern with {stem}]:pattern:_gathercli_tensor' \
+            '--max-seq-len=[MAX_SEQ_LEN of gather-tree, likewise a tensor or a pattern with {stem}]:pattern:_gathercli_tensor' \
+            '--end-token=[END_TOKEN of gather-tree, likewise a tensor or a pattern with {stem}]:pattern:_gathercli_tensor' \
+            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
+            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
+            '--version=[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
+            '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
+            '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
+            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -469,45 +508,6 @@ _gathercli() {
             '--max-seq-len-dtype=[The type of untyped MAX_SEQ_LEN; typed MAX_SEQ_LEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--end-token-dtype=[The type of untyped END_TOKEN; typed END_TOKEN must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
-            '--op=[The operator, gather, gather-elements, gather-nd or gather-tree, of jobs that are made of --data and what is below]:op:(gather gather-elements gather-nd gather-tree)' \
-            '--data=[The files that are the data, as '\''in/*.npy'\'' or '\''in/**/*.npy'\''; or one tensor]:pattern:_gathercli_tensor' \
-            '--indices=[The indices of each: a tensor, or '\''idx/{stem}.npy'\''; {name} has the suffix too, {dir} is the folder below the first *]:pattern:_gathercli_tensor' \
-            '--step-ids=[The files that are STEP_IDS of gather-tree, as '\''in/*.npy'\'' or '\''in/**/*.npy'\''; or one tensor]:pattern:_gathercli_tensor' \
-            '--parent-ids=[PARENT_IDS of gather-tree, likewise a tensor or a pattern with {stem}]:pattern:_gathercli_tensor' \
-            '--max-seq-len=[MAX_SEQ_LEN of gather-tree, likewise a tensor or a pattern with {stem}]:pattern:_gathercli_tensor' \
-            '--end-token=[END_TOKEN of gather-tree, likewise a tensor or a pattern with {stem}]:pattern:_gathercli_tensor' \
-            '--output=[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
-            '-o[The files to write, as '\''out/{stem}.npy'\''; their folders are made]:pattern:_gathercli_tensor' \
-            '--matrix=[Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} and {version} then stand for the values]:key=a,b...: ' \
-            '--expect=[What the results should equal, as '\''want/{stem}.npy'\'']:pattern:_gathercli_tensor' \
-            '--axis=[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
-            '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--version=[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '-V[The operator version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or openvino.Gather-8; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12)' \
-            '--negative=[A negative index: spec (as the version says), wrap (counted from the end, once) or error]:policy:(spec wrap error)' \
-            '--out-of-range=[An index outside the axis: spec (as the version says), error, zero, clamp or wrap (modulo the size)]:policy:(spec error zero clamp wrap)' \
-            '--dry-run[Validate all jobs and infer their shapes from headers; run and write nothing]' \
-            '--allow-outside[Let jobs of a file write outside its folder]' \
-            '--workers=[How many processes do jobs; default as many as there are cores]:n: ' \
-            '-j[How many processes do jobs; default as many as there are cores]:n: ' \
-            '--fail-fast[Begin no job after one has failed]' \
-            '--max-failures=[Begin no job after more than N, or P percent of all, have failed]:n|p%: ' \
-            '--retries=[Do a job up to N times again after a fault of reading or writing; default 0]:n: ' \
-            '--timeout=[Seconds a job may take; after that it has failed]:s: ' \
-            '--with=[Call these runtimes too, as installed: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy, with commas between; torch=/venv/bin/python names the Python that has it]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
-            '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
-            '--rtol=[Relative tolerance of --expect; default 0]:float: ' \
-            '--atol=[Absolute tolerance of --expect; default 0]:float: ' \
-            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--report=[Write the lines of report here as jobs end, not to stdout; usable after a kill]:file:_files' \
-            '--resume[Do what the report does not have yet, or what has changed since]' \
-            '--resume-failed[Resume, and also do what has failed]' \
-            '--hash[Note the content of files in the report and compare it, not their times]' \
-            '--junit=[Also write the report as JUnit XML]:file:_files' \
-            '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -520,21 +520,21 @@ _gathercli() {
             '*:JOBS...:_files' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         convert) _arguments \
-            '--data-dtype=[The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
-            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--to=[npy, npz, json, oip, literal, safetensors, pb (ONNX), bin (raw bytes) or zarr; without it the suffix of DEST says so]:format:(npy npz json oip literal safetensors pb bin zarr)' \
-            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
             '--directory=[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '-d[Write a file for every source into this folder, which is made if it is not there]:dir:_files' \
             '--dtype=[Convert the elements to this type; refused if a value would change]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--lossy[Let --dtype round to the nearest, half to even; nothing wraps or becomes infinite]' \
             '--truncate[As --lossy, but make integers of floats towards zero]' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
             '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
             '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--data-dtype=[The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -542,20 +542,20 @@ _gathercli() {
             '*:SRC... DEST:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         info) _arguments \
-            '--header[Read no elements: type, shape and members alone]' \
-            '--data-dtype=[The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
-            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
-            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
-            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
             '--heat[Also draw two dimensions by colour or shade, in bins that fit, by their means]' \
             '--window=[What --heat and --save draw, a slice a dimension: 0,:,10:20]:slices: ' \
+            '--precision=[Significant digits of shown floats, 1 to 17; default 6]:n: ' \
             '--ascii[Use no characters beyond ASCII]' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--header[Read no elements: type, shape and members alone]' \
+            '--data-dtype=[The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
@@ -563,13 +563,13 @@ _gathercli() {
             '*:FILE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         model) _arguments \
-            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
-            '--no-infer[Do not let the onnx package infer shapes that are not known]' \
-            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--all[List the tensors that the model stores, too]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
+            '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--no-infer[Do not let the onnx package infer shapes that are not known]' \
+            '--max-bytes=[Limit of what is held in memory, and of a result that is not .zarr, with K, M, G, Ki, Mi or Gi; 0 lifts it]:size: ' \
             '--quiet[Print no notes]' \
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \

@@ -252,7 +252,9 @@ def _parameters(parameters: Iterable[Parameter]) -> Iterator[Block]:
             arguments.append((each.metavar or "", each.help))
         elif not each.hidden:
             groups.setdefault(each.group, []).append((_names(each), each.help))
-    groups[MESSAGES].append(("-h, --help", "Show the options and exit."))
+    groups[MESSAGES].append(
+        ("-h, --help", "Show the options and exit; with --all, the rare ones, too.")
+    )
     yield Terms(tuple(arguments))
     for name in GROUPS:
         if name in groups:
