@@ -51,6 +51,7 @@ SLICES: Final = {
         ),
     ),
     "translate": Given(("translate",), ()),
+    "diagnose": Given(("diagnose",), ()),
 }
 
 LINES: Final = {
@@ -68,6 +69,7 @@ LINES: Final = {
     "convert d.npy converted.json": "",
     "ops": "onnx.Gather-13",
     "man": "gathercli-info(1)",
+    "man compare": "run the same inputs through every version",
     "man info": "describe files: type, shape, statistics, a preview",
     "man formats": "gathercli-formats",
     "batch --op gather --data [1,2] --indices [1]": "1 job: 1 ok",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.report.manual import Console, Page, Terms
 from gathercli.slices import SLICES
@@ -27,8 +27,11 @@ _TITLE: Final = re.compile(r"# (\S+)\((\d)\)")
 _PART: Final = re.compile(r"^```\n(.*?)\n```$|^(\S.*?)(?=\n\n|\n*\Z)", re.DOTALL | re.MULTILINE)
 """Fenced lines, or a paragraph."""
 
-PLACES: Final = ("check-pictures", "compare-pictures", "info-pictures")
-"""The placeholders for what a slice adds to a command of the core; blank without it."""
+PLACES: Final = (
+    *("check-pictures", "compare-pictures", "info-pictures"),
+    *("compare-runtimes", "batch-runtimes", "translate-runtimes"),
+)
+"""The placeholders for what a slice adds to a command of another room; blank without it."""
 
 
 def page(name: str, values: Values | None = None) -> Page:
@@ -61,14 +64,16 @@ def sections(name: str | Path, values: Values | None = None) -> dict[str, tuple[
 def sections_of_all(name: str, values: Values | None = None) -> dict[str, tuple[Block, ...]]:
     """Return the blocks under each heading of ``NAME.md``, and of the files of that name of slices.
 
-    A heading of a slice that is one of `PLACES` stands for its placeholder in the file of the core.
+    A heading of a slice that is one of `PLACES` stands for its placeholder in the file of the core,
+    and in those of slices after it.
     """
     given: dict[str, tuple[Block, ...]] = {}
+    filled: dict[str, Any] = {**dict.fromkeys(PLACES, ()), **(values or {})}
     for path in (FOLDER.parents[1] / each.name / f"{name}.md" for each in SLICES):
         if path.exists():
-            given |= sections(path, values)
-    filled = {place: given.pop(place, ()) for place in PLACES}
-    return sections(name, {**(values or {}), **filled}) | given
+            given |= sections(path, filled)
+            filled |= {place: given.pop(place) for place in PLACES if place in given}
+    return sections(name, filled) | given
 
 
 def _read(name: str | Path) -> list[str]:
