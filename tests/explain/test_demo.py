@@ -18,7 +18,7 @@ from gathercli.cli.open_call import of_job
 from gathercli.compute.array_run import run as run_call
 from gathercli.explain.demo_lessons import LESSONS, DemoLesson, command_line, job_of, tour
 from gathercli.io.jobs.job import jobs
-from tests.test_explain import at_a_terminal
+from tests.explain.test_explain import at_a_terminal
 
 if TYPE_CHECKING:
     import subprocess

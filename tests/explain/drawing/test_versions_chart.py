@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gathercli.explain.drawing.versions_chart import LONGEST, Table, versions_chart
-from tests.drawing.charts import SVG, parse, rectangles, words
+from tests.explain.drawing.charts import SVG, parse, rectangles, words
 
 TABLE = Table(
     ("version", "group", "outcome"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.drawing.charts import SVG, parse, rectangles, words
+from tests.explain.drawing.charts import SVG, parse, rectangles, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,13 +18,13 @@ from gathercli.explain.look import Look
 from gathercli.explain.terminal.trace import text_of
 from gathercli.explain.terminal.view import json_parts, view_of
 from tests import oracle_nd
-from tests.drawing.test_lesson import Call, calls, source
-from tests.drawing.test_page_content import texts_of
-from tests.pictures import Read, read_picture
+from tests.explain.drawing.test_lesson import Call, calls, source
+from tests.explain.drawing.test_page_content import texts_of
+from tests.explain.pictures import Read, read_picture
 from tests.test_laws import amply, moderately
 
 if TYPE_CHECKING:
-    from tests.drawing.test_lesson import Array, At
+    from tests.explain.drawing.test_lesson import Array, At
 
 LABEL: Final = r"(?:data|out)(?:\[[\d,:]*\])?"
 EQUATION: Final = re.compile(rf"^ *({LABEL} = data\[.* = \d+)$", re.MULTILINE)

@@ -16,7 +16,7 @@ from gathercli.explain.beams import BeamLesson
 from gathercli.explain.look import ASCII, Look
 from gathercli.explain.provenance import Fate
 from gathercli.explain.terminal.beam_view import BeamView, panels, picture
-from tests.test_explain import at_a_terminal
+from tests.explain.test_explain import at_a_terminal
 from tests.test_laws import NEGATIVE, Dice, moderately, seeds
 from tests.test_laws_nd import as_type, legal_tree
 from tests.test_tree import stray_tree

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gathercli.explain.drawing.number_line import SIDE, NumberLine
 from gathercli.explain.illegal_map import AxisOutliers, Outliers
 from gathercli.spec.op import IndexedAxis
-from tests.drawing.charts import of_elements, rectangles, tooltips, words
+from tests.explain.drawing.charts import of_elements, rectangles, tooltips, words
 
 ALONG = IndexedAxis("indices", 0, 5)
 TIMES = "\N{MULTIPLICATION SIGN}"

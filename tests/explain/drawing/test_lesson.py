@@ -17,8 +17,8 @@ from gathercli.explain.drawing.shapes import Box, text_width
 from gathercli.explain.drawing.svg import svg
 from gathercli.explain.look import Look
 from tests import oracle, oracle_nd
-from tests.drawing.svgs import Drawn, Picture, points_of
-from tests.test_explain import explain_case
+from tests.explain.drawing.svgs import Drawn, Picture, points_of
+from tests.explain.test_explain import explain_case
 from tests.test_laws import Dice, any_case, every_row, moderately, seeds
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gathercli.explain.drawing.shapes import Box
 from gathercli.explain.heatmap import heat_map, plane
 from gathercli.explain.terminal.heat import scale_of
 from gathercli.spec.dtypes import dtype
-from tests.drawing.charts import Rectangle, of_elements, rectangles, words
+from tests.explain.drawing.charts import Rectangle, of_elements, rectangles, words
 
 ROOM = Box(0, 0, 560, 460)
 

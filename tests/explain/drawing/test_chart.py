@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gathercli.explain.drawing.chart import MARGIN, Chart, page, round_ticks, spread, swatch, ticks
 from gathercli.explain.drawing.shapes import Box
-from tests.drawing.charts import SVG, beyond, parse, words
+from tests.explain.drawing.charts import SVG, beyond, parse, words
 from tests.tensorfiles import amply
 
 if TYPE_CHECKING:

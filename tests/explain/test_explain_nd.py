@@ -20,7 +20,7 @@ from gathercli.explain.look import ASCII, Look
 from gathercli.explain.provenance import Fate
 from gathercli.explain.terminal.view import view_of
 from tests import oracle
-from tests.test_explain import same
+from tests.explain.test_explain import same
 from tests.test_laws import Case, Dice, as_compared, as_passed, moderately, seeds
 from tests.test_laws_nd import answer_of, any_case, every_row, legal_case, version_of
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ran]
 
-FIXTURES: Final = Path(__file__).parent.parent / "fixtures" / "openvino" / "gather-nd-8"
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures" / "openvino" / "gather-nd-8"
 ROWS_PICKED: Final = str(FIXTURES / "tuples-pick-rows.json")
 PICTURE: Final = """\
 openvino.GatherND-8   batch_dims 0

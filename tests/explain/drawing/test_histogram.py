@@ -5,7 +5,7 @@ import pytest
 from gathercli.compute.summary import Histogram
 from gathercli.explain.drawing.histogram import histogram_elements
 from gathercli.explain.drawing.shapes import Box
-from tests.drawing.charts import of_elements, rectangles, words
+from tests.explain.drawing.charts import of_elements, rectangles, words
 
 BOX = Box(10, 20, 400, 300)
 HISTOGRAM = Histogram((0.0, 0.5, 1.0, 1.5, 2.0), (1000, 0, 500, 1))

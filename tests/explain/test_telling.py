@@ -11,7 +11,7 @@ from hypothesis import given
 import gathercli
 from gathercli.explain.provenance import Fate
 from gathercli.explain.telling import MOST, telling_traces
-from tests.test_explain import explain_case
+from tests.explain.test_explain import explain_case
 from tests.test_laws import Dice, any_case, every_row, moderately, seeds
 
 if TYPE_CHECKING:
