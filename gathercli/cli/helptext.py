@@ -43,7 +43,9 @@ def help_of(command: Command, width: int, *, models: bool = False, every: bool =
             _paragraph(summary(command.name, models=models), width),
             *(f"{name}:\n{_terms(pairs, width)}" for name, pairs in groups.items()),
             f"Examples:\n{''.join(lines)}",
-            _paragraph(pointer(command, models=models, every=every), width),
+            "".join(
+                _paragraph(each, width) for each in pointers(command, models=models, every=every)
+            ),
         ]
     )
 
@@ -151,11 +153,10 @@ def examples(name: str, *, models: bool) -> list[tuple[str, str]]:
     return [(each.shows, each.command) for each in of_command[:HELPFUL]]
 
 
-def pointer(command: Command, *, models: bool, every: bool) -> str:
-    """Return a pointer to the options that are not shown, and to the manual."""
-    manual = f"`{PROGRAM} man {command.name}`"
+def pointers(command: Command, *, models: bool, every: bool) -> Iterator[str]:
+    """Yield what shows the options that are left out, and the manual."""
     rare = len(command.shown(every=True)) - len(command.shown(every=every))
-    if not rare:
-        return f"{manual} has the rules and examples."
-    line = f"{PROGRAM} {command.name}{' model.onnx' if models else ''} {HELP.names[0]} {ALL}"
-    return f"`{line}` shows {counted(rare, 'more option')}, {manual} the rules and examples."
+    if rare:
+        form = f"{command.name} model.onnx" if models else command.name
+        yield f"{counted(rare, 'more option')}: {PROGRAM} {form} {HELP.names[0]} {ALL}"
+    yield f"Rules and examples: {PROGRAM} man {command.name}"

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from gathercli.cli.command import HELP, REQUIRED, VERSION, Command, Option, Parameter
-from gathercli.cli.helptext import PROGRAM, PROGRAM_HELP, START, examples, pointer, summary, usages
+from gathercli.cli.helptext import PROGRAM, PROGRAM_HELP, START, examples, pointers, summary, usages
 from gathercli.cli.registry import COMMANDS
 from gathercli.report.terminal import escaped
 
@@ -123,5 +123,5 @@ def _epilog(command: Command, *, models: bool, every: bool) -> str:
         f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}"
         for shows, line in examples(command.name, models=models)
     )
-    more = pointer(command, models=models, every=every)
-    return "\n".join(("[bold]Examples[/bold]", *lines, "", more))
+    more = pointers(command, models=models, every=every)
+    return "\n".join(("[bold]Examples[/bold]", *lines, "", *more))
