@@ -40,6 +40,11 @@ SLICES: Final = {
             "info [1,2] --window=0",
         ),
     ),
+    "models": Given(
+        ("model",),
+        ("gather [1,2] 0, --feed=0", "check gather [1,2] 0, --sarif=x"),
+    ),
+    "diagnose": Given(("diagnose",), ()),
     "runtimes": Given(
         ("reproduce",),
         (
@@ -51,7 +56,6 @@ SLICES: Final = {
         ),
     ),
     "translate": Given(("translate",), ()),
-    "diagnose": Given(("diagnose",), ()),
 }
 
 LINES: Final = {
@@ -69,6 +73,7 @@ LINES: Final = {
     "convert d.npy converted.json": "",
     "ops": "onnx.Gather-13",
     "man": "gathercli-info(1)",
+    "man check": "--allow-fill",
     "man compare": "run the same inputs through every version",
     "man info": "describe files: type, shape, statistics, a preview",
     "man formats": "gathercli-formats",
@@ -182,3 +187,21 @@ def test_manual_help_and_completion_scripts_are_generated_without_a_slice(
     assert status == 0
     assert "wrote gathercli/cli/help/gathercli.txt" in text
     assert not [name for name in SLICES[absent].commands if f"{name}.1" in text]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("gather fixtures/tour/encoder.onnx#embeddings 1", "the input is an ONNX model: expected "),
+        ("info fixtures/tour/encoder.onnx", "the input is an ONNX model: expected "),
+        ("batch fixtures/tour/lessons.jsonl", "`$.node` is unknown in a gather job: expected "),
+        ("check fixtures/tour/encoder.onnx", "no operator `fixtures/tour/encoder.onnx`: expected "),
+    ],
+)
+def test_models_and_jobs_of_their_nodes_are_refused_without_the_slice_that_reads_them(
+    line: str, problem: str, copied: Callable[[str], Path]
+) -> None:
+    status, text = run_module(copied("models"), line)
+
+    assert status in (2, 65)
+    assert problem in text

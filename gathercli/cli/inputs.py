@@ -8,13 +8,14 @@ from gathercli.cli.options import EXTERNAL_DATA, TENSOR_HELP, type_of
 from gathercli.errors import UsageError
 from gathercli.ops import families, family_of
 from gathercli.records import NamedTuple
+from gathercli.slices import given_names
 from gathercli.spec.dtypes import FLOAT64, INT64
 from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, Self, TypeVar
+    from typing import Any, Final, Self, TypeVar
 
     from gathercli.cli.messages import Messages
     from gathercli.compute.tensor import ChunkedTensor
@@ -57,19 +58,22 @@ class OpenInputs(NamedTuple):
         self.inputs.__exit__(*exception)
 
 
+_FEED: Final = option(
+    INPUT,
+    "--feed",
+    metavar="TENSOR",
+    kind=list,
+    help="What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run "
+    "time: a tensor, or INPUT=TENSOR.",
+    rare=True,
+)
+
+
 class TypeOptions(Options):
     """The types of untyped inputs, an option each, and what nodes and tensors of models need."""
 
     external_data: bool = EXTERNAL_DATA
-    feed: list[str] | None = option(
-        INPUT,
-        "--feed",
-        metavar="TENSOR",
-        kind=list,
-        help="What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run "
-        "time: a tensor, or INPUT=TENSOR.",
-        rare=True,
-    )
+    feed: list[str] | None = _FEED if given_names("words") else None
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
