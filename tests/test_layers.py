@@ -253,6 +253,15 @@ def test_a_result_for_a_pipe_starts_without_what_it_does_not_need() -> None:
     assert not {"zarr", "distributed", "hashlib", "gathercli.compute.blocks"} & found
 
 
+def test_a_batch_without_runtimes_loads_only_their_options() -> None:
+    argv = ["batch", "--op", "gather", "--data", "[1]", "--indices", "0"]
+    code = f"from gathercli.cli import main; assert main({argv}) == 0"
+
+    found = {name for name in loaded(code) if name.startswith("gathercli.runtimes.")}
+
+    assert found == {"gathercli.runtimes.options", "gathercli.runtimes.batch_options"}
+
+
 def test_a_picture_for_the_terminal_loads_no_drawing() -> None:
     code = "from gathercli.cli import main; assert main(['explain', 'gather', '[1]', '0']) == 0"
 

@@ -53,8 +53,8 @@ class BatchRuntimes(NamedRuntimes, JobRuntimeOptions):
         external: bool,
     ) -> int | None:
         """Do the jobs in runtimes and return the exit status; None if no runtime is named."""
-        from gathercli.runtimes.batch import RuntimeBatch
-
         if self.names is None:
             return None
+        from gathercli.runtimes.batch import RuntimeBatch
+
         return RuntimeBatch(self, plan, running, reporting, messages, external=external).run()
