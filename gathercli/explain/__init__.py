@@ -1,1 +1,1 @@
-"""Where every cell came from, and what every version makes of a call."""
+"""`explain` and `demo`, and the pictures that `check`, `compare` and `info` draw."""

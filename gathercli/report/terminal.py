@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Depth = Literal["standard", "256", "truecolor"]
 
 Styled: TypeAlias = "Text"
-"""Text with styles; only `report` creates it."""
+"""Text with styles; `report` and the slices create it."""
 
 STDOUT: Final = 1
 

@@ -118,7 +118,7 @@ def panel_dims(lesson: BeamLesson) -> range:
 
 def _fitting(lesson: BeamLesson, look: Look) -> tuple[BeamView, list[Line]]:
     """Return the largest panels that fit, and their lines; else the smallest."""
-    room = (look.width or PICTURE_WIDTH) - (look.here is not None)  # as in `report.lesson`
+    room = (look.width or PICTURE_WIDTH) - (look.here is not None)  # as in `terminal.lesson`
     most = WIDE if room > PICTURE_WIDTH else COLUMNS
     sizes = list(combinations(enumerate(ROWS), enumerate(most)))
     attempts: list[BeamView] = []
