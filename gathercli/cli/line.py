@@ -1,32 +1,17 @@
-"""Classify the words of a command line as options, their values, and arguments."""
+"""The words of a command line for hints, with the parameters that they belong to."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gathercli.cli.command import HELP, Argument, Option
-from gathercli.cli.parser import is_option
+from gathercli.cli.command import HELP, Argument
+from gathercli.cli.parser import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from gathercli.cli.command import Command, Parameter
-
-
-class Word(NamedTuple):
-    """A word of a command line.
-
-    Attributes
-    ----------
-    option
-        The name of the option, also for its value; None for an argument.
-    is_value
-        Whether it is the value of that option.
-    """
-
-    text: str
-    option: str | None = None
-    is_value: bool = False
+    from gathercli.cli.parser import Word
 
 
 class CommandLine(NamedTuple):
@@ -47,7 +32,7 @@ class CommandLine(NamedTuple):
     @classmethod
     def read(cls, command: str, params: Sequence[Parameter], args: Sequence[str]) -> CommandLine:
         """Classify the words `args` by the parameters of a command."""
-        return cls(command, params, tuple(_read(params, args)))
+        return cls(command, params, tuple(words_of(params, args)))
 
     @classmethod
     def of(cls, command: Command, args: Sequence[str]) -> CommandLine:
@@ -92,31 +77,3 @@ class CommandLine(NamedTuple):
         texts = [each.text for each in self.words]
         texts[self.position(word)] = text
         return [self.command, *texts] if self.command else texts
-
-
-def _read(params: Sequence[Parameter], args: Sequence[str]) -> Iterator[Word]:
-    values = {
-        name: param.count for param in params if isinstance(param, Option) for name in param.names
-    }
-    rest, option = 0, ""  # the number of values that follow, and their option
-    for at, text in enumerate(args):
-        if rest:
-            yield Word(text, option, is_value=True)
-            rest -= 1
-        elif text == "--":
-            yield Word(text, text)
-            yield from map(Word, args[at + 1 :])
-            return
-        elif not is_option(text):
-            yield Word(text)
-        elif text.startswith("--"):
-            option, mark, _ = text.partition("=")
-            rest = max(0, values.get(option, 0) - bool(mark))
-            yield Word(text, option)
-        else:  # letters; the last may have its value attached
-            for n, letter in enumerate(text[1:], 2):
-                option = f"-{letter}"
-                if values.get(option):
-                    rest = values[option] - (n < len(text))
-                    break
-            yield Word(text, option)

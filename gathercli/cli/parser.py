@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from gathercli.cli.command import ALL, HELP, REQUIRED, Argument, Option
+from gathercli.records import NamedTuple
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Final
 
     from gathercli.cli.command import Parameter
@@ -39,7 +38,23 @@ class WordsError(Exception):
         self.problem, self.subject = problem, subject
 
 
-def parse(parameters: Mapping[str, Parameter], words: Iterable[str]) -> dict[str, Any] | None:
+class Word(NamedTuple):
+    """A word of a command line.
+
+    Attributes
+    ----------
+    option
+        The name of the option, also for its value; None for an argument.
+    is_value
+        Whether it is the value of that option.
+    """
+
+    text: str
+    option: str | None = None
+    is_value: bool = False
+
+
+def parse(parameters: Mapping[str, Parameter], words: Sequence[str]) -> dict[str, Any] | None:
     """Return the values of all parameters; None if the words ask for help.
 
     Raises
@@ -68,62 +83,94 @@ def parse(parameters: Mapping[str, Parameter], words: Iterable[str]) -> dict[str
 
 
 def _sort(
-    parameters: Mapping[str, Parameter], words: Iterable[str]
+    parameters: Mapping[str, Parameter], words: Sequence[str]
 ) -> tuple[dict[str | None, list[list[str]]], list[str]]:
     """Return the values of each option that is given, and the arguments; None stands for help."""
-    names: dict[str, str | None] = dict.fromkeys(HELP.names)
-    names |= {text: name for name, each in parameters.items() for text in each.names}
+    options: dict[str, tuple[str | None, Any]] = dict.fromkeys(HELP.names, (None, HELP))
+    options |= {text: (name, each) for name, each in parameters.items() for text in each.names}
     given: dict[str | None, list[list[str]]] = {}
     arguments: list[str] = []
-    words = iter(words)
-    for word in words:
-        if word == "--":
-            arguments.extend(words)
-        elif not is_option(word):
-            arguments.append(word)
-        else:
-            for text, attached in _options(names, parameters, word):
-                if text == ALL not in names:
-                    given.setdefault(ALL, [])
-                    continue
-                if text not in names:
-                    raise WordsError(NO_OPTION, text)
-                name = names[text]
-                option: Any = HELP if name is None else parameters[name]
+    last: tuple[str, Any, list[str]] = "", HELP, []  # which may lack values
+    for word in words_of((*parameters.values(), HELP), words):
+        if word.option is None:
+            arguments.append(word.text)
+        elif word.is_value:
+            last[2].append(word.text)
+        elif word.text != "--":
+            for text, values in _options(options, word.text):
+                name, option = _option(options, text, values)
                 if option.once and name in given:
                     raise WordsError(TWICE, option)
-                given.setdefault(name, []).append(_taken(option, text, attached, words))
+                given.setdefault(name, []).append(values)
+                last = text, option, values
+    text, option, values = last
+    if len(values) < option.count:
+        raise WordsError(NO_VALUE, text)
     if ALL in given and None not in given:
         raise WordsError(NO_OPTION, ALL)
     return given, arguments
 
 
+def _option(
+    options: Mapping[str, tuple[str | None, Any]], text: str, values: Sequence[str]
+) -> tuple[str | None, Any]:
+    """Return the option with a name, which may have the attached values."""
+    if text == ALL not in options and not values:
+        return ALL, HELP
+    if text not in options:
+        raise WordsError(NO_OPTION, text)
+    name, option = options[text]
+    if len(values) > option.count:
+        raise WordsError(NO_VALUE, text)
+    return name, option
+
+
 def _options(
-    names: Mapping[str, str | None], parameters: Mapping[str, Parameter], word: str
+    options: Mapping[str, tuple[str | None, Any]], word: str
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield the options of a word, each with the value that is attached to it."""
     if word.startswith("--"):
         text, mark, value = word.partition("=")
         yield text, [value] if mark else []
         return
-    if len(word) > 2 and "-" + word.partition("=")[0] in names:
+    if len(word) > 2 and "-" + word.partition("=")[0] in options:
         raise WordsError(ONE_DASH, word)
-    if word[2:3] == "=" and word[:2] in names:
+    if word[2:3] == "=" and word[:2] in options:
         raise WordsError(EQUALS_SIGN, word)
     for at, letter in enumerate(word[1:], 2):
-        name = names.get(f"-{letter}")
-        takes_value = name is not None and parameters[name].kind is not bool
-        yield f"-{letter}", [word[at:]] if takes_value and word[at:] else []
-        if takes_value:
+        _, option = options.get(f"-{letter}", (None, HELP))
+        yield f"-{letter}", [word[at:]] if option.count and word[at:] else []
+        if option.count:
             return
 
 
-def _taken(option: Option, text: str, attached: list[str], words: Iterator[str]) -> list[str]:
-    """Return the values of an option: the attached one, and as many words as it takes."""
-    taken = [*attached, *islice(words, max(0, option.count - len(attached)))]
-    if len(taken) != option.count:
-        raise WordsError(NO_VALUE, text)
-    return taken
+def words_of(params: Iterable[Parameter], args: Sequence[str]) -> Iterator[Word]:
+    """Classify words by the parameters of a command; no word is refused."""
+    values = {
+        name: param.count for param in params if isinstance(param, Option) for name in param.names
+    }
+    rest, option = 0, ""  # the number of values that follow, and their option
+    for at, text in enumerate(args):
+        if rest:
+            yield Word(text, option, is_value=True)
+            rest -= 1
+        elif text == "--":
+            yield Word(text, text)
+            yield from map(Word, args[at + 1 :])
+            return
+        elif not is_option(text):
+            yield Word(text)
+        elif text.startswith("--"):
+            option, mark, _ = text.partition("=")
+            rest = max(0, values.get(option, 0) - bool(mark))
+            yield Word(text, option)
+        else:  # letters; the last may have its value attached
+            for n, letter in enumerate(text[1:], 2):
+                option = f"-{letter}"
+                if values.get(option):
+                    rest = values[option] - (n < len(text))
+                    break
+            yield Word(text, option)
 
 
 def is_option(word: str) -> bool:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gathercli.cli.command import Parameter
-    from gathercli.cli.line import Word
+    from gathercli.cli.parser import Word
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _PROGRAM: Final = "`gathercli --version` prints the program's version"
