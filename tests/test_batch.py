@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 from gathercli.batch import batch_run, journal, pool
+from gathercli.batch.outcome import BatchTotals, Limit, Note
 from gathercli.batch.report import summary
-from gathercli.batch.tally import BatchTotals, Limit, Note
 from gathercli.batch.work import Settings, line_of
 from gathercli.batch.worker import READY
 from gathercli.io.descriptors import write_all
@@ -42,7 +42,7 @@ from tests.processes import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.batch.queue import Outcome
+    from gathercli.batch.outcome import Outcome
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]

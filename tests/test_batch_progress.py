@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gathercli.batch import report as batch
-from gathercli.batch.line import OK
+from gathercli.batch.outcome import OK, BatchTotals
 from gathercli.batch.plan import Plan
 from gathercli.batch.report import Bar, Validation
-from gathercli.batch.tally import BatchTotals
 from gathercli.io.jobs.jobfile import read_entries
 
 if TYPE_CHECKING:

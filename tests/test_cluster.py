@@ -36,7 +36,8 @@ from tests.test_resume import REPORT, lines_in, reported, when
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.batch.queue import JobQueue, Outcome
+    from gathercli.batch.outcome import Outcome
+    from gathercli.batch.queue import JobQueue
     from tests.conftest import Ran
 
     Run = Callable[..., Ran]

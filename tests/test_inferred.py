@@ -18,7 +18,7 @@ from gathercli.io.jobs.job import parse
 from gathercli.io.jobs.jobfile import JobEntry
 
 if TYPE_CHECKING:
-    from gathercli.batch.queue import Outcome
+    from gathercli.batch.outcome import Outcome
     from tests.tensorfiles import Run
 
 JOB = {"id": "a", "op": "gather", "axis": 0, "data": [1, 2, 3], "indices": [2, 0]}

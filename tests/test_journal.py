@@ -14,8 +14,8 @@ import pytest
 
 from gathercli.batch import journal
 from gathercli.batch.journal import Journal
+from gathercli.batch.outcome import Outcome
 from gathercli.batch.plan import Plan
-from gathercli.batch.queue import Outcome
 from gathercli.errors import InputError, OutputError, TransferError
 from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.write import Output

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gathercli.batch import mistakes
 from gathercli.batch import paths as places
 from gathercli.batch import plan as plan_module
 from gathercli.batch.plan import Plan, Spool
@@ -203,7 +202,7 @@ def test_mistakes_are_fields_of_one_line_of_json(run: Run) -> None:
 def test_of_very_many_mistakes_some_places_are_named(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mistakes, "MAX_PLACES", 50)
+    monkeypatch.setattr(plan_module, "MAX_PLACES", 50)
     names = [str(number // 2 * 2) for number in range(200)]
     _write("j.jsonl", *map(_job, names), *(_job("x", op="sort") for _ in range(200)))
 

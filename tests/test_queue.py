@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gathercli.batch import queue as module
-from gathercli.batch.queue import JobQueue, Outcome
+from gathercli.batch.outcome import Outcome
+from gathercli.batch.queue import JobQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Final
 from gathercli.batch.cluster_options import ClusterOptions
 from gathercli.batch.fingerprints import digest
 from gathercli.batch.journal import Journal
-from gathercli.batch.line import OK
+from gathercli.batch.outcome import OK, BatchTotals, Limit
 from gathercli.batch.pool import MOST_AHEAD, Pool
 from gathercli.batch.queue import JobQueue
-from gathercli.batch.tally import BatchTotals, Limit
 from gathercli.batch.work import Settings
 from gathercli.cli.command import Options, flag, option
 from gathercli.cli.groups import REPORT, RUNNING
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from gathercli.batch.cluster import Cluster
     from gathercli.batch.inferred import InferredJobs
     from gathercli.batch.junit import JUnitReport
+    from gathercli.batch.outcome import Outcome
     from gathercli.batch.plan import Plan
-    from gathercli.batch.queue import Outcome
     from gathercli.batch.report import Bar
     from gathercli.batch.scheduler import Address
     from gathercli.cli.messages import Messages

@@ -7,9 +7,9 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.batch.cluster import Cluster
-from gathercli.batch.line import OK
+from gathercli.batch.outcome import OK, Outcome
 from gathercli.batch.plan import Spool
-from gathercli.batch.queue import JobQueue, Outcome
+from gathercli.batch.queue import JobQueue
 from gathercli.batch.work import Part, Settings
 from gathercli.compute.chunks import cells
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli import __version__
 from gathercli.batch.dask_task import EVERY, TaskSettings, do
+from gathercli.batch.outcome import Outcome
 from gathercli.batch.pool import lost_job, remove_unfinished
-from gathercli.batch.queue import Outcome
 from gathercli.batch.scheduler import WAIT, Address, connect
 from gathercli.errors import TransferError
 from gathercli.text import clean, short

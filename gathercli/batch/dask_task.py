@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli import __version__
 from gathercli.batch.plan import Spool
 from gathercli.batch.pool import Pool
-from gathercli.batch.queue import JobQueue, Outcome
+from gathercli.batch.queue import JobQueue
 from gathercli.batch.work import Settings
 from gathercli.errors import GatherError
 from gathercli.io.files import free_memory
@@ -19,6 +19,8 @@ from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from gathercli.batch.outcome import Outcome
 
 
 LONG: Final = 1.0

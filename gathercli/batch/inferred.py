@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from gathercli.batch.outcome import Outcome
 from gathercli.batch.plan import Spool
-from gathercli.batch.queue import Outcome
 from gathercli.batch.work import line_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.batch.fingerprints import digest, is_done
-from gathercli.batch.line import ERROR, MISMATCH, OK
+from gathercli.batch.outcome import ERROR, MISMATCH, OK
 from gathercli.errors import InputError, OutputError, TransferError
 from gathercli.io.descriptors import write_all
 from gathercli.io.formats.fast import is_deep
@@ -25,8 +25,8 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gathercli.batch.outcome import Outcome
     from gathercli.batch.plan import Plan
-    from gathercli.batch.queue import Outcome
 
 _NONE: Final = -1
 _START: Final = b'{"id":'

@@ -7,13 +7,13 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Self
 from xml.sax.saxutils import quoteattr
 
-from gathercli.batch.line import ERROR, MISMATCH, OK, SKIPPED
+from gathercli.batch.outcome import ERROR, MISMATCH, OK, SKIPPED
 from gathercli.io.temporary import temporary_file
 from gathercli.io.write import Output
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from gathercli.batch.tally import BatchTotals
+    from gathercli.batch.outcome import BatchTotals
 
 _FOOT: Final = "</testsuite>\n</testsuites>\n"
 

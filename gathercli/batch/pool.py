@@ -20,8 +20,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Final, Self
 
 from gathercli.batch.fingerprints import Fingerprints
-from gathercli.batch.line import ERROR, Line
-from gathercli.batch.queue import JobQueue, Outcome
+from gathercli.batch.outcome import ERROR, Line, Outcome
 from gathercli.batch.worker import GRACE, READY
 from gathercli.errors import GatherError, TransferError, reason_of
 from gathercli.io.jobs.calls import row_of
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gathercli.batch.plan import Spool
+    from gathercli.batch.queue import JobQueue
     from gathercli.batch.work import Settings
 
 AHEAD: Final = 0.02

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from gathercli.batch.line import Line
+    from gathercli.batch.outcome import Outcome
 
 MAX_WAITING: Final = 10_000
 """The most completed jobs that wait for an earlier one before no more begin."""
 
 MAX_WAITING_BYTES: Final = 64 << 20
 """The most bytes of their lines."""
-
-_NO_NOTES: Final = b"{}"
-
-
-class Outcome(NamedTuple):
-    """A completed job: its number, status, line of the report, and notes by kind."""
-
-    number: int
-    status: str
-    line: bytes
-    notes: dict[str, str]
-
-    @classmethod
-    def of(cls, number: int, line: Line) -> Outcome:
-        """Return the outcome of a job by its line."""
-        return cls(number, line.status, bytes(line), line.kinds())
-
-    @classmethod
-    def parse(cls, head: Sequence[bytes | bytearray], line: bytes) -> Outcome:
-        """Parse the result of `record`: the words of its first line, and the rest."""
-        number, status, _, notes = head
-        kinds = {} if notes == _NO_NOTES else json.loads(notes)
-        return cls(int(number), status.decode(), line, kinds)
-
-    def record(self) -> bytes:
-        """Serialize the outcome: ``number status length notes`` and the line of that length."""
-        notes = json.dumps(self.notes).encode() if self.notes else _NO_NOTES
-        head = b"%d %s %d %s\n" % (self.number, self.status.encode(), len(self.line), notes)
-        return head + self.line
 
 
 class Workers(Protocol):

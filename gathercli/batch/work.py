@@ -8,9 +8,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.batch.cause import is_fault
 from gathercli.batch.fingerprints import Fingerprints
-from gathercli.batch.line import ERROR, MISMATCH, Line
+from gathercli.batch.outcome import ERROR, MISMATCH, Line, is_fault
 from gathercli.compute.run import run, unchecked, use_unchecked
 from gathercli.errors import (
     GatherError,

@@ -20,7 +20,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from gathercli.batch.queue import Outcome
+from gathercli.batch.outcome import Outcome
 from gathercli.batch.work import Part, Settings, line_of
 from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.files import STDIN

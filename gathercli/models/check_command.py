@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli import __version__
 from gathercli.batch.junit import JUnitReport
-from gathercli.batch.tally import BatchTotals
+from gathercli.batch.outcome import BatchTotals
 from gathercli.cli.command import Options, argument, flag, option
 from gathercli.cli.groups import OPERATOR, OUTPUT, REPORT
 from gathercli.cli.limits import MemoryOptions

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.batch.line import ERROR as ERROR_STATUS
-from gathercli.batch.line import MISMATCH, OK, SKIPPED
+from gathercli.batch.outcome import ERROR as ERROR_STATUS
+from gathercli.batch.outcome import MISMATCH, OK, SKIPPED
 from gathercli.models.finding import NOTE, UNREAD
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json

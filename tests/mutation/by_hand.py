@@ -81,7 +81,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("batch/plan.py", "        self._file.seek(0)\n", ""),
     ("batch/plan.py", "        self._file.truncate()\n", ""),
     (
-        "batch/tally.py",
+        "batch/outcome.py",
         "            if number < note.first:",
         "            if number > note.first:",
     ),

@@ -1,0 +1,293 @@
+"""Outcomes of jobs: the line of each in the report, causes of failures, totals of a batch."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from bisect import insort
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.batch.fingerprints import digest
+from gathercli.errors import GatherError, MismatchError, NoInputError, OutputError, TransferError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.batch.fingerprints import Fingerprints
+    from gathercli.spec.adjustments import Adjustment
+
+
+OK: Final = "ok"
+MISMATCH: Final = "mismatch"
+ERROR: Final = "error"
+SKIPPED: Final = "skipped"
+"""The status of a test that was not run, only in JUnit."""
+
+LONGEST: Final = 2000
+"""The most characters of a message in the report."""
+
+_NO_RESULT: Final = "null"
+_JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
+_NO_NOTES: Final = b"{}"
+
+_DIFFERS: Final = re.compile(r"`[^`]*`|\d+(?:[.,]+\d+)*")
+"""Names and numbers in what was expected: two files of other lengths end too early alike."""
+
+_PLACES: Final = (
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
+    *(errno.EEXIST, errno.ENXIO),
+)
+"""Errors of the system that are of the name in a job, or of what has this name."""
+
+MAX_EXAMPLES: Final = 5
+"""The most failed jobs listed for a cause."""
+
+MAX_NOTES: Final = 10
+"""The most kinds of notes reported."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of the report.
+
+    Attributes
+    ----------
+    rule, message, cause
+        The violated rule, its message, and `cause_of` the error; None for success.
+    fault
+        Whether the system failed to read or write.
+    output
+        The output in the job; None without one.
+    result
+        The typed tensor as JSON.
+    notes, adjustments
+        Notes on the tensors, which are not in the line, and the treatment of illegal indices.
+    """
+
+    id: str
+    output: str | None = None
+    status: str = OK
+    rule: str | None = None
+    message: str | None = None
+    cause: str | None = None
+    fault: bool = False
+    operator: str | None = None
+    shape: list[int | str] | None = None
+    dtype: str | None = None
+    result: str = _NO_RESULT
+    seconds: float = 0.0
+    fingerprints: Fingerprints | None = None
+    notes: list[str] = field(default_factory=list)
+    adjustments: tuple[Adjustment, ...] = ()
+
+    def kinds(self) -> dict[str, str]:
+        """Return the notes by kind; several jobs may have notes of one kind."""
+        return {note: note for note in self.notes} | {
+            each.how: str(each) for each in self.adjustments
+        }
+
+    def fail(self, error: GatherError) -> None:
+        """Set the status, the rule and the message of an error."""
+        self.status = MISMATCH if isinstance(error, MismatchError) else ERROR
+        self.explain(error)
+
+    def explain(self, error: GatherError) -> None:
+        """Set the rule, the message and the cause of an error, and whether it is a fault."""
+        message = error.message
+        self.rule, self.cause, self.fault = error.rule, cause_of(error), is_fault(error)
+        self.message = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
+        self.operator = self.operator or error.operator
+
+    def __bytes__(self) -> bytes:
+        """Return the line as JSON with a newline."""
+        fields: dict[str, Any] = {
+            "id": self.id,
+            "status": self.status,
+            "rule": self.rule,
+            "message": self.message,
+            "operator": self.operator,
+            "shape": self.shape,
+            "dtype": self.dtype,
+        }
+        end: dict[str, Any] = {"seconds": round(self.seconds, 6)}
+        if self.status != OK and self.cause is not None:
+            end["cause"] = self.cause
+        if self.status != OK and self.fault:
+            end["fault"] = True
+        if self.adjustments:
+            end["adjusted"] = {each.how: each.number for each in self.adjustments}
+        if self.fingerprints is not None:
+            end["stamp"] = self.fingerprints._asdict()
+        if self.output is None and self.result == _NO_RESULT:
+            text = f"{_JSON({**fields, 'result': None, **end})}\n"
+        elif self.output is None:  # the text of the result can be long
+            text = f'{_JSON(fields)[:-1]},"result":{self.result},{_JSON(end)[1:]}\n'
+        else:
+            text = f"{_JSON(fields | {'output': self.output} | end)}\n"
+        return text.encode()
+
+
+class Outcome(NamedTuple):
+    """A completed job: its number, status, line of the report, and notes by kind."""
+
+    number: int
+    status: str
+    line: bytes
+    notes: dict[str, str]
+
+    @classmethod
+    def of(cls, number: int, line: Line) -> Outcome:
+        """Return the outcome of a job by its line."""
+        return cls(number, line.status, bytes(line), line.kinds())
+
+    @classmethod
+    def parse(cls, head: Sequence[bytes | bytearray], line: bytes) -> Outcome:
+        """Parse the result of `record`: the words of its first line, and the rest."""
+        number, status, _, notes = head
+        kinds = {} if notes == _NO_NOTES else json.loads(notes)
+        return cls(int(number), status.decode(), line, kinds)
+
+    def record(self) -> bytes:
+        """Serialize the outcome: ``number status length notes`` and the line of that length."""
+        notes = json.dumps(self.notes).encode() if self.notes else _NO_NOTES
+        head = b"%d %s %d %s\n" % (self.number, self.status.encode(), len(self.line), notes)
+        return head + self.line
+
+
+def is_fault(error: GatherError | None) -> bool:
+    """Return whether the system failed to read or write, so that the same job may succeed later.
+
+    A name of a directory, of a device or outside the folder is the job's mistake.
+    """
+    if isinstance(error, NoInputError | OutputError):
+        return error.errno is not None and error.errno not in _PLACES
+    return isinstance(error, TransferError)
+
+
+def cause_of(error: GatherError) -> str:
+    """Return a digest that the errors of one cause share.
+
+    These break one rule, are raised by the same statements, are of one subject, expect the same but
+    for names and numbers, and come from the same error of the system, if any.
+    """
+    parts: list[object] = [error.rule, error.subject, _DIFFERS.sub("…", error.expected or "")]
+    inner: BaseException | None = error
+    while inner is not None:  # an error that is worded anew has the first as its context
+        parts += [_statement(inner), getattr(inner, "errno", None)]
+        inner = inner.__context__
+    return digest(repr(parts).encode(errors="surrogatepass")).hex()
+
+
+def _statement(error: BaseException) -> tuple[str, int] | None:
+    """Return the function that raised an error, and the line in it; None for one not raised."""
+    trace = error.__traceback__
+    if trace is None:
+        return None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    name = f"{trace.tb_frame.f_globals.get('__name__')}.{code.co_qualname}"
+    return name, trace.tb_lineno - code.co_firstlineno
+
+
+class Limit(NamedTuple):
+    """The most jobs that may fail: a number, or a percentage."""
+
+    number: float
+    percent: bool = False
+
+    def spare(self, failed: int, total: int) -> int:
+        """Return how many more jobs may fail; a negative number if too many have.
+
+        >>> Limit(5, percent=True).spare(3, 100), Limit(0).spare(1, 100)
+        (2, -1)
+        """
+        return int(self.number * total / 100 if self.percent else self.number) - failed
+
+
+@dataclass
+class Cause:
+    """Failures of one cause: their rule and count; number, id and message of the first few."""
+
+    rule: str
+    number: int = 0
+    first: list[tuple[int, str, str]] = field(default_factory=list)
+
+
+@dataclass
+class Note:
+    """A note of several jobs: their count; number, id and note of the first."""
+
+    number: int
+    first: int
+    name: str
+    text: str
+
+
+@dataclass
+class BatchTotals:
+    """The number of jobs by status.
+
+    Attributes
+    ----------
+    total
+        The number of all jobs.
+    done_before, failed_before
+        The number of jobs from an earlier run, and of the failed ones among them.
+    faults
+        The number of jobs that the system failed, and that may succeed when done again.
+    """
+
+    total: int
+    done_before: int = 0
+    failed_before: int = 0
+    faults: int = 0
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((OK, MISMATCH, ERROR), 0))
+    causes: dict[tuple[str, str], Cause] = field(default_factory=dict)
+    notes: dict[str, Note] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """The number of completed jobs."""
+        return sum(self.counts.values())
+
+    @property
+    def failed(self) -> int:
+        """The number of jobs with a mismatch or an error."""
+        return self.done - self.counts[OK]
+
+    def count(self, status: str) -> None:
+        """Count a completed job."""
+        self.counts[status] = self.counts.get(status, 0) + 1
+
+    def explain(self, number: int, line: dict[str, Any]) -> None:
+        """Add the cause of a failed job from its line."""
+        if line["status"] == OK:
+            return
+        rule = str(line.get("rule"))
+        self.faults += line.get("fault") is True
+        cause = self.causes.setdefault((rule, str(line.get("cause"))), Cause(rule))
+        cause.number += 1
+        insort(cause.first, (number, str(line["id"]), str(line.get("message"))))
+        del cause.first[MAX_EXAMPLES:]
+
+    def keep(self, number: int, line: dict[str, Any]) -> None:
+        """Count a job from an earlier run."""
+        self.done_before += 1
+        self.failed_before += line["status"] != OK
+        self.count(line["status"])
+        self.explain(number, line)
+
+    def note(self, number: int, name: str, notes: dict[str, str]) -> None:
+        """Count the notes of a job by kind."""
+        for kind, text in notes.items():
+            note = self.notes.get(kind)
+            if note is None:
+                if len(self.notes) < MAX_NOTES:
+                    self.notes[kind] = Note(1, number, name, text)
+                continue
+            note.number += 1
+            if number < note.first:
+                note.first, note.name, note.text = number, name, text
