@@ -164,15 +164,15 @@ def test_of_a_job_that_is_done_again_the_new_line_stays(
 
 
 def test_a_write_that_fails_names_the_report(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_fd: int, _part: bytes) -> None:
-        raise TransferError("no space left on device", rule="output")
+    def fail(_fd: int, _part: bytes, *, place: str) -> None:
+        raise TransferError("no space left on device", rule="output", places=[place])
 
     monkeypatch.setattr(journal, "write_all", fail)
 
     with begin() as found, pytest.raises(TransferError) as info:
         found.write([Outcome(0, "ok", line("a"), {})])
 
-    assert info.value.message.startswith("the report `r.jsonl`")
+    assert info.value.places == ["the report `r.jsonl`"]
     assert info.value.hint == "`--resume` does the rest when there is room for it"
     assert list(found.todo()) == [0, 1, 2]
 
