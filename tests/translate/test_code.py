@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.translation.pairs import PAIRS, Pair, name, translation_of
+from tests.translate.pairs import PAIRS, Pair, name, translation_of
 
 CODE = [pair for pair in PAIRS if not pair.target.endswith(("13", "8"))]
 MODULES = {

@@ -8,7 +8,7 @@ from gathercli.translate.known import known_mistake, known_notes
 from gathercli.translate.proof import calls_of
 from gathercli.translate.targets import target
 from gathercli.translate.translation import translated
-from tests.translation.pairs import bound
+from tests.translate.pairs import bound
 
 ND = ("openvino.GatherND-8", "onnx-13")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gathercli.errors import UsageError
-from tests.translation.pairs import translation_of
+from tests.translate.pairs import translation_of
 
 F32 = "2x3xf32=0"
 

@@ -1,4 +1,4 @@
-"""``python -m tests.translation [--calls N]``: pairs of versions and targets in real runtimes.
+"""``python -m tests.translate [--calls N]``: pairs of versions and targets in real runtimes.
 
 ``GATHERCLI_PEERS=torch=/venv/bin/python,…`` names the Pythons that have the runtimes.
 """
@@ -12,12 +12,12 @@ from gathercli.runtimes.client import RUNTIMES, RuntimeProcess, runtimes_of
 from gathercli.translate.proof import prove
 from gathercli.translate.report import proof_text, runtime_text
 from gathercli.translate.running import run_in
-from tests.translation.pairs import PAIRS, name, trials
+from tests.translate.pairs import PAIRS, name, trials
 
 
 def main() -> int:
     """Run every pair; return whether a runtime differs in a way that is not known."""
-    parser = argparse.ArgumentParser(prog="python -m tests.translation", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.translate", description=__doc__)
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--only", default="", help="a part of the names of pairs")
     words = parser.parse_args()

@@ -10,7 +10,7 @@ import pytest
 from gathercli.io.ir.graphs import IrFiles, read_ir_graph
 from gathercli.io.ir.layers import ELEMENT_TYPES
 from gathercli.models import read
-from tests.translation.pairs import PAIRS, Pair, name, translation_of
+from tests.translate.pairs import PAIRS, Pair, name, translation_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ import pytest
 
 from gathercli.translate.targets import FRAMEWORKS, NAMES
 from tests.conftest import only_error
-from tests.translation.pairs import translation_of
+from tests.translate.pairs import translation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

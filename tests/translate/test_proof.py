@@ -8,7 +8,7 @@ from gathercli.errors import GatherError
 from gathercli.translate.proof import ProofOutcome, calls_of, prove
 from gathercli.translate.targets import target
 from gathercli.translate.translation import translated
-from tests.translation.pairs import bound
+from tests.translate.pairs import bound
 
 ZEROS = ("openvino.Gather-8", "2x3xf32=1 2 3 4 5 6; 2xi64=0 1")
 

@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from gathercli.io.onnx.graphs import read_onnx
-from tests.translation.pairs import PAIRS, Pair, name, translation_of
+from tests.translate.pairs import PAIRS, Pair, name, translation_of
 
 ONNX = [pair for pair in PAIRS if pair.target == "onnx-13"]
 

@@ -1,7 +1,7 @@
 """Translations agree with the version, by our evaluation and in real runtimes.
 
 A runtime that is not installed is skipped by name. ``GATHERCLI_PEERS=torch=/venv/bin/python,…``
-names the Pythons that have them; ``python -m tests.translation`` makes 200 calls of each pair.
+names the Pythons that have them; ``python -m tests.translate`` makes 200 calls of each pair.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gathercli.translate.running import judged, observe
 from gathercli.translate.targets import target
 from gathercli.translate.translation import translated
 from tests.runtimes.peers import PEERS
-from tests.translation.pairs import PAIRS, bound, name, trials
+from tests.translate.pairs import PAIRS, bound, name, trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.translation.pairs import Pair
+    from tests.translate.pairs import Pair
 
 CALLS = 12
 
