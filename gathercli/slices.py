@@ -142,6 +142,7 @@ SLICES: Final = (
             "JobRuntimeOptions": "runtimes.batch_options:BatchRuntimes",
         },
         values={"RUNTIME": "runtimes.client:RUNTIMES"},
+        examples={"RUNTIME": "runtimes.options:example"},
     ),
     Slice(
         "translate",

@@ -142,6 +142,13 @@ def test_a_command_of_the_core_runs_without_a_slice(
     assert status == int(line.startswith("check"))  # which finds illegal indices
 
 
+def test_no_hint_leads_to_an_absent_command(copied: Callable[[str], Path]) -> None:
+    status, text = run_module(copied("diagnose"), "gather [1,2] 0, --expect [3]")
+
+    assert status == 1
+    assert "diagnose" not in text
+
+
 def test_commands_and_options_of_an_absent_slice_are_unknown(
     absent: str, core: Callable[..., tuple[int, str]]
 ) -> None:

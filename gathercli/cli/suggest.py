@@ -10,7 +10,7 @@ from gathercli.cli.dialects import translate
 from gathercli.cli.line import CommandLine
 from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.slices import given
+from gathercli.slices import given, given_names
 from gathercli.spec.framework_calls import arguments_of, find_equivalent
 from gathercli.text import closest, listed, shell_word
 
@@ -260,7 +260,7 @@ def _value_for(line: CommandLine, param: Parameter) -> str:
     """Return a value of a required option, which may depend on ``--output``."""
     example = given("examples", str(param.metavar))
     if example is None:
-        return "numpy" if param.metavar == "RUNTIME" else "new"
+        return "new"
     output = line.param("--output").names
     return str(example([word.text for word in line.words if word.option in output]))
 
@@ -330,8 +330,8 @@ def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
     return did_you_mean([words[0], "gather", *words[1:]]) if len(line.arguments) == 2 else None
 
 
-def diagnosis_hint(words: Sequence[str], options: Mapping[str, object]) -> str:
-    """Return the command line that diagnoses an expected output.
+def diagnosis_hint(words: Sequence[str], options: Mapping[str, object]) -> str | None:
+    """Return the command line that diagnoses an expected output; None if no slice does.
 
     Parameters
     ----------
@@ -340,6 +340,8 @@ def diagnosis_hint(words: Sequence[str], options: Mapping[str, object]) -> str:
     options
         The options that are set, by name.
     """
+    if "diagnose" not in given_names("commands"):
+        return None
     typed = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     line = shell_line(["diagnose", *words, *typed])
     is_read_again = not any(word == "-" or word.startswith("-#") for word in words)

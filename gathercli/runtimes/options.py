@@ -10,7 +10,7 @@ from gathercli.cli.runtimes import RuntimeOptions
 from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Final
 
     from gathercli.cli.runtimes import Addition, Runtime
@@ -35,6 +35,11 @@ def check_seconds(seconds: float) -> None:
         raise UsageError(
             f"is {seconds:g}", rule="usage", subject="--timeout", expected="seconds, more than 0"
         )
+
+
+def example(_: Sequence[str]) -> str:
+    """Return the runtime that a hint names: everybody has it."""
+    return "numpy"
 
 
 def _names() -> Iterable[str]:
