@@ -10,20 +10,22 @@ import numpy as np
 from gathercli.explain.panel import (
     OUT,
     TARGETS,
+    Panel,
     PanelCell,
+    PanelChoice,
     PanelTensor,
     Placement,
     letter_of,
 )
 from gathercli.explain.provenance import Fate
-from gathercli.explain.selection import PANELS, shown
+from gathercli.explain.selection import MOST_PANELS, shown
 from gathercli.report.grid import GridWriter
 from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gathercli.explain.beams import BeamLesson
+    from gathercli.explain.beams import BeamLesson, BeamTrace
     from gathercli.explain.look import Look
     from gathercli.explain.panel import At
 
@@ -34,13 +36,13 @@ MANY_READERS: Final = "a+n read by a and n other beams"
 """The meaning of the letter of a cell on more paths."""
 
 
-class BeamSelection:
+class BeamSelection(PanelChoice):
     """The steps, batches and beams in a picture.
 
     Parameters
     ----------
     rows, columns
-        Limits from `ROWS` and from `COLUMNS` or `WIDE`.
+        Limits from `ROW_LIMITS` and from `COLUMN_LIMITS` or `WIDE_COLUMN_LIMITS`.
     whole
         Whether to choose as without a current cell, as the whole output is shown.
 
@@ -59,6 +61,7 @@ class BeamSelection:
     """
 
     unknown: Final = "?"
+    is_complete = True
 
     def __init__(
         self,
@@ -69,11 +72,13 @@ class BeamSelection:
         *,
         whole: bool = False,
     ) -> None:
-        self.lesson, self.look, self._columns = lesson, look, columns
+        self.lesson, self.look = lesson, look
+        self.limits, self.lead_shape = (rows[0], columns[0]), lesson.shape[1:2]
         self._here = None if whole else look.here
         self.tokens = Tokens(lesson, look)
         self.steps = self._chosen(0, rows)
-        self.batches = self._chosen(1, (PANELS, 1 if self._here is None else 0))
+        self.batches = self._chosen(1, (MOST_PANELS, 1 if self._here is None else 0))
+        self.panels = [(b,) for b in self.batches]
         self.beams = self._chosen(2, columns)
         pairs = [(b, w) for b in self.batches for w in self.beams]
         self.letters = {pair: letter_of(n) for n, pair in enumerate(pairs)}
@@ -111,7 +116,7 @@ class BeamSelection:
 
     def sources(self, b: int) -> Sequence[int]:
         """Choose the beams of `step_ids` and `parent_ids` to show: all, or every one on a path."""
-        size, most = self.lesson.shape[2], self._columns[0]
+        size, most = self.lesson.shape[2], self.limits[1]
         if size <= most:
             return range(size)
         used = sorted({beam for t, batch, beam in self.users if batch == b})
@@ -125,31 +130,27 @@ class BeamSelection:
         return "".join(self.letters[b, w] for w in beams)
 
 
-class BeamPanel:
+class BeamPanel(Panel):
     """A batch of GatherTree: its tensors, and the beams that pass their cells.
 
     Attributes
     ----------
     step_ids, parent_ids, out
         The tensors.
-    traces
-        The traces of the output cells, by step and beam.
     """
 
     def __init__(self, selection: BeamSelection, b: int) -> None:
         self.selection, self.lesson, self.b = selection, selection.lesson, b
         at = np.ix_(selection.steps, [b], selection.beams)
         cells = np.ravel_multi_index(at, self.lesson.shape).reshape(-1)
-        self.traces = {(each.out[0], each.out[2]): each for each in self.lesson.traces(cells)}
+        self.traces: dict[tuple[int, ...], BeamTrace] = {
+            (each.out[0], each.out[2]): each for each in self.lesson.traces(cells)
+        }
         sources = selection.sources(b)
         self.step_ids = self._tensor("step_ids", sources, Placement.CELL, self._step_cell)
         self.parent_ids = self._tensor("parent_ids", sources, Placement.CELL, self._parent_cell)
         self.out = self._tensor(OUT, selection.beams, Placement.COLUMN, self._out_cell)
-
-    @property
-    def tensors(self) -> list[PanelTensor]:
-        """The tensors, the output last."""
-        return [self.step_ids, self.parent_ids, self.out]
+        self.tensors = [self.step_ids, self.parent_ids, self.out]
 
     @property
     def has_many(self) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.threads import ProgressCallback
 
-BLOCK: Final = 1 << 12
+BEAM_TRACE_BLOCK: Final = 1 << 12
 """Output cells of a block."""
 
 _FATES: Final = {ENDED: Fate.BEYOND, NONE: Fate.FILLED, REFUSED: Fate.REFUSED}
@@ -160,8 +160,8 @@ class BeamLesson(Provenance[BeamTrace]):
 
     def traces(self, cells: AnyArray) -> Iterator[BeamTrace]:
         """Yield the traces of output cells from their flat positions, shape (C,), int64."""
-        for start in range(0, len(cells), BLOCK):
-            block = cells[start : start + BLOCK]
+        for start in range(0, len(cells), BEAM_TRACE_BLOCK):
+            block = cells[start : start + BEAM_TRACE_BLOCK]
             at = np.stack(coordinates(block, self.shape), axis=1).tolist()
             values = self.elements(block).values().tolist()
             yield from map(self._trace, at, values)

@@ -175,17 +175,21 @@ class ExplainOptions(Options):
 
     def _check_size(self, lesson: Provenance[Any]) -> None:
         """Raise if the window is larger than a picture."""
-        from gathercli.explain.selection import BATCHES, CELLS, COLUMNS
+        from gathercli.explain.selection import COLUMN_LIMITS, MOST_WINDOW_CELLS, MOST_WINDOW_PANELS
         from gathercli.explain.terminal.view import view_of
 
-        sizes = [min(size, COLUMNS[0][0]) for size in lesson.shape]
+        sizes = [min(size, COLUMN_LIMITS[0][0]) for size in lesson.shape]
         for j, (part, size) in enumerate(zip(self.window, lesson.shape, strict=False)):
             sizes[j] = len(range(size)[part or slice(None)])
         if not self.window or self.fmt == "json":
             return
         for count, most, noun in (
-            (product(sizes), CELLS, "cells"),
-            (product([sizes[j] for j in view_of(lesson).panel_dims(lesson)]), BATCHES, "batches"),
+            (product(sizes), MOST_WINDOW_CELLS, "cells"),
+            (
+                product([sizes[j] for j in view_of(lesson).panel_dims(lesson)]),
+                MOST_WINDOW_PANELS,
+                "batches",
+            ),
         ):
             if count > most:
                 raise UsageError(
@@ -315,9 +319,8 @@ def _draw(
 def _text(
     lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions, look: Look
 ) -> Styled:
-    from gathercli.explain.terminal.lesson import job_title
     from gathercli.explain.terminal.trace import text_of
-    from gathercli.explain.terminal.view import view_of
+    from gathercli.explain.terminal.view import job_title, view_of
 
     view = view_of(lesson)
     if options.cell is not None:

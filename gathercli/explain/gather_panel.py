@@ -13,6 +13,7 @@ from gathercli.explain.lesson import numbers
 from gathercli.explain.panel import (
     OUT,
     TARGETS,
+    Panel,
     PanelCell,
     PanelTensor,
     Placement,
@@ -87,7 +88,7 @@ class Link(NamedTuple):
         return self.names[1] == OUT
 
 
-class GatherPanel:
+class GatherPanel(Panel):
     """A batch of a gather along an axis: its tensors, and what its indices pick.
 
     Parameters
@@ -101,8 +102,6 @@ class GatherPanel:
     ----------
     picks
         The indices by their coordinates, row-major.
-    traces
-        The traces of the output cells, with the batch dimensions apart, row-major.
     data, indices, out
         The tensors.
     """
@@ -113,15 +112,11 @@ class GatherPanel:
         self.data_name = next(iter(self.lesson.call.inputs))
         self._here = self.lesson.ends(selection.current)
         self.picks = dict(self._read_picks())
-        self.traces = self._read_traces()
+        self.traces: dict[tuple[int, ...], Trace] = self._read_traces()
         self.data = self._data_tensor()
         self.indices = self._indices_tensor()
         self.out = self._out_tensor()
-
-    @property
-    def tensors(self) -> list[PanelTensor]:
-        """The tensors, the output last."""
-        return [self.data, self.indices, self.out]
+        self.tensors = [self.data, self.indices, self.out]
 
     def _read_picks(self) -> Iterator[tuple[tuple[int, ...], Pick]]:
         lesson, colors = self.lesson, {unit: n for n, unit in enumerate(self.selection.letters)}

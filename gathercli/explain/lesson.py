@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.storage import AnyArray
 
-COUNTED: Final = 1 << 24
-DENSE: Final = 1 << 22
-SPARSE: Final = 1 << 20
-"""The largest number of indices for which the reads of each unit of `data` are counted: `COUNTED`
-for at most `DENSE` units, else `SPARSE`."""
+MOST_COUNTED_INDICES: Final = 1 << 24
+MOST_DENSE_UNITS: Final = 1 << 22
+MOST_SPARSE_INDICES: Final = 1 << 20
+"""The largest number of indices for which the reads of each unit of `data` are counted:
+`MOST_COUNTED_INDICES` for at most `MOST_DENSE_UNITS` units, else `MOST_SPARSE_INDICES`."""
 
 _READS_BLOCK: Final = 1 << 18
 """Indices of a block in the count of reads."""
 
-BLOCK: Final = 1 << 14
+TRACE_BLOCK: Final = 1 << 14
 """Output cells of a block."""
 
 Unit = tuple[int | None, ...]
@@ -115,8 +115,6 @@ class Lesson(Provenance[Trace]):
         The dimensions of `data` that are merged in this axis.
     index_shape
         The shape of the indices, without the dimension of the tuples.
-    panel_shape
-        The shape of the output, with the batch dimensions apart.
 
     Raises
     ------
@@ -316,8 +314,8 @@ class Lesson(Provenance[Trace]):
 
     def traces(self, cells: AnyArray) -> Iterator[Trace]:
         """Yield the traces of output cells from their flat positions, shape (C,), int64."""
-        for start in range(0, len(cells), BLOCK):
-            block = self.block(cells[start : start + BLOCK])
+        for start in range(0, len(cells), TRACE_BLOCK):
+            block = self.block(cells[start : start + TRACE_BLOCK])
             yield from map(self._trace, block.rows(), block.elements.values().tolist())
 
     def _trace(self, row: tuple[Any, ...], value: Any) -> Trace:
@@ -338,13 +336,13 @@ class Lesson(Provenance[Trace]):
         """The number of reads of each unit; None if there are too many indices to count."""
         total, count = product(self.index_shape), product(self.unit_sizes)
         blocks = map(self._unit_numbers, range(0, total, _READS_BLOCK))
-        if total <= COUNTED and count <= DENSE:
+        if total <= MOST_COUNTED_INDICES and count <= MOST_DENSE_UNITS:
             dense = np.zeros(count, np.int64)
             for numbers in blocks:
                 dense += np.bincount(numbers, minlength=count)
             units = np.flatnonzero(dense)
             return Reads(units, dense[units], self.unit_sizes)
-        if total > SPARSE:
+        if total > MOST_SPARSE_INDICES:
             return None
         units, counts = np.unique(
             np.concatenate([np.zeros(0, np.int64), *blocks]), return_counts=True

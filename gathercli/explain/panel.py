@@ -128,6 +128,43 @@ class PanelTensor(NamedTuple):
         return f"[{','.join(':' if n is None else str(n) for n in at)}]"
 
 
+class Panel:
+    """A batch in a picture.
+
+    Attributes
+    ----------
+    tensors
+        The tensors, the output last.
+    traces
+        The traces of the output cells, with the batch dimensions apart, row-major.
+    """
+
+    tensors: list[PanelTensor]
+    traces: dict[tuple[int, ...], Any]
+
+
+class PanelChoice:
+    """The part of a lesson in a picture.
+
+    Attributes
+    ----------
+    look
+        What it is chosen for.
+    limits
+        The most rows and columns to show whole.
+    panels, lead_shape
+        The leading coordinates of each panel, and the sizes of those dimensions.
+    is_complete
+        Whether all that the visible indices pick is in the picture.
+    """
+
+    look: Look
+    limits: tuple[int, int]
+    panels: list[tuple[int, ...]]
+    lead_shape: tuple[int, ...]
+    is_complete: bool
+
+
 def cells_of(
     lead: tuple[int, ...], coordinates: Sequence[Sequence[int]], facets: list[tuple[int, ...]]
 ) -> list[tuple[int, ...]]:

@@ -42,6 +42,8 @@ class Provenance(ABC, Generic[CellTrace]):
     ----------
     call, shape
         The call, and the shape of its output.
+    panel_shape
+        The shape of the output, with the batch dimensions apart.
     refusal
         The error for the first refused index; None if all are accepted.
     adjustments
@@ -49,7 +51,7 @@ class Provenance(ABC, Generic[CellTrace]):
     """
 
     def __init__(self, call: Call, shape: tuple[int, ...]) -> None:
-        self.call, self.shape = call, shape
+        self.call, self.shape, self.panel_shape = call, shape, shape
         self.refusal: OutOfRangeError | None = None
         self.adjustments: tuple[Adjustment, ...] = ()
         self._family = call.family

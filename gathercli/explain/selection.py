@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli.explain.lesson import indices_of
-from gathercli.explain.panel import letter_of, writer
+from gathercli.explain.panel import PanelChoice, letter_of, writer
 from gathercli.report.grid import shown_positions
 from gathercli.spec.coordinates import coordinate
 from gathercli.spec.shapes import product
@@ -22,37 +22,40 @@ if TYPE_CHECKING:
     from gathercli.explain.look import Look, Window
     from gathercli.explain.provenance import Provenance
 
-ROWS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
-COLUMNS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
-"""The most rows and columns to show whole, and the number at each edge otherwise; by preference."""
-WIDE: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMNS)
-"""`COLUMNS` on a terminal wider than `PICTURE_WIDTH`."""
+Limits = tuple[int, int]
+"""The most rows or columns to show whole, and the number at each edge otherwise."""
 
-PANELS: Final = 4
-FACETS: Final = 4
-FEW: Final = 2
-LARGE: Final = 1000
-"""The most panels, and facets of a tensor, in a picture without a window: `FEW` for a tensor of
-more than `LARGE` elements, or with facets that are not shown whole."""
+ROW_LIMITS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
+COLUMN_LIMITS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
+"""The limits of rows and columns, by preference."""
+WIDE_COLUMN_LIMITS: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMN_LIMITS)
+"""`COLUMN_LIMITS` on a terminal wider than `PICTURE_WIDTH`."""
 
-TALL: Final = 24
+MOST_PANELS: Final = 4
+MOST_FACETS: Final = 4
+FEW_LARGE_PARTS: Final = 2
+LARGE_TENSOR: Final = 1000
+"""The most panels, and facets of a tensor, in a picture without a window: `FEW_LARGE_PARTS` for a
+tensor of more than `LARGE_TENSOR` elements, or with facets that are not shown whole."""
+
+MOST_AXIS_ROWS: Final = 24
 """The most rows of `data` to show on an axis: those that indices pick."""
 
-CELLS: Final = 20_000
-BATCHES: Final = 400
+MOST_WINDOW_CELLS: Final = 20_000
+MOST_WINDOW_PANELS: Final = 400
 """The most cells of the output, and panels, in a window."""
 
-BLOCK: Final = 1 << 12
+WINDOW_BLOCK: Final = 1 << 12
 """Cells of a block of a window."""
 
 
-class Selection:
+class Selection(PanelChoice):
     """The part of a lesson in a picture.
 
     Parameters
     ----------
     rows, columns
-        Limits from `ROWS` and from `COLUMNS` or `WIDE`.
+        Limits from `ROW_LIMITS` and from `COLUMN_LIMITS` or `WIDE_COLUMN_LIMITS`.
     whole
         Whether to choose as without a current cell, as the whole output is shown.
 
@@ -64,30 +67,25 @@ class Selection:
         The number of leading dimensions that are panels.
     out, indices, data
         The coordinates to show of each dimension, ascending.
-    panels
-        The coordinates of the leading dimensions for each panel.
     letters
         The letter of each unit of the picture that the visible indices pick, in their order.
     current
         The trace of the cell that the look marks; None without one.
-    limits
-        The most rows and columns to show whole.
-    is_complete
-        Whether every unit that the visible indices pick is in the picture.
     """
 
     def __init__(
         self,
         lesson: Lesson,
         look: Look,
-        rows: tuple[int, int],
-        columns: tuple[int, int],
+        rows: Limits,
+        columns: Limits,
         *,
         whole: bool = False,
     ) -> None:
         self.lesson, self.look, self._rows, self._columns = lesson, look, rows, columns
         self.limits = rows[0], columns[0]
         self.lead = lead_of(lesson)
+        self.lead_shape = lesson.panel_shape[: self.lead]
         self.here = None if look.here is None or whole else lesson.apart(look.here)
         self._window: Window = look.window
         self._batches: slice | None = None  # the window in a merged batch dimension
@@ -131,29 +129,29 @@ class Selection:
             return self._columns
         if dim >= rank - 2:
             return self._rows
-        return (FACETS, 1) if self.here is None else (1, 0)
+        return (MOST_FACETS, 1) if self.here is None else (1, 0)
 
     def _few(self, most: int, *shapes: Sequence[int]) -> int:
-        """Return `most`, or `FEW` if a tensor of these shapes is large, or its facets are cut."""
+        """Return `most`, or fewer if a tensor of these shapes is large, or its facets are cut."""
         rows, columns = self.limits
         for shape in shapes:
             *lead, last = shape[self.lead :][-2:] or [1]
             whole = last <= (columns if lead else rows) and max(lead, default=0) <= rows
-            if not whole or product(shape) > LARGE:
-                return min(most, FEW)
+            if not whole or product(shape) > LARGE_TENSOR:
+                return min(most, FEW_LARGE_PARTS)
         return most
 
     def _facet_limits(self) -> dict[int, int]:
         """Return the most coordinates of each output dimension before the last two.
 
-        Their product is at most `FACETS`; dimensions of the indices come first.
+        Their product is at most `MOST_FACETS`; dimensions of the indices come first.
         """
         lesson = self.lesson
         dims = range(self.lead, len(lesson.panel_shape) - 2)
-        most = self._few(FACETS, lesson.panel_shape)
+        most = self._few(MOST_FACETS, lesson.panel_shape)
         limits: dict[int, int] = {}
         for j in sorted(dims, key=lambda j: lesson.dim_map[j][1] is None):
-            limits[j] = max(1, min(most, 2 if len(dims) > 1 and most > FEW else most))
+            limits[j] = max(1, min(most, 2 if len(dims) > 1 and most > FEW_LARGE_PARTS else most))
             most //= min(limits[j], max(lesson.panel_shape[j], 1))
         return limits
 
@@ -166,7 +164,7 @@ class Selection:
             return [coordinate(n, sizes) for n in range(product(sizes))[self._batches]]
         count = product([len(coords) for coords in lead])
         lesson = self.lesson
-        most = self._few(PANELS, lesson.data.shape, lesson.panel_shape)
+        most = self._few(MOST_PANELS, lesson.data.shape, lesson.panel_shape)
         if count <= most or any(each is not None for each in self._window[: self.lead]):
             return list(combinations(*lead))
         return [tuple(coords[0] for coords in lead), tuple(coords[-1] for coords in lead)]
@@ -209,7 +207,7 @@ class Selection:
         """Choose facets of `data`: all, or the first that indices pick."""
         lead, shape = self.lead, self.lesson.data.shape
         every = list(combinations(*self.data[lead:-2]))
-        most = self._few(FACETS, shape)
+        most = self._few(MOST_FACETS, shape)
         if self.look.window or len(every) <= most:
             return every
         current = [] if self._source is None else [self._source[lead:-2]]
@@ -276,11 +274,17 @@ class Selection:
         if depth > 2:
             most = size  # the facets are chosen later
         elif depth == 1 and len(shape) - self.lead > 1:
-            most = max(most, COLUMNS[0][0])
+            most = max(most, COLUMN_LIMITS[0][0])
         else:
-            most = TALL
+            most = MOST_AXIS_ROWS
         chosen = list(dict.fromkeys(positions))[: size if self.look.window else most]
         return sorted({*chosen, *ends})
+
+
+def sizes(columns: Sequence[Limits]) -> list[tuple[tuple[int, Limits], tuple[int, Limits]]]:
+    """Return numbered limits of rows and columns, larger ones first."""
+    pairs = combinations(enumerate(ROW_LIMITS), enumerate(columns))
+    return sorted(pairs, key=lambda pair: pair[0][0] + pair[1][0])
 
 
 def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
@@ -322,8 +326,8 @@ def window_cells(lesson: Provenance[Any], window: Window) -> Iterator[AnyArray]:
         for j, size in enumerate(lesson.shape)
     ]
     count = product([len(each) for each in ranges])
-    for start in range(0, count, BLOCK):
-        rest = np.arange(start, min(start + BLOCK, count))
+    for start in range(0, count, WINDOW_BLOCK):
+        rest = np.arange(start, min(start + WINDOW_BLOCK, count))
         cells, step = np.zeros_like(rest), 1
         for each, size in zip(reversed(ranges), reversed(lesson.shape), strict=True):
             cells += (rest % len(each) + each.start) * step

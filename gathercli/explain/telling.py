@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.explain.provenance import CellTrace, Provenance
 
-MOST: Final = 1 << 11
+MOST_TELLING_CELLS: Final = 1 << 11
 """The largest number of cells of an output to choose from."""
 
 
@@ -24,7 +24,7 @@ def telling_traces(
     Parameters
     ----------
     traces
-        The traces to choose from; None for those of up to `MOST` cells of the whole output.
+        The traces to choose from; None for those of up to `MOST_TELLING_CELLS` of the output.
 
     >>> from gathercli import explain
     >>> lesson = explain("gather", [10, 20, 30], [0, 1, 0, -1, 7])
@@ -41,8 +41,8 @@ def telling_traces(
 
 
 def _spread(size: int) -> AnyArray:
-    """Return up to `MOST` flat positions of an output: all, or the first and evenly spaced ones."""
-    if size <= MOST:
+    """Return flat positions of an output: all, or the first and evenly spaced ones."""
+    if size <= MOST_TELLING_CELLS:
         return np.arange(size)
-    half = MOST // 2
+    half = MOST_TELLING_CELLS // 2
     return np.union1d(np.arange(half), np.linspace(0, size - 1, half, dtype=np.int64))

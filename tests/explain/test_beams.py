@@ -15,7 +15,7 @@ import gathercli
 from gathercli.explain.beams import BeamLesson
 from gathercli.explain.look import ASCII, Look
 from gathercli.explain.provenance import Fate
-from gathercli.explain.terminal.beam_view import BeamView, panels, picture
+from gathercli.explain.terminal.beam_view import BEAMS, BeamPanels
 from tests.explain.test_explain import at_a_terminal
 from tests.test_laws import NEGATIVE, Dice, moderately, seeds
 from tests.test_laws_nd import as_type, legal_tree
@@ -94,7 +94,7 @@ def test_a_batch_is_a_panel_and_its_beams_begin_at_its_last_step() -> None:
     steps = [[[1, 2], [5, 6]], [[3, 4], [7, 8]], [[5, 6], [9, 10]]]
     parents = [[[0, 0], [0, 0]], [[1, 0], [0, 0]], [[1, 1], [1, 1]]]
 
-    text = picture(explained(steps, parents, [3, 2], 99), Look(80)).plain
+    text = BEAMS.picture(explained(steps, parents, [3, 2], 99), Look(80)).plain
 
     assert "batch 1   max_seq_len 2\n" in text
     assert "2     9    10    2    1    1    2  99·  99·\n" in text
@@ -185,7 +185,9 @@ def test_a_parent_that_is_moved_shows_the_beam_it_names(
 ) -> None:
     parents = [[[0, 0]], [[1, 0]], [[parent, 1]]]
 
-    text = picture(explained([[[1, 2]], [[3, 4]], [[5, 6]]], parents, [3], 9, **policies), Look(80))
+    text = BEAMS.picture(
+        explained([[[1, 2]], [[3, 4]], [[5, 6]]], parents, [3], 9, **policies), Look(80)
+    )
 
     assert f"a {parent} → 1" in text.plain
     assert f"a  beam 0   5, parent {parent} → 1 → 4, parent 0 → 1\n" in text.plain
@@ -196,7 +198,7 @@ def test_many_steps_are_cut_in_the_middle_and_many_beams_at_the_edges() -> None:
     shape = (20, 6, 30)
     steps, parents = random.integers(0, 99, shape), random.integers(0, 30, shape)
 
-    text = picture(explained(steps, parents, np.full(6, 20), np.int64(-1)), Look(80)).plain
+    text = BEAMS.picture(explained(steps, parents, np.full(6, 20), np.int64(-1)), Look(80)).plain
 
     assert re.search(r"\n +step 19 +step 18 +… +step 1 +step 0\n", text)
     assert "\nbatch 5   max_seq_len 20" in text
@@ -218,17 +220,17 @@ def test_a_window_chooses_steps_batches_and_beams(run: Run) -> None:
 def test_a_window_that_fits_no_width_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[bool] = []
 
-    def lines(self: BeamView, room: int, *, stacked: bool) -> Any:
+    def lines(self: BeamPanels, room: int, *, stacked: bool) -> Any:
         drawn.append(stacked)
         return own(self, room, stacked=stacked)
 
-    own = BeamView.lines
-    monkeypatch.setattr(BeamView, "lines", lines)
+    own = BeamPanels.lines
+    monkeypatch.setattr(BeamPanels, "lines", lines)
     ids = np.zeros((2, 1, 90), np.int64)
     every = slice(None)
 
     lesson = explained(ids, ids, [2], np.int64(1))
-    text = picture(lesson, Look(80, window=(every, every, every))).plain
+    text = BEAMS.picture(lesson, Look(80, window=(every, every, every))).plain
 
     assert len(drawn) == 2
     assert "no letter: not read\n" in text
@@ -245,7 +247,9 @@ def test_a_window_that_fits_no_width_is_drawn_once(monkeypatch: pytest.MonkeyPat
 def test_an_empty_tree_says_that_it_is(shape: tuple[int, ...], said: str) -> None:
     ids = np.zeros(shape, np.int64)
 
-    text = picture(explained(ids, ids, np.zeros(shape[1], np.int64), np.int64(1)), Look(80)).plain
+    text = BEAMS.picture(
+        explained(ids, ids, np.zeros(shape[1], np.int64), np.int64(1)), Look(80)
+    ).plain
 
     assert said in text
     assert text.endswith("read   nothing: step_ids is empty\n")
@@ -259,7 +263,7 @@ def test_a_picture_of_beams_fits_the_width_and_ascii_is_ascii(seed: int) -> None
     width = dice.one_of((80, 100, 120))
 
     for look in (Look(width), Look(width, marks=ASCII)):
-        text = picture(lesson, look).plain
+        text = BEAMS.picture(lesson, look).plain
         assert max(map(cell_len, text.split("\n"))) <= width
         assert not re.search(r"(?m) $", text)
     assert text.isascii()
@@ -268,8 +272,8 @@ def test_a_picture_of_beams_fits_the_width_and_ascii_is_ascii(seed: int) -> None
 def test_panels_that_do_not_fit_are_left_out() -> None:
     lesson = of_words(*SMALL)
 
-    assert panels(lesson, Look(80, height=3)).plain == "no room for the picture\n"
-    assert panels(lesson, Look(80, height=9)).plain.startswith("batch 0   max_seq_len 3\n")
+    assert BEAMS.panels(lesson, Look(80, height=3)).plain == "no room for the picture\n"
+    assert BEAMS.panels(lesson, Look(80, height=9)).plain.startswith("batch 0   max_seq_len 3\n")
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".html", ".txt"])
@@ -379,14 +383,14 @@ def test_on_a_terminal_keys_walk_along_the_beams(monkeypatch: pytest.MonkeyPatch
 def test_the_current_cell_is_marked_in_its_own_batch_alone() -> None:
     ids, zeros = [[[1], [2]], [[3], [4]]], np.zeros((2, 2, 1), np.int64)
 
-    text = panels(explained(ids, zeros, [2, 2], np.int64(9)), Look(80, here=(1, 1, 0))).plain
+    text = BEAMS.panels(explained(ids, zeros, [2, 2], np.int64(9)), Look(80, here=(1, 1, 0))).plain
 
     assert text.count("[4]") == 2
     assert text.count("[") == 2
 
 
 def test_a_refused_cell_is_marked_as_the_current_one() -> None:
-    text = panels(of_words(*STRAY), Look(80, here=(0, 0, 0))).plain
+    text = BEAMS.panels(of_words(*STRAY), Look(80, here=(0, 0, 0))).plain
 
     assert "[!]" in text
 

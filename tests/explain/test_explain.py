@@ -29,8 +29,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.explain import lesson as lesson_module
 from gathercli.explain.look import ASCII, Look
 from gathercli.explain.provenance import Fate
-from gathercli.explain.terminal import beam_view
-from gathercli.explain.terminal import lesson as lesson_panels
+from gathercli.explain.terminal import template
 from gathercli.explain.terminal.layout import draw
 from gathercli.explain.terminal.view import view_of
 from gathercli.report.palette import HUES
@@ -1070,8 +1069,8 @@ def test_a_repl_shows_the_operators_as_a_table() -> None:
 
 
 def test_reads_of_very_many_indices_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lesson_module, "COUNTED", 2)
-    monkeypatch.setattr(lesson_module, "SPARSE", 2)
+    monkeypatch.setattr(lesson_module, "MOST_COUNTED_INDICES", 2)
+    monkeypatch.setattr(lesson_module, "MOST_SPARSE_INDICES", 2)
     text = str(gathercli.explain("gather", [1, 2], [1, 0, 1]))
     assert "read   not counted: there are 3 indices" in text
     assert "no letter" not in text
@@ -1133,8 +1132,7 @@ def test_what_a_letter_marks_is_in_the_picture(
         return lines
 
     monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setattr(lesson_panels, "draw", draw_and_keep)
-    monkeypatch.setattr(beam_view, "draw", draw_and_keep)
+    monkeypatch.setattr(template, "draw", draw_and_keep)
 
     out = run("explain", *words, "-q").out
 

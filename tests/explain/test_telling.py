@@ -10,7 +10,7 @@ from hypothesis import given
 
 import gathercli
 from gathercli.explain.provenance import Fate
-from gathercli.explain.telling import MOST, telling_traces
+from gathercli.explain.telling import MOST_TELLING_CELLS, telling_traces
 from tests.explain.test_explain import explain_case
 from tests.test_laws import Dice, any_case, every_row, moderately, seeds
 
@@ -133,7 +133,7 @@ def test_of_a_large_output_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) 
     (trace,) = telling_traces(explanation)
 
     assert (trace.out, trace.data) == ((2,), (1,))
-    assert looked_at <= MOST
+    assert looked_at <= MOST_TELLING_CELLS
 
 
 def test_elements_are_told_which_coordinates_stay(run: Run) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis, Op
 
-MOST: Final = 64
+MOST_TABLE_AXIS: Final = 64
 """The largest axis of which every index value is in the table."""
 
 _EDGE: Final = 2
@@ -99,7 +99,7 @@ def _axes(call: Call) -> list[IndexedAxis]:
 
 def _values(size: int) -> Iterable[int]:
     """Return every value from -s-2 to s+1, or those at the ends and around 0."""
-    if size <= MOST:
+    if size <= MOST_TABLE_AXIS:
         return range(-size - 2, size + 2)
     middles = (-size, 0, size - 1)
     return [middle + step for middle in middles for step in range(-_EDGE, _EDGE + 1)]

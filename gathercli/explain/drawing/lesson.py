@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product as combinations
 from math import ceil, inf, log
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -20,7 +19,7 @@ from gathercli.explain.drawing.notes import (
 from gathercli.explain.drawing.scene import Scene
 from gathercli.explain.drawing.shapes import text_width
 from gathercli.explain.lesson import Lesson
-from gathercli.explain.selection import COLUMNS, ROWS, Selection, lead_of
+from gathercli.explain.selection import COLUMN_LIMITS, Selection, lead_of, sizes
 from gathercli.explain.telling import telling_traces
 from gathercli.spec.shapes import product
 
@@ -171,13 +170,6 @@ def _right(caption: Caption) -> float:
     return caption.x + text_width(caption.text, size, mono=mono)
 
 
-def _sizes() -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return limits of rows and columns, larger ones first."""
-    pairs = combinations(enumerate(ROWS), enumerate(COLUMNS))
-    ordered = sorted(pairs, key=lambda pair: pair[0][0] + pair[1][0])
-    return [(rows, columns) for (_, rows), (_, columns) in ordered]
-
-
 def _fitting(attempts: Iterator[list[Drawn]]) -> list[Drawn]:
     """Return the first batches that are small enough when arranged.
 
@@ -199,7 +191,7 @@ def _gathers(lesson: Lesson, look: Look, cell: At | None) -> Sketch:
 
     def attempts() -> Iterator[list[PanelDrawing]]:
         seen: list[object] = []
-        for rows, columns in _sizes():
+        for (_, rows), (_, columns) in sizes(COLUMN_LIMITS):
             selection = Selection(lesson, look, rows, columns)
             coordinates = [*map(list, selection.out), *map(list, selection.data)]
             if coordinates in seen:
@@ -237,7 +229,7 @@ def _beams(lesson: BeamLesson, look: Look, cell: At | None) -> Sketch:
     """Draw the batches of GatherTree."""
 
     def attempts() -> Iterator[list[BeamDrawing]]:
-        for rows, columns in _sizes():
+        for (_, rows), (_, columns) in sizes(COLUMN_LIMITS):
             selection = BeamSelection(lesson, look, rows, columns)
             if cell is not None and any(
                 n not in each for n, each in zip(cell, selection.coordinates, strict=False)

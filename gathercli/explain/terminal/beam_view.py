@@ -1,4 +1,4 @@
-"""A lesson of GatherTree as a picture and as JSON.
+"""GatherTree in characters and as JSON.
 
 In a picture the letter of a beam marks its column of the output, and the tokens and parents on its
 path. Only the steps, batches and beams of the picture are read and formatted.
@@ -7,183 +7,132 @@ path. Only the steps, batches and beams of the picture are read and formatted.
 from __future__ import annotations
 
 import json
-from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gathercli.explain.beam_panel import MANY_READERS, BeamPanel, BeamSelection
+from gathercli.explain.beams import BeamLesson
 from gathercli.explain.provenance import Fate
-from gathercli.explain.selection import COLUMNS, ROWS, WIDE
-from gathercli.explain.telling import telling_traces
+from gathercli.explain.selection import ROW_LIMITS, sizes
 from gathercli.explain.terminal.beam_trace import trace_line, trace_steps
-from gathercli.explain.terminal.layout import (
-    append,
-    arrange,
-    draw,
-    in_rows,
-    joined,
-    letter_style,
-    widest,
-)
-from gathercli.explain.terminal.lesson import EXAMPLES, LEGEND, panels_text
-from gathercli.report import header
+from gathercli.explain.terminal.layout import Line, joined, letter_style, widest
+from gathercli.explain.terminal.template import LEGEND_LETTERS, PanelView, View
+from gathercli.explain.terminal.trace import text_of
 from gathercli.report.palette import REFUSED
-from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.spec.call import Operand
 from gathercli.spec.coordinates import cell
 from gathercli.spec.shapes import Shape
 from gathercli.text import counted, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.text import Text
 
     from gathercli.compute.storage import AnyArray
-    from gathercli.explain.beams import BeamLesson, BeamTrace
+    from gathercli.explain.beams import BeamTrace
     from gathercli.explain.look import Look
-    from gathercli.explain.terminal.layout import Line
-
-__all__ = [
-    "cells_json",
-    "panel_dims",
-    "panels",
-    "picture",
-    "summary_json",
-    "trace_line",
-    "trace_steps",
-]  # a `gathercli.explain.terminal.view.View`
+    from gathercli.explain.selection import Limits
 
 _EDGES: Final = (3, 2, 1)
 """The numbers of first and of last steps in a table that has no room for all."""
 
 
-def picture(lesson: BeamLesson, look: Look) -> Text:
-    """Draw the provenance of every output cell: the tensors, then the path of each beam."""
-    call, out = lesson.call, Shape(lesson.shape)
-    view, lines = _fitting(lesson, look)
-    text = header.title(call, look.width, where=_ranges(lesson), room=look.width or PICTURE_WIDTH)
-    append(text, joined(_tensors(view), look.width or PICTURE_WIDTH))
-    text.append("\n")
-    append(text, lines)
-    table = _table(view, look.width or PICTURE_WIDTH)
-    if table:
-        text.append("\n")
-        append(text, table)
-    append(text, joined(_legend(view), look.width or PICTURE_WIDTH))
-    append(text, _examples(view))
-    text.append("\n").append_text(header.steps(call, out, look.width))
-    text.append("read   ", "dim").append(_reads(lesson) + "\n")
-    if view.selection.cells < lesson.size:
-        hidden = f"{grouped(view.selection.cells)} of {counted(lesson.size, 'cell')} of out shown"
-        text.append(hidden + ("" if look.window else f"; {look.advice}") + "\n", "dim italic")
-    return text
+class BeamPanels(PanelView[BeamSelection, BeamPanel]):
+    """The panels and notes of a selection."""
 
+    def panel(self, at: tuple[int, ...]) -> BeamPanel:
+        """Read a panel."""
+        return BeamPanel(self.selection, at[0])
 
-def _ranges(lesson: BeamLesson) -> str:
-    """Write the range of each letter of the equation."""
-    if not lesson.size:
-        return ""
-    pairs = zip("tbw", lesson.shape, strict=True)
-    return f"for {', '.join(f'{name} in 0..{size - 1}' for name, size in pairs)}"
-
-
-def _tensors(view: BeamView) -> Iterator[Line]:
-    """Yield the type and the shape of each tensor, and the end token itself."""
-    lesson = view.selection.lesson
-    out = Operand(Shape(lesson.shape), lesson.step_ids.dtype)
-    for name, operand in {**lesson.call.inputs, "out": out}.items():
-        value = f" = {view.selection.tokens.end}" if operand.shape.rank == 0 else ""
-        yield [(name, "bold"), (f" {operand}{value}", "")]
-
-
-def _reads(lesson: BeamLesson) -> str:
-    if not lesson.size:
-        return "nothing: step_ids is empty"
-    count = int(np.count_nonzero(lesson.read_cells))
-    return f"{grouped(count)} of {counted(lesson.size, 'cell')} of step_ids"
-
-
-def panels(lesson: BeamLesson, look: Look) -> Text:
-    """Draw the tensors alone, if they fit the width and the height of the look."""
-    return panels_text(_fitting(lesson, look)[1], look)
-
-
-def panel_dims(lesson: BeamLesson) -> range:
-    """Return the output dimensions that are panels of a picture."""
-    del lesson
-    return range(1, 2)
-
-
-def _fitting(lesson: BeamLesson, look: Look) -> tuple[BeamView, list[Line]]:
-    """Return the largest panels that fit, and their lines; else the smallest."""
-    room = (look.width or PICTURE_WIDTH) - (look.here is not None)  # as in `terminal.lesson`
-    most = WIDE if room > PICTURE_WIDTH else COLUMNS
-    sizes = list(combinations(enumerate(ROWS), enumerate(most)))
-    attempts: list[BeamView] = []
-    if look.here is not None:
-        whole = BeamSelection(lesson, look, ROWS[0], most[0], whole=True)
-        if whole.cells == lesson.size:
-            attempts.append(BeamView(whole))
-            lines = attempts[0].lines(room, stacked=False)
-            if widest(lines) <= room and (look.height is None or len(lines) <= look.height):
-                return attempts[0], lines
-    for (_, rows), (_, columns) in sorted(sizes, key=lambda pair: pair[0][0] + pair[1][0]):
-        selection = BeamSelection(lesson, look, rows, columns)
-        if any(each.selection.coordinates == selection.coordinates for each in attempts):
-            continue
-        attempts.append(BeamView(selection))
-        for stacked in (False, True):
-            lines = attempts[-1].lines(room, stacked=stacked)
-            if widest(lines) <= room and (look.height is None or len(lines) <= look.height):
-                return attempts[-1], lines
-    return attempts[-1], lines
-
-
-class BeamView:
-    """The panels of a selection."""
-
-    def __init__(self, selection: BeamSelection) -> None:
-        self.selection = selection
-        self._panels: dict[int, tuple[BeamPanel, list[list[Line]]]] = {}
-
-    @property
-    def panels(self) -> list[BeamPanel]:
-        """The panels drawn so far."""
-        return [panel for panel, _ in self._panels.values()]
+    def panel_title(self, at: tuple[int, ...]) -> Line:
+        """Return the number of a batch, and its length."""
+        (b,) = at
+        length = self.selection.tokens.write(self.selection.lesson.max_seq_len.values()[b])
+        return [(f"batch {b}", "bold"), (f"   max_seq_len {length}", "")]
 
     def lines(self, room: int, *, stacked: bool) -> list[Line]:
-        """Arrange the panels, and the tensors of each, below each other if `stacked`."""
-        count = self.selection.lesson.shape[1]
-        if not count:
+        """Arrange the panels, or say that there are none."""
+        if not self.selection.lesson.shape[1]:
             return [[("empty: no batches", "dim")]]
-        gap: list[Line] = [[(self.selection.look.marks.columns, "dim")]]
-        blocks: list[list[Line]] = []
-        after = 0
-        for b in self.selection.batches:
-            if b != after:
-                blocks.append(gap)
-            blocks.append(self._panel(b, stacked=stacked))
-            after = b + 1
-        if after < count:
-            blocks.append(gap)
-        return in_rows(blocks, room)
+        return super().lines(room, stacked=stacked)
 
-    def _panel(self, b: int, *, stacked: bool) -> list[Line]:
-        if b not in self._panels:
-            panel = BeamPanel(self.selection, b)
-            blocks = [draw(each, self.selection.look.marks) for each in panel.tensors]
-            self._panels[b] = panel, blocks
-        panel, blocks = self._panels[b]
-        length = self.selection.tokens.write(self.selection.lesson.max_seq_len.values()[b])
-        title: Line = [(f"batch {b}", "bold"), (f"   max_seq_len {length}", "")]
-        return [title, *arrange(panel.tensors, blocks, stacked=stacked)]
+    def tensors(self) -> Text:
+        """Format the type and the shape of each tensor, and the end token itself."""
+        return text_of(joined(_tensors(self), self.room))
+
+    def notes(self) -> Iterator[Line]:
+        """Follow each beam back, explain the marks, then trace examples."""
+        if table := _table(self, self.room):
+            yield from [[], *table]
+        yield from joined(_legend(self), self.room)
+        lesson = self.selection.lesson
+        if examples := list(BEAMS.examples(lesson, self.panels, None, self.look)):
+            yield [("a cell copies the token of its beam at its step:", "dim")]
+            yield from examples
+
+    def hidden(self) -> str:
+        """Describe how much of the output is hidden."""
+        count, size = self.selection.cells, self.selection.lesson.size
+        if count >= size:
+            return ""
+        text = f"{grouped(count)} of {counted(size, 'cell')} of out shown"
+        return text if self.look.window else f"{text}; {self.look.advice}"
 
 
-def _table(view: BeamView, room: int) -> list[Line]:
+class BeamView(View[BeamLesson, BeamPanels]):
+    """The words and pictures of GatherTree."""
+
+    trace_line = staticmethod(trace_line)
+    trace_steps = staticmethod(trace_steps)
+
+    def attempts(
+        self, lesson: BeamLesson, look: Look, columns: Sequence[Limits]
+    ) -> Iterator[tuple[BeamPanels, Sequence[bool]]]:
+        """Yield views of ever fewer steps and beams, each choice once."""
+        seen = []
+        if look.here is not None:
+            whole = BeamSelection(lesson, look, ROW_LIMITS[0], columns[0], whole=True)
+            if whole.cells == lesson.size:
+                seen.append(whole.coordinates)
+                yield BeamPanels(whole), (False,)
+        for (_, rows), (_, most) in sizes(columns):
+            selection = BeamSelection(lesson, look, rows, most)
+            if selection.coordinates not in seen:
+                seen.append(selection.coordinates)
+                yield BeamPanels(selection), (False, True)
+
+    def panel_dims(self, lesson: BeamLesson) -> range:
+        """Return the output dimensions that are panels of a picture."""
+        del lesson
+        return range(1, 2)
+
+    def reads(self, lesson: BeamLesson) -> str:
+        """Say how many tokens are read."""
+        if not lesson.size:
+            return "nothing: step_ids is empty"
+        count = int(np.count_nonzero(lesson.read_cells))
+        return f"{grouped(count)} of {counted(lesson.size, 'cell')} of step_ids"
+
+    def reads_json(self, lesson: BeamLesson) -> dict[str, Any]:
+        """Return how many tokens are read, for JSON."""
+        count = int(np.count_nonzero(lesson.read_cells))
+        return {"dimensions": [0, 1, 2], "parts": count, "of": lesson.size}
+
+    def cells_json(self, lesson: BeamLesson, cells: AnyArray) -> Iterator[str]:
+        """Yield the JSON of output cells from their flat positions, shape (C,), int64."""
+        from gathercli.io.formats.encode import json_texts
+
+        return map(_cell_json, lesson.traces(cells), json_texts(lesson.elements(cells)))
+
+
+BEAMS: Final = BeamView()
+
+
+def _table(view: BeamPanels, room: int) -> list[Line]:
     """Write the way of each beam, a line each, with the steps below each other."""
-    beams = list(view.selection.letters.items())[:LEGEND]
+    beams = list(view.selection.letters.items())[:LEGEND_LETTERS]
     steps = max((view.selection.lesson.lengths[b] for (b, _), _ in beams), default=0)
     if not steps:
         return []
@@ -194,16 +143,16 @@ def _table(view: BeamView, room: int) -> list[Line]:
         lines = _rows(view, beams, columns)
         if widest(lines) <= room:
             break
-    if len(view.selection.letters) > LEGEND:
-        lines.append([(view.selection.look.marks.columns, "dim")])
+    if len(view.selection.letters) > LEGEND_LETTERS:
+        lines.append([(view.look.marks.columns, "dim")])
     return [[("each beam is followed back from its last step:", "dim")], *lines]
 
 
 def _rows(
-    view: BeamView, beams: list[tuple[tuple[int, int], str]], columns: list[int | None]
+    view: BeamPanels, beams: list[tuple[tuple[int, int], str]], columns: list[int | None]
 ) -> list[Line]:
     """Return the lines of a table; None among its steps marks hidden ones."""
-    marks, several = view.selection.look.marks, len(view.selection.batches) > 1
+    marks, several = view.look.marks, len(view.selection.batches) > 1
     names = [
         f"{letter}  batch {b}, beam {w}" if several else f"{letter}  beam {w}"
         for (b, w), letter in beams
@@ -226,11 +175,11 @@ def _rows(
     return lines
 
 
-def _step(view: BeamView, t: int | None, b: int, w: int) -> str:
+def _step(view: BeamPanels, t: int | None, b: int, w: int) -> str:
     """Format one step of a beam: its token and its parent, or the fate of its cell."""
     lesson, tokens = view.selection.lesson, view.selection.tokens
     if t is None:
-        return view.selection.look.marks.columns
+        return view.look.marks.columns
     beam = None if t >= lesson.lengths[b] else lesson.beam(t, b, w)
     if beam is not None:
         parent = f", parent {tokens.parent(t, b, beam)}" if t else ""
@@ -242,20 +191,9 @@ def _step(view: BeamView, t: int | None, b: int, w: int) -> str:
     return "refused" if lesson.fate(t, b, w) is Fate.REFUSED else "none"
 
 
-def _examples(view: BeamView) -> Iterator[Line]:
-    """Trace the most telling cells of the panels, one of each kind."""
-    lesson = view.selection.lesson
-    traces = [trace for panel in view.panels for trace in panel.traces.values()]
-    if not traces:
-        return
-    yield [("a cell copies the token of its beam at its step:", "dim")]
-    for trace in telling_traces(lesson, traces)[:EXAMPLES]:
-        yield [("  ", ""), *trace_line(lesson, trace, view.selection.look)]
-
-
-def _legend(view: BeamView) -> Iterator[Line]:
+def _legend(view: BeamPanels) -> Iterator[Line]:
     """Explain the marks of the panels."""
-    marks, lesson = view.selection.look.marks, view.selection.lesson
+    marks, lesson = view.look.marks, view.selection.lesson
     tensors = [tensor for panel in view.panels for tensor in panel.tensors]
     cells = [cell for tensor in tensors for cell in tensor.cells.values()]
     seen = {cell.fate for cell in cells}
@@ -273,7 +211,7 @@ def _legend(view: BeamView) -> Iterator[Line]:
         yield [("no letter: not read", "dim")]
 
 
-def _ends(view: BeamView) -> str:
+def _ends(view: BeamPanels) -> str:
     """List the beams that end before their last step, and the batches shorter than others."""
     lesson = view.selection.lesson
     size = lesson.shape[0]
@@ -287,29 +225,16 @@ def _ends(view: BeamView) -> str:
         for b in view.selection.batches
         if lesson.lengths[b] < size
     ]
-    return f": {', '.join(ends)}" if 0 < len(ends) <= LEGEND // 2 else ""
+    return f": {', '.join(ends)}" if 0 < len(ends) <= LEGEND_LETTERS // 2 else ""
 
 
-def summary_json(lesson: BeamLesson) -> dict[str, Any]:
-    """Return all fields of a lesson but its cells, for JSON."""
-    call = lesson.call
-    fields: dict[str, Any] = {"operator": call.op.full_name, **dict(header.policies(call))}
-    for name, operand in call.inputs.items():
-        fields[name] = header.tensor_json(operand.dtype, operand.shape)
-    fields["output"] = header.tensor_json(lesson.step_ids.dtype, lesson.shape)
-    fields["equation"] = lesson.equation
-    fields["formula"] = header.formula(call, Shape(lesson.shape))
-    count = int(np.count_nonzero(lesson.read_cells))
-    fields["read"] = {"dimensions": [0, 1, 2], "parts": count, "of": lesson.size}
-    fields["refused"] = None if lesson.refusal is None else lesson.refusal.message
-    return fields
-
-
-def cells_json(lesson: BeamLesson, cells: AnyArray) -> Iterator[str]:
-    """Yield the JSON of output cells from their flat positions, shape (C,), int64."""
-    from gathercli.io.formats.encode import json_texts
-
-    return map(_cell_json, lesson.traces(cells), json_texts(lesson.elements(cells)))
+def _tensors(view: BeamPanels) -> Iterator[Line]:
+    """Yield the type and the shape of each tensor, and the end token itself."""
+    lesson = view.selection.lesson
+    out = Operand(Shape(lesson.shape), lesson.step_ids.dtype)
+    for name, operand in {**lesson.call.inputs, "out": out}.items():
+        value = f" = {view.selection.tokens.end}" if operand.shape.rank == 0 else ""
+        yield [(name, "bold"), (f" {operand}{value}", "")]
 
 
 def _cell_json(trace: BeamTrace, value: str) -> str:

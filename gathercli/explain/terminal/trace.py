@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from gathercli.explain.lesson import Lesson, Trace
     from gathercli.explain.look import Look, Marks
+    from gathercli.explain.provenance import Provenance
     from gathercli.explain.terminal.layout import Line
 
 
-def letters(lesson: Lesson) -> list[str]:
+def letters(lesson: Provenance[Any]) -> list[str]:
     """Return the names of the output's coordinates in the equation, batch dimensions apart."""
     left = lesson.equation.partition(" = ")[0]
     return re.findall(r"[a-z]\d*", left.removeprefix("out"))

@@ -1,52 +1,42 @@
-"""Select the module that draws a lesson and formats it as JSON."""
+"""Select the view of a lesson, and write a lesson as JSON."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
+from gathercli.text import clean, short
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Protocol
+    from collections.abc import Iterator
 
     from rich.text import Text
 
     from gathercli.compute.storage import AnyArray
-    from gathercli.explain.look import Look
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.terminal.layout import Line
-
-    class View(Protocol):
-        """A module that draws a kind of lesson."""
-
-        def picture(self, lesson: Any, look: Look) -> Text:
-            """Draw the provenance of every output cell."""
-
-        def panels(self, lesson: Any, look: Look) -> Text:
-            """Draw the tensors alone, if they fit the width and the height of the look."""
-
-        def panel_dims(self, lesson: Any) -> Sequence[int]:
-            """Return the output dimensions that are panels of a picture."""
-
-        def trace_line(self, lesson: Any, trace: Any, look: Look) -> Line:
-            """Trace a cell in one line."""
-
-        def trace_steps(self, lesson: Any, trace: Any, look: Look) -> Iterator[Line]:
-            """Trace a cell step by step, in words and coordinates."""
-
-        def summary_json(self, lesson: Any) -> dict[str, Any]:
-            """Return all fields of a lesson but its cells, for JSON."""
-
-        def cells_json(self, lesson: Any, cells: AnyArray) -> Iterator[str]:
-            """Yield the JSON of output cells from their flat positions, shape (C,), int64."""
+    from gathercli.explain.terminal.template import View
 
 
-def view_of(lesson: Provenance[Any]) -> View:
-    """Return the module that draws a lesson."""
-    from gathercli.explain.terminal import beam_view
-    from gathercli.explain.terminal import lesson as gathers
+def job_title(title: str | None, source: str | None) -> Text:
+    """Format the title and the source of a job, if it has them."""
+    from rich.text import Text
 
-    return beam_view if lesson.call.op.followed else gathers
+    text = Text()
+    for words, style in ((title, "bold"), (source, "dim")):
+        if words:
+            text.append(clean(short(words, 200)) + "\n", style)
+    return text.append("\n" if text else "")
+
+
+def view_of(lesson: Provenance[Any]) -> View[Any, Any]:
+    """Return the view of a lesson."""
+    if lesson.call.op.followed:
+        from gathercli.explain.terminal.beam_view import BEAMS
+
+        return BEAMS
+    from gathercli.explain.terminal.gather_view import GATHERS
+
+    return GATHERS
 
 
 def json_parts(
