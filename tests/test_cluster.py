@@ -368,9 +368,9 @@ def test_a_worker_with_another_version_is_named(
 OLDER: Final = """\
 import gathercli
 from distributed import versions
+from importlib.metadata import version
 
-real = getattr(versions, "_version_cached", None)
-versions._version_cached = lambda name: "0.1" if name == "gathercli" else real(name)
+versions._version_cached = lambda name: "0.1" if name == "gathercli" else version(name)
 gathercli.__version__ = "0.1"  # what a release of 2024 asks
 """
 """What makes a worker have another version of gathercli."""
