@@ -91,7 +91,7 @@ CALLS: Final = (
     Wrong("gather-nd model.onnx#first --feed 0", 0, names=("gather",)),
     Wrong("gather model.onnx#first --feed ii=0", names=("--feed i=0",)),
     Wrong("check model.onnx#first --to openvino", names=("model.onnx",)),
-    Wrong("model in", names=("gathercli check in",)),
+    Wrong("model models", names=("gathercli check models",)),
     Wrong("batch model.onnx#first x.npy", names=("--feed 'ids/*.npy'",)),
     Wrong(
         "reproduce gather-tree '[[[1,2]],[[3,4]]]' '[[[0,0]],[[1,0]]]' '[2]' 9 --for onnx -o out"
@@ -514,7 +514,10 @@ def _write_foreign(folder: Path) -> None:
     ]
     ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["N", 2])
     graph = helper.make_graph(nodes, "g", [ids], [], weights)
-    (folder / "model.onnx").write_bytes(helper.make_model(graph).SerializeToString())
+    model = helper.make_model(graph).SerializeToString()
+    (folder / "model.onnx").write_bytes(model)
+    (folder / "models").mkdir()
+    (folder / "models" / "model.onnx").write_bytes(model)
     proto = TensorProto(dims=[3], data_type=TensorProto.INT8, name="t", data_location="EXTERNAL")
     proto.external_data.add(key="location", value="bytes.bin")
     (folder / "elsewhere.pb").write_bytes(proto.SerializeToString())
