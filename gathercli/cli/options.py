@@ -10,7 +10,7 @@ from gathercli.spec.dtypes import DType, dtype
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
     from gathercli.compute.compare import Tolerance
 
@@ -86,29 +86,25 @@ PRECISION: Final = option(
 )
 
 
+def tolerance(name: str, meaning: str) -> Any:
+    """Declare the option of a tolerance."""
+    return option(
+        OUTPUT,
+        name,
+        metavar="FLOAT",
+        min=0,
+        kind=float,
+        default=0.0,
+        help=f"{meaning}; default 0.",
+        rare=True,
+    )
+
+
 class ToleranceOptions(Options):
     """The tolerances of `--expect`."""
 
-    rtol: float = option(
-        OUTPUT,
-        "--rtol",
-        metavar="FLOAT",
-        min=0,
-        kind=float,
-        default=0.0,
-        help="Relative tolerance of --expect; default 0.",
-        rare=True,
-    )
-    atol: float = option(
-        OUTPUT,
-        "--atol",
-        metavar="FLOAT",
-        min=0,
-        kind=float,
-        default=0.0,
-        help="Absolute tolerance of --expect; default 0.",
-        rare=True,
-    )
+    rtol: float = tolerance("--rtol", "Relative tolerance of --expect")
+    atol: float = tolerance("--atol", "Absolute tolerance of --expect")
 
     def check(self) -> None:
         """Raise `UsageError` if a tolerance is not finite."""

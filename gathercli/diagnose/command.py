@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from gathercli.cli.answer import Answer
 from gathercli.cli.command import Options, argument, option
-from gathercli.cli.groups import INPUT, OUTPUT
+from gathercli.cli.groups import INPUT
 from gathercli.cli.inputs import TensorOptions, TypeOptions, read
 from gathercli.cli.limits import MemoryOptions
 from gathercli.cli.messages import Messages
 from gathercli.cli.operator import NamedOperator
-from gathercli.cli.options import TEXT_FORMAT, ToleranceOptions, type_of
+from gathercli.cli.options import TEXT_FORMAT, ToleranceOptions, tolerance, type_of
 from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,26 +101,8 @@ class DiagnosedTensors(TensorOptions):
 class DiagnosisTolerance(ToleranceOptions):
     """The tolerances of elements that are taken for equal."""
 
-    rtol: float = option(
-        OUTPUT,
-        "--rtol",
-        metavar="FLOAT",
-        min=0,
-        kind=float,
-        default=0.0,
-        help="Relative tolerance of elements that are taken for equal; default 0.",
-        rare=True,
-    )
-    atol: float = option(
-        OUTPUT,
-        "--atol",
-        metavar="FLOAT",
-        min=0,
-        kind=float,
-        default=0.0,
-        help="Absolute tolerance of them; default 0.",
-        rare=True,
-    )
+    rtol: float = tolerance("--rtol", "Relative tolerance of elements that are taken for equal")
+    atol: float = tolerance("--atol", "Absolute tolerance of them")
 
 
 def run(
