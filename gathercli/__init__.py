@@ -12,46 +12,7 @@ hint: openvino-8 fills such slices with zeros: `version="openvino-8"`, or `out_o
 
 from __future__ import annotations
 
-import sys
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Any
-
-    from gathercli.api import (
-        gather,
-        gather_elements,
-        gather_nd,
-        gather_tree,
-        infer_shape,
-        load,
-        save,
-    )
-    from gathercli.errors import (
-        AxisError,
-        BatchDimsError,
-        DtypeError,
-        ElementsShapeError,
-        GatherError,
-        IndicesDepthError,
-        InputError,
-        LimitError,
-        NoInputError,
-        OperatorError,
-        OutOfRangeError,
-        OutputError,
-        RankError,
-        TransferError,
-        TreeShapeError,
-        UsageError,
-        VersionError,
-    )
-    from gathercli.explain.python import explain
-    from gathercli.report.versions import OPERATORS
-    from gathercli.spec.shapes import Shape
-else:
-    ModuleType = type(sys)
+import sys  # what checkers of types read is in `__init__.pyi`
 
 __version__ = "0.1.0"
 
@@ -86,39 +47,29 @@ __all__ = [
     "save",
 ]
 
-_HOMES = {
-    **dict.fromkeys(
-        (
-            *("gather", "gather_elements", "gather_nd", "gather_tree"),
-            *("infer_shape", "load", "save"),
-        ),
-        "api",
-    ),
-    "Shape": "spec.shapes",
-    "explain": "explain.python",
-    "OPERATORS": "report.versions",
-}
+_HOMES = {"OPERATORS": "report.versions", "Shape": "spec.shapes", "explain": "explain.python"}
 
 
-class _Package(ModuleType):
+class _Package(type(sys)):  # the class of modules, whose own module takes time to import
     """The package, in which a public function hides the subpackage of its name, not vice versa."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute, unless it is a subpackage with the name of a public function."""
-        if name not in __all__ or not isinstance(value, ModuleType):
+        if name not in __all__ or not isinstance(value, type(sys)):
             super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name when it is first used (PEP 562), so that the command starts fast."""
     if name not in __all__:
         raise AttributeError(f"module 'gathercli' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"gathercli.{_HOMES.get(name, 'errors')}"), name)
+    home = _HOMES.get(name) or ("errors" if name.endswith("Error") else "api")
+    value = getattr(import_module(f"gathercli.{home}"), name)
     globals()[name] = value
     return value
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from gathercli.compute import callplan
-from gathercli.compute.array_run import answer
+from gathercli import ops
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.result import no_memory
+from gathercli.compute.run import answer, repeat
 from gathercli.errors import DtypeError, GatherError, UsageError
 from gathercli.io.arraylike import (
     arguments,
@@ -19,7 +19,7 @@ from gathercli.io.arraylike import (
     check_threads,
 )
 from gathercli.io.files import cores
-from gathercli.ops import engine, family_of, find
+from gathercli.ops.versions import family_of, find
 from gathercli.spec.call import CallContext, Operand
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.dtypes import dtype as dtype_named
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy.typing as npt
-
-    from gathercli.compute.tensor import Tensor
 
 
 def gather(
@@ -101,13 +99,9 @@ def gather(
     >>> gather([1, 2, 3], 1)
     array(2)
     """
-    attributes = {
-        "axis": axis,
-        "batch_dims": batch_dims,
-        "negative": negative,
-        "out_of_range": out_of_range,
-    }
-    return _run("gather", version, (data, indices), attributes, (threads, out))
+    policies = {"negative": negative, "out_of_range": out_of_range}
+    attributes = {"axis": axis, "batch_dims": batch_dims, **policies}
+    return _run("gather", version, (data, indices), attributes, threads=threads, out=out)
 
 
 def gather_elements(
@@ -162,7 +156,7 @@ def gather_elements(
            [1, 2]])
     """
     attributes = {"axis": axis, "negative": negative, "out_of_range": out_of_range}
-    return _run("gather-elements", version, (data, indices), attributes, (threads, out))
+    return _run("gather-elements", version, (data, indices), attributes, threads=threads, out=out)
 
 
 def gather_nd(
@@ -218,7 +212,7 @@ def gather_nd(
     array([2, 4])
     """
     attributes = {"batch_dims": batch_dims, "negative": negative, "out_of_range": out_of_range}
-    return _run("gather-nd", version, (data, indices), attributes, (threads, out))
+    return _run("gather-nd", version, (data, indices), attributes, threads=threads, out=out)
 
 
 def gather_tree(
@@ -282,7 +276,7 @@ def gather_tree(
     """
     attributes = {"negative": negative, "out_of_range": out_of_range}
     inputs = step_ids, parent_ids, max_seq_len, end_token
-    return _run("gather-tree", version, inputs, attributes, (threads, out))
+    return _run("gather-tree", version, inputs, attributes, threads=threads, out=out)
 
 
 def infer_shape(
@@ -339,8 +333,8 @@ def infer_shape(
         for each, shape in zip(row.inputs, shapes, strict=True):
             context.inputs[each.name] = Operand(as_shape(shape))
         operands = context.inputs.values()
-        call = engine.bind(row, *operands, axis=axis, batch_dims=batch_dims, shapes_only=True)
-    return engine.infer(call)
+        call = ops.bind(row, *operands, axis=axis, batch_dims=batch_dims, shapes_only=True)
+    return call.shape
 
 
 def load(
@@ -413,7 +407,6 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     if not isinstance(path, str | bytes | os.PathLike):
         raise UsageError(
             f"is {kind_of(path)}",
-            rule="usage",
             subject="path",
             expected="the name of a file",
             hint="the name of the file comes first: `gathercli.save(path, array)`",
@@ -429,7 +422,12 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
         )
     chosen = formats.format_of(target) if format is None else format
     if is_chunked(chosen):
-        _save_chunks(target, tensor, chosen)
+        from gathercli.compute.blocks import CopyBlocks
+        from gathercli.io.zarr import chunkwise
+
+        with formats.creator(chosen)(target) as chunks:
+            chunkwise.write(CopyBlocks(tensor), chunks)
+            chunks.commit()
         return
     with Output(target) as output:
         results = [("output", tensor)]
@@ -438,37 +436,25 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
         output.commit()
 
 
-def _save_chunks(target: str, tensor: Tensor, fmt: str) -> None:
-    """Write a tensor in chunks."""
-    from gathercli.compute.blocks import CopyBlocks
-    from gathercli.io import chunkwise
-    from gathercli.io import save as formats
-
-    with formats.creator(fmt)(target) as output:
-        chunkwise.write(CopyBlocks(tensor), output)
-        output.commit()
-
-
 def _run(
     command: str,
     version: str | int,
     inputs: tuple[Any, ...],
     attributes: dict[str, Any],
-    copying: tuple[int | None, npt.NDArray[Any] | None],
+    *,
+    threads: int | None,
+    out: npt.NDArray[Any] | None,
 ) -> npt.NDArray[Any]:
-    threads, out = copying
-    key = callplan.key_of(command, version, inputs, attributes, threads)
-    if key is not None and (output := callplan.repeat(key, inputs, out)) is not None:
+    """Answer a call, by the plan of an equal one before it if there is one."""
+    output, key = repeat(command, (version, threads, *attributes.values()), inputs, out)
+    if output is not None:
         return output
     op = find(version, command).op
     with CallContext(op) as context:
         tensors = arguments(context, inputs)
-        call = engine.bind(op, *context.inputs.values(), **attributes)
+        call = ops.bind(op, *context.inputs.values(), **attributes)
         most = cores() if threads is None else check_threads(threads)
         if out is not None:
-            check_out(out, Shape(engine.infer(call)), *tensors)
-        bound = BoundCall(call, *tensors)
-        result = answer(bound, threads=most, out=out)
-        if key is not None:
-            callplan.keep(key, bound, most)
+            check_out(out, Shape(call.shape), *tensors)
+        result = answer(BoundCall(call, *tensors), threads=most, out=out, key=key)
     return as_numpy(result) if out is None else out

@@ -22,17 +22,8 @@
     └── TransferError        74   reading or writing failed midway    (OSError)
 
 Each names the broken ``rule``. An error is data: the value as the user wrote it, what it conflicts
-with, and what was expected, as an interval. `GatherError.message` alone puts them in a sentence::
-
-    raise AxisError(
-        f"is {axis}, but `data` has rank {rank}",
-        rule="axis-range",
-        subject="axis",
-        value=axis,
-        expected=f"{-rank} to {rank - 1}",
-    )
-
-A caller that words it otherwise changes the data, or makes another of it by `GatherError.of`.
+with, and what was expected, as an interval. `GatherError.message` alone puts them in a sentence. A
+caller that words it otherwise changes the data, or makes another of it by `GatherError.of`.
 """
 
 from __future__ import annotations
@@ -50,23 +41,14 @@ if TYPE_CHECKING:
 
 
 class Hint(str):
-    """A next step, worded for the command, for `python` and for a `job`.
+    r"""A next step, worded for the command, for `python` and for a `job`.
 
-    Parameters
-    ----------
-    text
-        The step, with a field for each setting: ``"{version} takes complex"``.
-    settings
-        The values of the settings; a list holds alternatives.
+    `text` has a field for each setting; the value of a setting is a list where it has alternatives.
 
-    Examples
-    --------
     >>> hint = Hint("{axis} or {out_of_range}", axis=-1, out_of_range="zero")
-    >>> print(hint)
+    >>> print(hint, hint.python, hint.job, sep="\n")
     `--axis -1` or `--out-of-range zero`
-    >>> print(hint.python)
     `axis=-1` or `out_of_range="zero"`
-    >>> print(hint.job)
     `"axis":-1` or `"out_of_range":"zero"`
     """
 
@@ -75,29 +57,31 @@ class Hint(str):
     python: str
     _fill: Callable[[Callable[[str, str | int], str]], str]
 
-    def __new__(cls, text: str, **settings: str | int | list[str]) -> Self:
-        """Fill in the settings for each of the three."""
+    def __new__(
+        cls, text: str, *, python: str | None = None, **settings: str | int | list[str]
+    ) -> Self:
+        """Fill in the settings for each of the three; `python` has other words."""
+        from gathercli.text import as_argument, as_key, as_option
 
         def fill(write: Callable[[str, str | int], str]) -> str:
-            fields = {
-                name: " or ".join(
-                    f"`{write(name, each)}`"
-                    for each in (value if isinstance(value, list) else [value])
-                )
-                for name, value in settings.items()
-            }
+            fields = {}
+            for name, value in settings.items():
+                values = value if isinstance(value, list) else [value]
+                fields[name] = " or ".join(f"`{write(name, each)}`" for each in values)
             return text.format_map(fields) if fields else text
 
-        self = super().__new__(cls, fill(_as_option))
+        self = super().__new__(cls, fill(as_option))
         self._fill = fill
-        self.python = fill(_as_argument)
-        self.job = fill(_as_key)
+        self.python = fill(as_argument) if python is None else python
+        self.job = fill(as_key)
         return self
 
     def after(self, start: str, setting: str) -> str:
         """Word it for a command that takes the value of a setting after `start`."""
+        from gathercli.text import as_option
+
         return self._fill(
-            lambda name, value: f"{start}{value}" if name == setting else _as_option(name, value)
+            lambda name, value: f"{start}{value}" if name == setting else as_option(name, value)
         )
 
     def joined(self) -> Hint:
@@ -105,52 +89,6 @@ class Hint(str):
         hint = Hint(self.replace("` `", " "))
         hint.python, hint.job = self.python, self.job.replace("` `", ",")
         return hint
-
-
-def _as_option(name: str, value: str | int) -> str:
-    """Format a setting for the command."""
-    if name in ("source", "code", "literal"):
-        import json
-
-        from gathercli.text import literal, shell_word
-
-        word = shell_word(literal(json.loads(str(value))) if name == "literal" else str(value))
-        return f"python -c {word}" if name == "code" else word
-    if name == "command":
-        return f"gathercli {value}"
-    option = _OPTIONS.get(name) or f"--{name.replace('_', '-')}"
-    return f"{option} {value}"
-
-
-def _as_argument(name: str, value: str | int) -> str:
-    """Format a setting for Python."""
-    import json
-
-    if name == "command":
-        return str(value).replace("-", "_")
-    word = json.dumps(value, ensure_ascii=False)
-    return _PYTHON[name].format(value, word) if name in _PYTHON else f"{name}={word}"
-
-
-def _as_key(name: str, value: str | int) -> str:
-    """Format a setting for a job."""
-    import json
-
-    return f'"{"op" if name == "command" else name}":{json.dumps(value)}'
-
-
-_OPTIONS = {"version": "-V", "format": "-f"}
-"""The options with names other than the setting's."""
-
-_PYTHON = {
-    "code": "{0}",
-    "data_dtype": "dtype={1}",
-    "indices_dtype": "numpy.asarray(indices, {1})",
-    "literal": "{0}",
-    "max_bytes": "max_bytes=None",  # the command's 0
-    "source": "{1}",
-}
-"""The settings that are not ``name=value`` in Python: {0} is the value, {1} the quoted value."""
 
 
 class GatherError(Exception):
@@ -210,12 +148,13 @@ class GatherError(Exception):
     """
 
     status: ClassVar[int] = 70
+    usual_rule: ClassVar[str] = ""
 
     def __init__(
         self,
         problem: str,
         *,
-        rule: str,
+        rule: str = "",
         subject: str | None = None,
         version: str | None = None,
         places: Sequence[str] = (),
@@ -230,7 +169,7 @@ class GatherError(Exception):
     ) -> None:
         super().__init__(problem)
         self.problem = problem
-        self.rule = rule
+        self.rule = rule or self.usual_rule
         self.subject = subject
         self.version = version
         self.places = [*places]
@@ -350,6 +289,7 @@ class UsageError(GatherError, ValueError):
     """
 
     status = 2
+    usual_rule = "usage"
     is_extra = False
     is_operator = False
 
@@ -419,18 +359,14 @@ class LimitError(GatherError, ValueError, MemoryError):
     """
 
     status = 65
+    usual_rule = "limit"
     lifted_by: str | None = None
 
     @classmethod
     def over(cls, what: str, size: int, limit: int, *, instead: str = "") -> LimitError:
-        """Return the error for `size` bytes over `limit`, with the option that lifts the limit.
+        """Return the error for `size` bytes over `limit`, with the option that lifts it.
 
-        Parameters
-        ----------
-        what
-            The start of the message, with the size.
-        instead
-            Another remedy.
+        `what` starts the message, with the size; `instead` is another remedy.
         """
         from gathercli.text import in_bytes
 
@@ -449,24 +385,28 @@ class InputError(GatherError, ValueError):
     """Bytes or text are not a valid tensor."""
 
     status = 65
+    usual_rule = "format"
 
 
 class NoInputError(GatherError, OSError):
     """An input is absent, unreadable, a directory or a device."""
 
     status = 66
+    usual_rule = "unreadable"
 
 
 class OutputError(GatherError, OSError):
     """An output cannot be created."""
 
     status = 73
+    usual_rule = "output"
 
 
 class TransferError(GatherError, OSError):
     """Reading or writing failed midway."""
 
     status = 74
+    usual_rule = "output"
 
 
 def reason_of(error: Exception) -> str:
@@ -483,13 +423,13 @@ def refusal_of(error: Exception) -> GatherError:
         return error
     if isinstance(error, MemoryError | RecursionError):
         what = "memory" if isinstance(error, MemoryError) else "nesting"
-        return LimitError(f"there is not enough {what} for this", rule="limit")
+        return LimitError(f"there is not enough {what} for this")
     if isinstance(error, OSError):
         from gathercli.text import clean
 
         reason, name = error.strerror or error, error.filename
         places = [f"`{clean(name)}`"] if isinstance(name, str) else []
-        return TransferError(f"reading or writing failed ({reason})", rule="output", places=places)
+        return TransferError(f"reading or writing failed ({reason})", places=places)
     bug = GatherError(
         f"a bug in gathercli: {type(error).__name__}: {error}",
         rule="bug",

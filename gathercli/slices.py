@@ -11,6 +11,7 @@ from gathercli.records import NamedTuple
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Final
 
 
@@ -22,62 +23,31 @@ class CommandEntry(NamedTuple):
 
 
 class FormEntry(NamedTuple):
-    """A command of the core in its form for models, as `CommandEntry`.
-
-    Attributes
-    ----------
-    suffixes, options
-        The ends of the names of models, and the options that only this form has.
-    """
+    """A command of the core in its form for models, as `CommandEntry`."""
 
     module: str
     help: str
-    suffixes: tuple[str, ...]
-    options: tuple[str, ...]
+    suffixes: tuple[str, ...]  # the ends of the names of models
+    options: tuple[str, ...]  # that only this form has
 
 
 class Slice(NamedTuple):
-    """What a slice gives to the core.
+    """What a slice gives to the core."""
 
-    Attributes
-    ----------
-    name
-        Its folder.
-    commands
-        Its commands by name.
-    forms
-        Commands of the core in a form for models: files that stand for operator and tensors.
-    words
-        Functions that expand the words of a command, by a text that one of the words has.
-    patterns
-        What makes the jobs of `batch` from a file and `--feed`, by the suffix of the file.
-    jobs
-        What expands jobs with a key of their own, by that key.
-    formats
-        Readers of files, by the format.
-    manual
-        Functions that return more sections of the page of a command.
-    options
-        Groups of options, by the class of the core in whose place they are.
-    pictures
-        The `PictureOptions` of commands of the core whose answer it draws.
-    values, examples
-        What is said of a required option that is missing, by its metavar: its values, and a
-        function that returns one, from the names of the files to write.
-    """
-
-    name: str
-    commands: dict[str, CommandEntry]
-    forms: dict[str, FormEntry] = {}  # noqa: RUF012  (nobody changes it, nor those below)
-    words: dict[str, str] = {}  # noqa: RUF012
-    patterns: dict[str, str] = {}  # noqa: RUF012
-    jobs: dict[str, str] = {}  # noqa: RUF012
-    formats: dict[str, str] = {}  # noqa: RUF012
-    manual: dict[str, str] = {}  # noqa: RUF012
-    options: dict[str, str] = {}  # noqa: RUF012
-    pictures: dict[str, str] = {}  # noqa: RUF012
-    values: dict[str, str] = {}  # noqa: RUF012
-    examples: dict[str, str] = {}  # noqa: RUF012
+    name: str  # its folder
+    commands: Mapping[str, CommandEntry]  # its commands, by name
+    forms: Mapping[str, FormEntry] = {}  # commands of the core in a form for models
+    words: Mapping[str, str] = {}  # expand words of a command, by a text that one of them has
+    patterns: Mapping[str, str] = {}  # jobs of `batch` from a file and `--feed`, by suffix
+    jobs: Mapping[str, str] = {}  # expand jobs with a key of their own, by that key
+    formats: Mapping[str, str] = {}  # readers of files, by format
+    manual: Mapping[str, str] = {}  # return more sections of the page of a command, by its name
+    options: Mapping[str, str] = {}  # groups of options, by the class of the core they stand for
+    pictures: Mapping[str, str] = {}  # `PictureOptions` of commands of the core, by their names
+    # For a required option that is missing, by its metavar: its values, and a function that
+    # returns one of them from the names of the files to write.
+    values: Mapping[str, str] = {}
+    examples: Mapping[str, str] = {}
 
 
 MODEL_SUFFIXES: Final = (".onnx", ".xml")
@@ -99,7 +69,7 @@ SLICES: Final = (
         commands={
             "explain": CommandEntry("explain.command", "Draw where every output cell came from."),
             "demo": CommandEntry(
-                "explain.demo_command",
+                "explain.demo",
                 "Learn the operators in short lessons, each with a question.",
             ),
         },
@@ -125,9 +95,9 @@ SLICES: Final = (
             )
         },
         words=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:expand"),
-        patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_patterns:FedNode"),
-        jobs={"node": "models.jobs:NodeJobs"},
-        formats=dict.fromkeys(("onnx", "openvino"), "models.content:ModelContent"),
+        patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_jobs:FedNode"),
+        jobs={"node": "models.node_jobs:NodeJobs"},
+        formats=dict.fromkeys(("onnx", "openvino"), "models.files:ModelContent"),
         manual={"check": "models.manual:sections"},
     ),
     Slice(
@@ -139,7 +109,7 @@ SLICES: Final = (
         },
         options={
             "RuntimeOptions": "runtimes.options:TimedRuntimes",
-            "JobRuntimeOptions": "runtimes.batch_options:BatchRuntimes",
+            "JobRuntimeOptions": "runtimes.options:BatchRuntimes",
         },
         values={"RUNTIME": "runtimes.client:RUNTIMES"},
         examples={"RUNTIME": "runtimes.options:example"},
@@ -164,6 +134,12 @@ SLICES: Final = (
 )
 """Every slice; nothing else names one. `batch`, the last room of the core, gives likewise."""
 
+COMMAND_ORDER: Final = (
+    *("shape", "explain", "check", "compare", "diagnose", "reproduce", "translate", "batch"),
+    *("convert", "info", "model", "demo", "ops", "man", "completion"),
+)
+"""The commands in the order of help, after those of the operators."""
+
 
 def given_names(seam: str) -> list[str]:
     """Return the names of all that slices give at a seam, a field of `Slice`."""
@@ -173,24 +149,11 @@ def given_names(seam: str) -> list[str]:
 def place(seam: str, what: str) -> str:
     """Return the place of what a slice gives, ``package.module:name``; blank if none gives it."""
     places = (getattr(each, seam).get(what) for each in SLICES)
-    found = next(filter(None, places), "")
-    return found and f"gathercli.{found}"
+    return next((f"gathercli.{each}" for each in places if each), "")
 
 
 def given(seam: str, what: str) -> Any:
-    """Import what a slice gives.
-
-    Parameters
-    ----------
-    seam
-        A field of `Slice` that has places by name.
-    what
-        The name there, such as that of a command.
-
-    Returns
-    -------
-        What lies at the place; None if no slice gives it.
-    """
+    """Import what a slice gives at a seam, a field of `Slice`; None if none gives it."""
     module, _, name = place(seam, what).partition(":")
     # The package `importlib` takes as long to import as most modules.
     return getattr(__import__(module, fromlist=[name]), name) if module else None

@@ -108,6 +108,47 @@ def literal(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
+def as_option(name: str, value: str | int) -> str:
+    """Format a setting for the command: ``--axis 1``."""
+    if name in ("source", "code", "literal"):
+        import json
+
+        word = shell_word(literal(json.loads(str(value))) if name == "literal" else str(value))
+        return f"python -c {word}" if name == "code" else word
+    if name == "command":
+        return f"gathercli {value}"
+    option = {"version": "-V", "format": "-f"}.get(name) or f"--{name.replace('_', '-')}"
+    return f"{option} {value}"
+
+
+def as_argument(name: str, value: str | int) -> str:
+    """Format a setting for Python: ``axis=1``."""
+    import json
+
+    if name == "command":
+        return str(value).replace("-", "_")
+    word = json.dumps(value, ensure_ascii=False)
+    return _PYTHON_SETTINGS.get(name, f"{name}={{1}}").format(value, word)
+
+
+_PYTHON_SETTINGS: Final = {
+    "code": "{0}",
+    "data_dtype": "dtype={1}",
+    "indices_dtype": "numpy.asarray(indices, {1})",
+    "literal": "{0}",
+    "max_bytes": "max_bytes=None",  # the command's 0
+    "source": "{1}",
+}
+"""The settings that are not ``name=value`` in Python: {0} is the value, {1} the quoted value."""
+
+
+def as_key(name: str, value: str | int) -> str:
+    """Format a setting for a job: ``"axis":1``."""
+    import json
+
+    return f'"{"op" if name == "command" else name}":{json.dumps(value)}'
+
+
 def listed(words: Iterable[str], joint: str = "or") -> str:
     """Join words with commas and `joint`.
 
@@ -182,6 +223,15 @@ def grouped(number: int) -> str:
     '1 997'
     """
     return f"{number:,}".replace(",", " ")
+
+
+def interval(bottom: int, top: int) -> str:
+    """Format an interval of integers.
+
+    >>> interval(-2, 1), interval(0, 0)
+    ('-2 to 1', '0')
+    """
+    return f"{bottom} to {top}" if bottom < top else str(bottom)
 
 
 def is_integer(text: str) -> bool:
@@ -288,6 +338,12 @@ def as_written(value: object, depth: int = 60) -> str:
     else:
         text = kind_of(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def plain_value(value: object) -> object:
+    """Return a wrong value for JSON: small integers and text as they are, the rest as written."""
+    is_small = type(value) is int and value.bit_length() <= 256
+    return value if is_small or isinstance(value, str) else as_written(value)
 
 
 def kind_of(value: object) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from gathercli import ops
 from gathercli.compute.blocks import GatherBlocks
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.chunks import Box, slices, tiled
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
-from gathercli.ops import engine, find
+from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def gathering(
 ) -> tuple[GatherBlocks, Chunks]:
     held = Chunks(data, chunks)
     picked = Tensor(dtype_of(indices.dtype), indices)  # type: ignore[arg-type]
-    call = engine.bind(
+    call = ops.bind(
         find("openvino-8", "gather").op,
         Operand.of(Tensor(held.dtype, data)),
         Operand.of(picked),

@@ -19,13 +19,20 @@ from hypothesis import HealthCheck, settings
 import gathercli
 from gathercli.cli import main
 from gathercli.compute import native
+from tests.house import absent_slice
 from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.dask_cluster import Dask
+    import numpy.typing as npt
+
+    from tests.batch.dask_cluster import Dask
+
+    Run = Callable[..., "Ran"]
+    Program = Callable[..., subprocess.CompletedProcess[bytes]]
+    Array = npt.NDArray[Any]
 
 REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 0x")
 """What only Python writes, of an object that was printed as it is."""
@@ -161,7 +168,7 @@ def only_error(ran: Ran) -> str:
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
     """Start a scheduler and two workers, for all tests of a module that harm none of them."""
-    from tests.dask_cluster import Dask
+    from tests.batch.dask_cluster import Dask
 
     with Dask(tmp_path_factory.mktemp("dask")) as found:
         found.add(2)
@@ -182,6 +189,17 @@ def neutral_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a batch of the test's own process start one process for its jobs, if not told more."""
     monkeypatch.setattr("gathercli.batch.batch_run.cores", lambda: 1)
+
+
+@pytest.fixture
+def in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make everything that is done for long outputs happen to short ones."""
+    monkeypatch.setattr("gathercli.compute.small.MOST_STEPS_WITH_NUMPY", -1)
+    monkeypatch.setattr("gathercli.compute.kernel.BLOCK_BYTES", 64)
+    monkeypatch.setattr("gathercli.compute.result.LEAST_SHARED_BYTES", 0)
+    monkeypatch.setattr("gathercli.io.stream.MIN_ALLOCATED", 0)
+    monkeypatch.setattr("gathercli.io.files.BUFFERED_BYTES", 100)
+    monkeypatch.setattr("gathercli.io.files._STREAM_PART", 77)
 
 
 @pytest.fixture
@@ -251,6 +269,8 @@ def run(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Cal
     del folder
 
     def command(*argv: str, stdin: bytes = b"", terminal: tuple[int, ...] = ()) -> Ran:
+        if absent := absent_slice(argv):
+            pytest.skip(f"the package is without {absent}")
         seen: dict[int, list[bytes]] = {fd: [] for fd in terminal}
         capfdbinary.readouterr()
         with ExitStack() as stack:

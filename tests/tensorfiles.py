@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pytest
@@ -21,17 +21,9 @@ from gathercli.spec.dtypes import DTYPES, DType, Kind
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
     from pathlib import Path
 
-    import numpy.typing as npt
-
-    from tests.conftest import Ran
-
-    Program = Callable[..., subprocess.CompletedProcess[bytes]]
-    Run = Callable[..., Ran]
-    Array = npt.NDArray[Any]
+    from tests.conftest import Array, Ran
 
 
 amply = settings(
@@ -176,7 +168,7 @@ STORED: Final = archive(
 )
 
 
-often = settings(amply, max_examples=300)
+often = settings(amply, max_examples=150)
 
 
 def outcome(token: str) -> Tensor | GatherError:

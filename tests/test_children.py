@@ -10,12 +10,9 @@ from onnx import helper
 from tests.modelfiles import FLOAT, INT64, onnx_model, value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.conftest import Ran
-
-    Run = Callable[..., Ran]
+    from tests.conftest import Run
 
 MODULES = ("sitecustomize", "usercustomize", "onnx", "numpy", "json", "gathercli", "resource")
 """Modules that a process would load from a folder on its search path."""

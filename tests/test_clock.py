@@ -4,49 +4,50 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
-import pytest
 from hypothesis import HealthCheck, settings
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 TESTS: Final = Path(__file__).parent
-COMMANDS: Final = {"benchmarks", "campaign", "fuzz", "mutation"}
-FILES: Final = [
-    path for path in TESTS.rglob("*.py") if COMMANDS.isdisjoint(path.relative_to(TESTS).parts)
-]
-WAIT_FOR_WHAT_HANGS: Final = {"processes.py", "test_batch.py"}
+FILES: Final = [*TESTS.rglob("*.py")]
+WAIT_FOR_WHAT_HANGS: Final = {"processes.py", "batch/test_batch.py"}
 """Files that look at the time to end what hangs."""
 
 
-def calls(path: Path) -> Iterator[ast.Call]:
+class Clock(NamedTuple):
+    """What a file says of time: the names it passes, limits that are numbers, looks at a clock."""
+
+    names: set[str | None]
+    limits: list[str]
+    health: list[str]
+    looks: list[str]
+
+
+def clock_of(path: Path) -> Clock:
+    """Read what a file says of time."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    keywords = [keyword for call in calls for keyword in call.keywords]
+    limits = [ast.unparse(each.value) for each in keywords if each.arg == "timeout"]
+    health = [ast.unparse(each.value) for each in keywords if each.arg == "suppress_health_check"]
+    functions = [call.func for call in calls if isinstance(call.func, ast.Attribute)]
+    looks = [ast.unparse(each) for each in functions if ast.unparse(each.value) == "time"]
+    return Clock({each.arg for each in keywords}, limits, health, looks)
 
 
 def test_a_property_has_no_deadline_and_may_draw_slowly() -> None:
-    found = settings()
+    profile = settings()
 
-    assert found.deadline is None
-    assert HealthCheck.too_slow in found.suppress_health_check
+    assert profile.deadline is None
+    assert HealthCheck.too_slow in profile.suppress_health_check
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
-def test_a_file_leaves_time_to_one_place(path: Path) -> None:
-    given = {
-        (keyword.arg, ast.unparse(keyword.value))
-        for call in calls(path)
-        for keyword in call.keywords
-    }
-    looks = [ast.unparse(call) for call in calls(path) if ast.unparse(call.func)[:5] == "time."]
+def test_every_file_leaves_time_to_one_place() -> None:
+    clocks = {str(path.relative_to(TESTS)): clock_of(path) for path in FILES}
 
-    assert path.name == "conftest.py" or "deadline" not in {name for name, _ in given}
-    assert not [value for name, value in given if name == "timeout" and value.isdigit()]
+    assert {name for name, clock in clocks.items() if "deadline" in clock.names} == {"conftest.py"}
+    assert not [limit for clock in clocks.values() for limit in clock.limits if limit.isdigit()]
     assert not [
-        value
-        for name, value in given
-        if name == "suppress_health_check" and "too_slow" not in value
+        checks for clock in clocks.values() for checks in clock.health if "too_slow" not in checks
     ]  # it replaces the list of the profile
-    assert path.name in WAIT_FOR_WHAT_HANGS or not looks
+    assert {name for name, clock in clocks.items() if clock.looks} == WAIT_FOR_WHAT_HANGS

@@ -16,17 +16,13 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from gathercli.cli.generated import HELP
-from gathercli.cli.manual import generate
 from gathercli.cli.manual.pages import TOPICS
 from gathercli.cli.registry import COMMANDS
+from man import generate
 from tests.processes import one_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.conftest import Ran
-
-    Run = Callable[..., Ran]
+    from tests.conftest import Run
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -159,7 +155,7 @@ generated: Final = cache(generate.files)
 def test_a_generated_file_is_what_its_declarations_give_now(path: Path) -> None:
     current = path.read_text(encoding="utf-8")
 
-    assert current == generated()[path], "run: python -m gathercli.cli.manual.generate"
+    assert current == generated()[path], "run: python -m man.generate"
 
 
 def test_every_committed_page_and_help_is_generated() -> None:

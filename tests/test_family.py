@@ -11,26 +11,32 @@ import pytest
 from gathercli import ops
 from gathercli.batch.work import Settings, line_of
 from gathercli.cli.registry import COMMANDS
-from gathercli.compute.array_run import run as gather
 from gathercli.compute.bound import BoundCall
+from gathercli.compute.run import run_arrays as gather
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, OperatorError, OutOfRangeError
-from gathercli.io.jobs.job import parse
-from gathercli.ops import engine
 from gathercli.slices import CommandEntry
-from gathercli.spec import rules
 from gathercli.spec.call import Call, CallContext, Operand
-from gathercli.spec.coordinates import Position, coordinates, flat_positions
 from gathercli.spec.dtypes import DTYPES, INT64
-from gathercli.spec.op import INTEGERS, Attr, IndexedAxis, IndexRange, Input, Op, OutOfRange
-from gathercli.spec.shapes import Shape
+from gathercli.spec.op import (
+    FRAMEWORKS,
+    INTEGERS,
+    Attr,
+    Framework,
+    IndexedAxis,
+    IndexRange,
+    Input,
+    Op,
+    OutOfRange,
+)
+from gathercli.spec.rules import attributes, tensors
+from gathercli.spec.shapes import Position, Shape, coordinates, flat_positions
+from tests.jobs import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tests.conftest import Ran
-
-    Run = Callable[..., Ran]
+    from tests.conftest import Run
 
 # The family: out[i] = data[rows[i], columns[i]]
 
@@ -50,20 +56,19 @@ TEST_2 = Op(
     attrs=(Attr("batch_dims", default=0, doc="Leading dimensions that are batches"),),
     index_range=IndexRange.SIGNED,
     out_of_range=OutOfRange.ERROR,
-    elementwise=False,
-    off_axis=None,
-    narrows=False,
     equation="out[i] = data[rows[i], columns[i]]",
     shape="rows[0:]",
     changes="negative indices count from the end; adds `batch_dims`",
-    source="nowhere but here",
 )
 TEST_1 = TEST_2._replace(
     version=1, attrs=(), index_range=IndexRange.UNSIGNED, changes="the first version"
 )
 
 ROWS: tuple[Op, ...] = (TEST_2, TEST_1)
-RULES: tuple[Callable[[Call], None], ...] = (rules.data_dtype, rules.batch_dims_unsupported)
+RULES: tuple[Callable[[Call], None], ...] = (
+    tensors.data_dtype,
+    attributes.batch_dims_unsupported,
+)
 
 
 def infer(call: Call) -> Shape:
@@ -104,7 +109,8 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the package know the family."""
     family = sys.modules[__name__]
     monkeypatch.setitem(ops.FAMILIES, COMMAND, family)
-    entry = CommandEntry("cli.commands.gather", ops.summary(family))
+    monkeypatch.setitem(FRAMEWORKS, "test", Framework("test", 2, "nowhere but here", "nowhere"))
+    entry = CommandEntry("cli.commands.operators", ops.summary(family))
     monkeypatch.setitem(COMMANDS, COMMAND, entry)
     for name in ("shape", "explain"):  # which are inspected anew
         monkeypatch.setitem(COMMANDS, name, COMMANDS[name]._replace(help="Take any operator."))
@@ -116,7 +122,7 @@ def gather_points(rows: list[int], columns: list[int], op: Op = TEST_2, **how: A
         context.inputs |= {
             each.name: Operand.of(tensor) for each, tensor in zip(op.inputs, tensors, strict=True)
         }
-        call = engine.bind(op, *context.inputs.values(), **how)
+        call = ops.bind(op, *context.inputs.values(), **how)
         return gather(BoundCall(call, *tensors)).whole().array
 
 
@@ -127,7 +133,7 @@ def test_three_inputs_and_no_axis_are_gathered_by_the_sources_of_the_family() ->
 
 
 def test_a_large_output_is_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.compute.result.CELLS", 7)
+    monkeypatch.setattr("gathercli.compute.result.SOURCE_CELLS", 7)
     rows, columns = np.arange(100) % 3, np.arange(100) % 4
 
     points = gather_points(rows.tolist(), columns.tolist())
@@ -159,12 +165,12 @@ def test_options_treat_indices_as_they_do_for_every_family() -> None:
 
 def test_rules_of_the_family_refuse() -> None:
     tensors = [Operand(Shape([3, 4]), None), Operand(Shape([2]), INT64), Operand(Shape([2]), INT64)]
-    call = engine.bind(TEST_2, *tensors, shapes_only=True)
+    call = ops.bind(TEST_2, *tensors, shapes_only=True)
 
-    assert str(engine.infer(call)) == "[2]"
+    assert str(call.shape) == "[2]"
     narrow = TEST_2._replace(inputs=(Input("data", (INT64,)), *TEST_2.inputs[1:]))
     with pytest.raises(OperatorError):
-        engine.bind(narrow, Operand(Shape([3, 4]), DTYPES[0]), *tensors[1:])
+        ops.bind(narrow, Operand(Shape([3, 4]), DTYPES[0]), *tensors[1:])
 
 
 # Through the command, and as a job

@@ -19,12 +19,9 @@ from gathercli.io.jobs.job import jobs
 from tests.faults import VARIETIES, Faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.conftest import Ran
-
-    Run = Callable[..., Ran]
+    from tests.conftest import Ran, Run
 
 OLD: Final = b"old"
 OLD_MODE: Final = 0o640

@@ -22,11 +22,9 @@ from gathercli.cli.manual.pages import page
 from tests.tensorfiles import archive, saved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from tests.conftest import Ran
-
-    Run = Callable[..., Ran]
+    from tests.conftest import Ran, Run
 
 PROGRAMS: Final = ("gathercli ", "python ", "zcat ")
 JOB: Final = '{"id":"a","op":"gather","data":[1,2],"indices":[1],'
@@ -113,6 +111,7 @@ CALLS: Final = (
         "translate gather 1,2 1xu64=0 --out-of-range wrap --to numpy",
         names=("gathercli convert --dtype int64",),
     ),
+    Wrong("translate gather 2xint2=0,1 0, --to numpy", names=("gathercli convert --dtype int8",)),
     Wrong("translate gather-nd zeros:2x3x1x0 2x3x0x1xi64= -V openvino-5 -b 2 --to onnx-13"),
     Wrong("explain --job shape.jsonl", names=("gathercli shape",)),
     Wrong("gather-nd arange:3x2 0", 2),
@@ -705,6 +704,12 @@ def templates() -> dict[str, str]:
                 if isinstance(each, ast.JoinedStr)
                 for part in each.values
             }
+            inner |= {  # the words of Python, which test_advice.py follows
+                id(part)
+                for each in ast.walk(node)
+                if isinstance(each, ast.keyword) and each.arg == "python"
+                for part in ast.walk(each)
+            }
             for each in ast.walk(node):
                 if id(each) not in inner and (pattern := template(each)):
                     places[pattern] = f"{path.relative_to(package)}:{getattr(each, 'lineno', 0)}"
@@ -713,11 +718,11 @@ def templates() -> dict[str, str]:
 
 ELSEWHERE: Final = {
     "api.py": "Python's, which test_advice.py follows",
-    "ops/engine.py": "Python's, which test_advice.py follows",
+    "ops/__init__.py": "Python's, which test_advice.py follows",
     "io/arraylike.py": "Python's, which test_advice.py follows",
     "batch/cluster.py": "a cluster's",
     "batch/scheduler.py": "a cluster's",
-    "cli/commands/gather.py": "a cluster's",
+    "cli/commands/operators.py": "a cluster's",
     "batch/cluster_options.py": "a cluster's",
     "batch/pool.py": "a defect's",
     "runtimes/client.py": "those of runtimes that are not here",

@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from tests.conftest import Ran
+    from tests.conftest import Run
     from tests.hostile.case import Case
-
-    Run = Callable[..., Ran]
 
 MANY: Final = 200
 LINUX: Final = sys.platform == "linux"

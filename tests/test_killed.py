@@ -293,13 +293,15 @@ def problems(folder: Path, words: list[str], whole: bytes, names: list[str]) -> 
     return found
 
 
-@each_target
+@pytest.mark.parametrize(
+    ("target", "unnamed"), [*((name, True) for name in TARGETS), ("replacing", False)]
+)
 @at_each_call
-@pytest.mark.parametrize("unnamed", [True, False], ids=["unnamed", "named"])
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_signal_at_any_call_leaves_nothing_behind_and_is_silent(
-    words: list[str], after: bool, unnamed: bool, folder: Path
+    target: str, unnamed: bool, after: bool, folder: Path
 ) -> None:
+    words = TARGETS[target]
     whole, names = prepare(folder)
     number = signal.SIGHUP if after else signal.SIGINT  # both are exceptions to the program
     found = []

@@ -8,23 +8,20 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
-from gathercli.compute.cells import elements_at
-from gathercli.ops import engine
+from gathercli import ops
+from gathercli.compute.storage import elements_at
 from gathercli.ops.gather import OPENVINO_8
 from gathercli.spec.call import Operand
-from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import INT64
-from gathercli.spec.shapes import Shape, product
-from gathercli.translate.made import LARGEST, MOST_AXES, made_calls
-from gathercli.translate.targets import NAMES
+from gathercli.spec.shapes import Shape, known, product
+from gathercli.translate.proof import MOST_MADE_AXES, MOST_MADE_SIZE, made_calls
+from gathercli.translate.targets import TARGET_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.conftest import Ran
-
-    Run = Callable[..., Ran]
+    from tests.conftest import Run
 
 
 def one(rank: int, text: str) -> str:
@@ -68,7 +65,7 @@ def test_a_call_of_64_dimensions_is_answered(family: str, command: str, run: Run
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("target", TARGET_NAMES)
 @pytest.mark.parametrize("family", ["gather-elements", "batched gather-nd"])
 def test_a_call_of_64_dimensions_is_translated(family: str, target: str, run: Run) -> None:
     call = [*calls(64)[family], "--out-of-range", "zero"]
@@ -89,12 +86,12 @@ def test_a_translation_that_needs_a_dimension_too_many_is_refused(run: Run) -> N
 @pytest.mark.parametrize("rank", [20, 64])
 def test_made_calls_of_many_dimensions_are_small(rank: int) -> None:
     data = Operand(Shape([1] * rank), INT64)
-    call = engine.bind(OPENVINO_8, data, Operand(Shape([1]), INT64), axis=0)
+    call = ops.bind(OPENVINO_8, data, Operand(Shape([1]), INT64), axis=0)
 
     made = list(made_calls(call, 100, resizes=True))
 
-    cells = [product(known(engine.infer(each.call))) for each in made]
-    assert 100 < max(cells) <= LARGEST**MOST_AXES
+    cells = [product(known(each.call.shape)) for each in made]
+    assert 100 < max(cells) <= MOST_MADE_SIZE**MOST_MADE_AXES
 
 
 @pytest.mark.parametrize("command", COMMANDS)

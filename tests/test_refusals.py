@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import gathercli
+from gathercli.ops import FAMILIES
+from tests.messages import Block, blocks, words_of, write_wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from tests.conftest import Ran
-
-    Run = Callable[..., Ran]
+    from tests.conftest import Ran, Run
 
 
 class Wrong(NamedTuple):
@@ -29,84 +29,26 @@ class Wrong(NamedTuple):
     hint: str | None = None
 
 
-MISSING: Final = "there is no file `no.npy`: expected a file, "
-LIFTS: Final = "`--max-bytes 0` lifts the limit"
+def as_wrong(block: Block) -> Wrong:
+    """Return what a block of the table says of a token, whatever the role of that."""
+    status, error, *_ = block.answer.splitlines()
+    message = error.removeprefix("error: `data`: ")
+    return Wrong(words_of(block)[1], message, block.rule, int(status), block.hint or None)
 
-WRONG: Final = {
-    "a missing file": Wrong("no.npy", MISSING + "or a literal such as 0,0,4", "missing", 66),
-    "a folder": Wrong(
-        "a.folder",
-        "`a.folder` is a directory: expected a file",
-        "unreadable",
-        66,
-        "a zarr folder has `zarr.json`, `.zarray` or `.zgroup`; this has none",
-    ),
-    "malformed JSON": Wrong(
-        "twice.json", 'twice.json: the key "a" is repeated: expected it once', "json"
-    ),
-    "a value that is none": Wrong(
-        "none.json",
-        "none.json: the value at `$[1]` is null: expected a number, a boolean, a string or a list",
-        "json",
-    ),
-    "a ragged literal": Wrong(
-        "[[1],[2,3]]",
-        "the list at `$[1]` has length 2: expected length 1, like its siblings",
-        "ragged",
-        hint="every list of a dimension has the same length",
-    ),
-    "a ragged file": Wrong(
-        "ragged.json",
-        "ragged.json: the list at `$[1]` has length 2: expected length 1, like its siblings",
-        "ragged",
-        hint="every list of a dimension has the same length",
-    ),
-    "a literal of no type": Wrong(
-        "2xq=1",
-        "`q` in the literal is not a type: expected one such as i64, f32 or bf16",
-        "literal",
-    ),
-    "a mixture": Wrong(
-        "[[true,1]]",
-        "the value at `$[0][1]` is 1, among booleans: expected one sort of values, booleans or "
-        "numbers or strings",
-        "dtype",
-    ),
-    "a generator of too much": Wrong(
-        "zeros:1000",
-        "the tensor i64[1000] takes 8000 bytes: expected at most 5000 bytes",
-        "limit",
-        hint=LIFTS,
-    ),
-    "a file of too much": Wrong(
-        "large.json",
-        "large.json: the input has 6001 bytes to be held in memory: expected at most 5000 bytes",
-        "limit",
-        hint=f"{LIFTS}; a .npy file is mapped and not held",
-    ),
-    "a .npy without its end": Wrong(
-        "cut.npy", "cut.npy: the file is truncated: it ends at byte 6: expected a header", "npy"
-    ),
-    "a member that is not there": Wrong(
-        "two.npz#c", "two.npz: the archive has `a` and `b`: expected the member `c`", "npz"
-    ),
-    "bytes of another size": Wrong(
-        "bin:2xi64@none.json",
-        "none.json: the file has 8 bytes: expected 16, for i64[2]",
-        "format",
-        hint="`bin:1xi64@none.json` has that many",
-    ),
-}
+
+WRONG: Final = {block.title: as_wrong(block) for block in blocks("refusals")}
+NEWEST: Final = {name: family.ROWS[0].full_name for name, family in FAMILIES.items()}
+"""The row of a command that names no version."""
 
 CALLS: Final[dict[str, tuple[tuple[str, ...], str | None]]] = {
-    "gather": (("gather",), "openvino.Gather-8"),
+    "gather": (("gather",), NEWEST["gather"]),
     "gather by another version": (("gather", "-V", "onnx-11"), "onnx.Gather-11"),
-    "gather-elements": (("gather-elements", "-a", "0"), "openvino.GatherElements-6"),
-    "gather-nd": (("gather-nd",), "openvino.GatherND-8"),
+    "gather-elements": (("gather-elements", "-a", "0"), NEWEST["gather-elements"]),
+    "gather-nd": (("gather-nd",), NEWEST["gather-nd"]),
     "check gather-nd": (("check", "gather-nd", "-V", "onnx-12"), "onnx.GatherND-12"),
-    "shape": (("shape", "gather"), "openvino.Gather-8"),
-    "explain": (("explain", "gather"), "openvino.Gather-8"),
-    "check": (("check", "gather"), "openvino.Gather-8"),
+    "shape": (("shape", "gather"), NEWEST["gather"]),
+    "explain": (("explain", "gather"), NEWEST["gather"]),
+    "check": (("check", "gather"), NEWEST["gather"]),
     "compare": (("compare",), None),
 }
 """The commands that take both tensors, and the row that a refusal names."""
@@ -126,13 +68,7 @@ LIMIT: Final = ("--max-bytes", "5000")
 @pytest.fixture(autouse=True)
 def files(folder: Path) -> Path:
     """Make what is wrong, and tensors of several formats that are right."""
-    (folder / "a.folder").mkdir()
-    (folder / "twice.json").write_text('{"a":[1],"a":[2]}')
-    (folder / "none.json").write_text("[1,null]")
-    (folder / "ragged.json").write_text("[[1],[2,3]]")
-    (folder / "large.json").write_text(f"[{' ' * 5998}1]")
-    (folder / "cut.npy").write_bytes(b"\x93NUMPY")
-    np.savez(folder / "two.npz", a=np.arange(2), b=np.arange(2))
+    write_wrong(folder)
     square = np.array([[1, 2], [3, 4]])
     np.save(folder / "square.npy", square)
     (folder / "square.json").write_text("[[1,2],[3,4]]")
@@ -162,10 +98,10 @@ def wrong_of(name: str, words: Iterable[str]) -> Wrong:
 def test_wrong_data_are_refused_in_the_same_words_by_every_command(
     name: str, call: str, run: Run
 ) -> None:
-    words, row = CALLS[call]
-    wrong = wrong_of(name, words)
+    argv, row = CALLS[call]
+    wrong = wrong_of(name, argv)
 
-    ran = run(*words, wrong.token, "[[0]]", *LIMIT)
+    ran = run(*argv, wrong.token, "[[0]]", *LIMIT)
 
     assert ran == (wrong.status, "", text(wrong, "data", f"  {row or ''}"))
 
@@ -175,10 +111,10 @@ def test_wrong_data_are_refused_in_the_same_words_by_every_command(
 def test_wrong_indices_are_refused_in_the_same_words_by_every_command(
     name: str, call: str, run: Run
 ) -> None:
-    words, row = CALLS[call]
-    wrong = wrong_of(name, words)
+    argv, row = CALLS[call]
+    wrong = wrong_of(name, argv)
 
-    ran = run(*words, "[[1,2],[3,4]]", wrong.token, *LIMIT)
+    ran = run(*argv, "[[1,2],[3,4]]", wrong.token, *LIMIT)
 
     call = "  " + "   ".join(filter(None, (row, "data i64[2,2]")))
     assert ran == (wrong.status, "", text(wrong, "indices", call))
@@ -189,11 +125,11 @@ def test_wrong_indices_are_refused_in_the_same_words_by_every_command(
 @pytest.mark.parametrize("role", ["data", "indices"])
 @pytest.mark.parametrize("name", WRONG)
 def test_the_json_error_has_the_same_message(name: str, role: str, call: str, run: Run) -> None:
-    words, row = CALLS[call]
-    wrong = wrong_of(name, words)
+    argv, row = CALLS[call]
+    wrong = wrong_of(name, argv)
     both = {"data": (wrong.token, "[[0]]"), "indices": ("[[1,2],[3,4]]", wrong.token)}
 
-    ran = run(*words, *both[role], *LIMIT, "--json-errors")
+    ran = run(*argv, *both[role], *LIMIT, "--json-errors")
 
     fields = json.loads(ran.err)
     assert {key: fields[key] for key in ("error", "status", "rule", "hint")} == {
@@ -220,13 +156,13 @@ def test_the_json_error_has_the_same_message(name: str, role: str, call: str, ru
 def test_a_wrong_input_of_gather_tree_is_refused_in_the_same_words(
     name: str, role: str, before: tuple[str, ...], run: Run
 ) -> None:
-    wrong, words = wrong_of(name, before), [*before, "gather-tree"]
+    wrong, argv = wrong_of(name, before), [*before, "gather-tree"]
     inputs = TREE | {role: wrong.token}
     earlier = list(TREE)[: list(TREE).index(role)]
-    call = ["openvino.GatherTree-1", *(f"{each} {DESCRIBED[each]}" for each in earlier)]
+    call = [NEWEST["gather-tree"], *(f"{each} {DESCRIBED[each]}" for each in earlier)]
 
-    ran = run(*words, *inputs.values(), *LIMIT)
-    as_json = json.loads(run(*words, *inputs.values(), *LIMIT, "--json-errors").err)
+    ran = run(*argv, *inputs.values(), *LIMIT)
+    as_json = json.loads(run(*argv, *inputs.values(), *LIMIT, "--json-errors").err)
 
     assert ran == (wrong.status, "", text(wrong, role, "  " + "   ".join(call)))
     assert {key: as_json[key] for key in ("error", "rule", "hint", *earlier)} == {
@@ -250,7 +186,7 @@ def test_a_wrong_input_of_a_gather_tree_job_is_refused_in_the_same_words(
 
     ran = run("batch", "jobs.jsonl", "--report", "-", *LIMIT)
 
-    assert_jobs_refused(ran, role, "openvino.GatherTree-1")
+    assert_jobs_refused(ran, role, NEWEST["gather-tree"])
 
 
 def assert_jobs_refused(ran: Ran, role: str, row: str) -> None:
@@ -269,10 +205,10 @@ def assert_jobs_refused(ran: Ran, role: str, row: str) -> None:
 def test_a_refusal_of_indices_describes_data_from_any_source(
     data: str, call: str, run: Run
 ) -> None:
-    words, row = CALLS[call]
-    wrong = wrong_of("a missing file", words)
+    argv, row = CALLS[call]
+    wrong = wrong_of("a missing file", argv)
 
-    ran = run(*words, data, wrong.token, stdin=b"[[1,2],[3,4]]")
+    ran = run(*argv, data, wrong.token, stdin=b"[[1,2],[3,4]]")
 
     call = "  " + "   ".join(filter(None, (row, "data i64[2,2]")))
     assert ran == (wrong.status, "", text(wrong, "indices", call))
@@ -312,7 +248,7 @@ def test_a_wrong_tensor_of_a_job_is_refused_in_the_same_words(
 
     ran = run("batch", "jobs.jsonl", "--report", "-", *LIMIT)
 
-    assert_jobs_refused(ran, role, "openvino.Gather-8")
+    assert_jobs_refused(ran, role, NEWEST["gather"])
 
 
 @pytest.mark.parametrize(
@@ -329,9 +265,9 @@ def test_a_wrong_tensor_of_a_job_is_refused_in_the_same_words(
 def test_typed_indices_that_are_not_integers_are_refused_with_the_types_of_the_version(
     call: str, takes: str, run: Run
 ) -> None:
-    words, row = CALLS[call]
+    argv, row = CALLS[call]
 
-    ran = run(*words, "[[1,2],[3,4]]", "2xf32=0.5")
+    ran = run(*argv, "[[1,2],[3,4]]", "2xf32=0.5")
 
     assert ran == (
         65,

@@ -8,26 +8,22 @@ import re
 import time
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.batch.cluster_options import ClusterOptions
-from gathercli.batch.fingerprints import digest
 from gathercli.batch.journal import Journal
-from gathercli.batch.outcome import OK, BatchTotals, Limit
-from gathercli.batch.pool import MOST_AHEAD, Pool
-from gathercli.batch.queue import JobQueue
+from gathercli.batch.outcome import OK, BatchTotals, Limit, digest
+from gathercli.batch.pool import MAX_JOBS_AHEAD, JobQueue, Pool
 from gathercli.batch.work import Settings
-from gathercli.cli.command import Options, flag, option
-from gathercli.cli.groups import REPORT, RUNNING
-from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.options import TEXT_FORMAT
-from gathercli.cli.runtimes import RuntimeOptions
+from gathercli.cli.additions import RuntimeOptions
+from gathercli.cli.declarations import REPORT, RUNNING, Options, flag, option
+from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import cores
-from gathercli.io.jobs.job import INLINE
+from gathercli.io.jobs.job import INLINE_BYTES
 from gathercli.io.jobs.jobfile import LINE, place_of
-from gathercli.io.temporaries import remove_temporaries
+from gathercli.io.stream import remove_temporaries
 from gathercli.io.write import Output, is_stream, real_path
 from gathercli.report.terminal import is_terminal, print_text, rendered, wants_color, width_of
 from gathercli.text import clean, counted
@@ -36,11 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gathercli.batch.cluster import Cluster
-    from gathercli.batch.inferred import InferredJobs
-    from gathercli.batch.junit import JUnitReport
     from gathercli.batch.outcome import Outcome
     from gathercli.batch.plan import Plan
-    from gathercli.batch.report import Bar
+    from gathercli.batch.pool import InferredJobs
+    from gathercli.batch.report import Bar, JUnitReport
     from gathercli.batch.scheduler import Address
     from gathercli.cli.messages import Messages
 
@@ -57,11 +52,7 @@ class ReportOptions(Options):
         metavar="FILE",
         help="Write the lines of report here as jobs end, not to stdout; usable after a kill.",
     )
-    resume: bool = flag(
-        REPORT,
-        "--resume",
-        help="Do what the report lacks, or what changed.",
-    )
+    resume: bool = flag(REPORT, "--resume", help="Do what the report lacks, or what changed.")
     resume_failed: bool = flag(
         REPORT, "--resume-failed", help="Resume, and also do what has failed.", rare=True
     )
@@ -93,17 +84,9 @@ class JobRuntimeOptions(RuntimeOptions):
     def check(self, running: RunOptions, reporting: ReportOptions) -> None:
         """Raise if one is wrong, or given with an option that runtimes do not heed."""
 
-    def status(
-        self,
-        plan: Plan,
-        running: RunOptions,
-        reporting: ReportOptions,
-        messages: Messages,
-        *,
-        external: bool,
-    ) -> int | None:
+    def status(self, request: BatchRequest) -> int | None:
         """Do the jobs in runtimes and return the exit status; None if no runtime is named."""
-        del plan, running, reporting, messages, external
+        del request
         return None
 
 
@@ -169,7 +152,6 @@ class RunOptions(Options):
             both = self.fail_fast and match
             raise UsageError(
                 f"is `{clean(text)}`{', beside `--fail-fast`' if both else ''}",
-                rule="usage",
                 subject="--max-failures",
                 value=text,
                 expected="one of them" if both else "a number of jobs, or a percentage",
@@ -183,7 +165,7 @@ class RunOptions(Options):
         return Settings(
             memory=limits.memory if limits.explicit else (limits.memory or 0) // count,
             file=limits.result,
-            inline=limits.memory if limits.explicit else INLINE,
+            inline=limits.memory if limits.explicit else INLINE_BYTES,
             threads=max(1, cores() // count),
             retries=self.retries,
             allow_outside=self.allow_outside,
@@ -196,27 +178,38 @@ class RunOptions(Options):
         return self.cluster.address()
 
 
+class BatchRequest(NamedTuple):
+    """What a batch is asked for."""
+
+    plan: Plan
+    running: RunOptions
+    reporting: ReportOptions
+    messages: Messages
+    external: bool
+    """Whether the tensors of models that are in files beside them are read."""
+
+    @property
+    def is_pretty(self) -> bool:
+        """Whether stdout has the pretty report."""
+        fmt = self.reporting.fmt
+        return self.reporting.path is None and (
+            fmt == "pretty" or (fmt == "auto" and is_terminal(STDOUT))
+        )
+
+
 class Batch:
-    """A run of the jobs of a plan."""
+    """A run of the jobs of a plan; a dry run has the `inferred` outcomes of some of them."""
 
     def __init__(
-        self,
-        plan: Plan,
-        running: RunOptions,
-        reporting: ReportOptions,
-        messages: Messages,
-        *,
-        external: bool,
-        from_files: bool,
-        inferred: InferredJobs | None,
+        self, request: BatchRequest, *, from_files: bool, inferred: InferredJobs | None
     ) -> None:
-        self._plan, self._running, self._reporting = plan, running, reporting
-        self._messages, self._external = messages, external
+        self._plan, self._running, self._reporting, self._messages, self._external = request
         self._from_files, self._inferred = from_files, inferred
-        report = reporting.path
+        self._pretty = request.is_pretty
+        report = self._reporting.path
         self._owner = digest(os.fsencode(real_path(report)) if report else os.urandom(8)).hex()
         """What temporary files show: the same for all runs of a report, one of which runs."""
-        self._totals = BatchTotals(len(plan))
+        self._totals = BatchTotals(len(self._plan))
         self._start = time.monotonic()
         self._stopped = False
         self._bar: Bar | None = None
@@ -227,7 +220,7 @@ class Batch:
         with ExitStack() as stack:
             junit: JUnitReport | None = None
             if reporting.junit is not None:
-                from gathercli.batch.junit import JUnitReport
+                from gathercli.batch.report import JUnitReport
 
                 junit = stack.enter_context(JUnitReport(reporting.junit))
             self._bar = self._new_bar()
@@ -278,14 +271,6 @@ class Batch:
     def _seconds(self) -> float:
         return time.monotonic() - self._start
 
-    @property
-    def _pretty(self) -> bool:
-        """Whether stdout has the pretty report."""
-        fmt = self._reporting.fmt
-        return self._reporting.path is None and (
-            fmt == "pretty" or (fmt == "auto" and is_terminal(STDOUT))
-        )
-
     def _open_journal(self, stack: ExitStack) -> Journal | None:
         """Open a report file, and read the lines to resume."""
         reporting = self._reporting
@@ -326,7 +311,7 @@ class Batch:
                         junit.add(outcome.line, *self._place(outcome.number))
 
             try:
-                with self._workers(fingerprints=journal is not None) as workers:
+                with self._workers(stamps=journal is not None) as workers:
                     for outcomes in queue.run(workers, self._count):
                         if self._bar:
                             self._bar()
@@ -340,12 +325,12 @@ class Batch:
                 self._sum_up(f"interrupted{_resume_hint(journal)}")
                 raise
 
-    def _workers(self, *, fingerprints: bool) -> Pool | Cluster:
+    def _workers(self, *, stamps: bool) -> Pool | Cluster:
         """Connect to the scheduler, or start processes."""
         running = self._running
         count = min(running.workers or cores(), len(self._plan))
         settings = running.settings(count)._replace(
-            fingerprints=fingerprints,
+            stamps=stamps,
             digests=self._reporting.digests,
             external=self._external,
             owner=self._owner,
@@ -372,7 +357,7 @@ class Batch:
             count,
             timeout=running.timeout,
             # A job sent in advance begins even after too many have failed.
-            ahead=MOST_AHEAD if running.limit is None else 1,
+            ahead=MAX_JOBS_AHEAD if running.limit is None else 1,
             known=inferred.outcome if inferred is not None else lambda _: None,
             debug=self._messages.debug,
         )

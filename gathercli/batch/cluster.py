@@ -6,14 +6,15 @@
     do(task)  ->  answers   a thread of a worker runs them in a process of a `Pool`
     Cluster   ->  Outcome   their lines, as from a local `Pool`
 
-The network carries text and numbers, no tensors. Only this module, `leftovers`, `scheduler` and
-`dask_task` use a network. Dask's protocol loads pickles: whoever can reach the scheduler can run
+The network carries text and numbers, no tensors. Only this module, `scheduler` and `dask_task` use
+a network. Dask's protocol loads pickles: whoever can reach the scheduler can run
 code on the client and the workers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import time
@@ -24,38 +25,43 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli import __version__
-from gathercli.batch.dask_task import EVERY, TaskSettings, do
-from gathercli.batch.outcome import Outcome
-from gathercli.batch.pool import lost_job, remove_unfinished
-from gathercli.batch.scheduler import WAIT, Address, connect
-from gathercli.errors import TransferError
+from gathercli.batch.outcome import OK, Outcome
+from gathercli.batch.plan import Spool
+from gathercli.batch.pool import JobQueue, lost_job, remove_unfinished
+from gathercli.batch.scheduler import MAX_WAIT, Address, connect
+from gathercli.batch.work import Part, Settings
+from gathercli.compute.chunks import cells
+from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
+from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from distributed import Future
 
-    from gathercli.batch.plan import Spool
-    from gathercli.batch.queue import JobQueue
-    from gathercli.batch.work import Settings
+    from gathercli.compute.chunks import Box
 
-TASK: Final = 0.25
+
+TASK_SECONDS: Final = 0.25
 """Seconds of work in a task, as each has an overhead of milliseconds."""
 
-MOST: Final = 256
+MAX_TASK_JOBS: Final = 256
 """The most jobs in a task."""
 
-AHEAD: Final = 3
+TASKS_AHEAD: Final = 3
 """Tasks submitted for each thread of the workers."""
 
-STOPPED: Final = 20.0
+STOPPED_AFTER: Final = 20.0
 """Seconds without an answer after which the scheduler is considered dead."""
 
-BRIEF: Final = 2.0
+COUNT_INTERVAL: Final = 1.0
+"""Seconds between two counts of the threads of the workers."""
+
+VERSION_SECONDS: Final = 2.0
 """Seconds to wait for the versions of workers that join later; their first task checks them too."""
 
-COMPARED: Final = 10.0
+VERSION_INTERVAL: Final = 10.0
 """Seconds between such requests, as workers may join at any time."""
 
 
@@ -63,18 +69,9 @@ class Cluster:
     """A context that connects to the workers of a scheduler.
 
     If a worker dies, others take over its jobs. If the workers of a task die more often than the
-    scheduler allows, its jobs are repeated one by one to find the culprit.
-
-    Parameters
-    ----------
-    divided
-        Whether the memory of a worker is divided between its jobs.
-    spare
-        A function that returns how many more jobs may fail before the batch stops.
-    say
-        Called with messages for the user.
-    debug
-        Whether to show dask's log.
+    scheduler allows, its jobs are repeated one by one to find the culprit. `divided` divides the
+    memory of a worker between its jobs; `spare` returns how many more jobs may fail before the
+    batch stops; `say` shows the user a message, and `debug` dask's log.
     """
 
     def __init__(
@@ -90,8 +87,6 @@ class Cluster:
         debug: bool = False,
     ) -> None:
         self._jobs, self._settings, self._spare, self._say = jobs, settings, spare, say
-        task_settings = TaskSettings(settings, divided, timeout, os.fsencode(os.getcwd()))
-        self._task_settings = (tuple(settings), *task_settings[1:])
         self._answers: SimpleQueue[tuple[Future, Any]] = SimpleQueue()
         self._tasks: dict[Future, list[int]] = {}
         self._suspects: deque[int] = deque()
@@ -100,7 +95,7 @@ class Cluster:
         """The suspect that runs now, without any other task."""
         self._under_way = 0
         """Jobs in tasks."""
-        self._mean = TASK
+        self._mean = TASK_SECONDS
         """Moving average of the seconds of a job."""
         self._threads, self._next_count = 0, 0.0
         self._checked_workers: set[str] = set()
@@ -115,6 +110,10 @@ class Cluster:
                 logging.disable()
             self._client = stack.enter_context(connect(address))
             self._loop: Any = self._client.loop
+            from gathercli.batch.dask_task import TaskSettings  # which imports dask
+
+            task_settings = TaskSettings(settings, divided, timeout, os.fsencode(os.getcwd()))
+            self._task_settings = (tuple(settings), *task_settings[1:])
             self._stack = stack.pop_all()
 
     @property
@@ -128,7 +127,7 @@ class Cluster:
         """Let the workers remove a folder if this process is killed."""
         from distributed.protocol.pickle import dumps
 
-        from gathercli.batch.leftovers import Leftover
+        from gathercli.batch.dask_task import Leftover
 
         leftover = Leftover(self._client.id, os.fsencode(path))
         remote: Any = self._client.scheduler
@@ -138,19 +137,21 @@ class Cluster:
                 plugin=dumps(leftover),
                 name=leftover.name,
                 idempotent=False,
-                callback_timeout=WAIT,
+                callback_timeout=MAX_WAIT,
             )
         try:
             yield
         finally:
             with suppress(Exception):
                 unregister = remote.unregister_scheduler_plugin
-                self._client.sync(unregister, name=leftover.name, callback_timeout=WAIT)
+                self._client.sync(unregister, name=leftover.name, callback_timeout=MAX_WAIT)
 
     def feed(self, queue: JobQueue) -> None:
         """Submit tasks."""
+        from gathercli.batch.dask_task import do
+
         threads = self.threads
-        while len(self._tasks) < AHEAD * threads and (group := self._group(queue, threads)):
+        while len(self._tasks) < TASKS_AHEAD * threads and (group := self._group(queue, threads)):
             records = [(number, self._jobs.record(number)) for number in group]
             future = self._client.submit(do, __version__, self._task_settings, records, pure=False)
             self._tasks[future] = group
@@ -166,42 +167,40 @@ class Cluster:
             return [self._suspect]
         # Even if all running jobs fail, at most one for each thread exceeds the limit.
         most = max(threads, self._spare() + 1) - self._under_way
-        size = min(MOST, most, max(1, int(TASK / self._mean)))
+        size = min(MAX_TASK_JOBS, most, max(1, int(TASK_SECONDS / self._mean)))
         group: list[int] = []
         while len(group) < size and (number := queue.next()) is not None:
             group.append(number)
         return group
 
     def _count_threads(self) -> None:
-        """Count the threads of the workers every `EVERY` seconds; warn if there are none.
+        """Count the threads of the workers now and then; warn if there are none.
 
-        Raises
-        ------
-        TransferError
-            ``scheduler``: the scheduler is gone, or a worker lacks this version of gathercli.
+        Raise TransferError (``scheduler``) if the scheduler is gone, or a worker has another
+        version.
         """
         now = time.monotonic()
         if now < self._next_count:
             return
-        self._next_count = now + EVERY
+        self._next_count = now + COUNT_INTERVAL
         if self._client.status != "running":
             raise _disconnected()
         try:
             # Like `Client.nthreads`, which has no timeout for a stopped scheduler.
             remote: Any = self._client.scheduler
-            workers = self._client.sync(remote.ncores, workers=None, callback_timeout=STOPPED)
+            workers = self._client.sync(remote.ncores, workers=None, callback_timeout=STOPPED_AFTER)
         except OSError:
             raise _disconnected() from None
         if workers.keys() - self._checked_workers and now >= self._next_versions:
             # No job has begun before the first answer, which slow workers may delay.
-            self._check_versions(BRIEF if self._checked_workers else STOPPED)
-            self._next_versions = now + COMPARED
+            self._check_versions(VERSION_SECONDS if self._checked_workers else STOPPED_AFTER)
+            self._next_versions = now + VERSION_INTERVAL
         self._threads = sum(workers.values())
         if self._threads:
             self._empty_since = None
         elif self._empty_since is None:
             self._empty_since = now
-        elif now - self._empty_since > WAIT:
+        elif now - self._empty_since > MAX_WAIT:
             self._say("the scheduler has no workers: waiting for one")
             self._empty_since = float("inf")
 
@@ -271,7 +270,7 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         with suppress(Exception):  # the scheduler may be gone
             cancel = self._client._cancel  # noqa: SLF001  (`cancel` has no timeout)
-            self._client.sync(cancel, list(self._tasks), force=True, callback_timeout=WAIT)
+            self._client.sync(cancel, list(self._tasks), force=True, callback_timeout=MAX_WAIT)
         with suppress(Exception):
             self._stack.close()
 
@@ -293,3 +292,82 @@ def _worker_error(error: Exception) -> TransferError:
         expected=f"gathercli {__version__} and the files of this machine",
         hint="`pip install 'gathercli[cluster]'` where the scheduler and the workers run",
     )
+
+
+_REFUSALS: Final[dict[str, type[GatherError]]] = {
+    "limit": LimitError,
+    **dict.fromkeys(("missing", "unreadable"), NoInputError),
+    **dict.fromkeys(("output", "died"), TransferError),
+}
+"""The class of a worker's error by its rule; `InputError` for all others."""
+
+
+class ChunkWorkers:
+    """A context that connects to the workers of a scheduler for one output, of a job as in a file.
+
+    `memory` is that of each thread of a worker in bytes; None for no limit.
+    """
+
+    def __init__(
+        self,
+        job: dict[str, Any],
+        address: Address,
+        *,
+        memory: int | None,
+        say: Callable[[str], object],
+        debug: bool = False,
+    ) -> None:
+        self.memory = memory
+        self._job, self._spool = json.dumps(job).encode(), Spool()
+        try:
+            self._cluster = Cluster(
+                self._spool,
+                Settings(memory=memory),
+                address,
+                timeout=None,
+                divided=False,
+                spare=lambda: 0,
+                say=say,
+                debug=debug,
+            )
+        except BaseException:
+            self._spool.__exit__()
+            raise
+
+    @property
+    def threads(self) -> int:
+        """The number of boxes computed at a time."""
+        return self._cluster.threads
+
+    def write(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
+        """Compute boxes and write their chunks to `path`; yield the number of elements in each."""
+        folder = os.getcwd()
+        for box in boxes:
+            part = Part(os.path.abspath(path), tuple(chunks), box)
+            self._spool.add(JobEntry(part.where, folder, self._job).record())
+        self._spool.flush()
+        queue = JobQueue(range(len(boxes)), ordered=False)
+        # On an error, the cluster cancels its tasks before the folder is removed.
+        with self._cluster, self._cluster.removing(os.path.abspath(path)):
+            for outcomes in queue.run(self._cluster, _is_ok):
+                for outcome in outcomes:
+                    if not _is_ok(outcome):
+                        raise _error_of(json.loads(outcome.line))
+                    yield cells(boxes[outcome.number])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cluster.__exit__()
+        self._spool.__exit__()
+
+
+def _is_ok(outcome: Outcome) -> bool:
+    return outcome.status == OK
+
+
+def _error_of(line: dict[str, Any]) -> GatherError:
+    """Return the error described by a line of the report."""
+    kind = _REFUSALS.get(line["rule"], InputError)
+    return kind(line["message"], rule=line["rule"], hint="a worker of the scheduler refused it")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from gathercli.cli.command import Options, option
-from gathercli.cli.groups import CLUSTER
+from gathercli.cli.declarations import CLUSTER, Options, option
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import is_chunked
 from gathercli.io.write import is_stream, new_name
-from gathercli.ops import families
+from gathercli.ops import accepted_families
 from gathercli.records import NamedTuple
 from gathercli.text import clean
 
@@ -15,11 +14,11 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from typing import Any, Final
 
-    from gathercli.batch.chunk_workers import ChunkWorkers
+    from gathercli.batch.cluster import ChunkWorkers
     from gathercli.batch.scheduler import Address
-    from gathercli.cli.commands.gather import ChunkScheduler
-    from gathercli.cli.limits import Limits
+    from gathercli.cli.commands.operators import ChunkScheduler
     from gathercli.cli.messages import Messages
+    from gathercli.cli.options import Limits
     from gathercli.cli.output import OutputOptions
     from gathercli.spec.op import Op
 
@@ -66,39 +65,27 @@ class ClusterOptions(Options):
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group; hidden if workers can do no part of any version of the operator."""
-        ops = [op for family in families(command) for op in family.ROWS]
+        ops = [op for family in accepted_families(command) for op in family.ROWS]
         is_refused = all(any(each.follows for each in op.inputs) for op in ops)
         return cls.replaced(hidden=True) if is_refused else cls
 
     def address(self) -> Address | None:
-        """Return the address of the scheduler; None without one.
-
-        Raises
-        ------
-        UsageError
-            The options conflict, or a required one is missing.
-        """
+        """Return the address of the scheduler, or None; raise UsageError if options conflict."""
         url, file = self.scheduler, self.scheduler_file
         ca_file, cert = self.tls_ca_file, self.tls_cert
         tls = {"--tls-ca-file": ca_file, "--tls-cert": cert, "--tls-key": self.tls_key}
         used = [name for name, path in tls.items() if path is not None]
         if url is not None and file is not None:
             raise UsageError(
-                "is given with `--scheduler`",
-                rule="usage",
-                subject="--scheduler-file",
-                expected="one of them",
+                "is given with `--scheduler`", subject="--scheduler-file", expected="one of them"
             )
         if url is None and file is None:
             if used:
-                raise UsageError(
-                    f"`{used[0]}` is given without `--scheduler`", rule="usage", expected="both"
-                )
+                raise UsageError(f"`{used[0]}` is given without `--scheduler`", expected="both")
             return None
         if used and (ca_file is None or cert is None):
             raise UsageError(
                 f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`",
-                rule="usage",
                 expected="both, as either side shows who it is",
             )
         from gathercli.batch.scheduler import URL, Address, check_tls
@@ -106,7 +93,6 @@ class ClusterOptions(Options):
         if url is not None and not URL.fullmatch(url):
             raise UsageError(
                 f"is `{clean(url)}`",
-                rule="usage",
                 subject="--scheduler",
                 value=url,
                 expected="tcp://HOST:PORT or tls://HOST:PORT",
@@ -130,7 +116,6 @@ class ChunkCluster(NamedTuple):
             raise UsageError(
                 f"is given, and {op} follows `{op.followed.name}` through all steps, so "
                 "that no worker can do a part",
-                rule="usage",
                 subject="--scheduler",
                 expected="a run without it",
                 hint="`gathercli batch`, of whose jobs each worker does some",
@@ -138,7 +123,6 @@ class ChunkCluster(NamedTuple):
         if output.path is None or not is_chunked(output.chosen_format):
             raise UsageError(
                 "is given, and the output is not in chunks, of which each worker makes some",
-                rule="usage",
                 subject="--scheduler",
                 expected="a .zarr output",
                 hint=f"`-o {new_name('out', '.zarr')}`; or `gathercli batch`, of whose jobs each "
@@ -147,7 +131,6 @@ class ChunkCluster(NamedTuple):
         if threads is not None:
             raise UsageError(
                 "is given with a scheduler, whose workers have theirs",
-                rule="usage",
                 subject="--threads",
                 expected="one of them",
                 hint="`dask worker --nthreads N` decides how many parts it makes at a time",
@@ -157,14 +140,13 @@ class ChunkCluster(NamedTuple):
             if path is not None and (path == "-" or is_stream(path)):
                 raise UsageError(
                     f"`{clean(path)}` is given with `--scheduler`, whose workers cannot read it",
-                    rule="usage",
                     value=path,
                     expected="a file that they see",
                 )
 
     def connect(self, job: dict[str, Any], limits: Limits, messages: Messages) -> ChunkWorkers:
         """Connect to the workers of the scheduler."""
-        from gathercli.batch.chunk_workers import ChunkWorkers
+        from gathercli.batch.cluster import ChunkWorkers
 
         memory = limits.memory if limits.explicit else WORKER_MEMORY
         say = messages.announce

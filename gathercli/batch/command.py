@@ -8,16 +8,14 @@ from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.batch.batch_run import Batch, ReportOptions, RunOptions, validating
-from gathercli.cli.command import Options, argument, option
-from gathercli.cli.groups import NO_FILE
-from gathercli.cli.inputs import TypeOptions, inputs_of
+from gathercli.batch.batch_run import Batch, BatchRequest, ReportOptions, RunOptions, validating
+from gathercli.cli.call import TypeOptions, inputs_of
+from gathercli.cli.declarations import NO_FILE, Options, argument, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import AttributeOptions, OperatorOptions, choice
-from gathercli.cli.options import ToleranceOptions
+from gathercli.cli.options import AttributeOptions, OperatorOptions, ToleranceOptions, choice
 from gathercli.errors import UsageError
 from gathercli.io.write import is_stream, real_path
-from gathercli.ops import FAMILIES, families, no_operator
+from gathercli.ops import FAMILIES, accepted_families
 from gathercli.text import clean, listed, shell_word
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ class InputPatterns(Options):
     def of(cls, command: str) -> type[Options]:
         """Return a class with an option for each input of the operators."""
         taking: dict[str, list[Family]] = {}
-        for family in families(command):
+        for family in accepted_families(command):
             for each in inputs_of(family):
                 taking.setdefault(each.name, []).append(family)
         return cls.with_options({name: _pattern_option(name, by) for name, by in taking.items()})
@@ -147,9 +145,9 @@ def run(
     jobs: list[str] | None = JOBS,
 ) -> int:
     """Do the jobs, and report on each."""
-    from gathercli.batch.inferred import InferredJobs
     from gathercli.batch.journal import check
     from gathercli.batch.plan import Plan
+    from gathercli.batch.pool import InferredJobs
 
     _check(running, reporting)
     running.runtimes.check(running, reporting)
@@ -175,12 +173,11 @@ def run(
             )
         stack.enter_context(plan)
         external = patterns.types.external_data
-        of_batch = plan, running, reporting, messages
-        status = running.runtimes.status(*of_batch, external=external)
+        request = BatchRequest(plan, running, reporting, messages, external=external)
+        status = running.runtimes.status(request)
         if status is not None:
             return status
-        batch = Batch(*of_batch, external=external, from_files=from_files, inferred=inferred)
-        return batch.run()
+        return Batch(request, from_files=from_files, inferred=inferred).run()
 
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:
@@ -189,7 +186,6 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
     if running.workers is not None and running.address is not None:
         raise UsageError(
             "is given with a scheduler, whose workers do the jobs",
-            rule="usage",
             subject="--workers",
             expected="one of them",
             hint="`dask worker --nthreads N` decides how many jobs it does at a time",
@@ -202,24 +198,18 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
     ):
         if value and running.dry_run:
             raise UsageError(
-                f"`{name}` is given with `--dry-run`, which does no job",
-                rule="usage",
-                expected="one of them",
+                f"`{name}` is given with `--dry-run`, which does no job", expected="one of them"
             )
     for name, value in (("--resume", reporting.resumes), ("--hash", reporting.digests)):
         if value and (reporting.path is None or is_stream(reporting.path)):
             raise UsageError(
                 f"`{name}` is given without a report in a file",
-                rule="usage",
                 expected="`--report FILE`",
                 hint="`--report report.jsonl` keeps what was done",
             )
     if running.timeout is not None and not 0 < running.timeout < float("inf"):
         raise UsageError(
-            f"is {running.timeout:g}",
-            rule="usage",
-            subject="--timeout",
-            expected="seconds, more than 0",
+            f"is {running.timeout:g}", subject="--timeout", expected="seconds, more than 0"
         )
 
 
@@ -238,7 +228,6 @@ def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
         if real in reserved:
             raise UsageError(
                 f"`{name}` is `{clean(path)}`, which is {reserved[real]}",
-                rule="usage",
                 value=path,
                 expected="another file",
             )
@@ -263,7 +252,6 @@ def _entries(
             if not patterns.matrix or not is_matrix(word):
                 raise UsageError(
                     f"`{clean(word)}` is given beside `--op`",
-                    rule="usage",
                     value=word,
                     expected="files of jobs, or `--op`",
                     hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
@@ -276,14 +264,12 @@ def _entries(
     if used := patterns.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`",
-            rule="usage",
             expected="it in the jobs themselves, or `--op`",
             hint="`--op gather --data 'in/*.npy' --indices …` makes jobs without a file",
         )
     if not words or words.count("-") > 1:
         raise UsageError(
             "`-` is given twice" if words else "there are no jobs",
-            rule="usage",
             expected="it once" if words else "files of jobs, or `--op` and `--data`",
             hint="`gathercli batch jobs.jsonl`",
         )
@@ -313,7 +299,6 @@ def _check_once(paths: list[str]) -> None:
         if normal in seen:
             raise UsageError(
                 f"`{clean(path)}` is given twice",
-                rule="usage",
                 value=path,
                 expected="it once",
                 hint=f"`gathercli batch {shell_word(path)}`",
@@ -331,13 +316,12 @@ def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> 
     first, *others = names = keys_of(op).inputs
     if missing := [name for name in names if not inputs.get(name)]:
         raise UsageError(
-            f"is given without `{option_of(missing[0])}`",
-            rule="usage",
-            subject="--op",
-            expected=_options(names),
+            f"is given without `{option_of(missing[0])}`", subject="--op", expected=_options(names)
         )
     if op not in FAMILIES:
-        raise no_operator(op, "`--op` is")
+        from gathercli.ops.unknown import operator_error
+
+        raise operator_error(op, "`--op` is")
     settings = options.settings()
     _check_taken(op, inputs, names)
     _check_taken(op, settings, settings_of(op))
@@ -364,7 +348,6 @@ def _patterns_of_fed(
     if others := [each for each in words if not options.matrix or not is_matrix(each)]:
         raise UsageError(
             f"`{clean(others[0])}` is given beside the node `{clean(word)}`",
-            rule="usage",
             value=others[0],
             expected="files of jobs, or a node",
             hint="a pattern is quoted, so that the shell leaves it: `--feed 'ids/*.npy'`",
@@ -372,7 +355,6 @@ def _patterns_of_fed(
     if inputs := options.inputs.changed():
         raise UsageError(
             f"`{option_of(next(iter(inputs)))}` is given beside the node `{clean(word)}`",
-            rule="usage",
             value=word,
             expected="`--feed`",
         )
@@ -402,7 +384,6 @@ def _check_taken(op: str, keys: Iterable[str], taken: Iterable[str]) -> None:
     if foreign := [key for key in keys if key not in taken]:
         raise UsageError(
             f"`{option_of(foreign[0])}` is given, which {op} does not take",
-            rule="usage",
             expected=_options(taken),
         )
 
@@ -416,9 +397,7 @@ def _matrix(
     matrix = matrix_of(op, [*(options.matrix or ()), *words])
     if twice := settings.keys() & matrix.keys():
         raise UsageError(
-            f"`{option_of(min(twice))}` is given, and in `--matrix` too",
-            rule="usage",
-            expected="it once",
+            f"`{option_of(min(twice))}` is given, and in `--matrix` too", expected="it once"
         )
     return matrix
 
@@ -449,17 +428,13 @@ def _check_version(version: str) -> None:
 def _check_templates(templates: dict[str, str], finder: str) -> None:
     """Raise if an input beside that of `finder` is a pattern such as ``idx/*.npy``.
 
-    Parameters
-    ----------
-    templates
-        The inputs by their options, up to the value: ``--indices `` or ``--feed indices=``.
+    `templates` has them by their options up to the value: ``--indices `` or ``--feed indices=``.
     """
     for start, text in templates.items():
         if "*" in text and not os.path.lexists(text):
             template = re.sub(r"\*\*/\*|\*+", "{stem}", text, count=1)
             raise UsageError(
                 f"`{start.rstrip(' =')}` is `{clean(text)}`, but only `{finder}` takes a pattern",
-                rule="usage",
                 value=text,
                 expected="one tensor, or a name with {stem}",
                 hint=f"`{start}{shell_word(template)}` is a file for each file of `{finder}`",

@@ -1,17 +1,24 @@
-"""A dask task: run some jobs in a process beside the worker."""
+"""What runs in the processes of dask: tasks, each some jobs, and what is left of a killed client.
+
+A worker runs the jobs of a task in a process beside it. A plugin of the scheduler notices that the
+client is gone, and lets the workers, which see the files, remove its unfinished output.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from distributed import SchedulerPlugin, get_worker
+from distributed.protocol.pickle import dumps
+
 from gathercli import __version__
 from gathercli.batch.plan import Spool
-from gathercli.batch.pool import Pool
-from gathercli.batch.queue import JobQueue
+from gathercli.batch.pool import JobQueue, Pool
 from gathercli.batch.work import Settings
 from gathercli.errors import GatherError
 from gathercli.io.files import free_memory
@@ -20,19 +27,21 @@ from gathercli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from distributed import Scheduler
+
     from gathercli.batch.outcome import Outcome
 
 
-LONG: Final = 1.0
+MAX_TASK_SECONDS: Final = 1.0
 """Seconds after which a task leaves its remaining jobs to other workers."""
 
-LARGE: Final = 16 << 20
+MAX_ANSWER_BYTES: Final = 16 << 20
 """Bytes of lines after which a task leaves its remaining jobs, as dask keeps lines in memory."""
 
-IDLE: Final = 10.0
+IDLE_SECONDS: Final = 10.0
 """Seconds after which an idle process ends."""
 
-EVERY: Final = 1.0
+CANCEL_INTERVAL: Final = 1.0
 """Seconds between checks whether a task was cancelled."""
 
 Answer = tuple[int, str, bytes, dict[str, str]]
@@ -40,50 +49,22 @@ Answer = tuple[int, str, bytes, dict[str, str]]
 
 
 class TaskSettings(NamedTuple):
-    """Settings of all tasks of a batch.
-
-    Attributes
-    ----------
-    settings
-        Settings of the jobs.
-    divided
-        Whether the memory of a job is its share of the worker's, not `settings.memory`.
-    timeout
-        The time limit of a job in seconds.
-    folder
-        The folder of relative paths.
-    """
+    """Settings of all tasks of a batch."""
 
     settings: Settings
-    divided: bool
-    timeout: float | None
-    folder: bytes
+    divided: bool  # whether a job has its share of the worker's memory, not `settings.memory`
+    timeout: float | None  # seconds of a job
+    folder: bytes  # of relative paths
 
 
 def do(
     version: str, settings: tuple[Any, ...], records: list[tuple[int, bytes]]
 ) -> tuple[float, list[Answer]]:
-    """Run the jobs of a task, up to limits of time and memory.
+    """Run the jobs of a task, by number and record; return the seconds, and those that ended.
 
-    Arguments and answers are plain values, which another version of gathercli can unpickle.
-
-    Parameters
-    ----------
-    version
-        The version of the client, which the worker must have too.
-    settings
-        The values of `TaskSettings`.
-    records
-        The numbers and the records of the jobs.
-
-    Returns
-    -------
-        The time in seconds, and the completed jobs.
-
-    Raises
-    ------
-    RuntimeError
-        This worker cannot run the jobs, or the task was cancelled.
+    Limits of time and memory leave the rest to other workers. Arguments and answers are plain
+    values, `settings` those of `TaskSettings`, which another version of gathercli can unpickle.
+    RuntimeError says that this worker cannot run the jobs, or that the task was cancelled.
     """
     if version != __version__:
         raise _worker_error(f"has gathercli {__version__}, not {version}")
@@ -93,14 +74,14 @@ def do(
     def may_continue(outcome: Outcome) -> bool:
         nonlocal size
         size += len(outcome.line)
-        return size < LARGE and time.monotonic() - start < LONG
+        return size < MAX_ANSWER_BYTES and time.monotonic() - start < MAX_TASK_SECONDS
 
     with _process(TaskSettings(Settings(*settings[0]), *settings[1:])) as process:
         for _, record in records:
             process.jobs.add(record)
         process.jobs.flush()
         queue = JobQueue(range(len(records)), ordered=False)
-        for outcomes in queue.run(process.pool, may_continue, every=EVERY):
+        for outcomes in queue.run(process.pool, may_continue, every=CANCEL_INTERVAL):
             answers += [(records[outcome.number][0], *outcome[1:]) for outcome in outcomes]
             if not outcomes and not _is_wanted():
                 raise RuntimeError("nobody wants this task")
@@ -109,15 +90,11 @@ def do(
 
 def _worker_error(why: str) -> RuntimeError:
     """Return an error with the address of this worker."""
-    from distributed import get_worker
-
     return RuntimeError(f"the one at {get_worker().address} {why}")
 
 
 def _is_wanted() -> bool:
     """Return False if the task of this thread was cancelled, or its worker is closing."""
-    from distributed import get_worker
-
     worker = get_worker()
     task = worker.state.tasks.get(worker.get_current_task())
     closes = worker.status.name in {"closing", "closed"}
@@ -136,7 +113,7 @@ class _Process:
             raise _worker_error(f"has no folder `{clean(folder)}`")
         if task_settings.divided:
             settings = settings._replace(memory=_share())
-        self.settings, self.timer = task_settings, threading.Timer(IDLE, self._end)
+        self.settings, self.timer = task_settings, threading.Timer(IDLE_SECONDS, self._end)
         with ExitStack() as stack:
             self.jobs = stack.enter_context(Spool())
             pool = Pool(self.jobs, settings, 1, timeout=task_settings.timeout, folder=folder)
@@ -144,9 +121,9 @@ class _Process:
             self.close = stack.pop_all().close
 
     def park(self) -> None:
-        """Wait `IDLE` seconds for another task, then end."""
+        """Wait `IDLE_SECONDS` seconds for another task, then end."""
         self.jobs.clear()
-        self.timer = threading.Timer(IDLE, self._end)
+        self.timer = threading.Timer(IDLE_SECONDS, self._end)
         self.timer.daemon = True
         with _lock:
             _idle.append(self)
@@ -189,8 +166,34 @@ def _process(settings: TaskSettings) -> Iterator[_Process]:
 
 def _share() -> int:
     """Return the memory of a job in bytes: half of the free memory, divided by the threads."""
-    from distributed import get_worker
-
     worker = get_worker()
     free, limit = free_memory(), worker.memory_manager.memory_limit
     return int(min(free, limit or free) // 2 // worker.state.nthreads)
+
+
+class Leftover(SchedulerPlugin):
+    """A plugin of the scheduler that lets a worker remove a folder when its owner is gone."""
+
+    def __init__(self, owner: str, path: bytes) -> None:
+        self.name, self._owner, self._path = f"gathercli-{owner}", owner, path
+
+    def remove_client(self, scheduler: Scheduler, client: str) -> None:
+        """Send `remove` to the workers."""
+        pack: Any = dumps
+        if client == self._owner:
+            scheduler.remove_plugin(self.name)
+            message = {"op": "run", "function": pack(remove), "args": pack((self._path,))}
+            scheduler.loop.add_callback(scheduler.broadcast, msg=message, on_error="ignore")
+
+
+def remove(path: bytes) -> None:
+    """Remove a folder in the background, while others may still write to it.
+
+    It is renamed first: nobody writes to the new name, and only one worker can rename it.
+    """
+    aside = path.removesuffix(b".tmp") + b".old"
+    try:
+        os.rename(path, aside)
+    except OSError:
+        return
+    threading.Thread(target=shutil.rmtree, args=(aside,), kwargs={"ignore_errors": True}).start()

@@ -1,24 +1,29 @@
 """The report as a file, to which one write appends the lines of the jobs that have just ended.
 
 The file is locked while a run writes it. A killed run may leave an incomplete line, which is
-ignored. Of several lines of a job the last counts. At its end a run sorts the lines by job.
+ignored. Of several lines of a job the last counts. At its end a run sorts the lines by job. By the
+stamps of the files of a job in its line, a later run decides whether to repeat it.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
+import stat
 from array import array
 from bisect import bisect_left
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.batch.fingerprints import digest, is_done
-from gathercli.batch.outcome import ERROR, MISMATCH, OK
-from gathercli.errors import InputError, OutputError, TransferError
+from gathercli.batch.outcome import ERROR, MISMATCH, OK, digest
+from gathercli.errors import GatherError, InputError, OutputError, TransferError
 from gathercli.io.descriptors import write_all
+from gathercli.io.files import File, Fingerprint, fingerprint_of
+from gathercli.io.folders import Folder, files_of, fingerprint_folder, format_of_folder
 from gathercli.io.formats.fast import is_deep
+from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.text import clean
 
@@ -27,40 +32,30 @@ if TYPE_CHECKING:
 
     from gathercli.batch.outcome import Outcome
     from gathercli.batch.plan import Plan
+    from gathercli.io.jobs.job import Job
 
-_NONE: Final = -1
-_START: Final = b'{"id":'
+
+_NO_OFFSET: Final = -1
+_LINE_START: Final = b'{"id":'
 """The start of every line, by which an incomplete one is recognized."""
 
-_HINT: Final = (
+_RESUME_HINT: Final = (
     "`--resume` does what it does not have yet, `--resume-failed` also what failed; or remove it"
 )
 
 
 class Journal:
-    """A context for an open report file.
+    """A context for an open report file, which may exist if the run `resumes` it.
 
-    Parameters
-    ----------
-    resumes
-        Whether the file may exist.
-
-    Attributes
-    ----------
-    foreign
-        The number of lines of jobs outside the plan; `arrange` drops them.
-
-    Raises
-    ------
-    OutputError
-        ``output``: the file exists, is locked by another run, or cannot be written.
+    OutputError (``output``) says that it exists, is locked by another run, or cannot be written.
+    `foreign` is the number of lines of jobs outside the plan, which `arrange` drops.
     """
 
     def __init__(self, path: str, plan: Plan, *, resumes: bool) -> None:
         self.path, self._plan = path, plan
         self._fd = open_locked(path, resumes=resumes)
         self._file = open(os.dup(self._fd), "rb")  # noqa: SIM115  (closed with this)
-        self._offsets = array("q", [_NONE]) * len(plan)
+        self._offsets = array("q", [_NO_OFFSET]) * len(plan)
         """The offset of the line of each job."""
         self._end = self._count = 0
         self._sorted = True
@@ -76,21 +71,9 @@ class Journal:
     ) -> None:
         """Read the lines of an earlier run; drop those of jobs to repeat.
 
-        Parameters
-        ----------
-        failed
-            Whether to repeat failed jobs.
-        digests
-            Whether to compare files by content.
-        keep
-            Called with the number and line of each job that is not repeated.
-        progress
-            Called after each line.
-
-        Raises
-        ------
-        InputError
-            ``job``: the file is not a report of these jobs.
+        Parameters are whether to repeat failed jobs, whether to compare files by content, what is
+        called with the number and the line of each job that is not repeated, and what is called
+        after each line. InputError (``job``) says that the file is not a report of these jobs.
         """
         numbers = _Numbers(self._plan.ids)
         own = 0
@@ -114,14 +97,14 @@ class Journal:
             )
         os.ftruncate(self._fd, self._end)
         for number in range(len(self._offsets)):
-            if self._offsets[number] == _NONE:
+            if self._offsets[number] == _NO_OFFSET:
                 continue
             progress()
             line = self._line(number)
             if (failed and line["status"] != OK) or not self._is_done(
                 number, line, digests=digests
             ):
-                self._offsets[number] = _NONE
+                self._offsets[number] = _NO_OFFSET
             else:
                 keep(number, line)
 
@@ -141,7 +124,7 @@ class Journal:
         with open(os.dup(self._fd), "rb") as file:
             for number, text in enumerate(file, 1):
                 is_whole = text.endswith(b"\n")
-                if not is_whole and _START.startswith(text[: len(_START)]):
+                if not is_whole and _LINE_START.startswith(text[: len(_LINE_START)]):
                     break
                 line = _parse(text) if is_whole else None
                 if line is None:
@@ -156,7 +139,7 @@ class Journal:
 
     def todo(self) -> Iterator[int]:
         """Yield the numbers of the jobs without a line."""
-        return (number for number, offset in enumerate(self._offsets) if offset == _NONE)
+        return (number for number, offset in enumerate(self._offsets) if offset == _NO_OFFSET)
 
     def write(self, outcomes: list[Outcome]) -> None:
         """Append the lines of jobs, by one write."""
@@ -192,7 +175,7 @@ class Journal:
         """Yield the number of each job, in order, and its line."""
         with open(os.dup(self._fd), "rb") as file:
             for number, offset in enumerate(self._offsets):
-                if offset != _NONE:
+                if offset != _NO_OFFSET:
                     file.seek(offset)
                     yield number, file.readline()
 
@@ -246,7 +229,7 @@ def _parse(text: bytes) -> dict[str, Any] | None:
 def check(path: str, *, resumes: bool) -> None:
     """Raise if a report exists and `resumes` is False."""
     if not resumes and os.path.lexists(path) and not is_stream(path):
-        raise _unwritable(path, "it exists", "a new name", _HINT)
+        raise _unwritable(path, "it exists", "a new name", _RESUME_HINT)
 
 
 def place_of(path: str) -> str:
@@ -265,7 +248,7 @@ def open_locked(path: str, *, resumes: bool) -> int:
             if os.path.samestat(os.fstat(fd), os.stat(path)):
                 return fd
         except FileExistsError:
-            raise _unwritable(path, "it exists", "a new name", _HINT) from None
+            raise _unwritable(path, "it exists", "a new name", _RESUME_HINT) from None
         except FileNotFoundError:
             if fd < 0:
                 raise _unwritable(path, "there is no such folder", "one that is there") from None
@@ -287,3 +270,193 @@ def _unwritable(path: str, why: str, expected: str, hint: str | None = None) -> 
         expected=expected,
         hint=hint,
     )
+
+
+_DIGEST_READ_BYTES: Final = 1 << 20
+_MAX_CACHED_DIGESTS: Final = 1024
+_digests: dict[tuple[int, ...], str] = {}
+"""A cache of digests of files and folders, by numbers that change with every write."""
+
+_OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
+
+
+def stamp_of(inputs: Inputs, job: Job, text: bytes, *, digests: bool) -> dict[str, Any]:
+    """Return what a line of the report says of the files of a job, whose inputs are open.
+
+    ``job`` is the digest of its text. Of ``inputs`` and ``output`` it has the fingerprints by name
+    (the size of the output), with `digests` each with a digest of the content; None for a file that
+    does not exist.
+    """
+    by_name: dict[str, list[Any] | None] = {}
+    for name, file in inputs.files_by_name.items():
+        if file is None:  # it is absent, or was refused
+            by_name[name] = _fingerprint_at(os.path.join(job.folder, name), digests=digests)
+            continue
+        by_name[name] = [*file.fingerprint]
+        if digests and isinstance(file, Folder):
+            by_name[name] = _fingerprint_at(file.path, digests=True)
+        elif digests and file.regular:
+            by_name[name] = [*file.fingerprint, _digest_of(file.fd)]
+        if isinstance(file, File):
+            by_name |= _beside(file, os.path.dirname(name), digests=digests)
+    path = job.output and os.path.join(job.folder, job.output)
+    output = _output(path, digests=digests) if path else None
+    return {"job": digest(text).hex(), "inputs": by_name, "output": output}
+
+
+def stamp_of_names(job: Job, text: bytes, *, digests: bool) -> dict[str, Any]:
+    """Return the stamp of a job by the paths of its inputs, after its process died."""
+    by_name: dict[str, list[Any] | None] = {}
+    inputs = Inputs(None, folder=job.folder)
+    for token in job.tensors:
+        with suppress(GatherError):
+            name = inputs.file_of(token)[0] if isinstance(token, str) else None
+            if name is not None:
+                by_name[name] = _fingerprint_at(os.path.join(job.folder, name), digests=digests)
+    return {"job": digest(text).hex(), "inputs": by_name, "output": None}
+
+
+def _beside(file: File, folder: str, *, digests: bool) -> dict[str, list[Any] | None]:
+    """Return the fingerprints of the files beside a model, such as its weights, by name."""
+    start = os.path.dirname(file.path) or "."
+    return {
+        os.path.join(folder, os.path.relpath(each.path, start)): [
+            *each.fingerprint,
+            *([_digest_of(each.fd)] if digests else ()),
+        ]
+        for each in file.beside
+    }
+
+
+def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, digests: bool) -> bool:
+    """Return whether a job and its files are unchanged since it had a stamp, which may be any JSON.
+
+    `job` is the digest of its text; `digests` compares contents, not times.
+    """
+    if not isinstance(stamp, dict) or stamp.get("job") != job.hex():
+        return False
+    inputs = stamp.get("inputs")
+    if not isinstance(inputs, dict):
+        return False
+    before = stamp.get("output")
+    if output is not None and before is not None:
+        now = _output(os.path.join(folder, output), digests=digests)
+        if now is None or not isinstance(before, list) or before[: len(now)] != now:
+            return False
+    return all(
+        _is_same(os.path.join(folder, name), before, digests=digests)
+        for name, before in inputs.items()
+    )
+
+
+def _is_same(path: str, before: Any, *, digests: bool) -> bool:
+    """Return whether an input has this result of `_fingerprint_at`; an absent one has None."""
+    try:
+        now = _fingerprint(path)
+    except (OSError, ValueError):
+        return before is None
+    if not isinstance(before, list):
+        return False
+    if not digests:
+        return before[:2] == list(now)
+    if stat.S_ISFIFO(os.stat(path).st_mode):  # whose content is gone
+        return False
+    return before[:1] == [now.size] and _same_content(before, _fingerprint_at(path, digests=True))
+
+
+def _same_content(before: list[Any], now: list[Any] | None) -> bool:
+    """Compare the digests of an input; of one without any, all numbers."""
+    if now is None or len(before) != len(now):
+        return False
+    return before[2:] == now[2:] if len(now) == 3 else before == now
+
+
+def _fingerprint(path: str) -> Fingerprint:
+    """Return the fingerprint of a file, or of a folder of chunks with all its files."""
+    status = os.stat(path)
+    return fingerprint_folder(path) if format_of_folder(path) else fingerprint_of(status)
+
+
+def _fingerprint_at(path: str, *, digests: bool) -> list[Any] | None:
+    """Return the fingerprint and optionally the digest of an input; None if it does not exist.
+
+    What has no content, such as a pipe or a folder without chunks, has no digest.
+    """
+    try:
+        fingerprint: list[Any] = [*_fingerprint(path)]
+        if digests and (os.path.isfile(path) or format_of_folder(path)):
+            with suppress(OSError):  # it cannot be read
+                fingerprint.append(_digest_at(path))
+    except (OSError, ValueError):
+        return None
+    return fingerprint
+
+
+def _output(path: str, *, digests: bool) -> list[Any] | None:
+    """Return the size and optionally the digest of an output; None if it does not exist."""
+    try:
+        return [_fingerprint(path).size, *([_digest_at(path)] if digests else ())]
+    except (OSError, ValueError):
+        return None
+
+
+def _digest_at(path: str) -> str:
+    """Return the digest of the content of a file or a folder."""
+    return _digest_under(path) if os.path.isdir(path) else _with_open(path, _digest_of)
+
+
+def _with_open(path: str, digest_of: Callable[[int], str]) -> str:
+    fd = os.open(path, _OPEN_FLAGS)
+    try:
+        return digest_of(fd)
+    finally:
+        os.close(fd)
+
+
+def _digest_under(path: str) -> str:
+    """Return the digest of the names and contents of all files under a folder."""
+    files = sorted(files_of(path))
+    states = ((name, each.st_ino, *fingerprint_of(each), each.st_ctime_ns) for name, each in files)
+    key = os.stat(path).st_ino, hash(tuple(states))
+
+    def compute() -> str:
+        total = hashlib.blake2b(digest_size=16)
+        for name, status in files:
+            text = f"{_digest_in_folder(os.path.join(path, name), status.st_mode)} ".encode()
+            raw = os.fsencode(name)
+            total.update(text + len(raw).to_bytes(8, "little") + raw)
+        return total.hexdigest()
+
+    return _cached(key, compute)
+
+
+def _digest_in_folder(path: str, mode: int) -> str:
+    """Return the digest of a file or of the target of a link; nothing for other kinds."""
+    if stat.S_ISLNK(mode):
+        return hashlib.blake2b(os.fsencode(os.readlink(path)), digest_size=16).hexdigest()
+    return _with_open(path, _compute_digest) if stat.S_ISREG(mode) else ""
+
+
+def _digest_of(fd: int) -> str:
+    """Return the digest of a file's content."""
+    status = os.fstat(fd)
+    key = status.st_dev, status.st_ino, *fingerprint_of(status), status.st_ctime_ns
+    return _cached(key, lambda: _compute_digest(fd))
+
+
+def _cached(key: tuple[int, ...], compute: Callable[[], str]) -> str:
+    """Return the digest for `key`, computed once."""
+    if key not in _digests:
+        if len(_digests) >= _MAX_CACHED_DIGESTS:
+            _digests.clear()
+        _digests[key] = compute()
+    return _digests[key]
+
+
+def _compute_digest(fd: int) -> str:
+    """Return the digest of a whole file, at any offset of its descriptor."""
+    total, offset = hashlib.blake2b(digest_size=16), 0
+    while part := os.pread(fd, _DIGEST_READ_BYTES, offset):
+        total.update(part)
+        offset += len(part)
+    return total.hexdigest()

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import re
 from bisect import insort
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.batch.fingerprints import digest
 from gathercli.errors import GatherError, MismatchError, NoInputError, OutputError, TransferError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.batch.fingerprints import Fingerprints
     from gathercli.spec.adjustments import Adjustment
 
 
@@ -25,17 +24,17 @@ ERROR: Final = "error"
 SKIPPED: Final = "skipped"
 """The status of a test that was not run, only in JUnit."""
 
-LONGEST: Final = 2000
+MAX_MESSAGE: Final = 2000
 """The most characters of a message in the report."""
 
 _NO_RESULT: Final = "null"
 _JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 _NO_NOTES: Final = b"{}"
 
-_DIFFERS: Final = re.compile(r"`[^`]*`|\d+(?:[.,]+\d+)*")
+_VARYING: Final = re.compile(r"`[^`]*`|\d+(?:[.,]+\d+)*")
 """Names and numbers in what was expected: two files of other lengths end too early alike."""
 
-_PLACES: Final = (
+_NAME_ERRNOS: Final = (
     *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
     *(errno.EEXIST, errno.ENXIO),
 )
@@ -50,37 +49,23 @@ MAX_NOTES: Final = 10
 
 @dataclass(slots=True)
 class Line:
-    """A line of the report.
-
-    Attributes
-    ----------
-    rule, message, cause
-        The violated rule, its message, and `cause_of` the error; None for success.
-    fault
-        Whether the system failed to read or write.
-    output
-        The output in the job; None without one.
-    result
-        The typed tensor as JSON.
-    notes, adjustments
-        Notes on the tensors, which are not in the line, and the treatment of illegal indices.
-    """
+    """A line of the report."""
 
     id: str
-    output: str | None = None
+    output: str | None = None  # the path in the job; None without one
     status: str = OK
-    rule: str | None = None
+    rule: str | None = None  # that is violated; None for success, as are `message` and `cause`
     message: str | None = None
-    cause: str | None = None
-    fault: bool = False
+    cause: str | None = None  # `cause_of` the error
+    fault: bool = False  # whether the system failed to read or write
     operator: str | None = None
     shape: list[int | str] | None = None
     dtype: str | None = None
-    result: str = _NO_RESULT
+    result: str = _NO_RESULT  # the typed tensor as JSON
     seconds: float = 0.0
-    fingerprints: Fingerprints | None = None
-    notes: list[str] = field(default_factory=list)
-    adjustments: tuple[Adjustment, ...] = ()
+    stamp: dict[str, Any] | None = None  # of the files of the job, as from `journal.stamp_of`
+    notes: list[str] = field(default_factory=list)  # on the tensors, which are not in the line
+    adjustments: tuple[Adjustment, ...] = ()  # the treatment of illegal indices
 
     def kinds(self) -> dict[str, str]:
         """Return the notes by kind; several jobs may have notes of one kind."""
@@ -97,7 +82,7 @@ class Line:
         """Set the rule, the message and the cause of an error, and whether it is a fault."""
         message = error.message
         self.rule, self.cause, self.fault = error.rule, cause_of(error), is_fault(error)
-        self.message = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
+        self.message = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…"
         self.operator = self.operator or error.operator
 
     def __bytes__(self) -> bytes:
@@ -118,8 +103,8 @@ class Line:
             end["fault"] = True
         if self.adjustments:
             end["adjusted"] = {each.how: each.number for each in self.adjustments}
-        if self.fingerprints is not None:
-            end["stamp"] = self.fingerprints._asdict()
+        if self.stamp is not None:
+            end["stamp"] = self.stamp
         if self.output is None and self.result == _NO_RESULT:
             text = f"{_JSON({**fields, 'result': None, **end})}\n"
         elif self.output is None:  # the text of the result can be long
@@ -156,13 +141,18 @@ class Outcome(NamedTuple):
         return head + self.line
 
 
+def digest(text: bytes) -> bytes:
+    """Return a digest of 8 bytes."""
+    return hashlib.blake2b(text, digest_size=8).digest()
+
+
 def is_fault(error: GatherError | None) -> bool:
     """Return whether the system failed to read or write, so that the same job may succeed later.
 
     A name of a directory, of a device or outside the folder is the job's mistake.
     """
     if isinstance(error, NoInputError | OutputError):
-        return error.errno is not None and error.errno not in _PLACES
+        return error.errno is not None and error.errno not in _NAME_ERRNOS
     return isinstance(error, TransferError)
 
 
@@ -172,7 +162,7 @@ def cause_of(error: GatherError) -> str:
     These break one rule, are raised by the same statements, are of one subject, expect the same but
     for names and numbers, and come from the same error of the system, if any.
     """
-    parts: list[object] = [error.rule, error.subject, _DIFFERS.sub("…", error.expected or "")]
+    parts: list[object] = [error.rule, error.subject, _VARYING.sub("…", error.expected or "")]
     inner: BaseException | None = error
     while inner is not None:  # an error that is worded anew has the first as its context
         parts += [_statement(inner), getattr(inner, "errno", None)]
@@ -228,22 +218,12 @@ class Note:
 
 @dataclass
 class BatchTotals:
-    """The number of jobs by status.
+    """The number of jobs by status."""
 
-    Attributes
-    ----------
-    total
-        The number of all jobs.
-    done_before, failed_before
-        The number of jobs from an earlier run, and of the failed ones among them.
-    faults
-        The number of jobs that the system failed, and that may succeed when done again.
-    """
-
-    total: int
-    done_before: int = 0
-    failed_before: int = 0
-    faults: int = 0
+    total: int  # of all jobs
+    done_before: int = 0  # from an earlier run
+    failed_before: int = 0  # and the failed ones among them
+    faults: int = 0  # jobs that the system failed, and that may succeed when done again
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((OK, MISMATCH, ERROR), 0))
     causes: dict[tuple[str, str], Cause] = field(default_factory=dict)
     notes: dict[str, Note] = field(default_factory=dict)

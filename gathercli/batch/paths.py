@@ -9,15 +9,16 @@ import os
 from array import array
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.errors import InputError
+from gathercli.io.folders import lies_in
 from gathercli.io.formats.table import CHUNKED, names_chunks
-from gathercli.io.links import lies_in
+from gathercli.io.jobs.jobfile import job_error
 from gathercli.io.write import real_path
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from gathercli.errors import InputError
     from gathercli.io.jobs.job import Job
 
     JobReader = Callable[[Sequence[int]], Iterator[tuple[int, str, Job]]]
@@ -25,25 +26,20 @@ if TYPE_CHECKING:
 JOB_FILE: Final = "a file of jobs"
 """The description of a file of jobs in messages."""
 
-LONGEST: Final = 4096
+MAX_PATH: Final = 4096
 """The most characters of a path; a longer token is a literal."""
 
-_MARKS: Final = tuple(f"{suffix}/" for suffix in CHUNKED)
+_CHUNKED_MARKS: Final = tuple(f"{suffix}/" for suffix in CHUNKED)
 """The ends of names of folders that are tensors, in a path."""
 
-_MOST_FOLDERS: Final = 1000
+_MAX_CACHED_FOLDERS: Final = 1000
 """The most folders in the cache of real paths."""
 
 
 class JobPaths:
     """The files of all jobs, by hashes of their real paths.
 
-    Parameters
-    ----------
-    allow_outside
-        Whether outputs may lie outside the folder of their job.
-    reserved
-        The files that no job may write, with their descriptions.
+    `reserved` describes the files that no job may write.
     """
 
     def __init__(self, *, allow_outside: bool, reserved: dict[str, str]) -> None:
@@ -56,24 +52,12 @@ class JobPaths:
         """The hashes of folders of outputs, and the last of these folders."""
 
     def add(self, number: int, job: Job, where: str, *, is_link: bool = True) -> None:
-        """Add the files of a job; raise if its output is reserved or outside its folder.
-
-        Parameters
-        ----------
-        is_link
-            Whether the output may be a link.
-        """
+        """Add the files of a job; raise if its output is reserved or outside its folder."""
         for path in self._candidates(job):
             what = self._reserved.get(path)
             if what is not None and what != JOB_FILE:
-                raise InputError(
-                    f"`{clean(path)}`, which the job reads, is {what}",
-                    rule="job",
-                    places=(where,),
-                    where=where,
-                    value=path,
-                    expected="another file for it",
-                )
+                what = f"`{clean(path)}`, which the job reads, is {what}"
+                raise job_error(where, what, "another file for it", value=path)
             self._inputs.append(hash(path))
         if job.output is None:
             return
@@ -93,12 +77,7 @@ class JobPaths:
     def mistakes(self, read: JobReader, jobs: int) -> Iterator[tuple[int, InputError]]:
         """Yield errors for outputs that conflict with an output or input of another job.
 
-        Only the paths of jobs with equal hashes are compared.
-
-        Parameters
-        ----------
-        read, jobs
-            Reads jobs of some numbers again, and how many there are.
+        Only the jobs of equal hashes are read again and compared.
         """
         outputs, parents = set(self._outputs), set(self._parents)
         suspects = set(repeated(self._outputs)) | outputs.intersection(self._inputs)
@@ -157,11 +136,11 @@ class JobPaths:
     def _candidates(self, job: Job) -> Iterator[str]:
         """Yield the real paths of all files that the tokens of a job may name."""
         for token in job.tensors:
-            if not isinstance(token, str) or len(token) > LONGEST or not _may_be_name(token):
+            if not isinstance(token, str) or len(token) > MAX_PATH or not _may_be_name(token):
                 continue
             name = token.partition("@")[2] if token.startswith("bin:") else token.removeprefix("@")
             yield self._real(job.folder, name)
-            for mark in _MARKS:
+            for mark in _CHUNKED_MARKS:
                 if mark in name:
                     yield self._real(job.folder, name.partition(mark)[0] + mark)
             if "#" in name:
@@ -180,7 +159,7 @@ class JobPaths:
     def _folder(self, path: str) -> str:
         """Return the real path of a folder, using the cache."""
         if path not in self._folders:
-            if len(self._folders) >= _MOST_FOLDERS:
+            if len(self._folders) >= _MAX_CACHED_FOLDERS:
                 self._folders.clear()
             self._folders[path] = real_path(path)
         return self._folders[path]
@@ -199,14 +178,8 @@ class _Writer(NamedTuple):
 
 
 def _output_error(where: str, job: Job, what: str, expected: str = "another file") -> InputError:
-    return InputError(
-        f"`$.output` is `{clean(job.output or '')}`, which {what}",
-        rule="job",
-        places=(where,),
-        where=where,
-        value=job.output,
-        expected=expected,
-    )
+    what = f"`$.output` is `{clean(job.output or '')}`, which {what}"
+    return job_error(where, what, expected, value=job.output)
 
 
 def repeated(values: array[int]) -> set[int]:

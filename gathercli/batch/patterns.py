@@ -9,13 +9,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
-from gathercli.cli.operator import integer
+from gathercli.cli.options import integer
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
 from gathercli.io.folders import is_plain_folder, raise_unlisted, tensor_files
 from gathercli.io.jobs.job import keys_of
 from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.source import Inputs
-from gathercli.ops import FAMILIES, find
+from gathercli.ops import FAMILIES
+from gathercli.ops.versions import find
 from gathercli.slices import given, given_names
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import Negative, OutOfRange
@@ -24,15 +25,15 @@ from gathercli.text import clean, closest, counted, listed, shell_word, short
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-NAMES: Final = ("stem", "name", "dir")
+BRACE_NAMES: Final = ("stem", "name", "dir")
 """The names in braces for each file: its name without suffix, its name, its folder."""
 
-FEED: Final = "--feed"
+FEED_OPTION: Final = "--feed"
 """The option of the inputs of a node."""
 
-_PLACE: Final = re.compile(r"\{([a-z_-]+)\}")
-_WILD: Final = re.compile(r"[*?[]")
-_RAW: Final = re.compile(r"(bin:[^@]*@)(.+)", re.DOTALL)
+_BRACES: Final = re.compile(r"\{([a-z_-]+)\}")
+_WILDCARD: Final = re.compile(r"[*?[]")
+_RAW_TOKEN: Final = re.compile(r"(bin:[^@]*@)(.+)", re.DOTALL)
 """A token of raw elements: type and shape, and the file."""
 
 
@@ -43,53 +44,28 @@ def settings_of(op: str) -> tuple[str, ...]:
 
 
 class FilePattern(NamedTuple):
-    """An input that makes a job for each of its files.
+    """An input that makes a job for each of its files."""
 
-    Attributes
-    ----------
-    name, option
-        The name of the input, and the option that gives it: ``data`` and ``--data``.
-    text
-        A token, or a pattern of files such as ``in/*.npy``.
-    """
-
-    name: str
-    option: str
-    text: str
+    name: str  # ``data``
+    option: str  # that gives it: ``--data``
+    text: str  # a token, or a pattern of files such as ``in/*.npy``
 
 
 class Patterns(NamedTuple):
-    """Jobs that differ in the file of one input and in some settings.
+    """Jobs that differ in the file of one input and in some settings."""
 
-    Attributes
-    ----------
-    op
-        The command.
-    files
-        The input that differs: the first one, unless a node of a model has it.
-    templates
-        Keys with names in braces, such as ``{stem}``: other inputs, output, expect.
-    fixed
-        Keys with the same value in all jobs.
-    matrix
-        Keys with several values; each combination makes a job.
-    """
-
-    op: str
-    files: FilePattern
+    op: str  # the command
+    files: FilePattern  # the input that differs: the first one, unless a node of a model has it
+    # keys with names in braces, such as ``{stem}``: other inputs, output, expect
     templates: Mapping[str, str]
-    fixed: Mapping[str, Any]
-    matrix: Mapping[str, Sequence[str]]
+    fixed: Mapping[str, Any]  # keys with the same value in all jobs
+    matrix: Mapping[str, Sequence[str]]  # keys with several values; each combination makes a job
 
     def entries(self) -> Iterator[JobEntry]:
         """Yield the jobs, sorted by file name.
 
-        Raises
-        ------
-        NoInputError
-            ``missing``: no file matches.
-        UsageError
-            A name in braces is unknown, or several jobs would write the same file.
+        NoInputError (``missing``) says that no file matches; UsageError that a name in braces is
+        unknown, or that several jobs would write the same file.
         """
         matches = _matches(self.files.text, self.files.option)
         first, second = next(matches), next(matches, None)
@@ -103,20 +79,19 @@ class Patterns(NamedTuple):
         output = self.templates.get("output")
         if output is None:
             return
-        names_used = {name.replace("-", "_") for name in _PLACE.findall(output)}
+        names_used = {name.replace("-", "_") for name in _BRACES.findall(output)}
         reasons: list[tuple[str, Sequence[str]]] = [
             (f"`--matrix` has {counted(len(values), 'value', exact=True)} of {key}", [key])
             for key, values in self.matrix.items()
             if len(values) > 1
         ]
         if several:
-            reasons.insert(0, (f"`{self.files.option}` finds several files", NAMES))
+            reasons.insert(0, (f"`{self.files.option}` finds several files", BRACE_NAMES))
         for why, names in reasons:
             if names_used.isdisjoint(names):
                 expected = listed("{" + name + "}" for name in names)
                 raise UsageError(
                     f"is `{clean(output)}`, but {why}",
-                    rule="usage",
                     subject="--output",
                     value=output,
                     expected=expected,
@@ -140,8 +115,8 @@ class Patterns(NamedTuple):
 
     def _option(self, key: str) -> str:
         """Return the option that gives a template."""
-        is_fed = self.files.option == FEED and key in keys_of(self.op).inputs
-        return FEED if is_fed else option_of(key)
+        is_fed = self.files.option == FEED_OPTION and key in keys_of(self.op).inputs
+        return FEED_OPTION if is_fed else option_of(key)
 
 
 def values_of(op: str, settings: Mapping[str, str]) -> dict[str, Any]:
@@ -161,7 +136,7 @@ def literal_note(files: FilePattern) -> str | None:
         _, path, _ = _parts(files.text)
     except GatherError:  # which the jobs report
         return None
-    if path is None or not _WILD.search(path) or not os.path.lexists(path):
+    if path is None or not _WILDCARD.search(path) or not os.path.lexists(path):
         return None
     others = [each for each in _files(path) if os.path.normpath(each) != os.path.normpath(path)]
     if not others:
@@ -173,7 +148,7 @@ def literal_note(files: FilePattern) -> str | None:
 
 
 class _Match(NamedTuple):
-    """A match of the pattern: its name in ids, the token, and the values of `NAMES`."""
+    """A match of the pattern: its name in ids, the token, and the values of `BRACE_NAMES`."""
 
     name: str
     token: str
@@ -189,12 +164,12 @@ def _matches(pattern: str, option: str) -> Iterator[_Match]:
     if is_plain_folder(path) and key is None:
         raise _no_pattern(pattern, path, option)
     whole = path if key is None else f"{path}#{key}"
-    wild = _WILD.search(whole)
+    wild = _WILDCARD.search(whole)
     # A file name may contain `#`, so try the whole token first.
     paths = _files(whole) if wild and key else []
     if paths:
         key = None
-    elif not _WILD.search(path) or os.path.lexists(path):
+    elif not _WILDCARD.search(path) or os.path.lexists(path):
         yield _Match(pattern, pattern, _names(path, os.path.dirname(path)))
         return
     else:
@@ -236,12 +211,12 @@ def _files(pattern: str) -> list[str]:
 
 def _check_searched(pattern: str) -> None:
     """Raise for a folder of a pattern that cannot be read, as `glob` passes over it."""
-    while _WILD.search(pattern):
+    while _WILDCARD.search(pattern):
         folder, name = os.path.split(pattern.rstrip("/"))
-        folders = glob.glob(f"{folder}/", recursive=True) if _WILD.search(folder) else [folder]
+        folders = glob.glob(f"{folder}/", recursive=True) if _WILDCARD.search(folder) else [folder]
         for each in folders:
             try:
-                if _WILD.search(name):
+                if _WILDCARD.search(name):
                     os.scandir(each or ".").close()
                 else:
                     os.lstat(os.path.join(each, name))
@@ -258,7 +233,7 @@ def _parts(pattern: str) -> tuple[str, str | None, str | None]:
 
     The path is None if the token is no file.
     """
-    if match := _RAW.fullmatch(pattern):
+    if match := _RAW_TOKEN.fullmatch(pattern):
         return match[1], match[2], None
     try:
         path, key = Inputs(None).file_of(pattern)
@@ -272,7 +247,7 @@ def _parts(pattern: str) -> tuple[str, str | None, str | None]:
 def _names(path: str, root: str) -> dict[str, str]:
     folder, name = os.path.split(path)
     inner = os.path.relpath(folder or ".", root or ".")
-    return dict(zip(NAMES, (os.path.splitext(name)[0], name, inner), strict=True))
+    return dict(zip(BRACE_NAMES, (os.path.splitext(name)[0], name, inner), strict=True))
 
 
 def _fill(template: str, names: Mapping[str, str], option: str) -> str:
@@ -284,7 +259,6 @@ def _fill(template: str, names: Mapping[str, str], option: str) -> str:
         expected = listed("{" + name + "}" for name in names) if names else "none"
         raise UsageError(
             f"has `{match[0]}`",
-            rule="usage",
             subject=option,
             value=match[0],
             expected=expected,
@@ -293,7 +267,7 @@ def _fill(template: str, names: Mapping[str, str], option: str) -> str:
             else None,
         )
 
-    return _PLACE.sub(value, template)
+    return _BRACES.sub(value, template)
 
 
 def check_setting(op: str, key: str, value: str) -> None:
@@ -311,9 +285,7 @@ def check_setting(op: str, key: str, value: str) -> None:
     else:
         return
     if is_integer or choices is not None:
-        raise UsageError(
-            f"`{option_of(key)}` is `{clean(value)}`", rule="usage", value=value, expected=expected
-        )
+        raise UsageError(f"`{option_of(key)}` is `{clean(value)}`", value=value, expected=expected)
 
 
 class FedCall(Protocol):
@@ -358,12 +330,7 @@ def is_matrix(word: str) -> bool:
 
 
 def matrix_of(op: str, words: Iterable[str]) -> dict[str, list[str]]:
-    """Parse the values of `--matrix`.
-
-    Raises
-    ------
-    UsageError
-        A key is not in `settings_of` the operator, or a key or value is repeated.
+    """Parse the values of `--matrix`; raise UsageError for a wrong or repeated key or value.
 
     >>> matrix_of("gather", ["axis=0,1", "version=openvino-8"])
     {'axis': ['0', '1'], 'version': ['openvino-8']}
@@ -379,7 +346,6 @@ def matrix_of(op: str, words: Iterable[str]) -> dict[str, list[str]]:
             near = closest(key, settings)
             raise UsageError(
                 f"has `{clean(word)}`{again}",
-                rule="usage",
                 subject="--matrix",
                 value=word,
                 expected=f"{listed(settings)}, once, with different values, as in `axis=0,1`",

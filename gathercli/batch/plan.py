@@ -13,15 +13,14 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Self
 
-from gathercli.batch.fingerprints import digest
-from gathercli.batch.outcome import cause_of
-from gathercli.batch.paths import LONGEST, JobPaths, repeated
+from gathercli.batch.outcome import cause_of, digest
+from gathercli.batch.paths import MAX_PATH, JobPaths, repeated
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import save
 from gathercli.io.formats.table import names_chunks
 from gathercli.io.jobs import job as jobs
-from gathercli.io.jobs.jobfile import ITEM, LINE, JobEntry, place_of
-from gathercli.io.temporary import ROOM, temporary_file
+from gathercli.io.jobs.jobfile import ITEM, LINE, JobEntry, job_error, place_of
+from gathercli.io.stream import EXPECTED_ROOM, temporary_file
 from gathercli.io.write import descriptor_of, is_stream
 from gathercli.text import clean, counted, json_string, short
 
@@ -31,28 +30,25 @@ if TYPE_CHECKING:
     from gathercli.io.jobs.job import Job
 
 
-_DIGITS: Final = "Q"
+_DIGEST_TYPECODE: Final = "Q"
 
-MAX_PLACES: Final = 10_000
+MAX_KEPT_PLACES: Final = 10_000
 """The most further mistakes reported by place, as there may be millions."""
 
-PLACES: Final = 20
+MAX_LISTED_PLACES: Final = 20
 """The most places listed for a cause; a range of lines counts as one."""
 
 
 class Spool:
     """A context for an unnamed file of jobs, each a record of bytes.
 
-    Raises
-    ------
-    TransferError
-        ``unreadable``: the disk has no room for it.
+    TransferError (``unreadable``) says that the disk has no room for it.
     """
 
     def __init__(self) -> None:
         self._file = temporary_file()
         self.fd = self._file.fileno()
-        self._starts = array(_DIGITS, [0])
+        self._starts = array(_DIGEST_TYPECODE, [0])
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -96,33 +92,12 @@ class Spool:
 
 
 class Plan(Spool):
-    """The valid jobs of a batch.
+    """The valid jobs of a batch, with digests of their ids and of their texts.
 
-    Parameters
-    ----------
-    entries
-        The text of the jobs.
-    allow_outside
-        Whether outputs may lie outside the folder of their job.
-    reserved
-        The files that no job may write, with their descriptions: ``the report``.
-    limit
-        The most bytes of memory that a model may take; None for no limit.
-    progress
-        Called for each job with ``validated``, then for those with paths like others' with
-        ``compared``, and the number of jobs so far.
-    inspect
-        Called with each valid job and its JSON, in order.
-
-    Attributes
-    ----------
-    ids, texts
-        Digests of the ids, and of the texts.
-
-    Raises
-    ------
-    InputError
-        ``job``: a job is invalid, or two conflict; ``version``. The error lists all mistakes.
+    `reserved` describes the files that no job may write, ``the report``; `limit` is the most bytes
+    of memory that a model may take. `progress` is called for each job with ``validated``, then for
+    those with paths like others' with ``compared``, and the number of jobs so far; `inspect` with
+    each valid job and its JSON, in order. InputError (``job``, ``version``) lists all mistakes.
     """
 
     def __init__(
@@ -137,11 +112,11 @@ class Plan(Spool):
     ) -> None:
         super().__init__()
         self._progress, self._inspect = progress, inspect
-        self.ids, self.texts = array(_DIGITS), array(_DIGITS)
+        self.ids, self.texts = array(_DIGEST_TYPECODE), array(_DIGEST_TYPECODE)
         self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
         self._kinds = jobs.JobKinds(limit)
-        self._positions = array(_DIGITS)
+        self._positions = array(_DIGEST_TYPECODE)
         """The position of each job among all entries, including malformed ones."""
         self._entries = 0
         try:
@@ -215,15 +190,8 @@ class Plan(Spool):
         seen: dict[str, str] = {}
         for number, where, job in self.read(_duplicates(self.ids)):
             if job.id in seen:
-                error = InputError(
-                    f"`$.id` is `{json_string(short(job.id))}`, as at {seen[job.id]}",
-                    rule="job",
-                    places=(where,),
-                    where=where,
-                    value=job.id,
-                    expected="a new one",
-                )
-                yield number, error
+                what = f"`$.id` is `{json_string(short(job.id))}`, as at {seen[job.id]}"
+                yield number, job_error(where, what, "a new one", value=job.id)
             else:
                 seen[job.id] = where
 
@@ -231,7 +199,7 @@ class Plan(Spool):
 def _not_kept(error: OSError) -> TransferError:
     """Return the error for a disk without room for the jobs."""
     what = f"the jobs could not be kept in a temporary file ({error.strerror})"
-    return TransferError(what, rule="unreadable", expected=ROOM)
+    return TransferError(what, rule="unreadable", expected=EXPECTED_ROOM)
 
 
 def _duplicates(digests: array[int]) -> list[int]:
@@ -244,7 +212,7 @@ def _check_output(job: Job, where: str) -> bool:
     """Raise if the output of a job cannot be written; return whether it may be a link."""
     if job.output is None:
         return False
-    if len(job.output) > LONGEST:
+    if len(job.output) > MAX_PATH:
         raise _no_output(where, job.output, f"it has {counted(len(job.output), 'character')}")
     try:
         fmt = save.format_of(job.output)
@@ -317,7 +285,7 @@ class _Cause:
         self.number += 1
         if position < self.position:
             self.position, self.error = position, error
-        if len(self.places) < MAX_PLACES:
+        if len(self.places) < MAX_KEPT_PLACES:
             self.places.append((position, str(error.where)))
 
     def summed_up(self) -> GatherError:
@@ -362,17 +330,17 @@ def places(wheres: Iterable[str]) -> str:
             ranges[-1][1] = number
         else:
             ranges.append([number, number])
-    words, left = [], PLACES
+    words, left = [], MAX_LISTED_PLACES
     for (file, form), ranges in by_file.items():
         numbers = [f"{a}-{b}" if a < b else f"{a}" for a, b in ranges[:left]]
         if numbers:
             several = len(numbers) > 1 or "-" in numbers[0]
-            words.append(f"{short(file)}{_FORMS[form, several].format(', '.join(numbers))}")
+            words.append(f"{short(file)}{_PLACE_FORMS[form, several].format(', '.join(numbers))}")
         left -= len(ranges)
     return "; ".join(words) + ("…" if left < 0 else "")
 
 
-_FORMS: Final = {
+_PLACE_FORMS: Final = {
     (LINE, False): ", line {}",
     (LINE, True): ", lines {}",
     (ITEM, False): ", $[{}]",

@@ -1,4 +1,4 @@
-"""Run jobs in processes; a job that crashes its process, or takes too long, fails alone.
+"""Run the jobs of a queue in processes; one that crashes its process or is too slow fails alone.
 
 Two processes ran 2,000 small jobs 1.3 times as fast as two threads, which share one interpreter,
 and 12 jobs of 60 MB as fast except for 0.3 s of start-up.
@@ -16,56 +16,182 @@ import sys
 import time
 from collections import deque
 from contextlib import suppress
+from itertools import takewhile
 from time import sleep
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from gathercli.batch.fingerprints import Fingerprints
+from gathercli.batch.journal import stamp_of_names
 from gathercli.batch.outcome import ERROR, Line, Outcome
-from gathercli.batch.worker import GRACE, READY
+from gathercli.batch.plan import Spool
+from gathercli.batch.work import GRACE_SECONDS, READY_LINE, line_of
 from gathercli.errors import GatherError, TransferError, reason_of
 from gathercli.io.jobs.calls import row_of
 from gathercli.io.jobs.job import read_again
 from gathercli.io.jobs.jobfile import JobEntry
-from gathercli.io.temporaries import remove_temporaries
+from gathercli.io.stream import remove_temporaries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from gathercli.batch.plan import Spool
-    from gathercli.batch.queue import JobQueue
     from gathercli.batch.work import Settings
+    from gathercli.io.jobs.job import Job
 
-AHEAD: Final = 0.02
+
+MAX_WAITING_JOBS: Final = 10_000
+"""The most completed jobs that wait for an earlier one before no more begin."""
+
+MAX_WAITING_BYTES: Final = 64 << 20
+"""The most bytes of their lines."""
+
+
+class Workers(Protocol):
+    """Workers that run the jobs of a queue: `Pool` or `Cluster`."""
+
+    def feed(self, queue: JobQueue) -> None:
+        """Begin a job for each free worker."""
+
+    def wait(self, queue: JobQueue, seconds: float) -> Iterable[Outcome]:
+        """Wait at most `seconds` for a job; return all completed ones."""
+
+
+class JobQueue:
+    """A queue of jobs by number; `run` of an ordered one yields them in this order."""
+
+    def __init__(self, numbers: Iterable[int], *, ordered: bool) -> None:
+        self._numbers, self._ordered = iter(numbers), ordered
+        self._again: deque[int] = deque()
+        self._begun: deque[int] = deque()
+        """In an ordered queue, the jobs that began and were not yielded yet."""
+        self._under_way = 0
+        self._waiting: dict[int, Outcome] = {}
+        self._bytes = 0
+
+    @property
+    def under_way(self) -> bool:
+        """Whether any job is running."""
+        return self._under_way > 0
+
+    def run(
+        self, workers: Workers, ended: Callable[[Outcome], bool], *, every: float = 1.0
+    ) -> Iterator[list[Outcome]]:
+        """Run the jobs; yield a few that are completed, and none after `every` seconds without any.
+
+        `ended` is called with each completed job in any order and returns whether others may begin.
+        """
+        while True:
+            workers.feed(self)
+            if not self.under_way:
+                return
+            batch = list(workers.wait(self, every))
+            for outcome in batch:
+                self.end(outcome)
+                if not ended(outcome):
+                    self.stop()
+            ready = self._ready()
+            if ready or not batch:
+                yield ready
+            self._remove(ready)
+
+    def next(self) -> int | None:
+        """Begin a job and return its number; None if there is none, or too many are waiting."""
+        if self._again:
+            return self._again.popleft()
+        if len(self._begun) >= MAX_WAITING_JOBS or self._bytes >= MAX_WAITING_BYTES:
+            return None
+        number = next(self._numbers, None)
+        if number is not None:
+            self._under_way += 1
+            if self._ordered:
+                self._begun.append(number)
+        return number
+
+    def give_back(self, numbers: Iterable[int]) -> None:
+        """Return unfinished jobs to the head of the queue; they still count as running."""
+        self._again.extendleft(reversed(list(numbers)))
+
+    def stop(self) -> None:
+        """Begin no more jobs except those from `give_back`."""
+        self._numbers = iter(())
+
+    def end(self, outcome: Outcome) -> None:
+        """Add a completed job."""
+        self._under_way -= 1
+        self._waiting[outcome.number] = outcome
+        self._bytes += len(outcome.line)
+
+    def _ready(self) -> list[Outcome]:
+        """Return completed jobs; in an ordered queue, up to the first unfinished one."""
+        if not self._ordered:
+            return list(self._waiting.values())
+        return [
+            self._waiting[number] for number in takewhile(self._waiting.__contains__, self._begun)
+        ]
+
+    def _remove(self, outcomes: list[Outcome]) -> None:
+        """Remove jobs that were yielded."""
+        for outcome in outcomes:
+            del self._waiting[outcome.number]
+            self._bytes -= len(outcome.line)
+            if self._ordered:
+                self._begun.popleft()
+
+    def rest(self) -> list[Outcome]:
+        """Return the jobs that were not used or wait for an earlier one, after an interruption."""
+        return [self._waiting[number] for number in sorted(self._waiting)]
+
+
+SECONDS_AHEAD: Final = 0.02
 """Seconds of work sent to a process in advance, so that it does not wait for the next job."""
 
-MOST_AHEAD: Final = 16
+MAX_JOBS_AHEAD: Final = 16
 """The most jobs sent to a process in advance."""
 
-PAUSE: Final = 0.002
+MAX_READ_PAUSE: Final = 0.002
 """The longest wait in seconds for more answers, while all processes have jobs for longer."""
 
-MOST_STARTS: Final = 5
+MAX_EARLY_DEATHS: Final = 5
 """The most processes that may die before they are ready."""
 
-_PART: Final = 1 << 16
-_START: Final = (
+_READ_BYTES: Final = 1 << 16
+_PROGRAM: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
-    "from gathercli.batch.worker import run; run()"
+    "from gathercli.batch.work import run_worker; run_worker()"
 )
 """The program of a worker: set the search path of this process without the working folder."""
 
 
-class _Worker:
-    """A process and its unfinished jobs.
+MAX_INFERRED_BYTES: Final = 1 << 12
+"""The most bytes of a job whose shape takes less time than to tell a process of the job."""
 
-    Attributes
-    ----------
-    tasks
-        The numbers of the jobs; the first is running.
-    since, began
-        When the first job was sent or the previous one ended; when the process began it.
-    late
-        The job that timed out, for which the process was killed.
+
+class InferredJobs(Spool):
+    """A context for the outcomes of small jobs of a dry run, inferred as they are validated.
+
+    A job with a file may take long, much memory, or its process with it, and is not inferred here.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+
+    def infer(self, job: Job, text: bytes) -> None:
+        """Infer the outcome of the next job, whose JSON is `text`, or leave it to a process."""
+        if len(text) > MAX_INFERRED_BYTES or any(isinstance(value, str) for value in job.tensors):
+            self.add(b"")
+        else:
+            self.add(Outcome.of(len(self), line_of(job, text, self._settings)).record())
+
+    def outcome(self, number: int) -> Outcome | None:
+        """Return the outcome of a job; None if a process must run it."""
+        head, _, line = self.record(number).partition(b"\n")
+        return Outcome.parse(head.split(b" ", 3), line) if head else None
+
+
+class _Worker:
+    """A process and its unfinished jobs, of which the first is running.
+
+    `since` is when that was sent or the previous one ended, `began` when the process began it;
+    `late` is the job that timed out, for which the process was killed.
     """
 
     def __init__(self, jobs: Spool, settings: Settings, *, folder: str | None, debug: bool) -> None:
@@ -74,7 +200,7 @@ class _Worker:
         self._socket, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(  # noqa: S603  (this program itself)
-                [sys.executable, "-I", "-c", _START, path, str(jobs.fd), json.dumps(settings)],
+                [sys.executable, "-I", "-c", _PROGRAM, path, str(jobs.fd), json.dumps(settings)],
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=None if debug else subprocess.DEVNULL,
@@ -110,7 +236,7 @@ class _Worker:
     def read(self) -> bytes:
         """Wait for bytes of answers; return none if the process has ended."""
         try:
-            return self._socket.recv(_PART)
+            return self._socket.recv(_READ_BYTES)
         except ConnectionError:  # killed, with unread jobs in its socket
             return b""
 
@@ -118,10 +244,10 @@ class _Worker:
         """Append bytes of answers; yield the outcomes of complete answers."""
         answers = self._answers
         answers += part
-        if not self.ready and answers.startswith(READY):
+        if not self.ready and answers.startswith(READY_LINE):
             self.ready = True
             self.began = time.monotonic()
-            del answers[: len(READY)]
+            del answers[: len(READY_LINE)]
         start = 0
         while self.ready and (end := answers.find(b"\n", start) + 1):
             head = answers[start : end - 1].split(b" ", 3)
@@ -140,7 +266,7 @@ class _Worker:
 
     def is_busy(self, most: int, now: float) -> bool:
         """Return whether there are more than `most` jobs, or the first one is long."""
-        return len(self.tasks) > most or (bool(self.tasks) and now - self.since > AHEAD)
+        return len(self.tasks) > most or (bool(self.tasks) and now - self.since > SECONDS_AHEAD)
 
     def restart_clock(self) -> float:
         """Start the clock of the next job; return the seconds of the last."""
@@ -156,22 +282,11 @@ class _Worker:
 
 
 class Pool:
-    """A context for processes that run the jobs of a spool.
+    """A context for up to `count` processes that run the jobs of a spool.
 
-    Parameters
-    ----------
-    count
-        The most processes.
-    timeout
-        The time limit of a job in seconds; None for no limit.
-    ahead
-        The most jobs sent to a process at a time.
-    folder
-        The folder of relative paths; None for the working folder.
-    known
-        Returns the outcome of a job that needs no process; None for any other job.
-    debug
-        Whether to show the stderr of the processes.
+    A job has `timeout` seconds; up to `ahead` jobs are sent to a process at a time; relative paths
+    are of `folder`, None for the working folder; `known` returns the outcome of a job that needs no
+    process; `debug` shows the stderr of the processes.
     """
 
     def __init__(
@@ -181,7 +296,7 @@ class Pool:
         count: int,
         *,
         timeout: float | None = None,
-        ahead: int = MOST_AHEAD,
+        ahead: int = MAX_JOBS_AHEAD,
         folder: str | None = None,
         known: Callable[[int], Outcome | None] = lambda _: None,
         debug: bool = False,
@@ -194,14 +309,14 @@ class Pool:
         self._selector = selectors.DefaultSelector()
         self._early_deaths = 0
         """The number of processes that died before they were ready."""
-        self._mean = AHEAD
+        self._mean = SECONDS_AHEAD
         """Moving average of the seconds of a job."""
         self._pause = 0.0
         """Seconds to wait before the next answers are read."""
 
     def feed(self, queue: JobQueue) -> None:
         """Send jobs to processes with few, and start processes."""
-        depth = max(1, min(self._ahead, int(AHEAD / self._mean)))
+        depth = max(1, min(self._ahead, int(SECONDS_AHEAD / self._mean)))
         try:
             self._share(queue, depth)
         finally:
@@ -209,7 +324,7 @@ class Pool:
                 worker.send()
         fewest = self._fewest()
         # Each answer wakes this process, which takes longer than to read a few at once.
-        self._pause = min(PAUSE, self._mean * fewest / 2) if fewest > 1 else 0.0
+        self._pause = min(MAX_READ_PAUSE, self._mean * fewest / 2) if fewest > 1 else 0.0
 
     def _fewest(self) -> int:
         """Return the number of jobs of the process with the fewest."""
@@ -292,11 +407,11 @@ class Pool:
         self._selector.unregister(worker.out)
         self._workers.remove(worker)
         with suppress(subprocess.TimeoutExpired):  # it closed its output and is about to end
-            worker.process.wait(GRACE)
+            worker.process.wait(GRACE_SECONDS)
         status = worker.end()
         if not worker.ready:
             self._early_deaths += 1
-            if self._early_deaths > MOST_STARTS:
+            if self._early_deaths > MAX_EARLY_DEATHS:
                 raise TransferError(
                     f"processes for the jobs ended before they began, with {_ending(status)}",
                     rule="output",
@@ -322,7 +437,7 @@ class Pool:
         busy = [worker for worker in self._workers if worker.tasks]
         for worker in busy:
             worker.process.terminate()
-        deadline = time.monotonic() + GRACE
+        deadline = time.monotonic() + GRACE_SECONDS
         for worker in busy:
             with suppress(subprocess.TimeoutExpired):
                 worker.process.wait(max(deadline - time.monotonic(), 0))
@@ -334,13 +449,7 @@ class Pool:
 
 
 def remove_unfinished(record: bytes, settings: Settings, folder: str | None = None) -> None:
-    """Remove the unfinished output of a job whose process was killed.
-
-    Parameters
-    ----------
-    folder
-        The folder of relative paths; None for the working folder.
-    """
+    """Remove the unfinished output of a job whose process was killed; `folder` as for `Pool`."""
     job = read_again(JobEntry.parse(record))
     if job.output is not None:
         path = os.path.join(folder or "", job.folder, job.output.rstrip("/"))
@@ -356,8 +465,8 @@ def lost_job(
     line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
     with suppress(GatherError):
         line.operator = row_of(job, []).full_name
-    if settings.fingerprints:
-        line.fingerprints = Fingerprints.of_names(job, entry.text, digests=settings.digests)
+    if settings.stamps:
+        line.stamp = stamp_of_names(job, entry.text, digests=settings.digests)
     return Outcome(number, ERROR, bytes(line), {})
 
 

@@ -1,14 +1,19 @@
-"""Report a batch to a user: its progress, the result of each job, a summary of failures."""
+"""Report a batch to a user: its progress, each result, a summary of failures; or as JUnit XML."""
 
 from __future__ import annotations
 
+import json
 import time
+from contextlib import ExitStack
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
+from gathercli.batch.outcome import ERROR, MISMATCH, OK, SKIPPED
+from gathercli.io.stream import temporary_file
+from gathercli.io.write import Output
 from gathercli.ops import FAMILIES
-from gathercli.report.progress import StatusLine, duration
-from gathercli.spec.coordinates import cell
+from gathercli.report.words import StatusLine, duration
+from gathercli.spec.shapes import cell
 from gathercli.text import clean, counted, grouped, short
 
 if TYPE_CHECKING:
@@ -20,35 +25,26 @@ if TYPE_CHECKING:
     from gathercli.io.jobs.job import Job
     from gathercli.report.terminal import Styled
 
-EVERY: Final = 0.1
+
+BAR_INTERVAL: Final = 0.1
 """Seconds between two updates of the bar."""
 
-PLAIN: Final = 10.0
+LINE_INTERVAL: Final = 10.0
 """Seconds between two lines without a terminal."""
 
-BAR: Final = 20
+BAR_WIDTH: Final = 20
 """Columns of the bar."""
 
-_MARKS: Final = {
+_STATUS_STYLES: Final = {
     "ok": ("ok", "green"),
     "mismatch": ("mismatch", "yellow"),
     "error": ("error", "red"),
 }
-_LONGEST: Final = 60
+_MAX_ID_LENGTH: Final = 60
 
 
 class _Updates(StatusLine):
-    """Progress on stderr: a line that is redrawn, or a new line now and then.
-
-    Parameters
-    ----------
-    write
-        A function that writes text to stderr.
-    width
-        The columns of the terminal; None without one.
-    clock
-        A function that returns seconds.
-    """
+    """Progress on stderr: a line that is redrawn, or without a width a new line now and then."""
 
     def __init__(
         self,
@@ -63,7 +59,7 @@ class _Updates(StatusLine):
     def _is_due(self) -> bool:
         """Return whether to update, and count this as an update."""
         now = self._clock()
-        if now - self._update < (EVERY if self._width else PLAIN):
+        if now - self._update < (BAR_INTERVAL if self._width else LINE_INTERVAL):
             return False
         self._update = now
         return True
@@ -111,8 +107,8 @@ class Bar(_Updates):
     def __call__(self) -> None:
         """Write the progress if an update is due."""
         if self._is_due():
-            full = BAR * self._tally.done // self._tally.total
-            self._put(self._text(), f"{'█' * full}{'░' * (BAR - full)}  ")
+            full = BAR_WIDTH * self._tally.done // self._tally.total
+            self._put(self._text(), f"{'█' * full}{'░' * (BAR_WIDTH - full)}  ")
 
     def _text(self) -> str:
         tally = self._tally
@@ -129,7 +125,7 @@ def column_widths(jobs: Iterable[Job]) -> tuple[int, int]:
     """Return the widths of the columns of ids and of operator versions."""
     ids, operators = 0, set()
     for job in jobs:
-        ids = max(ids, len(clean(short(job.id, _LONGEST))))
+        ids = max(ids, len(clean(short(job.id, _MAX_ID_LENGTH))))
         operators.add(job.operator)
     rows = (op for name in operators for op in FAMILIES[name].ROWS)
     return ids, max((len(op.full_name) for op in rows), default=0)
@@ -138,16 +134,11 @@ def column_widths(jobs: Iterable[Job]) -> tuple[int, int]:
 def row(line: dict[str, Any], width: int | None, columns: tuple[int, int] = (0, 0)) -> Styled:
     """Format a line of the report as text: the status of a job, its id, its output or error.
 
-    Parameters
-    ----------
-    width
-        The columns of the terminal, at which errors wrap; None without one.
-    columns
-        The widths of `column_widths`.
+    Errors wrap at the `width` of the terminal, None without one; `columns` are `column_widths`.
     """
     from rich.text import Text
 
-    word, style = _MARKS[line["status"]]
+    word, style = _STATUS_STYLES[line["status"]]
     what = line["message"]
     if what is None or line["status"] == "ok":
         shape = "" if line["shape"] is None else cell(line["shape"])
@@ -156,7 +147,7 @@ def row(line: dict[str, Any], width: int | None, columns: tuple[int, int] = (0, 
         if line.get("output"):
             what += f"   {line['output']}"
     text = Text().append(f"{word:10}", style)
-    name = clean(short(line["id"], _LONGEST)).ljust(columns[0])
+    name = clean(short(line["id"], _MAX_ID_LENGTH)).ljust(columns[0])
     text.append(f"{name}   ", "bold")
     if width is None:
         return text.append(f"{clean(what)}\n")
@@ -172,14 +163,9 @@ def row(line: dict[str, Any], width: int | None, columns: tuple[int, int] = (0, 
 def summary(
     tally: BatchTotals, seconds: float, remarks: Sequence[str] = (), width: int | None = None
 ) -> Styled:
-    """Count the jobs by status, then list the failures by cause.
+    """Count the jobs by status, with remarks below, then list the failures by cause.
 
-    Parameters
-    ----------
-    remarks
-        Lines below the counts.
-    width
-        The columns of the terminal; None for lines of any length.
+    `width` is the columns of the terminal; None for lines of any length.
     """
     from rich.text import Text
 
@@ -187,7 +173,7 @@ def summary(
     for note in tally.notes.values():
         others = note.number - 1
         more = f", likewise in {counted(others, 'more job')}" if others else ""
-        line = f"note: {clean(short(note.name, _LONGEST))}: {clean(note.text)}{more}"
+        line = f"note: {clean(short(note.name, _MAX_ID_LENGTH))}: {clean(note.text)}{more}"
         first, *rest = _folded(line, width)
         text.append("note:", "yellow").append("\n".join([first[5:], *rest, ""]))
     text.append(f"{counted(tally.total, 'job')}: ", "bold")
@@ -205,11 +191,11 @@ def _add_cause(text: Text, cause: Cause, width: int | None) -> None:
     """Add the failures of one cause: the first with its message, some others by id."""
     text.append(f"\n{cause.rule}", "bold red").append(f"   {counted(cause.number, 'job')}\n")
     (_, name, message), *others = cause.first
-    start = f"  {clean(short(name, _LONGEST))}"
+    start = f"  {clean(short(name, _MAX_ID_LENGTH))}"
     first, *rest = _folded(f"{start}   {clean(message)}", width)
     text.append(first[: len(start)], "bold").append(f"{first[len(start) :]}\n")
     if others:
-        names = ", ".join(clean(short(name, _LONGEST)) for _, name, _ in others)
+        names = ", ".join(clean(short(name, _MAX_ID_LENGTH)) for _, name, _ in others)
         more = "…" if cause.number > len(cause.first) else ""
         rest += _folded(f"  likewise {counted(cause.number - 1, 'more job')}: {names}{more}", width)
     text.append("".join(f"{line}\n" for line in rest))
@@ -232,3 +218,75 @@ def _counts(tally: BatchTotals) -> Iterator[tuple[str, str]]:
         yield counted(counts["error"], "error"), "red"
     if left:
         yield f"{grouped(left)} not done", "bold"
+
+
+_JUNIT_FOOT: Final = "</testsuite>\n</testsuites>\n"
+
+
+class JUnitReport:
+    """A context for a JUnit file; its cases are in an unnamed file until their number is known.
+
+    Entering the context opens the file, so that an error is raised before any work.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._output = Output(path)
+        self._open = ExitStack()
+
+    def add(self, line: bytes, file: str = "", at: int = 0) -> None:
+        """Add a job by its line of the report, its file, and the line there if that is known."""
+        case = _case(json.loads(line), file, at)
+        self._cases.write(case.encode(errors="backslashreplace"))
+
+    def write(self, totals: BatchTotals, seconds: float) -> None:
+        """Write the file."""
+        self._cases.seek(0)
+        stream = self._output.stream
+        stream.write(_head(totals, seconds).encode())
+        while part := self._cases.read(1 << 20):
+            stream.write(part)
+        stream.write(_JUNIT_FOOT.encode())
+        self._output.commit()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(self._output).open()
+            self._cases = stack.enter_context(temporary_file())
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+
+def _case(line: dict[str, Any], file: str, at: int) -> str:
+    """Return a job as a test case."""
+    kind = line.get("operator") or "gathercli"
+    seconds = float(line.get("seconds") or 0)
+    head = f'<testcase classname={_quoted(kind)} name={_quoted(line["id"])} time="{seconds:.6f}"'
+    head += (f" file={_quoted(file)}" if file else "") + (f' line="{at}"' if at else "")
+    if line["status"] == OK:
+        return f"  {head}/>\n"
+    if line["status"] == SKIPPED:
+        return f"  {head}><skipped message={_quoted(line.get('message'))}/></testcase>\n"
+    tag = "failure" if line["status"] == MISMATCH else "error"
+    why = f"<{tag} type={_quoted(line.get('rule'))} message={_quoted(line.get('message'))}/>"
+    return f"  {head}>{why}</testcase>\n"
+
+
+def _head(totals: BatchTotals, seconds: float) -> str:
+    """Return the text before the cases."""
+    counts = totals.counts
+    skipped = f' skipped="{counts[SKIPPED]}"' if SKIPPED in counts else ""
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<testsuites>\n<testsuite name="gathercli" tests="{totals.done}" '
+        f'failures="{counts[MISMATCH]}" errors="{counts[ERROR]}"{skipped} time="{seconds:.3f}">\n'
+    )
+
+
+def _quoted(value: object) -> str:
+    """Quote an attribute; escape characters that XML lacks."""
+    from xml.sax.saxutils import quoteattr  # which loads urllib and ssl
+
+    return quoteattr(clean(str(value)).replace("\ufffe", r"\ufffe").replace("\uffff", r"\uffff"))

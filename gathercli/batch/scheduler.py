@@ -19,33 +19,25 @@ if TYPE_CHECKING:
 
     from distributed import Client, Security
 
-WAIT: Final = 5.0
+MAX_WAIT: Final = 5.0
 """Seconds to wait for an answer of the scheduler, and for a worker before a message."""
 
-PROBE: Final = 2.0
+TLS_PROBE_SECONDS: Final = 2.0
 """Seconds to wait for the answer to the first bytes of TLS."""
 
 TLS: Final = "tls://"
 
-_LARGEST: Final = 1 << 20
+_MAX_FILE_BYTES: Final = 1 << 20
 
 URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
 """The valid addresses of a scheduler."""
 
 
 class Address(NamedTuple):
-    """The address of a scheduler.
+    """The address of a scheduler: a URL or a file that has it, and files for TLS."""
 
-    Attributes
-    ----------
-    url, file
-        ``tcp://host:8786``, or the file from ``--scheduler-file`` of dask; one of them.
-    ca_file, cert, key
-        Files for TLS.
-    """
-
-    url: str | None = None
-    file: str | None = None
+    url: str | None = None  # ``tcp://host:8786``
+    file: str | None = None  # from ``--scheduler-file`` of dask
     ca_file: str | None = None
     cert: str | None = None
     key: str | None = None
@@ -56,7 +48,6 @@ def check_tls(url: str, ca_file: str | None) -> None:
     if url.startswith(TLS) and ca_file is None:
         raise UsageError(
             f"the scheduler `{clean(url)}` speaks TLS, and `--tls-ca-file` is not given",
-            rule="usage",
             value=url,
             expected="the files for TLS",
             hint="`--tls-ca-file ca.pem --tls-cert cert.pem --tls-key key.pem`",
@@ -67,19 +58,13 @@ def check_tls(url: str, ca_file: str | None) -> None:
 def connect(address: Address) -> Iterator[Client]:
     """Connect to a scheduler.
 
-    Raises
-    ------
-    UsageError
-        dask is not installed.
-    TransferError
-        ``scheduler``: no scheduler answers.
+    UsageError says that dask is not installed, TransferError (``scheduler``) that nobody answers.
     """
     try:
         from distributed import Client, Security
     except ImportError as error:
         raise UsageError(
             f"a scheduler needs dask, which is not installed ({error})",
-            rule="usage",
             expected="the extra",
             hint="`pip install 'gathercli[cluster]'`",
         ) from None
@@ -98,19 +83,19 @@ def connect(address: Address) -> Iterator[Client]:
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about versions; `Cluster` compares ours
-            kind = asyncio.run(asyncio.wait_for(_server_type(url, security), WAIT))
+            kind = asyncio.run(asyncio.wait_for(_server_type(url, security), MAX_WAIT))
             if kind != "Scheduler":
                 raise ValueError(f"it is a {kind.lower()}")  # noqa: TRY301
-            client = Client(url, timeout=WAIT, security=security, set_as_default=False)
+            client = Client(url, timeout=MAX_WAIT, security=security, set_as_default=False)
     except Exception as error:  # noqa: BLE001  (any server may answer)
         reason = str(error).partition("\n")[0] or type(error).__name__
         if isinstance(error, TimeoutError) and not str(error):
-            reason = f"nobody answered within {WAIT:g} s"
+            reason = f"nobody answered within {MAX_WAIT:g} s"
         raise _unreachable(url, reason) from None
     try:
         yield client
     finally:
-        client.close(timeout=WAIT)
+        client.close(timeout=MAX_WAIT)
 
 
 def _unreachable(url: str, reason: str) -> TransferError:
@@ -141,7 +126,7 @@ def _speaks_tls(url: str) -> bool | None:
 
     host, _, port = url.partition("://")[2].rpartition(":")
     try:
-        ssl.get_server_certificate((host.strip("[]"), int(port)), timeout=PROBE)
+        ssl.get_server_certificate((host.strip("[]"), int(port)), timeout=TLS_PROBE_SECONDS)
     except ssl.SSLError as error:
         return "ALERT" in (error.reason or "")  # such as of a missing certificate
     except (ConnectionResetError, TimeoutError):
@@ -177,7 +162,7 @@ async def _server_type(url: str, security: Security | None) -> str:
     from distributed.core import rpc
 
     arguments = {} if security is None else security.get_connection_args("client")
-    async with rpc(url, timeout=WAIT, connection_args=arguments) as other:
+    async with rpc(url, timeout=MAX_WAIT, connection_args=arguments) as other:
         return str((await other.identity())["type"])
 
 
@@ -186,7 +171,7 @@ def _read_url(path: str) -> str:
     try:
         check_kind(path, path, "the file of a scheduler")
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            document = json.parse(file.read(_LARGEST))
+            document = json.parse(file.read(_MAX_FILE_BYTES))
     except NoInputError:
         raise
     except (OSError, ValueError) as error:

@@ -1,16 +1,28 @@
-"""Run one job and return its line of the report."""
+"""Run one job and return its line of the report; a process of a `Pool` does so for each task.
+
+::
+
+    task    number start stop  a job, and the span of its record in the spool
+    answer                     `Outcome.record`
+
+A task is a line of standard input, and answers go to stdout. The process first writes ``ready``. It
+ends with its input, or as soon as its parent is gone.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import select
+import signal
+import sys
+import threading
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.batch.fingerprints import Fingerprints
-from gathercli.batch.outcome import ERROR, MISMATCH, Line, is_fault
-from gathercli.compute.run import run, unchecked, use_unchecked
+from gathercli.batch.journal import stamp_of
+from gathercli.batch.outcome import ERROR, MISMATCH, Line, Outcome, is_fault
+from gathercli.compute.run import boxes, consume, run, warm_up
 from gathercli.errors import (
     GatherError,
     InputError,
@@ -22,72 +34,54 @@ from gathercli.errors import (
     refusal_of,
 )
 from gathercli.io import save
+from gathercli.io.descriptors import STDOUT, write_all
+from gathercli.io.files import STDIN
 from gathercli.io.formats import encode
 from gathercli.io.formats.table import names_chunks
 from gathercli.io.jobs.calls import bind, bind_operands, row_of
-from gathercli.io.jobs.job import INLINE, SHAPE
+from gathercli.io.jobs.job import INLINE_BYTES, SHAPE, Job, read_again
+from gathercli.io.jobs.jobfile import JobEntry
 from gathercli.io.source import Inputs
-from gathercli.io.write import Output, is_stream, make_folder, real_path
-from gathercli.ops import engine
-from gathercli.spec.coordinates import known
+from gathercli.io.stream import set_owner
+from gathercli.io.write import Output, is_stream, let_signals_unwind, make_folder, real_path
+from gathercli.spec import rules
 from gathercli.spec.dtypes import Kind
-from gathercli.spec.rules import RULES
-from gathercli.spec.shapes import Shape, as_shape, product
+from gathercli.spec.shapes import Shape, as_shape, known, product
 from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gathercli.compute.chunks import Box
     from gathercli.compute.result import GatherOutput, Result
-    from gathercli.io.jobs.job import Job
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
 
-PAUSE: Final = 0.1
+
+RETRY_PAUSE: Final = 0.1
 """Seconds before the first retry; the pause doubles with each retry."""
 
-LONGEST_PAUSE: Final = 5.0
+MAX_RETRY_PAUSE: Final = 5.0
 """The longest pause before a retry in seconds."""
 
-_PART: Final = "\1part "
+_PART_PREFIX: Final = "\1part "
 """A prefix that names of files in messages cannot have."""
 
 
 class Settings(NamedTuple):
-    """Settings of all jobs of a batch.
+    """Settings of all jobs of a batch; limits are in bytes, None for none."""
 
-    Attributes
-    ----------
-    memory, file, inline
-        The most bytes of memory, of a result in a file, and of one in the report; None for no
-        limit.
-    threads
-        Threads of a job.
-    retries
-        Retries after a failed read or write.
-    allow_outside
-        Whether outputs may lie outside the folder of their job.
-    dry
-        Whether to infer shapes only.
-    fingerprints, digests
-        Whether lines have `Fingerprints`, and whether these have digests.
-    external
-        Whether the tensors of models that are in files beside them are read.
-    owner
-        What the names of temporary files show, by which those of a killed process are found.
-    """
-
-    memory: int | None = None
-    file: int | None = None
-    inline: int | None = INLINE
-    threads: int = 1
-    retries: int = 0
-    allow_outside: bool = True
-    dry: bool = False
-    fingerprints: bool = False
-    digests: bool = False
-    external: bool = False
+    memory: int | None = None  # that a job may use
+    file: int | None = None  # of a result in a file
+    inline: int | None = INLINE_BYTES  # of a result in the report
+    threads: int = 1  # of a job
+    retries: int = 0  # after a failed read or write
+    allow_outside: bool = True  # whether outputs may lie outside the folder of their job
+    dry: bool = False  # whether to infer shapes only
+    stamps: bool = False  # whether lines have a `journal.stamp_of` their files
+    digests: bool = False  # and whether it has digests of their contents
+    external: bool = False  # whether the tensors of models that are in files beside them are read
+    # what names of temporary files show, by which those of a killed process are found
     owner: str = ""
 
 
@@ -101,237 +95,312 @@ class Part(NamedTuple):
     @classmethod
     def parse(cls, where: str) -> Part | None:
         """Parse the result of `where`; return None for the place of a job in a file."""
-        if not where.startswith(_PART):
+        if not where.startswith(_PART_PREFIX):
             return None
-        path, chunks, box = json.loads(where.removeprefix(_PART))
+        path, chunks, box = json.loads(where.removeprefix(_PART_PREFIX))
         return cls(path, tuple(chunks), tuple((start, stop) for start, stop in box))
 
     @property
     def where(self) -> str:
         """The part as text, for `JobEntry.where`."""
-        return _PART + json.dumps(self)
+        return _PART_PREFIX + json.dumps(self)
 
 
 def line_of(job: Job, text: bytes, settings: Settings, part: Part | None = None) -> Line:
-    """Run a job; its line contains any error.
+    """Run a job, or write a part of its output; its line contains any error.
 
-    Parameters
-    ----------
-    text
-        The JSON of the job.
-    part
-        The part of the output to write; None for the whole output.
+    `text` is the JSON of the job.
     """
     started = time.perf_counter()
     for attempt in range(settings.retries + 1):
         line = Line(job.id, job.output)
-        error = _attempt(job, text, settings, line, part)
-        _check_expectation(job, settings, line, error)
+        inputs = Inputs(settings.memory, notes=line.notes, folder=job.folder)
+        inputs.external, inputs.pipes = settings.external, not settings.dry
+        run = _JobRun(job, settings, line, inputs)
+        error = run.error(text, part)
+        run.expect(error)
         if line.status != ERROR or not is_fault(error) or attempt == settings.retries:
             break
-        time.sleep(min(PAUSE * 2**attempt, LONGEST_PAUSE))
+        time.sleep(min(RETRY_PAUSE * 2**attempt, MAX_RETRY_PAUSE))
     line.seconds = time.perf_counter() - started
     return line
-
-
-def _attempt(
-    job: Job, text: bytes, settings: Settings, line: Line, part: Part | None
-) -> GatherError | None:
-    """Run a job once; return its error, if any."""
-    inputs = Inputs(settings.memory, notes=line.notes, folder=job.folder)
-    inputs.external, inputs.pipes = settings.external, not settings.dry
-    try:
-        with inputs:
-            try:
-                if part is None:
-                    _run(job, settings, inputs, line)
-                else:
-                    _run_part(job, settings, inputs, part)
-            finally:
-                if settings.fingerprints:
-                    line.fingerprints = Fingerprints.of(inputs, job, text, digests=settings.digests)
-    except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
-        error = refusal_of(raised)
-        if error is not raised:  # where it was raised decides its cause
-            error.__traceback__, error.__context__ = raised.__traceback__, raised
-        return error
-    return None
-
-
-def _check_expectation(job: Job, settings: Settings, line: Line, error: GatherError | None) -> None:
-    """Compare the error of a job with its expectation; set the status of its line."""
-    rule = job.expect_error
-    expected = "a refusal" if rule is True else f"a refusal by the rule `{rule}`"
-    if error is None:
-        unseen = settings.dry and job.op != SHAPE and rule not in _DRY_RULES
-        if rule is not None and not unseen:
-            line.fail(MismatchError("the call is legal", rule="expect", expected=expected))
-    elif rule is None or not isinstance(error, _REFUSALS):
-        line.fail(error)
-    else:
-        line.explain(error)
-        if rule not in (True, error.rule):
-            line.status = MISMATCH
-            line.message = f"{line.message} (expected {expected})"
 
 
 _REFUSALS: Final = (OperatorError, InputError, LimitError, NoInputError, UsageError)
 """The errors that a job may expect."""
 
-_DRY_RULES: Final = {
-    "version",
-    "missing",
-    "limit",
-    *(rule.__name__.replace("_", "-") for rule in RULES),
-}
+_DRY_RULES: Final = {"version", "missing", *rules.STATEMENTS} - {*rules.VALUE_RULES}
 """The rules that a dry run checks; it does not read elements."""
 
 
-def _run(job: Job, settings: Settings, inputs: Inputs, line: Line) -> None:
-    op = row_of(job, line.notes)
-    line.operator = op.full_name
-    if settings.dry or job.op == SHAPE:
-        call = bind_operands(job, op, inputs)
-        shape = engine.infer(call)
-        line.shape, line.dtype = shape.to_json(), call.data.dtype and call.data.dtype.name
-        if job.op == SHAPE:
-            _compare_shapes(job, shape)
+class _JobRun(NamedTuple):
+    """A run of a job, which fills the line of the job in the report."""
+
+    job: Job
+    settings: Settings
+    line: Line
+    inputs: Inputs
+
+    @property
+    def path(self) -> str:
+        """The path of the output; blank without one."""
+        job = self.job
+        return os.path.join(job.folder, job.output) if job.output else ""
+
+    @property
+    def is_chunked(self) -> bool:
+        """Whether the output is a folder of chunks."""
+        return names_chunks(self.path)
+
+    @property
+    def most_bytes(self) -> int | None:
+        """The limit of the result in bytes; None for a folder of chunks, limited by the disk."""
+        if not self.path:
+            return self.settings.inline
+        return None if self.is_chunked else self.settings.file
+
+    @property
+    def within(self) -> str | None:
+        """The real path of a folder that must contain the output, if one must."""
+        return None if self.settings.allow_outside else real_path(self.job.folder)
+
+    def error(self, text: bytes, part: Part | None) -> GatherError | None:
+        """Run the job once; return its error, if any."""
+        settings, inputs = self.settings, self.inputs
+        try:
+            with inputs:
+                try:
+                    if part is not None:
+                        self._write_part(part)
+                    elif settings.dry or self.job.op == SHAPE:
+                        self._infer()
+                    else:
+                        self._compute()
+                finally:
+                    if settings.stamps:
+                        digests = settings.digests
+                        self.line.stamp = stamp_of(inputs, self.job, text, digests=digests)
+        except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
+            error = refusal_of(raised)
+            if error is not raised:  # where it was raised decides its cause
+                error.__traceback__, error.__context__ = raised.__traceback__, raised
+            return error
+        return None
+
+    def expect(self, error: GatherError | None) -> None:
+        """Compare the error of the run with the expected one; set the status of the line."""
+        line, rule = self.line, self.job.expect_error
+        expected = "a refusal" if rule is True else f"a refusal by the rule `{rule}`"
+        if error is None:
+            is_dry = self.settings.dry and self.job.op != SHAPE
+            if rule is not None and not (is_dry and rule not in _DRY_RULES):
+                line.fail(MismatchError("the call is legal", rule="expect", expected=expected))
+        elif rule is None or not isinstance(error, _REFUSALS):
+            line.fail(error)
         else:
-            _check_dry(job, settings, inputs, call)
-        return
-    limits: Any = {"max_bytes": _most_bytes(job, settings), "threads": settings.threads}
-    finish = partial(_finish, job, settings, inputs, line)
-    try:
-        bound = bind(job, op, inputs)
-        once = unchecked(bound, **limits) if job.expect is None and job.output else None
-        if once is not None and _is_new_file(job):
+            line.explain(error)
+            if rule not in (True, error.rule):
+                line.status = MISMATCH
+                line.message = f"{line.message} (expected {expected})"
 
-            def gather() -> GatherOutput:
-                inputs.recheck()
-                line.shape = line.dtype = None  # `finish` has set them
-                return run(bound, memory=settings.memory, **limits)
+    def _row(self) -> Op:
+        """Return the version of the job, which its line names."""
+        op = row_of(self.job, self.line.notes)
+        self.line.operator = op.full_name
+        return op
 
-            use_unchecked(once, finish, gather)
-            return
-        result = run(bound, memory=settings.memory, **limits)
-    except LimitError as error:
-        if job.output is None and error.lifted_by is not None:
-            error.remark += ", which `--max-bytes` raises, or an `output` for a file"
-        raise
-    finish(result)
+    def _infer(self) -> None:
+        """Infer the shape; compare it with the expected one."""
+        job, line = self.job, self.line
+        call = bind_operands(job, self._row(), self.inputs)
+        line.shape, line.dtype = call.shape.to_json(), call.data.dtype and call.data.dtype.name
+        if job.op != SHAPE:
+            self._check_dry(call)
+        elif job.expect is not None:
+            _check_shape(call.shape, as_shape(job.expect))
+
+    def _check_dry(self, call: Call) -> None:
+        """Check the size, the expected shape and the output of a dry run."""
+        job, shape, dtype = self.job, known(call.shape), call.data.dtype
+        size = product(shape) * (dtype.itemsize if dtype else 1)
+        if self.most_bytes is not None and size > self.most_bytes:
+            raise LimitError.over(f"the result takes {in_bytes(size)}", size, self.most_bytes)
+        # Pairs may stand for complex numbers, which changes the shape.
+        is_complex = dtype is not None and dtype.kind is Kind.COMPLEX
+        if job.expect is not None and (not is_complex or isinstance(job.expect, dict)):
+            _check_shape(Shape(shape), Shape(job.described("expect", self.inputs).shape))
+        if self.path and not self.is_chunked:
+            Output(self.path)
+
+    def _compute(self) -> None:
+        """Run the call and write its result; many indices are read once, if nothing forbids it."""
+        job, inputs, settings = self.job, self.inputs, self.settings
+        limits: Any = {
+            "max_bytes": self.most_bytes,
+            "memory": settings.memory,
+            "threads": settings.threads,
+        }
+        op = self._row()
+        try:
+            bound = bind(job, op, inputs)
+            if job.expect is None and self._is_new_file():
+
+                def recheck() -> None:
+                    inputs.recheck()
+                    self.line.shape = self.line.dtype = None  # `_finish` has set them
+
+                consume(bound, self._finish, recheck=recheck, **limits)
+                return
+            result = run(bound, **limits)
+        except LimitError as error:
+            if job.output is None and error.lifted_by is not None:
+                error.remark += ", which `--max-bytes` raises, or an `output` for a file"
+            raise
+        self._finish(result)
+
+    def _is_new_file(self) -> bool:
+        """Return whether the output is a file in a folder that is there, named when complete."""
+        path = self.path
+        is_file = bool(path) and not self.is_chunked
+        return is_file and os.path.isdir(os.path.dirname(path)) and not is_stream(path)
+
+    def _finish(self, result: GatherOutput) -> None:
+        """Write a result, and compare it with the expected one."""
+        line, job = self.line, self.job
+        line.shape, line.dtype = list(result.shape), result.dtype.name
+        line.adjustments = result.adjustments
+        compare = self._comparison(result) if job.expect is not None else None
+        if not self.path:
+            line.result = encode.typed_json(result)
+            self.inputs.recheck()
+        elif self.is_chunked:
+            self._write_chunks(self.path, result)
+        else:
+            self._write(self.path, result)
+        difference = compare() if compare is not None else None
+        if difference is not None:
+            raise difference
+
+    def _comparison(self, result: GatherOutput) -> Callable[[], MismatchError | None]:
+        """Read the expected output; return a function that compares the result with it."""
+        from gathercli.compute.compare import Tolerance, read_expected
+
+        job, inputs = self.job, self.inputs
+        tolerance = Tolerance(job.rtol, job.atol)
+        expected = read_expected(
+            lambda dtype: job.tensor("expect", inputs, assumed=dtype), result.dtype, tolerance
+        )
+        return lambda: tolerance.difference(result, expected)
+
+    def _write(self, path: str, result: Result) -> None:
+        """Write the output to a file atomically."""
+        with Output(path, within=self.within) as output:
+            fmt, results = save.format_of(path), [("output", result)]
+            output.open(save.least_sum(fmt, results), parents=True)
+            stream = save.CheckedStream(output.stream, self.inputs)
+            save.write(fmt, results, stream, max_bytes=self.settings.memory)
+            self.inputs.recheck()
+            output.commit()
+
+    def _write_chunks(self, path: str, result: Result) -> None:
+        """Write the output in chunks atomically."""
+        from gathercli.compute.result import source_of
+        from gathercli.io.zarr import chunkwise
+
+        memory, threads = self.settings.memory, self.settings.threads
+        with save.creator(save.format_of(path))(path, within=self.within) as output:
+            make_folder(output.folder)
+            chunkwise.write(source_of(result), output, memory=memory, threads=threads)
+            self.inputs.recheck()
+            output.commit()
+
+    def _write_part(self, part: Part) -> None:
+        """Compute and write a part of the output, with checked indices."""
+        from gathercli.io.zarr import chunkwise
+
+        blocks = boxes(bind(self.job, row_of(self.job, []), self.inputs))
+        writer = chunkwise.writer_at(part.path)
+        chunkwise.fill(blocks, writer, part.chunks, part.box, self.settings.threads)
+        self.inputs.recheck()
 
 
-def _finish(job: Job, settings: Settings, inputs: Inputs, line: Line, result: GatherOutput) -> None:
-    """Write a result, and compare it with the expected one."""
-    line.shape, line.dtype = list(result.shape), result.dtype.name
-    line.adjustments = result.adjustments
-    compare = _comparison(job, inputs, result) if job.expect is not None else None
-    if job.output is None:
-        line.result = encode.typed_json(result)
-        inputs.recheck()
-    elif names_chunks(job.output):
-        _write_chunks(job, result, inputs, settings)
-    else:
-        _write(job, result, inputs, settings)
-    difference = compare() if compare is not None else None
-    if difference is not None:
-        raise difference
-
-
-def _comparison(
-    job: Job, inputs: Inputs, result: GatherOutput
-) -> Callable[[], MismatchError | None]:
-    """Read the expected output; return a function that compares the result with it."""
-    from gathercli.compute.compare import Tolerance, read_expected
-
-    tolerance = Tolerance(job.rtol, job.atol)
-    expected = read_expected(
-        lambda dtype: job.tensor("expect", inputs, assumed=dtype), result.dtype, tolerance
-    )
-    return lambda: tolerance.difference(result, expected)
-
-
-def _is_new_file(job: Job) -> bool:
-    """Return whether the output is a file in an existing folder, named when it is complete."""
-    path = os.path.join(job.folder, job.output or "")
-    return not names_chunks(path) and os.path.isdir(os.path.dirname(path)) and not is_stream(path)
-
-
-def _most_bytes(job: Job, settings: Settings) -> int | None:
-    """Return the limit of the result in bytes; None for a .zarr output, limited by the disk."""
-    if job.output is None:
-        return settings.inline
-    return None if names_chunks(job.output) else settings.file
-
-
-def _run_part(job: Job, settings: Settings, inputs: Inputs, part: Part) -> None:
-    """Compute and write a part of the output, with checked indices."""
-    from gathercli.compute.blocks import GatherBlocks
-    from gathercli.io import chunkwise
-    from gathercli.io.folders import chunk_format
-
-    blocks = GatherBlocks(bind(job, row_of(job, []), inputs))
-    writer = save.creator(chunk_format(part.path)).writer(part.path)
-    chunkwise.fill(blocks, writer, part.chunks, part.box, settings.threads)
-    inputs.recheck()
-
-
-def _compare_shapes(job: Job, shape: Shape) -> None:
-    if job.expect is None:
-        return
-    expected = as_shape(job.expect)
+def _check_shape(shape: Shape, expected: Shape) -> None:
     if str(shape) != str(expected):
         raise MismatchError(f"the shape is {shape}", rule="expect", expected=str(expected))
 
 
-def _check_dry(job: Job, settings: Settings, inputs: Inputs, call: Call) -> None:
-    """Check the size, the expected shape and the output of a dry run."""
-    shape, dtype = known(engine.infer(call)), call.data.dtype
-    most = _most_bytes(job, settings)
-    size = product(shape) * (dtype.itemsize if dtype else 1)
-    if most is not None and size > most:
-        raise LimitError.over(f"the result takes {in_bytes(size)}", size, most)
-    if job.expect is not None and not _may_be_pairs(job, dtype):
-        expected = Shape(job.described("expect", inputs).shape)
-        if expected != shape:
-            raise MismatchError(
-                f"the shape is {Shape(shape)}", rule="expect", expected=str(expected)
-            )
-    if job.output is not None and not names_chunks(job.output):
-        Output(os.path.join(job.folder, job.output))
+READY_LINE: Final = b"ready\n"
+GRACE_SECONDS: Final = 2.0
+"""Seconds after SIGTERM for a process to remove its temporary files."""
+
+_WARM_UP_JOB: Final = Job(id="first", op="gather", inputs={"data": [0], "indices": [0]})
+"""A job that imports all modules before other jobs are timed."""
+
+_READ_BYTES: Final = 1 << 16
 
 
-def _may_be_pairs(job: Job, dtype: DType | None) -> bool:
-    """Return whether `expect` may list complex numbers as pairs, which changes its shape."""
-    return dtype is not None and dtype.kind is Kind.COMPLEX and not isinstance(job.expect, dict)
+def main(fd: int, settings: Settings) -> None:
+    """Run the jobs of all tasks; `fd` is the file of the spool."""
+    set_owner(settings.owner)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent may ignore it
+    let_signals_unwind()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides
+    requests, answers = _take_over(STDIN), _take_over(STDOUT)
+    threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
+    warm_up()  # before jobs are timed
+
+    line_of(_WARM_UP_JOB, b"", settings)
+    write_all(answers, READY_LINE)
+    for number, start, stop in tasks(requests):
+        write_all(answers, answer(number, os.pread(fd, stop - start, start), settings))
 
 
-def _output_path(job: Job, settings: Settings) -> tuple[str, str | None]:
-    """Return the path of the output, and the real path of a folder that must contain it."""
-    within = None if settings.allow_outside else real_path(job.folder)
-    return os.path.join(job.folder, job.output or ""), within
+def _take_over(fd: int) -> int:
+    """Move a standard stream to another descriptor, as a job may read ``/dev/stdin``."""
+    stream = os.dup(fd)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, fd)
+    os.close(null)
+    return stream
 
 
-def _write_chunks(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None:
-    """Write the output in chunks atomically."""
-    from gathercli.compute.result import source_of
-    from gathercli.io import chunkwise
+def _end_with(fd: int) -> None:
+    """End this process when its parent is gone, even during a job."""
+    end = select.poll()
+    end.register(fd, 0)
+    end.poll()
+    main_thread = threading.main_thread().ident
+    if main_thread is not None:
+        signal.pthread_kill(main_thread, signal.SIGTERM)
+    time.sleep(GRACE_SECONDS)
+    os._exit(143)
 
-    path, within = _output_path(job, settings)
-    with save.creator(save.format_of(path))(path, within=within) as output:
-        make_folder(output.folder)
-        chunkwise.write(source_of(result), output, memory=settings.memory, threads=settings.threads)
-        inputs.recheck()
-        output.commit()
+
+def tasks(fd: int) -> Iterator[tuple[int, int, int]]:
+    """Yield tasks as they arrive."""
+    rest = b""
+    while part := os.read(fd, _READ_BYTES):
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            number, start, stop = map(int, line.split())
+            yield number, start, stop
 
 
-def _write(job: Job, result: Result, inputs: Inputs, settings: Settings) -> None:
-    """Write the output atomically."""
-    path, within = _output_path(job, settings)
-    with Output(path, within=within) as output:
-        fmt, results = save.format_of(path), [("output", result)]
-        output.open(save.least_sum(fmt, results), parents=True)
-        stream = save.CheckedStream(output.stream, inputs)
-        save.write(fmt, results, stream, max_bytes=settings.memory)
-        inputs.recheck()
-        output.commit()
+def answer(number: int, record: bytes, settings: Settings) -> bytes:
+    """Run a job and return its answer."""
+    entry = JobEntry.parse(record)
+    line = line_of(read_again(entry), entry.text, settings, Part.parse(entry.where))
+    return Outcome.of(number, line).record()
+
+
+def run_worker() -> None:
+    """Call `main` with the file of the spool and the settings in the arguments."""
+    fd, settings = sys.argv[1:]
+    try:
+        main(int(fd), Settings(*json.loads(settings)))
+    except ConnectionError:  # the parent is gone
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    run_worker()

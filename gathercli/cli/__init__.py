@@ -1,4 +1,4 @@
-"""argv to engine to report: one file a command."""
+"""Words to calls to answers: options, hints, output, and the commands of the core."""
 
 from gathercli.cli.main import main
 

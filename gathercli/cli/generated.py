@@ -1,6 +1,6 @@
 """The generated texts: the help for a pipe and the completion scripts; reading one loads nothing.
 
-``python -m gathercli.cli.manual.generate`` writes them.
+``python -m man.generate`` writes them.
 """
 
 from __future__ import annotations

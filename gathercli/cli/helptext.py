@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.command import ALL, HELP, VERSION, Option
-from gathercli.cli.manual.examples import EXAMPLES, HELPFUL
+from gathercli.cli.declarations import ALL, HELP, VERSION, Option
+from gathercli.cli.manual.prose import EXAMPLES, MOST_HELP_EXAMPLES
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import OPERATORS
 from gathercli.text import counted, listed
@@ -14,12 +14,12 @@ from gathercli.text import counted, listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gathercli.cli.command import Command, Parameter
+    from gathercli.cli.declarations import Command, Parameter
 
 ARGUMENTS: Final = "Arguments"
-WIDEST: Final = 100
-NARROWEST: Final = 50
-MOST_OF_A_NAME: Final = 30
+WIDEST_HELP: Final = 100
+NARROWEST_HELP: Final = 50
+WIDEST_NAME: Final = 30
 """The width of the column of names beyond which the text begins on the next line."""
 
 PROGRAM: Final = "gathercli"
@@ -83,7 +83,7 @@ def _words(command: Command) -> Iterator[str]:
 
 def _inner(width: int) -> int:
     """Return how many columns the text has."""
-    return max(min(width, WIDEST) - 2, NARROWEST)
+    return max(min(width, WIDEST_HELP) - 2, NARROWEST_HELP)
 
 
 def _usage(forms: list[tuple[str, str]], width: int) -> str:
@@ -108,7 +108,7 @@ def _wrapped(text: str, width: int, first: str, others: str) -> str:
 def _terms(pairs: Iterable[tuple[str, str]], width: int) -> str:
     """Lay out names and what they mean in two columns."""
     pairs = list(pairs)
-    column = min(max(len(name) for name, _ in pairs), MOST_OF_A_NAME) + 2
+    column = min(max(len(name) for name, _ in pairs), WIDEST_NAME) + 2
     inner = max(_inner(width) - column - 2, 10)
     lines: list[str] = []
     for name, text in pairs:
@@ -150,7 +150,7 @@ def summary(name: str, *, models: bool) -> str:
 def examples(name: str, *, models: bool) -> list[tuple[str, str]]:
     """Return the examples in the help of a command: pairs of a description and a line."""
     of_command = EXAMPLES.get(f"{name}-models" if models else name, ())
-    return [(each.shows, each.command) for each in of_command[:HELPFUL]]
+    return [(each.shows, each.command) for each in of_command[:MOST_HELP_EXAMPLES]]
 
 
 def pointers(command: Command, *, models: bool, every: bool) -> Iterator[str]:

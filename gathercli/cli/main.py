@@ -7,34 +7,30 @@ from __future__ import annotations
 
 import sys
 
+from gathercli.report.terminal import STDOUT, is_terminal, print_text
+
 TYPE_CHECKING = False  # as in `gathercli.errors`; other imports wait for the lines that need them
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Final
+    from typing import Any, Final
 
-    from gathercli.cli.command import Command, Request
+    from gathercli.cli.declarations import Command, Request
     from gathercli.cli.messages import ErrorOptions
+
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` and return the exit status.
-
-    Parameters
-    ----------
-    argv
-        The words after the program's name; None for the process's own.
-    """
+    """Run the command line `argv`, by default that of the process; return the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     errors: ErrorOptions | None = None
     try:
         try:
             line = _help_words(words)
             if (text := _text_of(line)) is not None:
-                from gathercli.io.descriptors import STDOUT, write_all
-
-                write_all(STDOUT, text.encode(errors="backslashreplace"))
+                print_text(text)
                 return 0
             from gathercli.io.write import let_signals_unwind
 
@@ -74,7 +70,7 @@ def _text_of(words: list[str]) -> str | None:
 
             return script(shell)
         case ["__names", kind, word]:  # for the completion scripts alone
-            from gathercli.cli.names import completions
+            from gathercli.cli.commands.completion import completions
 
             return completions(kind, word)
     return None
@@ -91,7 +87,7 @@ def _kernel() -> str:
 
 def _failed(words: Sequence[str], errors: ErrorOptions, exception: Exception) -> int:
     """Print an exception as an error, with a better hint if there is one; return its status."""
-    from gathercli.cli.suggest import suggest
+    from gathercli.cli.hints import suggest
     from gathercli.errors import refusal_of
 
     error = refusal_of(exception)
@@ -121,25 +117,18 @@ def _errors_of(request: Request) -> ErrorOptions | None:
 
 
 def _error_options(words: list[str]) -> ErrorOptions:
-    """Read the options of an error from words that did not parse."""
+    """Read the options of an error from words that may not parse."""
     from gathercli.cli.messages import ErrorOptions
+    from gathercli.cli.parser import words_of
 
-    options = words[: words.index("--")] if "--" in words else words
+    options: list[Any] = [ErrorOptions.color, ErrorOptions.json_errors, ErrorOptions.debug]
+    values = {word.option: word.value for word in words_of(options, words)}
+    color = values.get("--color")
     return ErrorOptions(
-        color=_color_of(options),
-        json_errors="--json-errors" in options,
-        debug="--debug" in options,
+        color=color if color in ("always", "never") else "auto",
+        json_errors="--json-errors" in values,
+        debug="--debug" in values,
     )
-
-
-def _color_of(words: Sequence[str]) -> str:
-    """Return the value of `--color` in words that may not parse."""
-    for before, word in zip(["", *words], words, strict=False):
-        if before == "--color" and word in ("always", "never"):
-            return word
-        if word in ("--color=always", "--color=never"):
-            return word.partition("=")[2]
-    return "auto"
 
 
 def _help_words(words: list[str]) -> list[str]:
@@ -157,7 +146,6 @@ def _help_words(words: list[str]) -> list[str]:
 
         raise UsageError(
             f"is given `{' '.join(topic)[:80]}`",
-            rule="usage",
             subject="help",
             value=topic[1],
             expected="one command",
@@ -182,20 +170,20 @@ def _parse(words: list[str]) -> Request:
     try:
         values = parse(command.parameters, words[1:])
     except WordsError as error:
-        from gathercli.cli.line import CommandLine
+        from gathercli.cli.parser import CommandLine
         from gathercli.cli.usage import refusal
 
         raise refusal(CommandLine.of(command, words[1:]), error) from None
     if values is not None:
         return command.request(values)
-    from gathercli.cli.command import ALL, Request
+    from gathercli.cli.declarations import ALL, Request
 
     return Request(lambda: _print_help(command, models=models, every=ALL in words))
 
 
 def _parse_program(words: list[str]) -> Request:
     """Parse words that do not begin with a command: `--help`, or a mistake."""
-    from gathercli.cli.command import Request
+    from gathercli.cli.declarations import Request
     from gathercli.cli.usage import program_refusal
 
     if words[0] == "--":
@@ -208,23 +196,10 @@ def _parse_program(words: list[str]) -> Request:
 def _print_help(
     command: Command | None = None, *, models: bool = False, every: bool = False
 ) -> int:
-    """Print the help of the program, or of a command.
+    """Print the help of the program, or of a command: of its form for `models`, with rare options.
 
-    Parameters
-    ----------
-    models
-        Whether it is that of the command's form for models.
-    every
-        Whether it has the rare options.
-
-    Raises
-    ------
-    TransferError
-        stdout is closed.
+    Raise `TransferError` if stdout is closed.
     """
-    from gathercli.io.descriptors import STDOUT, write_all
-    from gathercli.report.terminal import is_terminal
-
     if is_terminal(STDOUT):
         from gathercli.cli.typerhelp import draw_help, draw_help_of_program
 
@@ -242,5 +217,5 @@ def _print_help(
     )
     if sys.stdout is None:
         raise TransferError("stdout is closed", rule="output", expected="a place for the output")
-    write_all(STDOUT, text.encode(errors="backslashreplace"))
+    print_text(text)
     return 0

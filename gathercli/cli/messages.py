@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gathercli.cli.command import Options, flag, option
-from gathercli.cli.groups import MESSAGES, VIEW
+from gathercli.cli.declarations import MESSAGES, VIEW, Options, flag, option
 from gathercli.errors import GatherError, TransferError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import STDIN
@@ -13,14 +12,15 @@ from gathercli.report.terminal import is_terminal, print_text, wants_color, widt
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Self, TypeVar
 
-    from gathercli.cli.answer import Answer
+    from gathercli.cli.declarations import Answer
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Inputs
-    from gathercli.report.progress import Progress
+    from gathercli.report.words import Progress
 
     _Item = TypeVar("_Item")
 
@@ -81,7 +81,7 @@ class Messages(ErrorOptions, NoteOptions):
     def progress(self) -> Progress | None:
         """Return the progress line; None without a terminal, or with `--quiet`."""
         if self._interactive and not self.json_errors and self._progress is None:
-            from gathercli.report.progress import Progress
+            from gathercli.report.words import Progress
 
             self._progress = Progress(self.write, width_of(STDERR) or 80)
         return self._progress
@@ -139,23 +139,12 @@ class Messages(ErrorOptions, NoteOptions):
             self._print(self._note(text))
 
     def each(
-        self,
-        items: Sequence[_Item],
-        do: Callable[[_Item], int],
-        name: Callable[[_Item], str] = str,
+        self, items: Sequence[_Item], do: Callable[[_Item], int], name: Callable[[_Item], str] = str
     ) -> int:
-        """Call `do`, which returns a status, with each item; print errors and continue.
+        """Call `do` with each item, print errors and go on; return the first nonzero status, or 0.
 
-        An error names its item by `name`, unless it names the file already.
-
-        Returns
-        -------
-            The first nonzero status, or 0.
-
-        Raises
-        ------
-        GatherError
-            The only item failed.
+        An error names its item by `name`, unless it names the file already; that of the only item
+        is raised.
         """
         first = 0
         for item in items:
@@ -186,7 +175,7 @@ def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
         notes = () if answer.text_has_notes else notes
         text = answer.text(width_of(STDOUT), wants_color(options.color, STDOUT))
         if answer.paged:
-            from gathercli.cli.pager import show
+            from gathercli.cli.paging import show
 
             show(text)
         else:

@@ -1,18 +1,40 @@
-"""Arguments and options that several commands or groups have, each declared once."""
+"""Options that several commands have, each declared once; the operator's are made of its rows."""
 
 from __future__ import annotations
 
-from gathercli.cli.command import Options, flag, option
-from gathercli.cli.groups import INPUT, OUTPUT, VIEW
-from gathercli.errors import UsageError
+import os
+from functools import cached_property
+
+from gathercli.cli.declarations import (
+    INPUT,
+    OPERATOR,
+    OUTPUT,
+    VIEW,
+    Options,
+    argument,
+    flag,
+    option,
+)
+from gathercli.errors import UsageError, VersionError
 from gathercli.io.formats.table import ARGUMENTS
+from gathercli.ops import FAMILIES, accepted_families, attributes, version_list
+from gathercli.ops.versions import family_of, find, find_for_any, frameworks_of
+from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import DType, dtype
+from gathercli.spec.op import Negative, OutOfRange
+from gathercli.text import is_integer, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Final
 
+    from gathercli.cli.messages import Messages
     from gathercli.compute.compare import Tolerance
+    from gathercli.spec.call import Call, CallContext, Operand
+    from gathercli.spec.op import Attr, Op
+
 
 TENSOR_HELP = (
     f"A file ({', '.join(ARGUMENTS)}), a literal ('[[0,1],[2,3]]', 2x3xi32=0, 0,0,4), a generator "
@@ -112,7 +134,6 @@ class ToleranceOptions(Options):
             if not tolerance < float("inf"):  # nor for NaN
                 raise UsageError(
                     f"`--{name}` is {tolerance}",
-                    rule="usage",
                     value=str(tolerance),
                     expected="a number from 0 on",
                 )
@@ -126,11 +147,278 @@ class ToleranceOptions(Options):
 
 
 def type_of(name: str | None) -> DType | None:
-    """Return the type that an option names; None if it was not typed.
-
-    Raises
-    ------
-    UsageError
-        ``dtype``: no type has this name.
-    """
+    """Return the type that an option names; None if it was not typed."""
     return None if name is None else dtype(name)
+
+
+MOST_RESULT_BYTES: Final = 16 << 30
+"""The default for a result: 16 GiB."""
+
+_UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+
+class Limits(NamedTuple):
+    """The most bytes in memory and of a result; None for no limit."""
+
+    memory: int | None
+    result: int | None
+    explicit: bool = False  # whether the option is set
+
+    @classmethod
+    def parse(cls, text: str | None) -> Limits:
+        """Parse the option.
+
+        >>> Limits.parse("2Ki").memory, Limits.parse("0").memory
+        (2048, None)
+        """
+        if text is None:
+            from gathercli.io.files import free_memory
+
+            return cls(free_memory() // 2, MOST_RESULT_BYTES)
+        import re
+
+        number = re.fullmatch(r"(\d{1,18})(K|M|G|Ki|Mi|Gi|)", text, re.ASCII)
+        if number is None:
+            raise UsageError(
+                f"is `{text}`",
+                subject="--max-bytes",
+                value=text,
+                expected="a number of bytes, with K, M, G, Ki, Mi or Gi, or 0 for no limit",
+                hint="`--max-bytes 4Gi`",
+            )
+        size = int(number[1]) * _UNITS[number[2]]
+        return cls(size or None, size or None, explicit=True)
+
+
+class MemoryOptions(Options):
+    """The limits of memory and of a result."""
+
+    max_bytes: str | None = option(
+        INPUT,
+        "--max-bytes",
+        metavar="SIZE",
+        help="Limit of what is held in memory, and of a result that is not .zarr, with K, M, "
+        "G, Ki, Mi or Gi; 0 lifts it. Default half of the free memory, 16 GiB for the result.",
+        rare=True,
+    )
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The option in bytes."""
+        return Limits.parse(self.max_bytes)
+
+
+VARIABLE: Final = "GATHERCLI_VERSION"
+"""The environment variable that names the default version."""
+
+OP_HELP: Final = f"{listed(FAMILIES)}."
+
+LETTERS: Final = {"axis": "-a", "batch_dims": "-b"}
+"""The one-letter options of attributes."""
+
+
+class Choice(NamedTuple):
+    """A version, a note about how it was found, and the environment variable that named it."""
+
+    op: Op
+    note: str | None = None
+    version_from: str | None = None
+
+
+def choice(command: str, version: str | None) -> Choice:
+    """Choose a version of an operator: the named one, that of the environment, or the default.
+
+    A version of the environment does not concern operators that its framework lacks.
+    """
+    family = family_of(command)
+    if version is not None:
+        return Choice(*find(version, family.COMMAND))
+    default, name = family.ROWS[0], os.environ.get(VARIABLE)
+    if not name:
+        return Choice(default)
+    try:
+        op, note = find_for_any(name, family.COMMAND)
+    except VersionError as error:
+        frameworks = frameworks_of(name)
+        if len(frameworks) == 1 and frameworks.isdisjoint(op.framework for op in family.ROWS):
+            (framework,) = frameworks
+            note = f"{VARIABLE}: {framework} has no {default.name}; {default} is the default"
+            return Choice(default, note)
+        error.prefix(f"`{VARIABLE}`")
+        near = error.near[0] if len(error.near) == 1 else None
+        better = f"did you mean `export {VARIABLE}={near}`? " if near and not frameworks else ""
+        version = near if near and frameworks else default.id
+        error.hint = (
+            f"{better}`-V {version}` takes precedence; `unset {VARIABLE}` removes the variable"
+        )
+        raise
+    return Choice(op, note and f"{VARIABLE}: {note}", VARIABLE)
+
+
+class AttributeOptions(Options):
+    """The attributes of an operator, as typed; `of` adds an option for each."""
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the attributes of a command's operators."""
+        names = {name: None for family in accepted_families(command) for name in attributes(family)}
+        rows = [op for family in accepted_families(command) for op in family.ROWS]
+        return cls.with_options({name: _attribute_option(name, rows) for name in names})
+
+    @property
+    def typed(self) -> dict[str, Any]:
+        """The attributes by name, integers as numbers; None for one that was not typed."""
+        return {name: integer(text) for name, text in vars(self).items()}
+
+
+def _attribute_option(name: str, rows: list[Op]) -> Any:
+    """Return the option of an attribute; it is hidden if no row has the attribute."""
+    having = {op: each for op in rows if (each := op.attr(name))}
+    defaults = {each.default for each in having.values()} or {None}
+    (default,) = defaults if len(defaults) == 1 else (None,)
+    letters = [LETTERS[name]] if name in LETTERS else []
+    return option(
+        OPERATOR,
+        option_name(name),
+        *letters,
+        metavar="INT",
+        default=None if default is None else str(default),
+        help=_attribute_help(having, rows) if having else "",
+        hidden=not having,
+    )
+
+
+def _attribute_help(having: Mapping[Op, Attr], rows: list[Op]) -> str:
+    """Return the help of an attribute: its meaning, the versions that have it, its default."""
+    doc = next(iter(having.values())).doc
+    only = "" if len(having) == len(rows) else f" ({_by_operator(having, rows)})"
+    defaults = [each.default for each in having.values() if each.default is not None]
+    parts = [f"default {defaults[0]}"] if defaults else []
+    if requiring := [op for op, each in having.items() if each.default is None]:
+        parts.append(f"required by {_by_operator(requiring, rows)}")
+    return f"{doc}{only}; {', but '.join(parts)}."
+
+
+def _by_operator(ops: Iterable[Op], rows: list[Op]) -> str:
+    """Name versions; with their operators if `rows` are of several."""
+    chosen = set(ops)
+    names = []
+    for family in FAMILIES.values():
+        own = [op for op in family.ROWS if op in chosen]
+        if set(rows) <= set(family.ROWS):
+            return version_list(own)
+        if own:
+            is_all = len(own) == len(family.ROWS)
+            names.append(family.COMMAND if is_all else f"{family.COMMAND}: {version_list(own)}")
+    return "; ".join(names)
+
+
+def _version_option(rows: Sequence[Op]) -> Any:
+    """Return the option of the version; its help has examples of `rows`, newest first."""
+    newest = {op.framework: op for op in reversed(rows)}
+    onnx = "onnx" in newest
+    examples = [
+        *sorted((op.id for op in newest.values()), key=[op.id for op in rows].index),
+        f"{'onnx' if onnx else rows[0].framework} (its newest)",
+        *["'opset 17'"] * onnx,
+        rows[0].full_name,
+    ]
+    return option(
+        OPERATOR,
+        "--version",
+        "-V",
+        metavar="VERSION",
+        help=f"The version, such as {listed(examples)}; default {VARIABLE}, else OpenVINO's "
+        "newest. See `gathercli ops`.",
+    )
+
+
+class OperatorOptions(Options):
+    """The operator options as typed, before any check; `command` is the operator."""
+
+    command: str
+    attrs: AttributeOptions
+    version: str | None = None
+    negative: str = option(
+        OPERATOR,
+        "--negative",
+        metavar="POLICY",
+        choices=tuple(each.value for each in Negative),
+        default="spec",
+        help="A negative index: spec (the version's rule), wrap (from the end, once) or error.",
+    )
+    out_of_range: str = option(
+        OPERATOR,
+        "--out-of-range",
+        metavar="POLICY",
+        choices=tuple(each.value for each in OutOfRange),
+        default="spec",
+        help="An index outside the axis: spec (the version's rule), error, zero, clamp or wrap "
+        "(modulo the size).",
+    )
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the versions of a command's first operator as examples.
+
+        The policies are rare for a command of any operator.
+        """
+        first, *others = accepted_families(command)
+        policies = cls.replaced(rare=True) if others else cls
+        return policies.with_options({"version": _version_option(first.ROWS)})
+
+    def typed(self) -> dict[str, Any]:
+        """Return the options, attributes included, that differ from their defaults."""
+        return self.attrs.changed() | self.changed()
+
+    def row(self, messages: Messages) -> Op:
+        """Return the version to run, and note how it was found."""
+        chosen = choice(self.command, self.version)
+        if chosen.note:
+            messages.notes.append(chosen.note)
+        return chosen.op
+
+    def context(self, op: Op) -> CallContext:
+        """Return the context that names the operator and its inputs in errors."""
+        from gathercli.spec.call import CallContext
+
+        return CallContext(op, self.version_from(op))
+
+    def version_from(self, op: Op) -> str | None:
+        """Return the environment variable that named the version, if one did."""
+        if self.version is not None:
+            return None
+        chosen = choice(self.command, None)
+        return chosen.version_from if chosen.op is op else None
+
+    def bind(self, op: Op, operands: Iterable[Operand], *, shapes_only: bool = False) -> Call:
+        """Bind the call, as `ops.bind` does."""
+        from gathercli import ops
+
+        return ops.bind(
+            op,
+            *operands,
+            negative=self.negative,
+            out_of_range=self.out_of_range,
+            shapes_only=shapes_only,
+            version_from=self.version_from(op),
+            **self.attrs.typed,
+        )
+
+
+class NamedOperator(OperatorOptions):
+    """An operator that is named by an argument."""
+
+    command: str = argument("OP", OP_HELP)
+
+
+def option_name(name: str) -> str:
+    """Return the option of an input or attribute: ``--batch-dims``."""
+    return "--" + name.replace("_", "-")
+
+
+def integer(text: str | None) -> int | str | None:
+    """Convert text to an integer; other text stays as it is, for a rule to refuse."""
+    if text is not None and is_integer(text.strip()):
+        return int(text)
+    return text

@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 from functools import cached_property, partial
 
-from gathercli.cli.command import Options, flag, option
-from gathercli.cli.groups import OUTPUT
-from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.options import CHUNKS, FORCE_FORMAT, NO_CLOBBER, NONFINITE, PRECISION
+from gathercli.cli.declarations import OUTPUT, Options, flag, option
+from gathercli.cli.options import (
+    CHUNKS,
+    FORCE_FORMAT,
+    NO_CLOBBER,
+    NONFINITE,
+    PRECISION,
+    MemoryOptions,
+)
 from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, load, names_chunks
 from gathercli.io.stream import Stream
 from gathercli.io.write import Output, check_room, is_stream, new_name, real_path
-from gathercli.ops import families
+from gathercli.ops import accepted_families
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.call import as_integer
 from gathercli.spec.shapes import product
@@ -26,20 +31,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Final
 
-    from gathercli.cli.limits import Limits
     from gathercli.cli.messages import Messages
+    from gathercli.cli.options import Limits
     from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.result import GatherOutput, Result
     from gathercli.compute.tensor import Tensor
-    from gathercli.io.chunkwise import BoxWorkers
     from gathercli.io.source import Inputs
+    from gathercli.io.zarr.chunkwise import BoxWorkers
     from gathercli.io.zarr.created import Creation
     from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
 
 
-_MANY: Final = 1 << 20
+_MANY_ELEMENTS: Final = 1 << 20
 """Elements of a result that is worth a look at the disk before the indices are read."""
 
 
@@ -76,18 +81,9 @@ class WriteOptions(Options):
         *,
         way: str = "-o ",
     ) -> None:
-        """Write a file atomically, or write to stdout.
+        """Write a file atomically if there is room for `size` bytes; to stdout without a path.
 
-        Parameters
-        ----------
-        path
-            The file; None for stdout.
-        size
-            The required free space on the disk in bytes.
-        encode
-            The function that writes the content.
-        way
-            The words before the file name in the hint for binary on a terminal.
+        The hint for binary on a terminal has `way` before the name of a file.
         """
         if path is None:
             if save.is_binary(fmt) and is_terminal(STDOUT):
@@ -107,7 +103,7 @@ class WriteOptions(Options):
         self, path: str, fmt: str, source: BlockSource, inputs: Inputs, **options: Any
     ) -> None:
         """Write a folder of chunks with the options of `chunkwise.write`."""
-        from gathercli.io import chunkwise
+        from gathercli.io.zarr import chunkwise
 
         with self.creation(path, fmt) as output:
             chunkwise.write(source, output, **options)
@@ -145,7 +141,7 @@ class OutputOptions(Options):
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group, whose help names the input that a command copies from."""
-        name = families(command)[0].ROWS[0].inputs[0].name
+        name = accepted_families(command)[0].ROWS[0].inputs[0].name
         like = "the data" if name == "data" else name.upper()
         chunks = CHUNKS.replace(help=CHUNKS.help.replace("the data", like))
         return cls.with_options({"chunks": chunks})
@@ -199,15 +195,7 @@ class OutputOptions(Options):
         return self.limits.result if self.streams else self.limits.memory
 
     def check(self) -> None:
-        """Check the options before reading the inputs.
-
-        Raises
-        ------
-        UsageError
-            The options conflict, or binary would go to a terminal.
-        OutputError
-            The output cannot be created, or exists and `--no-clobber` is set.
-        """
+        """Raise, before inputs are read, if options conflict or the output cannot be created."""
         _ = self.chunk_sizes  # raises for invalid sizes
         explicit = None if self.fmt == "auto" else self.fmt
         save.check_format(self.path, explicit, option="-f", force=self.force_format)
@@ -224,7 +212,7 @@ class OutputOptions(Options):
 
         An index is read later: a small file may declare any number of them.
         """
-        if self.path is None or is_stream(self.path) or product(bound.shape) < _MANY:
+        if self.path is None or is_stream(self.path) or product(bound.shape) < _MANY_ELEMENTS:
             return
         bound.check_size(self.most_bytes)
         in_chunks = is_chunked(self.chosen_format)
@@ -297,24 +285,12 @@ class OutputOptions(Options):
 
 
 def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...] | None:
-    """Parse the sizes of chunks.
-
-    Parameters
-    ----------
-    output, fmt
-        The name of the output, and its format; ``auto`` means the suffix.
-
-    Raises
-    ------
-    UsageError
-        ``usage``: the text is malformed, or the format has no chunks.
-    """
+    """Parse the sizes of the chunks of an output; the format ``auto`` means its suffix."""
     if text is None:
         return None
     if not (names_chunks(output or "") if fmt == "auto" else is_chunked(fmt)):
         raise UsageError(
             f"is given, and the output is {clean(output or 'stdout') if fmt == 'auto' else fmt}",
-            rule="usage",
             subject="--chunks",
             value=text,
             expected="a .zarr output",
@@ -324,7 +300,6 @@ def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...]
     if not re.fullmatch(r"[1-9]\d{0,17}(,[1-9]\d{0,17}){0,63},?|", text, re.ASCII):
         raise UsageError(
             f"is `{clean(text)}`",
-            rule="usage",
             subject="--chunks",
             value=text,
             expected="sizes from 1 on",
@@ -334,13 +309,7 @@ def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...]
 
 
 def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") -> Iterator[str]:
-    """Yield notes on properties of a result that a format does not store.
-
-    Parameters
-    ----------
-    option
-        The option of the format, for the notes.
-    """
+    """Yield notes on what a format, chosen by `option`, does not store of a result."""
     if fmt in FORMATS and FORMATS[fmt].losses:
         yield from load(FORMATS[fmt].losses)(result, path, option)
 
@@ -350,7 +319,6 @@ def binary_error(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
     name = new_name("result", FORMATS[fmt].suffix)
     return UsageError(
         f"{fmt} is binary, and {target} is a terminal",
-        rule="usage",
         expected="a file or a pipe",
         hint=f"`{way}{name}`{'' if way else ' in its place'} writes a file",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gathercli.cli.command import ALL, HELP, REQUIRED, Argument, Option
+from gathercli.cli.declarations import ALL, HELP, REQUIRED, Argument, Option
 from gathercli.records import NamedTuple
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Final
 
-    from gathercli.cli.command import Parameter
+    from gathercli.cli.declarations import Command, Parameter
 
 NO_OPTION: Final = "no option"
 NO_VALUE: Final = "no value, or one of a flag"
@@ -23,14 +23,10 @@ TOO_MANY: Final = "too many"
 
 
 class WordsError(Exception):
-    """Words that the declarations refuse.
+    """Words that the declarations refuse; `problem` is one of the constants above.
 
-    Attributes
-    ----------
-    problem
-        One of the constants of this module.
-    subject
-        The parameter of `WRONG_VALUE` and `MISSING`; the name of an option or the word of others.
+    The subject of `WRONG_VALUE` and `MISSING` is the parameter, of others an option's name or a
+    word.
     """
 
     def __init__(self, problem: str, subject: Any = None) -> None:
@@ -39,29 +35,19 @@ class WordsError(Exception):
 
 
 class Word(NamedTuple):
-    """A word of a command line.
-
-    Attributes
-    ----------
-    option
-        The name of the option, also for its value; None for an argument.
-    is_value
-        Whether it is the value of that option.
-    """
+    """A word of a command line."""
 
     text: str
-    option: str | None = None
-    is_value: bool = False
+    option: str | None = None  # its name, also for its value; None for an argument
+    value: str | None = None  # of the option, if the word has it or is it
+    is_value: bool = False  # whether the word is all value
 
 
 def parse(parameters: Mapping[str, Parameter], words: Sequence[str]) -> dict[str, Any] | None:
     """Return the values of all parameters; None if the words ask for help.
 
-    Raises
-    ------
-    WordsError
-        What is wrong with the options, in the order of the words; then, unless they ask for help,
-        with values; then what is missing; then an argument too many.
+    First raise `WordsError` for the options, in the order of the words; then, unless help is asked
+    for, for values, for what is missing, for an argument too many.
     """
     options, texts = _sort(parameters, words)
     if None in options:
@@ -152,7 +138,7 @@ def words_of(params: Iterable[Parameter], args: Sequence[str]) -> Iterator[Word]
     rest, option = 0, ""  # the number of values that follow, and their option
     for at, text in enumerate(args):
         if rest:
-            yield Word(text, option, is_value=True)
+            yield Word(text, option, text, is_value=True)
             rest -= 1
         elif text == "--":
             yield Word(text, text)
@@ -161,16 +147,80 @@ def words_of(params: Iterable[Parameter], args: Sequence[str]) -> Iterator[Word]
         elif not is_option(text):
             yield Word(text)
         elif text.startswith("--"):
-            option, mark, _ = text.partition("=")
+            option, mark, value = text.partition("=")
             rest = max(0, values.get(option, 0) - bool(mark))
-            yield Word(text, option)
+            yield Word(text, option, value if mark else None)
         else:  # letters; the last may have its value attached
+            attached = ""
             for n, letter in enumerate(text[1:], 2):
                 option = f"-{letter}"
                 if values.get(option):
-                    rest = values[option] - (n < len(text))
+                    attached = text[n:]
+                    rest = values[option] - bool(attached)
                     break
-            yield Word(text, option)
+            yield Word(text, option, attached or None)
+
+
+class CommandLine(NamedTuple):
+    """The words after a command."""
+
+    command: str  # its name; empty for the program itself
+    params: Sequence[Any]  # of `Parameter`: whether an option is meant depends on the words
+    words: tuple[Word, ...]
+
+    @classmethod
+    def read(cls, command: str, params: Sequence[Parameter], args: Sequence[str]) -> CommandLine:
+        """Classify the words `args` by the parameters of a command."""
+        return cls(command, params, tuple(words_of(params, args)))
+
+    @classmethod
+    def of(cls, command: Command, args: Sequence[str]) -> CommandLine:
+        """Classify the words after a command."""
+        return cls.read(command.name, (*command.parameters.values(), HELP), args)
+
+    @property
+    def texts(self) -> list[str]:
+        """All words."""
+        return [word.text for word in self.words]
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments, in order."""
+        return [word.text for word in self.words if word.option is None]
+
+    @property
+    def options(self) -> list[str]:
+        """The options and their values, in order."""
+        return [word.text for word in self.words if word.option is not None]
+
+    @property
+    def metavars(self) -> list[str]:
+        """The names of the command's arguments."""
+        return [str(each.metavar) for each in self.params if isinstance(each, Argument)]
+
+    @property
+    def required(self) -> int:
+        """The number of required parameters."""
+        return sum(param.is_required for param in self.params)
+
+    def param(self, option: str) -> Any:
+        """Return the parameter with an option, or None."""
+        return next((param for param in self.params if option in param.names), None)
+
+    def option_names(self, word: Word) -> list[str]:
+        """Return every name of the option of a word."""
+        param = self.param(word.option or "")
+        return list(param.names) if param else []
+
+    def position(self, word: Word) -> int:
+        """Return the position of a word, compared by identity."""
+        return next(at for at, each in enumerate(self.words) if each is word)
+
+    def replace(self, word: Word, text: str) -> list[str]:
+        """Return the command and its words, with `text` in place of one."""
+        texts = self.texts
+        texts[self.position(word)] = text
+        return [self.command, *texts] if self.command else texts
 
 
 def is_option(word: str) -> bool:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-from itertools import pairwise
 
+from gathercli.cli.declarations import Command
+from gathercli.cli.parser import CommandLine
 from gathercli.ops import FAMILIES, summary
-from gathercli.slices import SLICES, CommandEntry
+from gathercli.slices import COMMAND_ORDER, SLICES, CommandEntry
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
-    from gathercli.cli.command import Command
-
 
 _OF_THE_CORE: Final = {
     **{
-        name: CommandEntry("cli.commands.gather", summary(family))
+        name: CommandEntry("cli.commands.operators", summary(family))
         for name, family in FAMILIES.items()
     },
     "shape": CommandEntry("cli.commands.shape", "Infer the output shape from shapes alone."),
@@ -41,23 +40,14 @@ _OF_THE_CORE: Final = {
         "cli.commands.completion", "Print the completion script of a shell."
     ),
 }
-_ORDER: Final = (
-    *FAMILIES,
-    *("shape", "explain", "check", "compare", "diagnose", "reproduce", "translate", "batch"),
-    *("convert", "info", "model", "demo", "ops", "man", "completion"),
-)
-
 _EVERY: Final = _OF_THE_CORE | {
     name: entry for each in SLICES for name, entry in each.commands.items()
 }
-COMMANDS: Final = {name: _EVERY[name] for name in _ORDER if name in _EVERY}
+COMMANDS: Final = {name: _EVERY[name] for name in (*FAMILIES, *COMMAND_ORDER) if name in _EVERY}
 """The commands by name, in the order of help."""
 
 OF_MODELS: Final = {name: entry for each in SLICES for name, entry in each.forms.items()}
 """The commands that also take models in place of an operator and tensors, in that form."""
-
-_WITH_VALUE: Final = ("-f", "--format", "--color")
-"""Options of both forms whose value is the next word."""
 
 
 def takes_models(name: str, words: Sequence[str]) -> bool:
@@ -71,23 +61,17 @@ def takes_models(name: str, words: Sequence[str]) -> bool:
     form = OF_MODELS.get(name)
     if form is None:
         return False
-    arguments = (
-        word
-        for before, word in pairwise(("", *words))
-        if not word.startswith("-") and before not in _WITH_VALUE
-    )
-    first = next(arguments, "")
+    line = CommandLine.of(command_of(name), words)
+    first = next(iter(line.arguments), "")
     if first in FAMILIES:
         return False
-    if any(word.partition("=")[0] in form.options for word in words):
+    if any(word.text.partition("=")[0] in form.options for word in line.words):
         return True
     return first.lower().endswith((*form.suffixes, "/")) or os.path.isdir(first)
 
 
 def command_of(name: str, *, models: bool = False) -> Command:
     """Import a command, in its form for models if `models`."""
-    from gathercli.cli.command import Command
-
     entry = OF_MODELS[name] if models else COMMANDS[name]
     # The package `importlib` takes as long to import as the command's own module.
     module = __import__(f"gathercli.{entry.module}", fromlist=["run"])

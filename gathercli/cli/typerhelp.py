@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from gathercli.cli.command import HELP, REQUIRED, VERSION, Command, Option, Parameter
+from gathercli.cli.declarations import HELP, REQUIRED, VERSION, Command, Option, Parameter
 from gathercli.cli.helptext import PROGRAM, PROGRAM_HELP, START, examples, pointers, summary, usages
 from gathercli.cli.registry import COMMANDS
 from gathercli.report.terminal import escaped

@@ -7,9 +7,21 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.command import HELP, VERSION, Option
-from gathercli.cli.dialects import PICTURES, similar_option, translate, translate_value
-from gathercli.cli.line import CommandLine
+from gathercli.cli.declarations import HELP, VERSION, Option
+from gathercli.cli.hints import (
+    PICTURE_FORMATS,
+    complete,
+    did_you_mean,
+    inputs_as_arguments,
+    members_of_all,
+    rejoin,
+    shell_line,
+    similar_option,
+    suggest_example,
+    translate,
+    translate_value,
+    values_of,
+)
 from gathercli.cli.parser import (
     EQUALS_SIGN,
     MISSING,
@@ -19,28 +31,20 @@ from gathercli.cli.parser import (
     TOO_MANY,
     TWICE,
     WRONG_VALUE,
+    CommandLine,
     WordsError,
     looks_negative,
     parse,
 )
-from gathercli.cli.suggest import (
-    complete,
-    did_you_mean,
-    inputs_as_arguments,
-    members_of_all,
-    rejoin,
-    shell_line,
-    suggest_example,
-    values_of,
-)
 from gathercli.errors import UsageError
+from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES
 from gathercli.text import closest, counted, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gathercli.cli.command import Parameter
+    from gathercli.cli.declarations import Parameter
     from gathercli.cli.parser import Word
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
@@ -50,13 +54,10 @@ _PROGRAM: Final = "`gathercli --version` prints the program's version"
 def refusal(line: CommandLine, error: WordsError) -> UsageError:
     """Return the error for a line whose words the declarations refuse.
 
-    Raises
-    ------
-    UsageError
-        The operator is unknown, whatever else is wrong.
+    Raise that of an unknown operator, whatever else is wrong.
     """
     if line.metavars[:1] == ["OP"] and (name := _operator(line)) is not None:
-        from gathercli.ops import family_of
+        from gathercli.ops.versions import family_of
 
         family_of(name)
     usage = _REFUSALS[error.problem](line, error.subject)
@@ -83,7 +84,6 @@ def program_refusal(words: Sequence[str]) -> UsageError | None:
         return refusal(line, error)
     return UsageError(
         f"stands alone, but `{words[1]}` follows it",
-        rule="usage",
         subject="--version",
         value=words[1],
         expected="nothing",
@@ -106,7 +106,6 @@ def _equals_sign(line: CommandLine, text: str) -> UsageError:
     name, _, value = text.partition("=")
     return UsageError(
         f"`{short(text)}` has an equals sign",
-        rule="usage",
         value=text,
         expected=f"`{short(f'{name} {value}')}`",
         hint=did_you_mean(_translation(line)),
@@ -119,7 +118,6 @@ def _one_dash(line: CommandLine, text: str) -> UsageError:
     word = next(each for each in line.words if each.text == text and not each.is_value)
     return UsageError(
         f"`{name}` has one dash",
-        rule="usage",
         value=name,
         expected=f"`-{name}`",
         hint=did_you_mean(line.replace(word, "-" + text)),
@@ -130,14 +128,14 @@ def _twice(line: CommandLine, option: Option) -> UsageError:
     """Return the error for a second value of an option that takes one only."""
     del line
     name = option.names[0]
-    return UsageError(f"`{name}` is given twice", rule="usage", value=name, expected="it once")
+    return UsageError(f"`{name}` is given twice", value=name, expected="it once")
 
 
 def no_command(name: str) -> UsageError:
     """Return the error for an unknown command."""
     from gathercli.cli.manual.pages import TOPICS
     from gathercli.cli.registry import COMMANDS
-    from gathercli.ops import foreign_name_error
+    from gathercli.ops.unknown import foreign_name_error
 
     page = f"`gathercli man {name}` is a page"
     hint = page if name in TOPICS else "`gathercli --help` lists the commands"
@@ -147,7 +145,6 @@ def no_command(name: str) -> UsageError:
     near = closest(name.lower().replace("_", "-"), [*COMMANDS, "help", "version"])
     return UsageError(
         f"no command `{short(name)}`",
-        rule="usage",
         value=name,
         hint=hint,
         instead=("--version" if near == "version" else near,) if near else (),
@@ -159,9 +156,7 @@ def _no_option(line: CommandLine, option: str) -> UsageError:
     hint = _other_form(line, option)
     if hint is None:
         hint = _option_hint(line, option) if line.command else _program_hint(line, option)
-    return UsageError(
-        f"{owner} has no option `{short(option)}`", rule="usage", value=option, hint=hint
-    )
+    return UsageError(f"{owner} has no option `{short(option)}`", value=option, hint=hint)
 
 
 def _other_form(line: CommandLine, option: str) -> str | None:
@@ -196,7 +191,7 @@ def _option_hint(line: CommandLine, option: str) -> str | None:
     takes_value = param is not None and param.count and ":" not in option
     if takes_value and _lacks_value(line, word, option):
         return _version_hint(param, str(similar))
-    texts = [word.text for word in line.words]
+    texts = line.texts
     if option == "--job" and option in texts[:-1] and "explain" in COMMANDS:
         return did_you_mean(["explain", "--job", texts[texts.index(option) + 1]])
     if similar and len(line.arguments) < line.required:
@@ -207,7 +202,7 @@ def _option_hint(line: CommandLine, option: str) -> str | None:
 def _translation(line: CommandLine) -> list[str]:
     """Return the command and the translated words; an empty list if it lacks an option."""
     translation = translate(line)
-    return [line.command, *(word.text for word in translation.words)] if translation else []
+    return [line.command, *translation.texts] if translation else []
 
 
 def _lacks_value(line: CommandLine, word: Word, option: str) -> bool:
@@ -222,7 +217,7 @@ def _program_hint(line: CommandLine, option: str) -> str | None:
     """Suggest a line for an unknown option before the command, or without one."""
     from gathercli.cli.registry import COMMANDS
 
-    texts = [word.text for word in line.words]
+    texts = line.texts
     at = next((n for n, text in enumerate(texts) if text in COMMANDS), None)
     if at is not None:
         return did_you_mean([*texts[at:], *texts[:at]])
@@ -238,19 +233,16 @@ def _no_value(line: CommandLine, option: str) -> UsageError:
     if param.kind is bool:
         word = next(each for each in reversed(line.words) if each.option == option)
         return UsageError(
-            f"is given a value, `{word.text.partition('=')[2]}`",
-            rule="usage",
+            f"is given a value, `{word.value}`",
             subject=option,
             value=word.text,
             expected="none",
             hint=did_you_mean(line.replace(word, option)),
         )
-    words = [word for word in line.words if word.option == option]
-    count = sum(word.is_value or "=" in word.text for word in words)
+    count = sum(word.option == option and word.value is not None for word in line.words)
     has = f"{count} of {counted(param.count, 'value')}" if count else "no value"
     return UsageError(
         f"has {has}",
-        rule="usage",
         subject=option,
         value=option,
         expected=f"`{option} {param.metavar}`",
@@ -266,7 +258,7 @@ def _version_hint(param: Any, option: str) -> str | None:
 
 
 def _missing(line: CommandLine, param: Parameter) -> UsageError:
-    from gathercli.cli.manual.examples import EXAMPLES
+    from gathercli.cli.manual.prose import EXAMPLES
 
     operator, inputs = _operator_inputs(line)
     topic = f"{line.command}-models" if "MODEL..." in line.metavars else line.command
@@ -274,7 +266,10 @@ def _missing(line: CommandLine, param: Parameter) -> UsageError:
     example = next((each for each in lines if f" {operator} " in each), None)
     hint = f"`{example or lines[0]}` is an example" if lines else ""
     if isinstance(param, Option):
-        return _missing_option(param, complete(line, inputs) or hint)
+        option, values = param.names[0], values_of(param)
+        expected = listed(values) if values else f"`{option} {param.metavar}`"
+        hint = complete(line, inputs) or hint
+        return UsageError("is missing", subject=option, expected=expected, hint=hint)
     is_last = param.metavar == "INDICES" and line.command in ("gather", "compare")
     if is_last and (short_line := shell_line([line.command, *line.arguments, "0,", *line.options])):
         hint = f"`{short_line}` is an example"
@@ -289,14 +284,7 @@ def _missing(line: CommandLine, param: Parameter) -> UsageError:
     first = str(param.metavar).partition(" ")[0].removesuffix("...")
     if operator is not None:  # whose names the inputs have
         first = names[line.metavars.index(str(param.metavar))]
-    return UsageError(f"`{first}` is missing", rule="usage", expected=expected, hint=hint)
-
-
-def _missing_option(param: Option, hint: str) -> UsageError:
-    option = param.names[0]
-    choices = values_of(param)
-    expected = listed(choices) if choices else f"`{option} {param.metavar}`"
-    return UsageError("is missing", rule="usage", subject=option, expected=expected, hint=hint)
+    return UsageError(f"`{first}` is missing", expected=expected, hint=hint)
 
 
 def _operator_inputs(line: CommandLine) -> tuple[str | None, list[str]]:
@@ -316,7 +304,9 @@ def _arguments(line: CommandLine, operator: str | None) -> list[str]:
 
 
 def _wrong_value(line: CommandLine, param: Parameter) -> UsageError:
-    word, value = _value_of(line, param)
+    words = [each for each in line.words if each.option in (param.names or (None,))]
+    word = words[-1] if param.names else words[0]
+    value = word.text if word.value is None else word.value
     similar = translate_value(param, value) if param.choices else None
     expected = listed(param.choices) if param.choices else _range(param)
     hint = _picture(line, value)
@@ -324,7 +314,6 @@ def _wrong_value(line: CommandLine, param: Parameter) -> UsageError:
         hint = did_you_mean(line.replace(word, word.text.removesuffix(value) + similar))
     return UsageError(
         f"`{word.option or param.metavar}` is `{short(value)}`",
-        rule="usage",
         value=value,
         expected=expected,
         hint=hint,
@@ -333,24 +322,10 @@ def _wrong_value(line: CommandLine, param: Parameter) -> UsageError:
 
 def _picture(line: CommandLine, value: str) -> str | None:
     """Suggest `--save` if `value` is a picture format."""
-    if value.lower() not in PICTURES or not line.param("--save"):
+    if value.lower() not in PICTURE_FORMATS or not line.param("--save"):
         return None
     others = [word.text for word in line.words if "--format" not in line.option_names(word)]
     return did_you_mean([line.command, *others, "--save", f"picture.{value.lower()}"])
-
-
-def _value_of(line: CommandLine, param: Parameter) -> tuple[Word, str]:
-    """Return the word with the refused value of a parameter, and the value."""
-    if not isinstance(param, Option):
-        word = next(word for word in line.words if word.option is None)
-        return word, word.text
-    word = next(each for each in reversed(line.words) if each.option in param.names)
-    if word.is_value:
-        return word, word.text
-    name, mark, value = word.text.partition("=")
-    if not mark or name not in param.names:  # -fxml
-        value = word.text[word.text.index(str(word.option)[1]) + 1 :]
-    return word, value
 
 
 def _range(param: Any) -> str:
@@ -368,7 +343,6 @@ def _too_many(line: CommandLine, extra: str) -> UsageError:
     expected = listed(line.metavars, "and")
     usage = UsageError(
         f"`{short(extra)}` is one argument too many",
-        rule="usage",
         value=extra,
         expected=expected,
         hint=did_you_mean(*_with_fewer(line, most))
@@ -427,7 +401,7 @@ def _lesson_hint(line: CommandLine) -> str | None:
 
 def _list_hint(line: CommandLine) -> str | None:
     """Explain how to write a list, if all arguments are integers."""
-    from gathercli.cli.manual.examples import EXAMPLES
+    from gathercli.cli.manual.prose import EXAMPLES
 
     example = next((each.command for each in EXAMPLES.get(line.command, ())), "")
     if "," not in example or not all(map(_INTEGER.fullmatch, line.arguments)):
@@ -467,21 +441,15 @@ def _last_as_option(line: CommandLine, words: Sequence[str]) -> list[list[str]]:
         is_axis = has_axis and not middle.endswith(",")
         return [[*others, middle, "--axis", last]] if is_axis else []
     output = next((name for name in ("-o", "--save") if line.param(name)), None)
-    if output and not os.path.lexists(last) and _is_output(last, output):
+    suffix = os.path.splitext(last)[1]
+    is_output = suffix in BY_SUFFIX if output == "-o" else suffix[1:] in PICTURE_FORMATS
+    if output and is_output and not os.path.lexists(last):
         return [[*others, middle, output, last]]
     # DATA, axis, INDICES: the order of other frameworks
     if has_axis and _INTEGER.fullmatch(middle):
         is_tensor = os.path.lexists(last) or not last.isidentifier()
         return [[*others, last, "-a", middle]] if is_tensor else []
     return []
-
-
-def _is_output(name: str, option: str) -> bool:
-    """Return whether an output option accepts the suffix of a name."""
-    from gathercli.io.formats.table import BY_SUFFIX
-
-    suffix = os.path.splitext(name)[1]
-    return suffix in BY_SUFFIX if option == "-o" else suffix[1:] in PICTURES
 
 
 _REFUSALS: Final[dict[str, Callable[[CommandLine, Any], UsageError]]] = {

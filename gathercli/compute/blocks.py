@@ -21,7 +21,7 @@ from gathercli.compute.chunks import (
 )
 from gathercli.compute.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.compute.kernel import Kernel
-from gathercli.compute.memory import strides_of
+from gathercli.compute.storage import strides_of
 from gathercli.compute.threads import share
 from gathercli.errors import OutOfRangeError, TransferError
 from gathercli.spec.adjustments import are_tuples
@@ -51,36 +51,24 @@ FLAT_INDEX_BYTES: Final = 32
 PART_BYTES: Final = 1000
 """Bytes of workspace for each chunk that indices point into."""
 
-COPIES: Final = 3
+CHUNK_COPIES: Final = 3
 """Copies of a chunk in memory while it is read or written: encoded, decoded, and in the box."""
 
-CHUNK: Final = 16 << 20
+CHUNK_BYTES: Final = 16 << 20
 """Bytes of an output chunk if `data` has no chunks."""
 
-PIECE: Final = 1 << 18
+SCATTERED_CELLS: Final = 1 << 18
 """Elements that are scattered at a time."""
 
 
 class GatherBlocks:
     """The output of a bound call, computed in boxes from inputs that are read chunk by chunk.
 
-    Attributes
-    ----------
-    bound, call
-        The call with its tensors, and the call alone.
-    data, indices, shape
-        The inputs, and the shape of the output.
-    axis, depth
-        A position replaces `depth` dimensions of `data`, from `axis` on. They are the one dimension
-        `axis` of a view of `data`.
-    dim_map
-        For each output dimension, the dimensions of the view and of the positions, or None.
-    chunks
-        The sizes of a chunk of the view.
-    indexed
-        The chunks along the dimensions that a position replaces.
-    index_dims
-        The output dimensions of `indices` alone.
+    A position replaces `depth` dimensions of `data`, from `axis` on. They are the one dimension
+    `axis` of a view of `data`, of which `chunks` are the sizes of a chunk; `indexed` are the chunks
+    along the dimensions that a position replaces. `dim_map` has, for each output dimension, the
+    dimensions of the view and of the positions, or None; `index_dims` are the output dimensions of
+    `indices` alone.
     """
 
     def __init__(self, bound: BoundCall) -> None:
@@ -144,8 +132,8 @@ class GatherBlocks:
         """Estimate the bytes of memory that `block` needs for a box."""
         itemsize = self.data.storage.itemsize
         output = cells(box) * itemsize
-        piece = min(output, PIECE * (itemsize + 8 * len(self.shape)))
-        thread = COPIES * chunk_bytes(self.data) + piece
+        piece = min(output, SCATTERED_CELLS * (itemsize + 8 * len(self.shape)))
+        thread = CHUNK_COPIES * chunk_bytes(self.data) + piece
         if self.depth > 1 and not self._is_viewed(self.data):
             thread += product(self.chunks) * itemsize  # the copy that merges dimensions
         index = FLAT_INDEX_BYTES if self._is_flat(box) else INDEX_BYTES
@@ -154,19 +142,14 @@ class GatherBlocks:
         indices = cells(self._points_box(box)) * index
         parts = self._max_parts(box) * PART_BYTES
         # The chunks of `indices` are released before those of `data` are read.
-        return output + max(indices + parts + threads * thread, COPIES * chunk_bytes(self.indices))
+        read = CHUNK_COPIES * chunk_bytes(self.indices)
+        return output + max(indices + parts + threads * thread, read)
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
         """Compute a box of the output, with up to `threads` threads, from checked indices.
 
-        Returns
-        -------
-            An array of the shape of the box, C-ordered, in native byte order.
-
-        Raises
-        ------
-        TransferError
-            ``unreadable``: `indices` changed after they were checked.
+        Return an array of the shape of the box, C-ordered, in native byte order. Raise
+        `TransferError` (``unreadable``) if `indices` changed after they were checked.
         """
         positions = self._positions(self._points_box(box))
         out = np.zeros(sizes(box), self.data.storage)
@@ -261,7 +244,7 @@ class GatherBlocks:
 def _check_again(call: Call, indices: AnyArray) -> None:
     """Raise `TransferError` if an index is refused now, so that it changed after its check."""
     try:
-        check.check_indices(call, call.family.indexed_axes(call), indices)
+        check.check_input(call, call.family.indexed_axes(call), indices)
     except OutOfRangeError:
         raise TransferError(
             "changed while they were read",
@@ -286,7 +269,8 @@ class CopyBlocks:
 
     def cost(self, box: Box, threads: int) -> int:
         """Estimate the bytes of memory that `block` needs for a box."""
-        return cells(box) * self.data.storage.itemsize + threads * COPIES * chunk_bytes(self.data)
+        read = threads * CHUNK_COPIES * chunk_bytes(self.data)
+        return cells(box) * self.data.storage.itemsize + read
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
         """Copy a box, as `GatherBlocks.block` does."""
@@ -304,10 +288,7 @@ class CopyBlocks:
 class WholeBlocks:
     """An output in memory in boxes, with the members of `GatherBlocks`.
 
-    Parameters
-    ----------
-    data
-        The input that sets the chunks, if the output has its shape.
+    `data` is the input that sets the chunks, if the output has its shape.
     """
 
     def __init__(self, data: ChunkedTensor, output: Tensor) -> None:
@@ -322,7 +303,7 @@ BlockSource: TypeAlias = "GatherBlocks | CopyBlocks | WholeBlocks"
 
 
 def chunk_sizes(
-    shape: Sequence[int], fixed: Sequence[int | None], itemsize: int, nbytes: int = CHUNK
+    shape: Sequence[int], fixed: Sequence[int | None], itemsize: int, nbytes: int = CHUNK_BYTES
 ) -> tuple[int, ...]:
     """Choose the sizes of a chunk of at most `nbytes`, from the last dimension on.
 
@@ -345,16 +326,9 @@ def chunk_bytes(tensor: ChunkedTensor) -> int:
 
 
 def _cut_dims(box: Box, dims: dict[int, int], chunks: Sequence[int]) -> Iterator[dict[int, Span]]:
-    """Cut a box along some dimensions where chunks end.
+    """Cut a box where chunks end along some dimensions; yield the spans by dimension of `data`.
 
-    Parameters
-    ----------
-    dims
-        The output dimension of each dimension of `data` to cut.
-
-    Yields
-    ------
-        The spans by dimension of `data`, for each combination.
+    `dims` has the output dimension of each dimension of `data` to cut.
     """
     spans = [list(cuts(box[o], chunks[d])) for d, o in dims.items()]
     for combination in combinations(*spans):
@@ -368,16 +342,9 @@ def _slice_in(span: Span, whole: Span) -> slice:
 class ChunkPart:
     """The elements of a box that come from one chunk of the view of `data`.
 
-    Parameters
-    ----------
-    spans
-        The span within the chunk along every dimension of the view but the axis.
-    positions
-        The positions of the box within `spans`, -1 for none.
-    out
-        A view of the output within `spans`; zeros where no part writes.
-    group
-        The positions in the chunk.
+    `spans` are those within the chunk along every dimension of the view but the axis. `positions`
+    are those of the box within `spans`, -1 for none, and `group` those in the chunk. `out` is a
+    view of the output within `spans`, with zeros where no part writes.
     """
 
     def __init__(
@@ -439,7 +406,7 @@ class ChunkPart:
         free = [n for n, (_, i) in zip(self._out.shape, self._dim_map, strict=True) if i is None]
         shares = any(None not in dims for dims in self._dim_map)
         put = self._put_shared if shares else self._put
-        step = max(1, PIECE // max(1, product(free)))
+        step = max(1, SCATTERED_CELLS // max(1, product(free)))
         for start in range(0, order.size, step):
             piece = slice(start, start + step)
             put(chunk, positions[piece], tuple(coordinates[piece] for coordinates in places))
@@ -456,9 +423,9 @@ class ChunkPart:
         source, out = np.ascontiguousarray(chunk).reshape(-1), self._out.reshape(-1)
         shape, dims = self._out.shape, self._blocks.index_dims
         inner, batch = product(shape[dims[-1] + 1 :]), product(shape[dims[0] :])
-        for start in range(0, order.size, PIECE):
-            places = order[start : start + PIECE]
-            at = self._indexed.inside(positions[start : start + PIECE], box)
+        for start in range(0, order.size, SCATTERED_CELLS):
+            places = order[start : start + SCATTERED_CELLS]
+            at = self._indexed.inside(positions[start : start + SCATTERED_CELLS], box)
             if inner > 1:
                 at *= inner
                 at += places - places // inner * inner  # numpy divides faster than it takes %

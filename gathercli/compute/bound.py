@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from gathercli.errors import GatherError, LimitError
-from gathercli.ops.engine import infer
-from gathercli.records import NamedTuple
 from gathercli.spec.call import Operand
-from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import described
-from gathercli.spec.shapes import LARGEST, MAX_RANK, product
+from gathercli.spec.shapes import LARGEST, MAX_RANK, known, product
 from gathercli.text import counted, in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import IndexedAxis, Op
+    from gathercli.spec.op import Op
 
     _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
 
@@ -27,44 +24,15 @@ MOST_INDICES: Final = 1 << 40
 """The most indices that are read of a folder of chunks: some of them take hours."""
 
 
-class Runs(NamedTuple):
-    """Where each run of consecutive elements of an output comes from, for all values of indices.
-
-    Attributes
-    ----------
-    input, axes
-        The number of the input of indices, and what they count along.
-    shape
-        The shape of the output.
-    length
-        The bytes of a run.
-    starts
-        For each run, row-major: the position of its index in `indices`, and the offsets in `data`
-        of the element that index 0 copies, and from one index to the next; in bytes.
-    """
-
-    input: int
-    axes: Sequence[IndexedAxis]
-    shape: tuple[int, ...]
-    length: int
-    starts: Sequence[tuple[int, int, int]]
-
-
 class BoundCall:
-    """A call that passed every rule of shapes and types, with its tensors.
+    """A call that passed every rule of shapes and types, with its tensors in the order of the row.
 
-    Parameters
-    ----------
-    call
-        The row, the descriptions of the inputs, and the attributes.
-    tensors
-        The inputs, in the order of the row: in memory, mapped, or read chunk by chunk.
-    runs
-        Where a small output copies from, if that is known: `small.runs_of`.
+    They are in memory, mapped, or read chunk by chunk. With `repeated` an equal call was bound
+    before, so that preparing it is worth its time.
     """
 
-    def __init__(self, call: Call, *tensors: ChunkedTensor, runs: Runs | None = None) -> None:
-        self.call, self.runs = call, runs
+    def __init__(self, call: Call, *tensors: ChunkedTensor, repeated: bool = False) -> None:
+        self.call, self.repeated = call, repeated
         self.tensors = dict(zip(call.inputs, tensors, strict=True))
 
     @property
@@ -80,7 +48,7 @@ class BoundCall:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the output."""
-        return known(infer(self.call))
+        return known(self.call.shape)
 
     def check_size(self, max_bytes: int | None) -> None:
         """Raise `LimitError` if the output is too large, or there are too many indices to read.
@@ -108,12 +76,8 @@ class BoundCall:
 def of_one_type(op: Op, tensors: Sequence[_Tensor]) -> list[_Tensor]:
     """Convert untyped text to the type of the typed tensors, if a version requires one type.
 
-    If no tensor is typed, empty text gets the type of the first text with elements.
-
-    Raises
-    ------
-    InputError
-        ``dtype``: a tensor does not convert to it without loss.
+    If no tensor is typed, empty text gets the type of the first text with elements. Raise
+    `InputError` (``dtype``) if a tensor does not convert to it without loss.
     """
     if not op.one_type:
         return list(tensors)

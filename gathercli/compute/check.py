@@ -8,40 +8,43 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gathercli.compute.indices import (
-    KEPT,
+    MOST_KEPT_INDICES,
     IndexKind,
     IndexPolicy,
     ResolvedIndices,
     ResolvedTuples,
     index_kind,
+    resolve,
     tuple_kind,
     wrap_negative,
 )
 from gathercli.compute.native import reads
 from gathercli.compute.storage import row_major
 from gathercli.compute.threads import share
+from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gathercli.compute.kernel import Points
     from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 
 
-CELLS: Final = 1 << 16
+BLOCK_INDICES: Final = 1 << 16
 """Indices in a block: they stay in a core's cache."""
 
-SHARED: Final = 16
+LEAST_SHARED_BLOCKS: Final = 16
 """The number of blocks from which a second thread is worth starting."""
 
 
-def check_indices(
+def check_input(
     call: Call,
     axes: Sequence[IndexedAxis],
     indices: AnyArray,
@@ -49,59 +52,82 @@ def check_indices(
     threads: int = 1,
     progress: ProgressCallback | None = None,
 ) -> tuple[Points, list[Adjustment]]:
-    """Check every index of an input in constant memory.
+    """Check every index of an input in constant memory; return the positions and adjustments.
 
-    Parameters
-    ----------
-    axes
-        The indexed axis, or one for each component of tuples.
-    indices
-        Shape (I..) or (I.., K), an integer type.
-
-    Returns
-    -------
-        The positions, and the adjustments of indices outside their axis.
-
-    Raises
-    ------
-    OutOfRangeError
-        ``index-negative`` or ``index-range``, naming the first refused index, row-major.
+    `axes` are the indexed axis, or one for each component of tuples; `indices` have shape (I..) or
+    (I.., K). Raise `OutOfRangeError` (``index-negative``, ``index-range``) for the first refused
+    index, row-major.
     """
 
     def report(done: int) -> None:
         if progress is not None:
             progress("checked", done, indices.nbytes)
 
-    counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
-    policies = [policy_of(call, along) for along in axes]
-    points, index_counts = resolve(
-        indices, policies, counts=counts, threads=threads, progress=report, tuples=are_tuples(axes)
+    policies, tuples = policies_of(call, axes), are_tuples(axes)
+    counts, kind = count(
+        indices,
+        policies,
+        counts=adjusts_negative(call),
+        tuples=tuples,
+        threads=threads,
+        progress=report,
     )
-    return points, check_counts(call, axes, index_counts, indices.shape)
+    adjustments = check_counts(call, axes, counts, indices.shape)
+    outside = any(each.outside.number for each in counts)
+    fills = outside and call.outside is OutOfRange.ZERO
+    if not tuples:
+        return ResolvedIndices(indices, policies[0], kind, fills=fills), adjustments
+    resolved = ResolvedTuples(indices, policies, kind, fills=fills)
+    if policies and (resolved.size > MOST_KEPT_INDICES or reads(indices)):
+        return resolved, adjustments
+    size = product([policy.size for policy in policies])
+    flat = IndexPolicy(size, wraps=False, outside=OutOfRange.ZERO)
+    # All empty tuples have the position 0: store it once.
+    positions = resolved.whole() if policies else np.broadcast_to(np.int64(0), resolved.shape)
+    return ResolvedIndices(positions, flat, IndexKind.PLAIN, fills=fills), adjustments
 
 
-def policy_of(call: Call, along: IndexedAxis) -> IndexPolicy:
-    """Return the policy of a call for the indices of an axis."""
-    return IndexPolicy(along.size, call.wraps_negative, call.outside)
+def check_on_use(call: Call, tensors: Mapping[str, Tensor], *, reports: bool) -> dict[str, Points]:
+    """Return indices that are checked each time a part of them is used, by input.
+
+    With `reports` any index with an adjustment is unexpected, as there is no place to report it.
+    Empty for more than one input of indices, for indices that are better checked first, and for
+    empty data, of which no index would be used and so none checked.
+    """
+    (name, axes), *others = indexed_inputs(call).items()
+    indices, data = tensors[name].array, next(iter(tensors.values()))
+    few = 0 if reads(indices) else MOST_KEPT_INDICES
+    if others or indices.size <= few or not data.nbytes:
+        return {}
+    policies = policies_of(call, axes)
+    if reports or call.negative is Negative.ERROR:  # refused, whatever becomes of others
+        policies = [policy._replace(outside=OutOfRange.ERROR) for policy in policies]
+    if reports and call.op.index_range is IndexRange.UNSIGNED:  # wrapping is an adjustment
+        policies = [policy._replace(wraps=False) for policy in policies]
+    if are_tuples(axes):
+        return {name: ResolvedTuples(indices, policies)}
+    return {name: ResolvedIndices(indices, policies[0])}
+
+
+def policies_of(call: Call, axes: Sequence[IndexedAxis]) -> list[IndexPolicy]:
+    """Return the policy of a call for the indices of each axis."""
+    return [IndexPolicy(along.size, call.wraps_negative, call.outside) for along in axes]
+
+
+def adjusts_negative(call: Call) -> bool:
+    """Return whether a negative index on the axis is refused or reported, so that it is counted."""
+    return call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
 
 
 def positions(call: Call, along: IndexedAxis, indices: AnyArray) -> AnyArray:
-    """Return the positions of indices of a call on an axis, without refusing any.
+    """Return the positions of indices of a call on an axis: int64, -1 if refused or filled.
 
-    Parameters
-    ----------
-    indices
-        Shape (I..), an integer type.
-
-    Returns
-    -------
-        Shape (I..), int64: -1 for an index that is refused or filled.
+    `indices` have shape (I..), an integer type. None of them raises.
     """
-    replaces = along.size and call.outside is not OutOfRange.ERROR
-    policy = policy_of(call, along)
-    if not replaces:
+    (policy,) = policies_of(call, [along])
+    if not along.size or call.outside is OutOfRange.ERROR:
         policy = policy._replace(outside=OutOfRange.ZERO)
-    resolved = resolve(indices, [policy], counts=False)[0].whole()
+    resolved = resolve(indices, policy)
     if call.negative is Negative.ERROR:
         resolved[indices < 0] = -1
     return resolved
@@ -116,139 +142,31 @@ def count(
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[list[IndexCounts], IndexKind]:
-    """Count indices, or the components of tuples, as `resolve` does."""
-    if tuples:
-        return count_tuples(indices, policies, counts=counts, threads=threads, progress=progress)
-    (policy,) = policies
-    each, kind = count_indices(indices, policy, counts=counts, threads=threads, progress=progress)
-    return [each], kind
+    """Count indices, or each component of tuples, by their policies; each is read once.
 
-
-def resolve(
-    indices: AnyArray,
-    policies: Sequence[IndexPolicy],
-    *,
-    counts: bool,
-    tuples: bool = False,
-    threads: int = 1,
-    progress: Callable[[int], None] | None = None,
-) -> tuple[Points, list[IndexCounts]]:
-    """Check every index once, and return their positions and counts.
-
-    Parameters
-    ----------
-    policies
-        The policy for indices, or for each component of tuples.
-    tuples
-        Whether the last dimension of `indices` has the components of tuples.
-    counts, threads, progress
-        As for `count_indices`.
+    `indices` have shape (I..), or (I.., K) if they are `tuples`, and an integer type in any byte
+    order. With `counts` negative indices on the axis count too. `progress` is a function of the
+    bytes checked so far. Return the counts of each component, with flat positions in `indices`,
+    and the narrowest kind of all.
     """
-    each, kind = count(
-        indices, policies, counts=counts, tuples=tuples, threads=threads, progress=progress
-    )
-    outside = any(one.outside.number for one in each)
-    fills = outside and any(policy.outside is OutOfRange.ZERO for policy in policies)
-    if not tuples:
-        return ResolvedIndices(indices, policies[0], kind, fills=fills), each
-    resolved = ResolvedTuples(indices, policies, kind, fills=fills)
-    if policies and (resolved.size > KEPT or reads(indices)):
-        return resolved, each
-    size = product([policy.size for policy in policies])
-    flat = IndexPolicy(size, wraps=False, outside=OutOfRange.ZERO)
-    # All empty tuples have the position 0: store it once.
-    positions = resolved.whole() if policies else np.broadcast_to(np.int64(0), resolved.shape)
-    return ResolvedIndices(positions, flat, IndexKind.PLAIN, fills=fills), each
-
-
-def count_indices(
-    indices: AnyArray,
-    policy: IndexPolicy,
-    *,
-    counts: bool,
-    threads: int = 1,
-    progress: Callable[[int], None] | None = None,
-) -> tuple[IndexCounts, IndexKind]:
-    """Count indices, each read once.
-
-    Parameters
-    ----------
-    indices
-        Shape (I..), an integer type, in any byte order.
-    counts
-        Whether to count negative indices on the axis too.
-    threads
-        The largest number of threads.
-    progress
-        A function of the number of bytes checked so far.
-
-    Returns
-    -------
-        The counts, and the narrowest kind of all indices.
-    """
-    sums = IndexCounts(IndexCount(), IndexCount(), IndexCount())
-    if indices.size <= CELLS:  # most calls have few indices, all of them legal
-        kind = index_kind(indices, policy)
-        if kind is IndexKind.PLAIN or (kind is IndexKind.SIGNED and not counts):
+    sums = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in policies]
+    k = len(policies)
+    if not k:
+        return sums, IndexKind.PLAIN
+    passing = {IndexKind.PLAIN} if counts else {IndexKind.PLAIN, IndexKind.SIGNED}
+    is_small = indices.size <= BLOCK_INDICES
+    if is_small and not tuples:  # most calls have few indices, all of them legal
+        kind = index_kind(indices, policies[0])
+        if kind in passing:
             return sums, kind
     lock, kinds = Lock(), {IndexKind.PLAIN}
 
-    def count(block: AnyArray, start: int) -> None:
-        kind = index_kind(block, policy)
-        kinds.add(kind)
-        if kind is IndexKind.PLAIN or (kind is IndexKind.SIGNED and not counts):
-            return
-        outside = wrap_negative(block, np.empty(block.shape, np.int64), policy)
-        negative = block < 0
-        with lock:
-            sums.negative.add(negative, block, start)
-            sums.wrapped.add(negative & ~outside, block, start)
-            sums.outside.add(outside, block, start)
-
-    scan(indices, count, sums, threads=threads, progress=progress)
-    return sums, _widest(kinds)
-
-
-def _widest(kinds: set[IndexKind]) -> IndexKind:
-    widest_first = (IndexKind.MIXED, IndexKind.SIGNED, IndexKind.PLAIN)
-    return next(kind for kind in widest_first if kind in kinds)
-
-
-def count_tuples(
-    tuples: AnyArray,
-    policies: Sequence[IndexPolicy],
-    *,
-    counts: bool,
-    threads: int = 1,
-    progress: Callable[[int], None] | None = None,
-) -> tuple[list[IndexCounts], IndexKind]:
-    """Count the components of tuples, each read once.
-
-    Parameters
-    ----------
-    tuples
-        Shape (I.., K), an integer type, in any byte order.
-    policies
-        The policy for each of the K components.
-    counts, threads, progress
-        As for `count_indices`.
-
-    Returns
-    -------
-        The counts of each component, with flat positions in `tuples`; and the narrowest kind of
-        all components.
-    """
-    sums = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in policies]
-    kinds, lock = {IndexKind.PLAIN}, Lock()
-    if not policies:
-        return sums, IndexKind.PLAIN
-    k = len(policies)
-
-    def count(block: AnyArray, start: int) -> None:
-        block = np.ascontiguousarray(block, block.dtype.newbyteorder("="))
+    def count_block(block: AnyArray, start: int) -> None:
+        if tuples:
+            block = np.ascontiguousarray(block, block.dtype.newbyteorder("="))
         kind = tuple_kind(block, policies)
         kinds.add(kind)
-        if kind is IndexKind.PLAIN or (kind is IndexKind.SIGNED and not counts):
+        if kind in passing:
             return
         for j, policy in enumerate(policies):
             component = block[j::k]
@@ -260,15 +178,16 @@ def count_tuples(
                 sums[j].outside.add(outside, component, start + j, k)
 
     scan(
-        np.ascontiguousarray(tuples) if tuples.size <= CELLS else tuples,
-        count,
+        np.ascontiguousarray(indices) if tuples and is_small else indices,
+        count_block,
         [each for counts in sums for each in counts],
         threads=threads,
         progress=progress,
-        cells=CELLS // k * k or k,
-        in_order=True,
+        cells=BLOCK_INDICES // k * k or k,  # whole tuples, so that block[j::k] is component j
+        in_order=tuples,
     )
-    return sums, _widest(kinds)
+    widest_first = (IndexKind.MIXED, IndexKind.SIGNED, IndexKind.PLAIN)
+    return sums, next(kind for kind in widest_first if kind in kinds)
 
 
 def scan(
@@ -278,26 +197,17 @@ def scan(
     *,
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
-    cells: int = CELLS,
+    cells: int | None = None,
     in_order: bool = False,
 ) -> None:
-    """Pass all indices to `count` in flat blocks, each with its start position.
+    """Pass all indices to `count` in flat blocks, each with its start; threads may call it at once.
 
-    Parameters
-    ----------
-    count
-        A function that several threads may call at a time.
-    sums
-        The counts that `count` adds to. Indices in Fortran order are passed in memory order, which
-        is fast. If any is counted, clear the counts and pass all again, row-major, as the first
-        one matters.
-    threads, progress
-        As for `count_indices`.
-    cells
-        The number of indices of a block; the layout or the end may make it smaller.
-    in_order
-        Whether to pass the indices in row-major order only.
+    `sums` are the counts that `count` adds to. A block has `cells` indices, or fewer where the
+    layout or the end makes it smaller. Unless they must be `in_order`, indices in Fortran order are
+    passed in memory order, which is fast; if any is then counted, the counts are cleared and all
+    are passed again, row-major, as the first one matters.
     """
+    cells = cells or BLOCK_INDICES
     fortran = indices.flags.f_contiguous and not indices.flags.c_contiguous and not in_order
     if fortran or indices.flags.c_contiguous:
         flat = (indices.T if fortran else indices).reshape(-1)
@@ -310,7 +220,7 @@ def scan(
             if progress is not None:
                 progress(min(done * nbytes, indices.nbytes))
 
-        share(blocks, lambda: count_block, threads if blocks >= SHARED else 1, report)
+        share(blocks, lambda: count_block, threads if blocks >= LEAST_SHARED_BLOCKS else 1, report)
     if indices.flags.c_contiguous or (fortran and not any(each.number for each in sums)):
         return
     for each in sums:

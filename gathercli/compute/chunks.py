@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from gathercli.spec.coordinates import coordinate
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import coordinates, product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,7 +90,7 @@ class ChunkGrid(NamedTuple):
         >>> ChunkGrid(((3, 9), (0, 2)), (4, 2)).part(1)
         ((4, 8), (0, 2))
         """
-        places = coordinate(number, _chunk_counts(self.box, self.chunks))
+        places = coordinates(number, _chunk_counts(self.box, self.chunks))
         part = []
         for place, (start, stop), size in zip(places, self.box, self.chunks, strict=True):
             first = (start // size + place) * size
@@ -138,56 +137,34 @@ def flat_boxes(start: int, stop: int, shape: Sequence[int]) -> Iterator[Box]:
 
 
 class ChunkLayout(NamedTuple):
-    """The chunks of a zarr array.
+    """The chunks of a zarr array."""
 
-    Attributes
-    ----------
-    version
-        The version of the zarr format.
-    chunks
-        The sizes of a chunk.
-    shards
-        The sizes of a shard, a file of several chunks; None if each chunk is a file.
-    codecs
-        The codecs of a chunk in brief: ``blosc(lz4)+shuffle``, ``none``.
-    """
-
-    version: int
-    chunks: tuple[int, ...]
+    version: int  # of the zarr format
+    chunks: tuple[int, ...]  # the sizes of a chunk
+    # the sizes of a file of several chunks; None if each chunk is a file
     shards: tuple[int, ...] | None
-    codecs: str
+    codecs: str  # those of a chunk in brief: ``blosc(lz4)+shuffle``, ``none``
 
 
 class ChunkGroup(NamedTuple):
-    """Positions in one chunk.
+    """Positions in one chunk."""
 
-    Attributes
-    ----------
-    places
-        Their flat places among all positions; None if every position is in the chunk or -1.
-    box
-        The smallest box to read for them, if `places` is None.
-    """
-
+    # flat, among all positions; None if every position is in the chunk or -1
     places: AnyArray | None
-    box: Box | None = None
+    box: Box | None = None  # the smallest box to read for them, if `places` is None
 
 
 class IndexedChunks:
-    """The axes that an index or a tuple addresses, cut into chunks.
+    """The axes that an index or a tuple addresses, of sizes `shape`, cut into chunks.
 
     A position is the flat position of a cell of these axes. No axes count as one of size 1.
-
-    Parameters
-    ----------
-    shape, chunks
-        The size of each axis, and of a chunk along it.
     """
 
     def __init__(self, shape: Sequence[int], chunks: Sequence[int]) -> None:
         self._shape, self._chunks = tuple(shape) or (1,), tuple(chunks) or (1,)
         self._counts = [-(-n // c) for n, c in zip(self._shape, self._chunks, strict=True)]
         self._steps = [product(self._shape[j + 1 :]) for j in range(len(self._shape))]
+        # The axes but the first that chunks cut: without any, a chunk is a range of positions.
         self._cut = [j for j, count in enumerate(self._counts) if j and count > 1]
 
     @property
@@ -209,6 +186,7 @@ class IndexedChunks:
         if first // layer == last // layer and not self._cut:
             yield ChunkGroup(None, self._rows(first, last))
             return
+        # The -1 come first in the order, as a group that is left out.
         numbers = self._numbers(positions, layer, last // layer).reshape(-1)
         # A stable sort keeps the places of a group ascending, so that writes are sequential.
         order = numbers.argsort(kind="stable")
@@ -224,10 +202,8 @@ class IndexedChunks:
     def _numbers(self, positions: AnyArray, layer: int, last: int) -> AnyArray:
         """Return the number of the chunk of each position, row-major; -1 for -1.
 
-        Parameters
-        ----------
-        last
-            The largest chunk number along the first axis.
+        `layer` is how many positions there are from one cut of the first axis to the next, and
+        `last` the largest chunk number along that axis.
         """
         largest = (last + 1) * product(self._counts[1:]) - 1
         kind = next(t for t in (np.int16, np.int32, np.int64) if largest <= np.iinfo(t).max)
@@ -265,7 +241,7 @@ class IndexedChunks:
 
     def inside(self, positions: AnyArray, box: Box) -> AnyArray:
         """Return positions relative to a box of the axes, as a new array."""
-        if not self._cut:
+        if not self._cut:  # a box is whole along all axes but the first
             return positions - box[0][0] * self._steps[0]
         flat = np.zeros(positions.shape, np.int64)
         for j, ((start, _), size) in enumerate(zip(box, sizes(box), strict=True)):

@@ -1,6 +1,7 @@
-"""Store values as an element type, or raise for the first that it cannot represent.
+"""Store values as an element type, and cast tensors to another, block by block.
 
-No integer is rounded, nothing is rounded twice, and nothing overflows to infinity.
+No integer is rounded, nothing is rounded twice, and nothing overflows to infinity: the first value
+that a type cannot represent raises, and a cast changes values only if it may.
 """
 
 from __future__ import annotations
@@ -10,34 +11,31 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.compute.storage import storage_of
+from gathercli.compute.storage import nearest, place, significant, storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
-from gathercli.spec.coordinates import Place, cell, coordinate
-from gathercli.spec.dtypes import BFLOAT16, BOOL, EXACT, FLOAT64, STRING, DType, Kind
+from gathercli.spec.dtypes import BFLOAT16, BOOL, EXACT, FLOAT64, STRING, DType, Kind, described
 from gathercli.spec.dtypes import dtype as dtype_named
-from gathercli.text import NON_FINITE, Overflow, value_text
+from gathercli.spec.shapes import Place, cell, coordinates
+from gathercli.text import NON_FINITE, Overflow, counted, grouped, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gathercli.compute.storage import AnyArray
 
 
-_SIGNIFICANT: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+_SIGNIFICANT_BITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Significant bits of the float types that numpy has, and of bfloat16."""
 
-PARTS: Final = {64: dtype_named("float32"), 128: FLOAT64}
+PART_TYPES: Final = {64: dtype_named("float32"), 128: FLOAT64}
 """The type of the parts of a complex type, by its bits."""
 
 
 def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None = None) -> AnyArray:
     """Return elements as an array of `dtype`; raise for the first that it cannot represent.
 
-    Parameters
-    ----------
-    kinds
-        The Python types of the elements, if known.
+    `kinds` are the Python types of the elements, if known.
     """
     kinds = set(map(type, flat)) if kinds is None else kinds
     refuse = _Refusal(flat, dtype, where)
@@ -66,7 +64,7 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
         )
         return as_bits(values, dtype) if dtype.narrow else values
     if dtype.kind is Kind.COMPLEX:
-        parts = PARTS[dtype.bits]
+        parts = PART_TYPES[dtype.bits]
         wrong = (bool, str)
         refuse.first(lambda v: type(v) in wrong and v not in NON_FINITE, "a complex number")
         real = [v.real if type(v) is complex else v for v in flat]
@@ -81,7 +79,7 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
 def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[type]) -> AnyArray:
     """Round numbers to a float type; raise by `refuse` for the first that it cannot represent."""
     if kinds - {float}:
-        digits = _SIGNIFICANT.get(dtype.name) or _significant(dtype)
+        digits = _SIGNIFICANT_BITS.get(dtype.name) or significant(dtype)
         refuse.first(lambda v: type(v) is bool, "a number", flat)
         refuse.first(lambda v: type(v) is complex, "a real number", flat)
         refuse.first(lambda v: type(v) is str and v not in NON_FINITE, "a number", flat)
@@ -96,8 +94,6 @@ def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[t
     if dtype is FLOAT64:
         return wide
     if dtype.narrow:
-        from gathercli.compute.narrow import nearest
-
         rounded, fits = nearest(wide, dtype)
         lost = ~fits
     else:
@@ -114,12 +110,6 @@ def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[t
     return rounded
 
 
-def _significant(dtype: DType) -> int:
-    from gathercli.compute.narrow import significant
-
-    return significant(dtype)
-
-
 def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
     """Return the storage of numbers as `dtype`: integers modulo its size, floats rounded once.
 
@@ -131,8 +121,6 @@ def as_bits(values: AnyArray, dtype: DType) -> AnyArray:
         bits: AnyArray = values.astype(np.int8).view(np.uint8) & (2**dtype.bits - 1)
         return bits
     if dtype.narrow:
-        from gathercli.compute.narrow import nearest
-
         return nearest(_sticky(values), dtype)[0]
     return values.astype(storage_of(dtype))
 
@@ -211,10 +199,7 @@ def check_kinds(source: DType, dtype: DType) -> None:
 def convert(tensor: Tensor, dtype: DType) -> Tensor:
     """Convert a tensor to a type that represents every value exactly.
 
-    Raises
-    ------
-    InputError
-        ``dtype``: the types do not convert, or a value would change.
+    Raise `InputError` (``dtype``) if the types do not convert, or a value would change.
     """
     if tensor.dtype is dtype:
         return tensor
@@ -226,16 +211,9 @@ def convert(tensor: Tensor, dtype: DType) -> Tensor:
 
 
 def cast(tensor: Tensor, dtype: DType, *, truncate: bool = False) -> tuple[AnyArray, AnyArray]:
-    """Convert values to the nearest of a type, ties to even.
+    """Convert values to the nearest of a type, ties to even; with `truncate` floats towards zero.
 
-    Parameters
-    ----------
-    truncate
-        Whether to truncate floats to integers instead.
-
-    Returns
-    -------
-        The storage of the new values, and a mask of those equal to the old.
+    Return the storage of the new values, and a mask of those equal to the old.
     """
     values = tensor.values()
     with np.errstate(all="ignore"):
@@ -268,7 +246,7 @@ def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
 
 def conversion_error(tensor: Tensor, at: int, dtype: DType) -> InputError:
     """Return the error for the element at a flat position that does not convert."""
-    where = cell(coordinate(at, tensor.shape))
+    where = cell(coordinates(at, tensor.shape))
     value = str(tensor.at(at))
     return InputError(
         f"the value at `{where}` is {value}, which {dtype} cannot hold",
@@ -319,3 +297,146 @@ def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
         except OverflowError:
             pass
     return None
+
+
+_BYTE: Final = dtype_named("uint8")
+
+
+class CastTensor:
+    """A tensor converted to `dtype`, a `Result`.
+
+    With `lossy` values may change: to the nearest, ties to even, or to true or false; with
+    `truncate` too floats are truncated to integers. None becomes infinite or wraps around. Raise
+    `InputError` (``dtype``) if the types do not convert, a value would change, or it is out of
+    range.
+    """
+
+    def __init__(
+        self, tensor: Tensor, dtype: DType, *, lossy: bool, truncate: bool = False
+    ) -> None:
+        types = (tensor.dtype, dtype)
+        boolean = BOOL in types and STRING not in types
+        if not (lossy and boolean):
+            try:
+                check_kinds(*types)
+            except InputError as error:
+                error.hint = "`--lossy` converts between booleans and numbers" if boolean else None
+                raise
+        self._tensor, self.dtype, self._lossy, self._truncate = tensor, dtype, lossy, truncate
+        self.shape, self.raw = tensor.shape, None
+        self.storage = tensor.storage if tensor.dtype is dtype else storage_of(dtype)
+        self.note = self._check()
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the elements in bytes."""
+        return self._tensor.array.size * int(self.storage.itemsize)
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
+
+    def blocks(self) -> Iterator[AnyArray]:
+        """Yield the elements in row-major order, flat."""
+        for block in self._tensor.blocks():
+            yield self._cast(block)[0]
+
+    def place(self, put: Callable[[AnyArray, int], None]) -> None:
+        """Pass the bytes to `put` in blocks, each with its offset."""
+        place(self.blocks(), put)
+
+    def whole(self) -> Tensor:
+        """Return the converted tensor in memory."""
+        array = self._cast(self._tensor.array.reshape(-1))[0]
+        return Tensor(self.dtype, array.reshape(self.shape))
+
+    def _cast(self, block: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return the elements of a block as `dtype`, and a mask of those with equal values."""
+        part = Tensor(self._tensor.dtype, block)
+        if part.dtype is self.dtype:
+            return block, np.ones(block.shape, np.bool_)
+        if self.dtype is BOOL:
+            truths: AnyArray = part.values() != 0
+            return truths, truths == part.values()
+        if part.dtype is BOOL:
+            part = Tensor(_BYTE, (block != 0).view(np.uint8))
+        return cast(part, self.dtype, truncate=self._truncate)
+
+    def _check(self) -> str | None:
+        """Raise for the first value that does not convert; return a note on changed values."""
+        if self._tensor.dtype is self.dtype:
+            return None
+        start = changed = 0
+        first = None
+        for block in self._tensor.blocks():
+            array, unchanged = self._cast(block)
+            bad = ~unchanged & self._out_of_range(block, array) if self._lossy else ~unchanged
+            if bad.any():
+                raise self._refusal(start + int(bad.argmax()))
+            if not unchanged.all():
+                first = start + int(unchanged.argmin()) if first is None else first
+                changed += int((~unchanged).sum())
+            start += block.size
+        if first is None:
+            return None
+        total = counted(self._tensor.array.size, "element")
+        how = "changed to" if self.dtype is BOOL else "rounded to the nearest"
+        if self._truncate:
+            how = "truncated to"
+        return f"{grouped(changed)} of {total} {how} {self.dtype}, {self._at(first)}"
+
+    def _out_of_range(self, block: AnyArray, array: AnyArray) -> Any:
+        """Return a mask of the values that are out of range: wrapped or infinite in `array`."""
+        values = Tensor(self._tensor.dtype, block).values()
+        if self.dtype.integral:
+            bottom, top = self.dtype.bounds
+            if self._tensor.dtype.integral:
+                return (values < bottom) | (values > top)
+            with np.errstate(invalid="ignore"):  # a signalling NaN
+                wide = whole(values, truncate=self._truncate).astype(np.float64)
+            return ~((wide >= float(bottom)) & (wide < float(top + 1)))
+        if self.dtype.narrow:
+            return ~nearest(values.astype(np.float64), self.dtype)[1]
+        if self.dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
+            return np.isinf(Tensor(self.dtype, array).values()) & np.isfinite(values)
+        return np.zeros(block.shape, np.bool_)
+
+    def _refusal(self, at: int) -> InputError:
+        error = conversion_error(self._tensor, at, self.dtype)
+        if self._lossy:
+            error.expected = "one that is within its range"
+        error.hint = "; ".join(self._advice()) or None
+        return error
+
+    def _advice(self) -> Iterator[str]:
+        """Yield hints to the options with which every element converts."""
+        source = self._tensor.dtype
+        if not self._lossy and self._fits(truncate=False):
+            floats = {self.dtype.kind, source.kind} == {Kind.FLOAT}
+            if floats and not self._tensor.typed and self._reads_as_text():
+                yield f"`--data-dtype {self.dtype}` reads the text as {self.dtype}"
+            yield "`--lossy` converts to the nearest value"
+        truncates = self.dtype.integral and source.kind is Kind.FLOAT
+        if truncates and not self._truncate and self._fits(truncate=True):
+            yield "`--truncate` converts towards zero"
+
+    def _fits(self, *, truncate: bool) -> bool:
+        """Return whether every element converts with ``--lossy``."""
+        try:
+            CastTensor(self._tensor, self.dtype, lossy=True, truncate=truncate)
+        except InputError:
+            return False
+        return True
+
+    def _reads_as_text(self) -> bool:
+        """Return whether the text of the elements reads as `dtype`, without rounding integers."""
+        for block in self._tensor.blocks():
+            values = Tensor(self._tensor.dtype, block).values()
+            if (~self._cast(block)[1] & (values == np.floor(values))).any():
+                return False
+        return True
+
+    def _at(self, at: int) -> str:
+        from gathercli.spec.shapes import coordinates
+
+        where = ",".join(map(str, coordinates(at, self.shape)))
+        return f"the first {self._tensor.at(at)!s} at [{where}]"

@@ -41,12 +41,8 @@ def viewed(value: Any) -> Tensor:
     """View an array of any library: `__array__`, the buffer protocol, or DLPack.
 
     Elements are copied only if necessary. A tensor that requires gradients is detached; PyTorch's
-    lazy conjugation or negation is computed. Types that numpy lacks are viewed as bits.
-
-    Raises
-    ------
-    InputError
-        ``dtype``: numpy cannot read it.
+    lazy conjugation or negation is computed. Types that numpy lacks are viewed as bits. Raise
+    `InputError` (``dtype``) if numpy cannot read it.
     """
     if getattr(value, "requires_grad", False) is True:
         value = value.detach()

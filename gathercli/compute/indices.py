@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.memory import Memory
 from gathercli.compute.native import UnexpectedIndicesError, reads
-from gathercli.compute.storage import row_major
+from gathercli.compute.storage import Memory, row_major
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 
@@ -22,54 +21,35 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
 
-KEPT: Final = 1 << 20
+    Sizes = tuple[int, ...]
+    Room = Callable[[Sizes], AnyArray]
+
+MOST_KEPT_INDICES: Final = 1 << 20
 """The largest number of indices with stored positions; beyond it they are computed on use."""
 
-TUPLES: Final = 1 << 14
+TUPLES_AT_A_TIME: Final = 1 << 14
 """The number of tuples to resolve at a time: their positions stay in a core's cache."""
 
-FOLD: Final = 256
+FOLDED_TUPLES: Final = 256
 """The number of adjacent tuples in a row that is compared with the next row at once."""
 
 
 class IndexPolicy(NamedTuple):
-    """The treatment of an index k on an axis.
+    """The treatment of an index k on an axis."""
 
-    Attributes
-    ----------
-    size
-        s, the size of the axis.
-    wraps
-        Whether s is added, once, to k < 0.
-    outside
-        The treatment of a k that is then outside [0, s); never ``spec``.
-    """
-
-    size: int
-    wraps: bool
-    outside: OutOfRange
+    size: int  # s, of the axis
+    wraps: bool  # whether s is added, once, to k < 0
+    outside: OutOfRange  # the treatment of a k that is then outside [0, s); never ``spec``
 
 
 class IndexMemory(NamedTuple):
-    """Indices, or tuples of them, as the kernel in C reads them.
+    """Indices, or tuples of them, as the kernel in C reads them."""
 
-    Attributes
-    ----------
-    flat
-        Shape (N,), an integer type in native byte order: the indices in memory order.
-    policies, steps
-        For each component the policy, and how many positions apart two consecutive indices are.
-    distance
-        How many elements apart two components of a tuple are in memory.
-    checked
-        Whether all indices were checked.
-    """
-
-    flat: AnyArray
-    policies: Sequence[IndexPolicy]
-    steps: Sequence[int]
-    distance: int
-    checked: bool
+    flat: AnyArray  # (N,), an integer type in native byte order: the indices in memory order
+    policies: Sequence[IndexPolicy]  # for each component
+    steps: Sequence[int]  # for each component, how many positions apart two consecutive indices are
+    distance: int  # how many elements apart two components of a tuple are in memory
+    checked: bool  # whether all indices were checked
 
 
 class IndexKind(Enum):
@@ -82,13 +62,7 @@ class IndexKind(Enum):
 
 
 def index_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
-    """Return the narrowest kind of indices.
-
-    Parameters
-    ----------
-    indices
-        Shape (I..), an integer type, in either byte order.
-    """
+    """Return the narrowest kind of indices: shape (I..), an integer type, in either byte order."""
     if not indices.size:
         return IndexKind.PLAIN
     if not (indices.flags.c_contiguous and indices.dtype.isnative):
@@ -105,14 +79,10 @@ def index_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
 
 
 def tuple_kind(tuples: AnyArray, policies: Sequence[IndexPolicy]) -> IndexKind:
-    """Return the narrowest kind of all components of tuples.
+    """Return the narrowest kind of all components of tuples, by the policies of their K components.
 
-    Parameters
-    ----------
-    tuples
-        Shape (T * K,), an integer type in native byte order, C-contiguous; K > 0.
-    policies
-        The policy for each of the K components.
+    The flat `tuples` have shape (T * K,), K > 0, and an integer type. If policies differ in size,
+    they are C-contiguous in native byte order.
     """
     k, unsigned = len(policies), np.dtype(f"u{tuples.itemsize}")
     sizes = [policy.size for policy in policies]
@@ -132,11 +102,12 @@ def tuple_kind(tuples: AnyArray, policies: Sequence[IndexPolicy]) -> IndexKind:
 
 def _reduced(extreme: np.ufunc, tuples: AnyArray, k: int) -> list[int]:
     """Return the extreme of each component of flat tuples, in one pass in memory order."""
-    folded = tuples.size // (FOLD * k) * (FOLD * k)
+    # Rows of many tuples are compared with each other, as NumPy's innermost loop is then long.
+    folded = tuples.size // (FOLDED_TUPLES * k) * (FOLDED_TUPLES * k)
     rows = tuples[folded:].reshape(-1, k)
     if folded:
-        wide = extreme.reduce(tuples[:folded].reshape(-1, FOLD * k), axis=0)
-        rows = np.concatenate([wide.reshape(FOLD, k), rows])
+        wide = extreme.reduce(tuples[:folded].reshape(-1, FOLDED_TUPLES * k), axis=0)
+        rows = np.concatenate([wide.reshape(FOLDED_TUPLES, k), rows])
     extremes: list[int] = extreme.reduce(rows.T.copy(), axis=1).tolist()
     return extremes
 
@@ -144,19 +115,9 @@ def _reduced(extreme: np.ufunc, tuples: AnyArray, k: int) -> list[int]:
 def wrap_negative(indices: AnyArray, positions: AnyArray, policy: IndexPolicy) -> AnyArray:
     """Copy indices to `positions`, adding s to the negative ones if the policy wraps them.
 
-    No index overflows: s >= 0, so -2^63 + s fits in int64, and a uint64 beyond int64 stays outside
-    the axis as a negative number.
-
-    Parameters
-    ----------
-    indices
-        Shape (C..), an integer type.
-    positions
-        Shape (C..), int64; overwritten.
-
-    Returns
-    -------
-        Shape (C..), bool: a mask of positions outside [0, s).
+    Both have shape (C..), `positions` int64. Return a mask of the positions outside [0, s). No
+    index overflows: s >= 0, so -2^63 + s fits in int64, and a uint64 beyond int64 stays outside the
+    axis as a negative number.
     """
     size = np.uint64(policy.size)
     if indices.dtype.kind == "u" or not policy.wraps:
@@ -194,7 +155,7 @@ def _resolve(indices: AnyArray, positions: AnyArray, policy: IndexPolicy, kind: 
 def resolve(indices: AnyArray, policy: IndexPolicy) -> AnyArray:
     """Return the positions of checked indices of any kind: their shape, int64, -1 for none."""
     positions = np.empty(indices.shape, np.int64)
-    _resolve(indices, positions, policy, IndexKind.MIXED)
+    _resolve(indices, positions, policy, index_kind(indices, policy))
     return positions
 
 
@@ -207,25 +168,11 @@ def _expected_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
 
 
 class ResolvedIndices:
-    """The positions of indices, computed part by part.
+    """The positions of indices of shape (I..), computed part by part by one policy.
 
-    Parameters
-    ----------
-    indices
-        Shape (I..), an integer type.
-    policy
-        The policy for each index.
-    kind
-        The kind of all indices; if they are unseen, each part is checked on use.
-    fills
-        Whether any has no position.
-
-    Attributes
-    ----------
-    shape, size
-        The shape of the positions, and how many there are.
-    steps
-        For each dimension, how many elements apart two consecutive indices are in memory.
+    `kind` is that of all indices; if they are unseen, each part is checked on use. `fills` is
+    whether any has no position, `size` how many there are, and `steps` how many elements apart two
+    consecutive indices of each dimension are in memory.
     """
 
     def __init__(
@@ -240,8 +187,8 @@ class ResolvedIndices:
         self._indices, self._policy, self._kind_of_indices = indices, policy, kind
         self._native = indices.dtype.str[1:] == "i8" and indices.dtype.isnative
         are_positions = self._native and kind is IndexKind.PLAIN
-        checked = kind is not IndexKind.UNSEEN
-        if not are_positions and checked and indices.size <= KEPT and not reads(indices):
+        is_kept = indices.size <= MOST_KEPT_INDICES and not reads(indices)
+        if is_kept and not are_positions and kind is not IndexKind.UNSEEN:
             indices, kind, self._native = self.whole(), IndexKind.PLAIN, True
             policy = policy._replace(wraps=False, outside=OutOfRange.ZERO)
         self._memory, self._memory_policy, self._kind = Memory.of(indices), policy, kind
@@ -253,28 +200,13 @@ class ResolvedIndices:
         _resolve(self._indices, positions, self._policy, self._kind_of_indices)
         return positions
 
-    def part(
-        self,
-        start: int,
-        shape: tuple[int, ...],
-        steps: tuple[int, ...],
-        room: Callable[[tuple[int, ...]], AnyArray],
-    ) -> AnyArray:
+    def part(self, start: int, shape: Sizes, steps: Sizes, room: Room) -> AnyArray:
         """Return the positions of the indices from `start` on: the shape, int64.
 
-        Parameters
-        ----------
-        start
-            The position of the first index in memory, in elements.
-        steps
-            The step of each dimension of `shape` in memory, in elements.
-        room
-            A function that returns an int64 array of a shape for computed positions.
-
-        Raises
-        ------
-        UnexpectedIndicesError
-            The indices are unchecked, and some of the part are outside the axis.
+        `start` and the `steps` of each dimension of `shape` are in elements of the memory of the
+        indices. `room` returns an int64 array of a shape for computed positions. Raise
+        `UnexpectedIndicesError` if the indices are unchecked, and some of the part are outside the
+        axis.
         """
         indices, kind = self._memory.view(start, shape, steps), self._kind
         if kind is IndexKind.UNSEEN:
@@ -295,23 +227,8 @@ class ResolvedTuples:
     """The positions of tuples in a row-major view of several axes as one, computed part by part.
 
     ``position = sum(p[j] * product(sizes[j+1:]))`` with p[j] the position of component j on its
-    axis, or -1 if a component gives none.
-
-    Parameters
-    ----------
-    indices
-        Shape (I.., K), an integer type.
-    policies
-        The policy for each of the K components.
-    kind
-        The kind of all components; if they are unseen, each part is checked on use.
-    fills
-        Whether any tuple has no position.
-
-    Attributes
-    ----------
-    shape, size, steps
-        As those of `ResolvedIndices`, of the tuples.
+    axis, or -1 if a component gives none. `indices` have shape (I.., K), and each of the K
+    components a policy; the rest is as in `ResolvedIndices`, of tuples.
     """
 
     def __init__(
@@ -333,13 +250,7 @@ class ResolvedTuples:
         """Return all positions: shape (I..), int64, -1 for none."""
         return self.part(0, self.shape, tuple(self.steps), lambda shape: np.empty(shape, np.int64))
 
-    def part(
-        self,
-        start: int,
-        shape: tuple[int, ...],
-        steps: tuple[int, ...],
-        room: Callable[[tuple[int, ...]], AnyArray],
-    ) -> AnyArray:
+    def part(self, start: int, shape: Sizes, steps: Sizes, room: Room) -> AnyArray:
         """Return the positions of the tuples from `start` on, as `ResolvedIndices.part` does."""
         k = len(self._policies)
         tuples = self._memory.view(start, (*shape, k), (*steps, self._step))
@@ -349,9 +260,9 @@ class ResolvedTuples:
         if not k:
             positions[...] = 0
             return positions
-        scratch = np.empty(min(positions.size, TUPLES), np.int64)
+        scratch = np.empty(min(positions.size, TUPLES_AT_A_TIME), np.int64)
         flat, first = positions.reshape(-1), 0
-        for block in row_major(tuples, TUPLES * k):
+        for block in row_major(tuples, TUPLES_AT_A_TIME * k):
             native = np.ascontiguousarray(block, block.dtype.newbyteorder("="))
             last = first + block.size // k
             self._locate(native, flat[first:last], scratch[: last - first])
@@ -365,6 +276,8 @@ class ResolvedTuples:
             kind = tuple_kind(tuples, self._policies)
             if kind is IndexKind.MIXED:
                 raise UnexpectedIndicesError
+        # position = (p[0] * s[1] + p[1]) * s[2] + p[2] ..; a -1 among them spoils the sum, which is
+        # therefore replaced at the end. s[j] is added with the weight of p[j], so before the next.
         none: AnyArray | None = None
         for j, policy in enumerate(self._policies):
             component = tuples[j::k]
@@ -389,10 +302,8 @@ class ResolvedTuples:
     def in_memory(self, steps: Sequence[int] | None = None) -> IndexMemory | None:
         """Return the tuples as the kernel in C reads them; None if they have no components.
 
-        Parameters
-        ----------
-        steps
-            How many positions apart two consecutive coordinates on each axis are, if not row-major.
+        `steps` are how many positions apart two consecutive coordinates on each axis are, if not
+        row-major.
         """
         if not self._policies:
             return None
@@ -406,14 +317,8 @@ class ResolvedTuples:
 class SteppedTuples:
     """The positions of tuples in memory where the axes do not follow each other row-major.
 
-    ``position = sum(p[j] * steps[j])``, or -1 where the tuple gives none.
-
-    Parameters
-    ----------
-    positions
-        The positions of the tuples, row-major.
-    sizes, steps
-        For each axis its size, and how far apart two consecutive coordinates are.
+    ``position = sum(p[j] * steps[j])``, or -1 where the tuple gives none. `positions` are
+    row-major; each axis has a size, and a step from one coordinate to the next.
     """
 
     def __init__(
@@ -426,14 +331,10 @@ class SteppedTuples:
         self.steps, self._positions = positions.steps, positions
         self._axes = list(zip(sizes, steps, strict=True))
 
-    def part(
-        self,
-        start: int,
-        shape: tuple[int, ...],
-        steps: tuple[int, ...],
-        room: Callable[[tuple[int, ...]], AnyArray],
-    ) -> AnyArray:
+    def part(self, start: int, shape: Sizes, steps: Sizes, room: Room) -> AnyArray:
         """Return the positions of the tuples from `start` on, as `ResolvedIndices.part` does."""
+        # Of a dimension along which the indices do not move one coordinate is computed. Positions
+        # are split into the coordinates of the axes from the last on, and these get their steps.
         each = tuple(n if step else 1 for n, step in zip(shape, steps, strict=True))
         rest = self._positions.part(start, each, steps, room)
         (_, outermost), *inner = self._axes

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from gathercli.compute import native
-from gathercli.compute.memory import Memory
 from gathercli.compute.native import NativePlan, NativeWorker
+from gathercli.compute.storage import Memory
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
@@ -43,55 +43,39 @@ if TYPE_CHECKING:
 
     Points: TypeAlias = ResolvedIndices | ResolvedTuples
 
-BLOCK: Final = 1 << 20
+BLOCK_BYTES: Final = 1 << 20
 """Bytes of output computed at a time: few enough for a cache, many enough for a system call."""
 
-CELLS: Final = 1 << 17
+LOCATED_CHUNKS: Final = 1 << 17
 """The number of chunks to locate at a time."""
 
-EACH: Final = 1 << 15
+LEAST_TAKE_BYTES: Final = 1 << 15
 """Bytes of output from which a separate call of ``take`` is worth its time."""
 
-COLUMNS: Final = 512 << 10
+CACHE_BYTES: Final = 512 << 10
 """Bytes of `data` that stay in a core's cache, as in `_native.c`."""
 
 
-LINE: Final = 64
+LINE_BYTES: Final = 64
 """Bytes of a line of the cache."""
 
-SHORT: Final = 32
+LEAST_INNER_LOOP: Final = 32
 """Coordinates below which starting numpy's innermost loop costs more than it saves."""
 
 
 class Loop(NamedTuple):
-    """A loop over output coordinates.
+    """A loop over output coordinates."""
 
-    Attributes
-    ----------
-    size
-        The number of coordinates.
-    data, indices
-        The step of a coordinate in `data` and in `indices`, in elements; 0 for a shared element.
-    """
-
-    size: int
-    data: int
-    indices: int
+    size: int  # the number of coordinates
+    data: int  # the step of a coordinate in `data`, in elements; 0 for a shared element
+    indices: int  # the same in `indices`
 
 
 class Kernel:
-    """The output of a gather along one axis.
+    """The output of a gather along one axis of `data`, of any type, memory order and byte order.
 
-    Parameters
-    ----------
-    dim_map
-        The dimensions of `data` and of `indices`, or None, for each output dimension.
-    data
-        Shape (D..), any type, memory order and byte order.
-    axis
-        The dimension of `data` that the index replaces.
-    points
-        The indices, checked before or on use.
+    `dim_map` has the dimensions of `data` and of `indices`, or None, for each output dimension. The
+    indices of `points` are checked before or on use.
     """
 
     def __init__(
@@ -102,11 +86,14 @@ class Kernel:
         itemsize = data.dtype.itemsize
         step = memory.steps[axis]
         loops = _merged(dim_map, data, memory, points)
+        # The innermost loop is one chunk if it runs through adjacent elements under one index.
         chunk = 1
         if loops and loops[-1].size and (loops[-1].data, loops[-1].indices) == (1, 0):
             chunk = loops[-1].size
             if self.axis_size == 1:
                 step = chunk  # the only position is 0, so that any step will do
+            # An offset is a number of chunks, the rows of `bytes`: the step of the axis and of each
+            # loop around must be whole chunks; for 3 columns of rows of 4 the step is not.
             if step % chunk or any(loop.data % chunk for loop in loops[:-1]):
                 chunk = 1
             else:
@@ -114,12 +101,13 @@ class Kernel:
         self.loops = tuple(Loop(n, data // chunk, index) for n, data, index in loops)
         self.chunk, self.step = chunk, step // chunk
         self.size = product([loop.size for loop in self.loops]) * chunk
+        # No chunk begins in the elements behind the last whole one, as all steps are whole chunks.
         chunks = memory.flat.size // chunk if chunk else 0
         self.bytes = memory.flat[: chunks * chunk].view(np.uint8).reshape(chunks, chunk * itemsize)
         self.spans = _spans(self.loops)
         self.ways = [self._way(level) for level in range(len(self.loops))]
         self.columns = self._columns()
-        most = min(BLOCK // max(1, itemsize), CELLS * chunk)
+        most = min(BLOCK_BYTES // max(1, itemsize), LOCATED_CHUNKS * chunk)
         self.block = _aligned(max(1, most), [span * chunk for span in self.spans])
 
     @property
@@ -151,8 +139,8 @@ class Kernel:
             or not native.reads(indices.flat)
             or not self.size
             or not self.bytes.size
-            or self.axis_size > native.POSITIONS
-            or max(len(self.loops), len(indices.policies)) > native.DIMS
+            or self.axis_size > native.MOST_POSITIONS
+            or max(len(self.loops), len(indices.policies)) > native.MOST_LOOPS
         ):
             return None
         cells = self.block
@@ -170,7 +158,7 @@ class Kernel:
             chunk,
             self.step * chunk,
             itemsize.bit_length() - 1 + 4 * (indices.flat.dtype.kind == "u"),
-            native.OUTSIDE[indices.policies[0].outside],
+            native.OUTSIDE_CODES[indices.policies[0].outside],
             len(loops),
             len(indices.policies),
         ]
@@ -187,10 +175,14 @@ class Kernel:
         By ``rows``, by the rows of ``each`` coordinate in turn, by ``columns`` or by ``positions``.
         """
         loops = self.loops[level:]
+        # All rows take from the same columns of `data`, each column from its own: where these
+        # exceed the cache, row by row would read each of them again.
         if len(loops) == 2 and not loops[0].data and loops[1].data and loops[1].indices:
             inner = loops[1].size * loops[1].data * self.bytes.shape[-1]
-            if self.axis_size * inner > COLUMNS:
+            if self.axis_size * inner > CACHE_BYTES:
                 return "columns"
+        # A row of `data` is `axis_size` adjacent chunks, so that `take` goes along it: outside at
+        # most one loop from row to row, inside at most one from index to adjacent index.
         if self.step == 1 and len(loops) <= 2:
             shared = [loop for loop in loops if loop.indices == 0]
             picked = [loop for loop in loops if loop.indices]
@@ -201,7 +193,7 @@ class Kernel:
                 and len(shared) <= 1 >= len(picked)
             ):
                 return "rows"
-        large = self.spans[level] * self.bytes.shape[-1] >= EACH
+        large = self.spans[level] * self.bytes.shape[-1] >= LEAST_TAKE_BYTES
         if large and len(loops) > 1 and self._way(level + 1) == "rows":
             return "each"
         return "positions"
@@ -210,10 +202,10 @@ class Kernel:
         """Return the number of columns to copy at a time."""
         width = self.bytes.shape[-1]
         column: int = self.axis_size * width * (self.loops[-1].data if self.loops else 1)
-        columns = COLUMNS // max(1, column)
-        if columns * width < LINE:  # measured: of more than the cache, two lines at a time
-            columns = 2 * LINE // max(1, width)
-        return max(1, min(columns, CELLS))
+        columns = CACHE_BYTES // max(1, column)
+        if columns * width < LINE_BYTES:  # measured: of more than the cache, two lines at a time
+            columns = 2 * LINE_BYTES // max(1, width)
+        return max(1, min(columns, LOCATED_CHUNKS))
 
 
 def _merged(
@@ -289,14 +281,9 @@ class Worker:
         self._positions = np.empty(0, np.int64)
 
     def fill(self, start: int, stop: int, out: AnyArray) -> None:
-        """Copy the output elements from `start` to before `stop`.
+        """Copy the output elements from `start` to before `stop`, flat positions, row-major.
 
-        Parameters
-        ----------
-        start, stop
-            Flat positions in the output, row-major.
-        out
-            Shape ((stop - start) * itemsize,), uint8, for their bytes in native byte order.
+        `out` has shape ((stop - start) * itemsize,), uint8, for them in native byte order.
         """
         kernel = self._kernel
         if not kernel.bytes.size:
@@ -312,6 +299,7 @@ class Worker:
         if level == len(kernel.loops):
             self._part(start, stop, place, out)
             return
+        # A range is the end of one coordinate (head), whole coordinates, the start of one (tail).
         loop, itemsize = kernel.loops[level], kernel.dtype.itemsize
         span = kernel.spans[level] * kernel.chunk
         (first, head), (last, tail) = divmod(start, span), divmod(stop, span)
@@ -349,9 +337,11 @@ class Worker:
             return
         inner = kernel.loops[level + 1].size if level + 1 < len(kernel.loops) else 1
         # The number of coordinates with indices or positions that fit in the buffer.
-        fit = 4 * CELLS // kernel.loops[-1].size if way == "each" else CELLS // kernel.spans[level]
-        if way == "columns":
-            fit = CELLS // kernel.columns
+        fit = LOCATED_CHUNKS // kernel.spans[level]
+        if way == "each":
+            fit = 4 * LOCATED_CHUNKS // kernel.loops[-1].size
+        elif way == "columns":
+            fit = LOCATED_CHUNKS // kernel.columns
         for at in range(0, count, max(fit, 1)):
             part = out[at * width : (at + max(fit, 1)) * width]
             here, there = part.size // width, place.on(loop, at)
@@ -367,18 +357,13 @@ class Worker:
     def _rows(self, level: int, times: int, count: int, place: _Place, out: AnyArray) -> None:
         """Copy rows directly from `data`.
 
-        Parameters
-        ----------
-        level
-            A loop over rows that share their indices, or over the chunks of one row.
-        times
-            The number of coordinates of the outer loop.
-        count
-            The number of coordinates of the loop.
+        The loop at `level` is over rows that share their indices, or over the chunks of one row;
+        `count` of its coordinates are copied for each of `times` coordinates of the loop around it.
         """
         kernel = self._kernel
         first, *inner = kernel.loops[level:]
         rows, picked = (1, count) if first.indices else (count, inner[0].size if inner else 1)
+        # Rows of one time share their indices: (times, rows, size) of `data` by (times, picked).
         around = kernel.loops[level - 1] if times > 1 else Loop(1, 0, 0)
         at = self._points(place, (times, picked), (around.indices, 1))
         size, width = kernel.axis_size, kernel.bytes.shape[-1]
@@ -399,6 +384,8 @@ class Worker:
         shape = (count, *(loop.size for loop in loops[1:]))
         at = self._points(place, shape, tuple(loop.indices for loop in loops))
         none = at < 0 if kernel.points.fills else None
+        # `at` may lie in the same scratch: each sum overwrites its own position alone. From a -1
+        # comes any sum: `clip` keeps it inside `data`, and `_clear` drops what it takes.
         sums = self._scratch(shape)
         if kernel.step != 1:
             at = np.multiply(at, kernel.step, out=sums)
@@ -416,6 +403,7 @@ class Worker:
         rows, columns = kernel.loops[level:]
         width = kernel.bytes.shape[-1]
         target = out.reshape(count, columns.size, width)
+        # So few columns at a time that what all rows pick from them stays in the cache.
         for first in range(0, columns.size, kernel.columns):
             here, n = place.on(columns, first), min(kernel.columns, columns.size - first)
             at = self._points(here, (count, n), (rows.indices, columns.indices))
@@ -443,8 +431,9 @@ class Worker:
             return self._bases[level]
         kernel = self._kernel
         loops = kernel.loops[level:]
-        most = min(loops[0].size, CELLS // kernel.spans[level])
+        most = min(loops[0].size, LOCATED_CHUNKS // kernel.spans[level])
         sizes = [most, *(loop.size for loop in loops[1:])]
+        # A loop without a step in `data` adds nothing, and its dimension is left to broadcasting.
         base: AnyArray | None = None
         for after, (size, loop) in enumerate(zip(reversed(sizes), reversed(loops), strict=True)):
             if loop.data:
@@ -452,7 +441,7 @@ class Worker:
                 base = steps if base is None else base + steps
         if base is not None:
             base = base.reshape((1,) * (len(sizes) - base.ndim) + base.shape)
-            if base.shape[-1] < SHORT:
+            if base.shape[-1] < LEAST_INNER_LOOP:
                 base = np.ascontiguousarray(np.broadcast_to(base, sizes))
         self._bases[level] = base
         return base

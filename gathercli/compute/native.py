@@ -1,12 +1,16 @@
-"""Copy ranges of the output with the kernel in C, if it was built.
+"""Copy with the kernel in C, if it was built, and keep its plans of repeated calls.
 
 It does what `kernel.Worker` does, which serves where it is missing and for what it leaves out:
 indices in foreign byte order, and axes of 2^31 positions or more.
+
+A call on arrays of the shapes and types of an earlier one has nothing to bind and to plan again:
+what it does depends on the indices alone, which the kernel checks as it reads them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import threading
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -14,11 +18,12 @@ from gathercli.errors import TransferError
 from gathercli.spec.op import OutOfRange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from gathercli.compute.storage import AnyArray
 
     Fill = Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int, int, int], bool]
+    Key = tuple[Hashable, ...]
 
 fill: Fill | None
 """The kernel in C; None if the package was built without."""
@@ -28,13 +33,27 @@ try:
 except ImportError:
     fill = None
 
-POSITIONS: Final = 2**31 - 1
+MOST_POSITIONS: Final = 2**31 - 1
 """The positions on an axis that fit in 32 bits."""
 
-DIMS: Final = 64
+MOST_LOOPS: Final = 64
 """The largest number of loops, and of components of a tuple."""
 
-OUTSIDE: Final = {OutOfRange.ERROR: 0, OutOfRange.ZERO: 1, OutOfRange.CLAMP: 2, OutOfRange.WRAP: 3}
+OUTSIDE_CODES: Final = {
+    OutOfRange.ERROR: 0,
+    OutOfRange.ZERO: 1,
+    OutOfRange.CLAMP: 2,
+    OutOfRange.WRAP: 3,
+}
+
+UNINTERRUPTED_BYTES: Final = 256 << 20
+"""Bytes of output between two looks at signals, where the kernel in C has threads."""
+
+MOST_PLANS: Final = 64
+"""The largest number of kept plans."""
+
+EXACT_TYPES: Final = frozenset((int, str, type(None)))
+"""The types of attributes that are equal only if they mean the same."""
 
 
 class UnexpectedIndicesError(Exception):
@@ -49,12 +68,8 @@ def reads(indices: AnyArray) -> bool:
 class NativePlan:
     """What the kernel in C does for inputs of some shapes, types and policies.
 
-    Parameters
-    ----------
-    numbers
-        Sizes, steps and policies, in the order in which `_native.c` reads them.
-    part, threads
-        The bytes of a part, and the largest number of threads that share a range.
+    `numbers` are sizes, steps and policies, in the order in which `_native.c` reads them; `part` is
+    the bytes of a part, and `threads` the most threads that share a range.
     """
 
     def __init__(self, fill: Fill, numbers: Sequence[int], part: int, threads: int) -> None:
@@ -85,12 +100,8 @@ class NativeWorker:
     def fill(self, start: int, stop: int, out: AnyArray) -> None:
         """Copy the output elements from `start` to before `stop`, as `kernel.Worker.fill` does.
 
-        Raises
-        ------
-        UnexpectedIndicesError
-            The indices were not checked, and some are illegal.
-        TransferError
-            ``unreadable``: `indices` changed after they were checked.
+        Raise `UnexpectedIndicesError` if the indices were not checked, and some are illegal;
+        `TransferError` (``unreadable``) if they changed after they were checked.
         """
         del stop
         if not self.plan.copy(out, self._data, self._indices, start * self._dtype.itemsize):
@@ -104,3 +115,78 @@ class NativeWorker:
             )
         if not self._dtype.isnative:
             out.view(self._dtype).byteswap(inplace=True)
+
+
+class CallPlan(NamedTuple):
+    """What a repeated call needs: the output's shape and dtype, and how C-ordered inputs copy."""
+
+    shape: tuple[int, ...]
+    storage: np.dtype[Any]
+    copying: NativePlan
+
+
+_plans: dict[Key, CallPlan | None] = {}
+"""The plans of calls in the order of their first calls; None after one call."""
+
+_keeping: Final = threading.Lock()
+"""Held while a thread adds or removes a plan."""
+
+
+def key_of(command: str, settings: tuple[Any, ...], inputs: Sequence[Any]) -> Key | None:
+    """Return what decides all but the values of a call; None if more may decide it."""
+    if fill is None or len(inputs) != 2:
+        return None
+    for array in inputs:
+        if type(array) is not np.ndarray or not array.flags.c_contiguous:
+            return None
+    data, indices = inputs
+    if data.dtype.kind not in "biufc" or not data.dtype.isnative:
+        return None
+    if not EXACT_TYPES.issuperset(map(type, settings)):
+        return None
+    return command, *settings, data.shape, data.dtype, indices.shape, indices.dtype
+
+
+def repeat(
+    command: str, settings: tuple[Any, ...], inputs: Sequence[Any], out: Any
+) -> tuple[AnyArray | None, Key | None]:
+    """Return the output of a call with a plan, in `out` unless that is None; and its `key_of`.
+
+    `settings` are the version, the number of threads and the attributes. Without an output the call
+    must take the usual way: it has no plan, or it refuses `out` or an index.
+    """
+    key = key_of(command, settings, inputs)
+    plan = None if key is None else _plans.get(key)
+    if plan is None:
+        return None, key
+    if out is None:
+        try:
+            out = np.empty(plan.shape, plan.storage)
+        except MemoryError:
+            return None, key
+    elif (
+        type(out) is not np.ndarray
+        or out.dtype != plan.storage
+        or out.shape != plan.shape
+        or not (out.flags.c_contiguous and out.flags.writeable)
+        or any(np.may_share_memory(out, each) for each in inputs)
+    ):
+        return None, key
+    data, indices = inputs
+    return (out if plan.copying.copy(out, data, indices, 0) else None), key
+
+
+def keep(key: Key, plan: Callable[[], CallPlan | None]) -> None:
+    """Keep the plan of a call that succeeded, from its second time on."""
+    with _keeping:
+        if key not in _plans:
+            while len(_plans) >= MOST_PLANS:
+                del _plans[next(iter(_plans))]
+            _plans[key] = None
+            return
+        if _plans[key] is not None:
+            return
+    kept = plan()
+    with _keeping:
+        if key in _plans:  # another thread may have removed it
+            _plans[key] = kept

@@ -9,14 +9,13 @@ import numpy as np
 
 from gathercli.compute.indices import SteppedTuples
 from gathercli.compute.kernel import Kernel
-from gathercli.compute.memory import one_axis
+from gathercli.compute.native import UNINTERRUPTED_BYTES, CallPlan
+from gathercli.compute.storage import one_axis
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.threads import share
 from gathercli.errors import LimitError
-from gathercli.ops.engine import infer
-from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import described
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import known, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.kernel import Points
-    from gathercli.compute.native import NativePlan
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
@@ -34,19 +32,16 @@ if TYPE_CHECKING:
     from gathercli.spec.op import AxisGather
 
 
-CELLS: Final = 1 << 15
+SOURCE_CELLS: Final = 1 << 15
 """Output cells computed at a time: their positions stay in the cache."""
 
-SHARED: Final = 4 << 20
+LEAST_SHARED_BYTES: Final = 4 << 20
 """Bytes of output from which a second thread is worth starting."""
 
-PARTS: Final = 4
+PART_BLOCKS: Final = 4
 """Blocks of a part where a large output is stored in memory."""
 
-TURN: Final = 256 << 20
-"""Bytes of output between two looks at signals, where the kernel in C has threads."""
-
-BUFFERED: Final = 32 << 20
+BUFFER_BYTES: Final = 32 << 20
 """Bytes of all threads' buffers where larger blocks are worth their memory."""
 
 
@@ -114,17 +109,7 @@ if TYPE_CHECKING:
 
 
 class ComputedResult(ABC):
-    """A result that is computed part by part: the base of `GatherResult` and `BlockResult`.
-
-    Attributes
-    ----------
-    dtype, storage
-        The element type, and its numpy dtype in native byte order.
-    shape, nbytes
-        The sizes of the dimensions, and of the elements in bytes.
-    threads, progress
-        The largest number of threads, and the callback for their progress.
-    """
+    """A result that is computed part by part: the base of `GatherResult` and `BlockResult`."""
 
     dtype: DType
     storage: np.dtype[Any]
@@ -184,15 +169,7 @@ class ComputedResult(ABC):
 
 
 class GatherResult(ComputedResult):
-    """The output of a call on tensors in memory or mapped, with every index checked.
-
-    Attributes
-    ----------
-    bound
-        The call and its tensors.
-    adjustments
-        The treatment of indices outside the axis.
-    """
+    """The output of a call on tensors in memory or mapped, with every index checked."""
 
     def __init__(
         self,
@@ -252,7 +229,8 @@ class GatherResult(ComputedResult):
             size = (stop - start) * itemsize
             if buffer.size < size:
                 buffer = np.empty(size, np.uint8)
-            worker.fill(start, stop, buffer[:size])
+            if size:  # a fill reads its first index
+                worker.fill(start, stop, buffer[:size])
             return np.ndarray(stop - start, self.storage, buffer)
 
         return part
@@ -260,10 +238,7 @@ class GatherResult(ComputedResult):
     def place(self, put: Callable[[AnyArray, int], None]) -> None:
         """Pass the bytes to `put` in blocks, from several threads and in any order.
 
-        Parameters
-        ----------
-        put
-            A function of bytes, uint8, which are valid until it returns, and their offset.
+        They are uint8, valid until `put` returns, and come with their offset.
         """
         itemsize = self.storage.itemsize
 
@@ -273,17 +248,20 @@ class GatherResult(ComputedResult):
 
         cells = self._block
         if self._kernel.goes_by_columns:
-            cells *= max(1, BUFFERED // (self.threads * cells * itemsize))
+            cells *= max(1, BUFFER_BYTES // (self.threads * cells * itemsize))
         self._share(worker, cells, self._most_threads)
 
     @property
     def _most_threads(self) -> int:
-        return self.threads if self.nbytes >= SHARED else 1
+        return self.threads if self.nbytes >= LEAST_SHARED_BYTES else 1
 
-    def native_plan(self) -> NativePlan | None:
-        """Return the plan of the kernel in C for the whole output; None if it does not serve."""
+    def plan(self) -> CallPlan | None:
+        """Return the plan of a repeated call; None if the kernel in C does not serve at once."""
         worker = self._kernel.threaded(self._most_threads)
-        return None if worker is None else worker.plan
+        if worker is None or self.nbytes > UNINTERRUPTED_BYTES:
+            return None
+        is_native = self.storage == self.bound.data.storage
+        return CallPlan(self.shape, self.storage, worker.plan) if is_native else None
 
     def store(self, out: AnyArray) -> None:
         """Copy all elements to `out`, C-ordered, of the output's shape, in native byte order."""
@@ -299,9 +277,9 @@ class GatherResult(ComputedResult):
             return lambda start, stop: fill(start, stop, flat[start * itemsize : stop * itemsize])
 
         # Nothing is buffered: fewer and larger parts disturb the other threads less.
-        blocks = PARTS if self.nbytes >= PARTS * SHARED else 1
+        blocks = PART_BLOCKS if self.nbytes >= PART_BLOCKS * LEAST_SHARED_BYTES else 1
         if threaded:
-            blocks, threads = max(1, TURN // (self._block * itemsize)), 1
+            blocks, threads = max(1, UNINTERRUPTED_BYTES // (self._block * itemsize)), 1
         if self._kernel.goes_by_columns:
             blocks = max(blocks, -(-self._kernel.size // (self._block * threads)))
         self._share(worker, self._block * blocks, threads)
@@ -355,12 +333,7 @@ def no_memory(error: MemoryError) -> LimitError:
 class SourceKernel:
     """The output of a call by the `sources` of its family, with the members of `Kernel`.
 
-    Parameters
-    ----------
-    tensors
-        The inputs by name; the first has the elements.
-    points
-        The resolved indices of each input of indices.
+    The first of the `tensors` has the elements; `points` are the resolved indices of each input.
     """
 
     def __init__(
@@ -375,8 +348,8 @@ class SourceKernel:
             for n, each in enumerate(call.op.inputs)
             if each.copied or not n
         )
-        self.dtype, self.size = data.dtype, product(known(infer(call)))
-        self.block = CELLS
+        self.dtype, self.size = data.dtype, product(known(call.shape))
+        self.block = SOURCE_CELLS
         self.uses_each_once = self.goes_by_columns = False
         self._family, self._call = family, call
         self._copied = [each.reshape(-1) for each in (data, *more)]

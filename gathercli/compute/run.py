@@ -1,30 +1,85 @@
-"""Run a call in the way that is the fastest for its size.
+"""Run a call in the way that is the fastest for it; nothing outside this room chooses another.
 
-A small call is computed from bytes without NumPy (`small`), all others by arrays (`array_run`).
+========== ====================================== ==================================================
+way        for                                    computes
+========== ====================================== ==================================================
+small      few indices and elements, kept as      `sources` of the family, without NumPy
+           bytes
+chunks     inputs that are read chunk by chunk    slab by slab, within a limit of memory
+kernel     inputs in memory or mapped             parts of the output on demand
+unchecked  many indices that are used once        by the kernel, which checks each index as it reads
+                                                  it; an unexpected one makes all be checked first
+plan       a call repeated on other arrays        by the kernel in C, with nothing to bind again
+========== ====================================== ==================================================
 """
 
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 
 from gathercli.compute import small
-from gathercli.compute.elements import MOST
-from gathercli.errors import GatherError
+from gathercli.compute.tensor import MOST_PACKED_VALUES
+from gathercli.errors import GatherError, LimitError
+from gathercli.ops import indexed_inputs
 from gathercli.spec.shapes import product
+from gathercli.text import in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from contextlib import AbstractContextManager
+    from typing import Any, TypedDict, TypeVar, Unpack
 
+    from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.result import GatherOutput
+    from gathercli.compute.kernel import Points
+    from gathercli.compute.native import Key
+    from gathercli.compute.native import repeat as repeat  # noqa: PLC0414  (given from here)
+    from gathercli.compute.result import GatherOutput, GatherResult
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
+    from gathercli.spec.adjustments import Adjustment
 
     _T = TypeVar("_T")
 
+    class RunLimits(TypedDict, total=False):
+        """What limits a run, and what it reports to."""
 
-def run(
+        max_bytes: int | None  # of the result; None for no limit
+        memory: int | None  # bytes for a result that is computed chunk by chunk; None for no limit
+        threads: int  # the most
+        progress: ProgressCallback | None  # takes the stage, the bytes done and the total bytes
+
+
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Return `native.repeat`, which NumPy comes with, where it is imported from here."""
+        if name != "repeat":
+            raise AttributeError(name)
+        from gathercli.compute.native import repeat
+
+        return repeat
+
+
+POSITION_BYTES = 8
+"""Bytes of the precomputed position of an output element."""
+
+
+def run(bound: BoundCall, **limits: Unpack[RunLimits]) -> GatherOutput:
+    """Check every index and the size of the result, and return it, computed or on demand.
+
+    Raise `OutOfRangeError` (``index-negative``, ``index-range``) for the first refused index,
+    row-major; `LimitError` if a limit is exceeded.
+    """
+    most = small.MOST_STEPS_WITH_NUMPY if "numpy" in sys.modules else small.MOST_STEPS
+    output = small.gather(bound, limits.get("max_bytes"), most=most)
+    return run_arrays(bound, **limits) if output is None else output
+
+
+def run_arrays(
     bound: BoundCall,
     *,
     max_bytes: int | None = None,
@@ -32,60 +87,149 @@ def run(
     threads: int = 1,
     progress: ProgressCallback | None = None,
 ) -> GatherOutput:
-    """Check every index and the size of the result, and return it, computed or on demand.
+    """Run a call of any size with NumPy, as `run` does."""
+    call = bound.call
+    bound.check_size(max_bytes)  # before indices are read, of which a file may declare any number
+    if bound.in_memory is None and call.gather is not None:
+        from gathercli.compute.streamed import StreamedResult, check_chunks
 
-    Parameters and errors are those of `array_run.run`.
-    """
-    most = small.FEW_STEPS if "numpy" in sys.modules else small.MOST_STEPS
-    output = small.gather(bound, max_bytes, most=most)
-    if output is not None:
-        return output
-    from gathercli.compute import array_run as arrays
+        adjusted = check_chunks(bound, threads=threads, progress=progress)
+        return StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
+    if call.gather is None and memory is not None:
+        _check_memory(bound, memory)
+    from gathercli.compute.check import check_input
+    from gathercli.compute.result import GatherResult
 
-    return arrays.run(bound, max_bytes=max_bytes, memory=memory, threads=threads, progress=progress)
+    tensors = bound.loaded()
+    points: dict[str, Points] = {}
+    adjustments: list[Adjustment] = []
+    for name, axes in indexed_inputs(call).items():
+        if call.op.input(name).follows:
+            from gathercli.compute.tree import follow_parents
+
+            points[name], more = follow_parents(call, axes[0], tensors)
+        else:
+            array = tensors[name].array
+            points[name], more = check_input(call, axes, array, threads=threads, progress=progress)
+        adjustments += more
+    return GatherResult(bound, tensors, points, adjustments, threads=threads, progress=progress)
 
 
-def unchecked(
+def consume(
     bound: BoundCall,
-    *,
-    max_bytes: int | None = None,
-    threads: int = 1,
-    progress: ProgressCallback | None = None,
-) -> GatherOutput | None:
-    """Return an output that checks each index when it uses it, as `array_run.unchecked` does."""
-    if product(bound.indices.shape) <= MOST:
-        return None
-    from gathercli.compute import array_run as arrays
-
-    return arrays.unchecked(bound, max_bytes=max_bytes, threads=threads, progress=progress)
-
-
-def use_unchecked(
-    result: GatherOutput,
     use: Callable[[GatherOutput], _T],
-    gather: Callable[[], GatherOutput],
+    *,
+    recheck: Callable[[], None] | None,
+    context: AbstractContextManager[Any] | None = None,
+    **limits: Unpack[RunLimits],
 ) -> _T:
-    """Pass an `unchecked` result to `use`; if an index is unexpected, pass the checked one.
+    """Run a call and return what `use` makes of its output, reading many indices only once.
 
-    Parameters
-    ----------
-    use
-        A function that reads the result once, and has no effect if it raises.
-    gather
-        A function that raises if an input changed, and calls `run`.
-
-    Raises
-    ------
-    GatherError
-        From `gather`, else from `use`.
+    `use` may be called again if it raises. `recheck` raises if an input changed since it was read;
+    it is None if `use` has an effect before it raises, so that every index is checked first. Errors
+    of the call are raised within `context`, not those of `use`. The rest is as for `run`.
     """
+    within = context or nullcontext()
+
+    def checked() -> GatherOutput:
+        with within:
+            return run(bound, **limits)
+
+    # Few indices are checked sooner than NumPy is imported.
+    if recheck is None or product(bound.indices.shape) <= MOST_PACKED_VALUES:
+        return use(checked())
+    with within:
+        unchecked = _unchecked(bound, **limits)
+    if unchecked is None:
+        return use(checked())
+
+    def rechecked() -> GatherOutput:
+        with within:
+            recheck()
+        return checked()
+
     from gathercli.compute.native import UnexpectedIndicesError
 
     try:
-        return use(result)
+        return use(unchecked)
     except UnexpectedIndicesError:
-        checked = gather()
+        output = rechecked()
     except GatherError:
-        gather()
+        rechecked()  # the error of a refused index comes first
         raise
-    return use(checked)
+    return use(output)
+
+
+def answer(
+    bound: BoundCall, *, threads: int = 1, out: AnyArray | None = None, key: Key | None = None
+) -> Tensor:
+    """Return the whole output of a call on tensors in memory, in `out` unless that is None.
+
+    `out` is C-ordered, has the shape and element size of the output, and is undefined after an
+    error. With the `key` of `repeat` the plan of the call may be kept.
+    """
+    from gathercli.compute import native
+
+    output = _unchecked(bound, reports=False, threads=threads)
+    try:
+        whole = None if output is None else output.stored(out)
+    except native.UnexpectedIndicesError:
+        whole = None
+    if whole is None:
+        # A small result is made without NumPy of bytes, which nobody could write to.
+        whole = run_arrays(bound, threads=threads).stored(out)
+    if key is not None and output is not None:
+        native.keep(key, output.plan)
+    return whole
+
+
+def boxes(bound: BoundCall) -> BlockSource:
+    """Return a source of any box of an output along one axis, whose indices are checked."""
+    from gathercli.compute.blocks import GatherBlocks
+
+    return GatherBlocks(bound)
+
+
+def warm_up() -> None:
+    """Import what runs calls with NumPy, before any is timed."""
+    from gathercli.compute import check, result  # noqa: F401
+
+
+def _unchecked(
+    bound: BoundCall, *, reports: bool = True, **limits: Unpack[RunLimits]
+) -> GatherResult | None:
+    """Return an output that checks each index when it uses it, so that indices are read once.
+
+    An index that the call refuses raises `UnexpectedIndicesError`, and possibly one outside the
+    axis that it does not refuse; with `reports` each that would be reported does, as the result has
+    no adjustments. None if `run` takes as long or raises: for few indices, or indices that are used
+    repeatedly.
+    """
+    if bound.in_memory is None or bound.call.gather is None:
+        return None
+    from gathercli.compute.check import check_on_use
+    from gathercli.compute.native import reads
+    from gathercli.compute.result import GatherResult
+
+    tensors = bound.loaded()
+    points = check_on_use(bound.call, tensors, reports=reports)
+    if not points:
+        return None
+    bound.check_size(limits.get("max_bytes"))
+    threads, progress = limits.get("threads", 1), limits.get("progress")
+    result = GatherResult(bound, tensors, points, (), threads=threads, progress=progress)
+    (name,) = points
+    return result if result.uses_each_once or reads(tensors[name].array) else None
+
+
+def _check_memory(bound: BoundCall, limit: int) -> None:
+    """Raise `LimitError` if an output computed as a whole and its inputs exceed the limit."""
+    cells = product(bound.shape)
+    size = cells * (bound.data.storage.itemsize + POSITION_BYTES) + sum(
+        product(each.shape) * each.storage.itemsize
+        for each in bound.tensors.values()
+        if each.in_memory is None
+    )
+    if size > limit:
+        what = f"the result takes {in_bytes(size)} of memory with what is read for it as a whole"
+        raise LimitError.over(what, size, limit)

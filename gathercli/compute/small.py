@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gathercli.compute.bound import Runs, check_size
-from gathercli.compute.elements import is_packed, unpack
-from gathercli.compute.tensor import Tensor
+from gathercli.compute.bound import check_size
+from gathercli.compute.tensor import Tensor, is_packed, unpack
 from gathercli.ops import indexed_inputs
+from gathercli.records import NamedTuple
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
-from gathercli.spec.coordinates import flat_positions, known
 from gathercli.spec.op import OutOfRange
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import flat_positions, known, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -33,20 +32,24 @@ MOST_STEPS = 24_000
 MOST_RUNS = 256
 """The most runs of a call that is prepared for repetition."""
 
-FEW_STEPS = 16
-"""The most once NumPy is imported: more take longer here than by arrays."""
+MOST_STEPS_WITH_NUMPY = 16
+"""The most steps once NumPy is imported: more take longer here than by arrays."""
+
+
+class Runs(NamedTuple):
+    """Where each run of consecutive elements of an output comes from, for all values of indices."""
+
+    input: int  # the number of the input of indices
+    axes: Sequence[IndexedAxis]  # what they count along
+    shape: tuple[int, ...]  # of the output
+    length: int  # bytes of a run
+    # For each run, row-major: the position of its index in `indices`, and the offsets in `data` of
+    # the element that index 0 copies, and from one index to the next; in bytes.
+    starts: Sequence[tuple[int, int, int]]
 
 
 class SmallOutput(Tensor):
-    """The output of a small call, already computed: a `GatherOutput`.
-
-    Attributes
-    ----------
-    bound
-        The call and its tensors.
-    adjustments
-        The treatment of indices outside the axis.
-    """
+    """The output of a small call, already computed: a `GatherOutput`."""
 
     __slots__ = ("adjustments", "bound")
 
@@ -139,23 +142,14 @@ def gather(
 ) -> SmallOutput | None:
     """Return the output of a call; None if it is not small, or a tensor has no bytes.
 
-    Parameters
-    ----------
-    max_bytes
-        The largest size of the result; None for no limit.
-    most
-        The most indices and runs of contiguous elements together.
-
-    Raises
-    ------
-    OutOfRangeError, LimitError
-        As from `gathercli.compute.run.run`.
+    `most` is the most indices and runs of contiguous elements together; errors are those of
+    `gathercli.compute.run.run`.
     """
     call, tensors = bound.call, bound.in_memory
     if call.op.followed or tensors is None or not all(map(_is_small, tensors)):
         return None
-    if bound.runs is not None:
-        return _gather_runs(bound, bound.runs, tensors, max_bytes)
+    if bound.repeated and (runs := runs_of(call)) is not None:
+        return _gather_runs(bound, runs, tensors, max_bytes)
     shape, inputs = bound.shape, dict(zip(bound.tensors, tensors, strict=True))
     data, elements = tensors[0], tensors[0].raw or b""
     family, itemsize = call.family, data.dtype.itemsize
@@ -216,10 +210,7 @@ def _resolve(
 ) -> tuple[Points, list[Adjustment]]:
     """Check the indices of an input; return where each points, and the adjustments.
 
-    Parameters
-    ----------
-    axes
-        The indexed axis, or one for each component of tuples.
+    `axes` are the indexed axis, or one for each component of tuples.
     """
     flat, shape = unpack(indices.dtype, indices.raw or b""), indices.shape
     tuples = are_tuples(axes)

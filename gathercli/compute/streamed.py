@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gathercli.compute import check
-from gathercli.compute.blocks import COPIES
+from gathercli.compute.blocks import CHUNK_COPIES
 from gathercli.compute.chunks import ChunkGrid, cells, cuts, everything, sizes, tiled
-from gathercli.compute.kernel import BLOCK
+from gathercli.compute.kernel import BLOCK_BYTES
 from gathercli.compute.result import ComputedResult
 from gathercli.compute.threads import share
 from gathercli.errors import LimitError
 from gathercli.spec.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
-from gathercli.spec.coordinates import coordinate
-from gathercli.spec.op import IndexRange, Negative
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import coordinates, product
 from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
@@ -35,34 +33,22 @@ if TYPE_CHECKING:
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
 
-WORTH: Final = 64 << 20
+LEAST_TASK_BYTES: Final = 64 << 20
 """Bytes of output that make a box worth a task, whatever it reads."""
 
-PROGRAM: Final = 96 << 20
+PROGRAM_BYTES: Final = 96 << 20
 """Bytes of the program itself."""
 
-SHARE, LEAST = 2 / 3, 0.4
+BOX_SHARE, LEAST_BOX_SHARE = 2 / 3, 0.4
 """The share of the remaining memory for a box, as freed memory does not return at once; and the
 share of all memory that a box may use in any case."""
 
-WHOLE: Final = 1 << 30
+MOST_BOX_BYTES: Final = 1 << 30
 """Bytes of a box without a memory limit."""
 
 
 class BlockResult(ComputedResult):
-    """An output that is computed slab by slab and never whole in memory.
-
-    Parameters
-    ----------
-    source
-        The source of its boxes.
-    memory
-        Bytes of memory to use; None for no limit.
-    threads
-        The largest number of threads.
-    progress
-        A function of the word ``gathered``, the bytes done and their total.
-    """
+    """An output that is computed slab by slab within `memory` bytes, None for no limit."""
 
     def __init__(
         self,
@@ -79,7 +65,7 @@ class BlockResult(ComputedResult):
         self._ends = [0, *accumulate(map(cells, self._slabs))]
         self.storage = source.data.storage
         self.nbytes = self._ends[-1] * self.storage.itemsize
-        self._block = max(1, BLOCK // max(1, self.storage.itemsize))
+        self._block = max(1, BLOCK_BYTES // max(1, self.storage.itemsize))
 
     def source(self) -> BlockSource:
         """Return the source of any box of the output."""
@@ -140,26 +126,20 @@ class StreamedResult(BlockResult):
         self.bound, self.adjustments = bound, tuple(adjustments)
 
 
-def check_indices(
+def check_chunks(
     bound: BoundCall, *, threads: int = 1, progress: ProgressCallback | None = None
 ) -> list[Adjustment]:
-    """Check every index, chunk by chunk, as `check.check_indices` does.
-
-    Raises
-    ------
-    OutOfRangeError
-        ``index-negative`` or ``index-range``, naming the first refused index, row-major.
-    """
+    """Check every index, chunk by chunk, as `check.check_input` does."""
     call, indices = bound.call, bound.indices
     axes = call.family.indexed_axes(call)
     if indices.in_memory is not None:
         array = indices.in_memory.array
-        return check.check_indices(call, axes, array, threads=threads, progress=progress)[1]
+        return check.check_input(call, axes, array, threads=threads, progress=progress)[1]
     tuples = are_tuples(axes)
     grid = ChunkGrid(everything(indices.shape), _larger_chunks(indices, whole_rows=tuples))
     totals = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in axes]
-    policies, lock = [check.policy_of(call, along) for along in axes], Lock()
-    counts = call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
+    policies, lock = check.policies_of(call, axes), Lock()
+    counts = check.adjusts_negative(call)
 
     def scan(number: int) -> None:
         box = grid.part(number)
@@ -184,7 +164,7 @@ def check_indices(
 
 
 def _larger_chunks(tensor: ChunkedTensor, *, whole_rows: bool) -> list[int]:
-    """Return the sizes of boxes of whole chunks, one chunk or up to `BLOCK` bytes.
+    """Return the sizes of boxes of whole chunks, one chunk or up to `BLOCK_BYTES` bytes.
 
     With `whole_rows` a box has all of the last dimension.
     """
@@ -192,7 +172,7 @@ def _larger_chunks(tensor: ChunkedTensor, *, whole_rows: bool) -> list[int]:
     if whole_rows:
         sizes[-1] = max(1, tensor.shape[-1])
     for d in reversed(range(len(sizes))):
-        room = (BLOCK // tensor.storage.itemsize) // max(1, product(sizes))
+        room = (BLOCK_BYTES // tensor.storage.itemsize) // max(1, product(sizes))
         sizes[d] *= max(1, min(room, -(-tensor.shape[d] // sizes[d])))
     return sizes
 
@@ -203,7 +183,7 @@ def _locate(count: IndexCount, box: Box, shape: Sequence[int]) -> None:
     Row-major order in a box is row-major order in the tensor, so the first index stays the first.
     """
     flat = 0
-    places = coordinate(count.first, sizes(box))
+    places = coordinates(count.first, sizes(box))
     for place, (start, _), size in zip(places, box, shape, strict=True):
         flat = flat * size + start + place
     count.first = flat
@@ -217,31 +197,17 @@ def cut_boxes(
     *,
     least: int = 1,
 ) -> tuple[int, list[Box]]:
-    """Cut an output into boxes as large as memory allows.
+    """Cut an output into boxes as large as `memory` allows for the program, a box and its input.
 
-    Parameters
-    ----------
-    chunks
-        The chunks of the output, each in one box; None for boxes that are contiguous, row-major.
-    memory
-        Bytes for the program, a box and its input; None for no limit.
-    threads
-        The largest number of threads; fewer are used if memory is short.
-    least
-        The smallest number of boxes, if there are as many chunks.
-
-    Returns
-    -------
-        The number of threads, and the boxes.
-
-    Raises
-    ------
-    LimitError
-        ``limit``: the smallest box and its input do not fit in memory.
+    Each of the `chunks` of the output is in one box; without them boxes are contiguous, row-major.
+    There are `least` boxes or more, if there are as many chunks. Return the boxes, and how many
+    threads to use: fewer if memory is short. Raise `LimitError` if the smallest box does not fit.
     """
     if 0 in source.shape:
         return 1, []
-    most = WHOLE if memory is None else int(max((memory - PROGRAM) * SHARE, memory * LEAST))
+    most = MOST_BOX_BYTES
+    if memory is not None:
+        most = int(max((memory - PROGRAM_BYTES) * BOX_SHARE, memory * LEAST_BOX_SHARE))
     while True:
         try:
             if chunks is None:
@@ -271,7 +237,7 @@ def _chunk_boxes(
 
     def cost(factors: Sequence[int]) -> int:
         writers = min(threads, product(factors))
-        output = itemsize * (cells(box(factors)) + writers * COPIES * product(chunks))
+        output = itemsize * (cells(box(factors)) + writers * CHUNK_COPIES * product(chunks))
         # The box is written after it is computed: the two costs do not add up.
         return max(source.cost(box(factors), threads), output)
 
@@ -285,7 +251,7 @@ def _chunk_boxes(
     for o in reversed(alone):
         factors[o] = _grow(factors, o, counts[o], fits)
     for o in reversed(others):
-        if cells(box(factors)) * itemsize < WORTH:
+        if cells(box(factors)) * itemsize < LEAST_TASK_BYTES:
             factors[o] = _grow(factors, o, counts[o], fits)
     steps = [f * c for f, c in zip(factors, chunks, strict=True)]
     spans = [list(cuts((0, n), step)) for n, step in zip(shape, steps, strict=True)]
@@ -316,7 +282,7 @@ def _check(cost: int, most: int) -> None:
     """Raise `LimitError` if the smallest box is too large."""
     if cost > most:
         # The inverse of `most` in `cut_boxes`: a limit with which this box fits.
-        enough = min(cost / LEAST, PROGRAM + cost / SHARE)
+        enough = min(cost / LEAST_BOX_SHARE, PROGRAM_BYTES + cost / BOX_SHARE)
         raise LimitError(
             f"a chunk of the result, and what is read for it, takes about {in_bytes(cost)}",
             rule="limit",

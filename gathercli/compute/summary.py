@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gathercli.compute.tensor import Tensor
-from gathercli.spec.coordinates import coordinate
 from gathercli.spec.dtypes import STRING, Kind
+from gathercli.spec.shapes import coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,42 +44,26 @@ class Extreme(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """Counts of the finite elements in bins of one width.
+    """Counts of the finite elements in bins of one width."""
 
-    Attributes
-    ----------
-    edges
-        One more than bins; a bin includes its lower edge, the last one both.
-    """
-
-    edges: tuple[int | float, ...]
+    edges: tuple[
+        int | float, ...
+    ]  # one more than bins; each includes its lower edge, the last both
     counts: tuple[int, ...]
 
 
 class Summary(NamedTuple):
-    """Statistics of the elements; None for those that the type does not have.
+    """Statistics of the elements; None for those that the type does not have."""
 
-    Attributes
-    ----------
-    minimum, maximum
-        The extremes of all elements but NaN.
-    mean, histogram
-        The mean and histogram of the finite elements.
-    nan, infinite, true, longest
-        The numbers of NaN, infinite and true elements; the length of the longest string.
-    fine
-        A histogram of more bins; None if not requested.
-    """
-
-    minimum: Extreme | None = None
+    minimum: Extreme | None = None  # of all elements but NaN, as the maximum
     maximum: Extreme | None = None
-    mean: float | complex | None = None
-    nan: int | None = None
+    mean: float | complex | None = None  # of the finite elements, as the histograms
+    nan: int | None = None  # how many there are, as of infinite and true elements
     infinite: int | None = None
     true: int | None = None
-    longest: int | None = None
+    longest: int | None = None  # the length of the longest string
     histogram: Histogram | None = None
-    fine: Histogram | None = None
+    fine: Histogram | None = None  # a histogram of more bins; None if not requested
 
 
 def summarise(tensor: Tensor, *, fine: bool = False) -> Summary:
@@ -150,7 +134,7 @@ class _Record:
         if self.best is None or self._better(value, self.best.value):
             at = int((block == value).argmax())
             # The first element, not `value`: of 0.0 and -0.0 numpy may return either.
-            self.best = Extreme(block[at].item(), coordinate(start + at, self._shape))
+            self.best = Extreme(block[at].item(), coordinates(start + at, self._shape))
 
 
 class _Total:
@@ -186,16 +170,11 @@ class _Total:
 
 
 def _exact_parts(values: AnyArray) -> Iterator[float]:
-    """Yield numbers, usually two or three, with exactly the sum of float64 values.
+    """Yield numbers, usually two or three, with exactly the sum of float64 values, shape (N,).
 
     Split all values at one binary place, high enough that the sum of their leading bits is exact;
     then split the remainders, which are exact, likewise (Rump, Ogita and Oishi, "Accurate
-    floating-point summation", 2008).
-
-    Parameters
-    ----------
-    values
-        Shape (N,), less than 2^900 in magnitude; overwritten.
+    floating-point summation", 2008). The values are below 2^900 in magnitude, and overwritten.
 
     >>> import numpy as np
     >>> sum(_exact_parts(np.array([1e16, 1.0, -1e16, 1.0])))
@@ -221,14 +200,7 @@ def _histograms(
 ) -> list[Histogram]:
     """Count the finite elements in bins of equal width between the extremes.
 
-    Parameters
-    ----------
-    bins
-        The most bins of each histogram; all are counted at once.
-
-    Returns
-    -------
-        A histogram for each of `bins`; none without a finite element.
+    All histograms are counted at once, one for each of the `bins`; none without a finite element.
     """
     ends = _finite_ends(tensor, ends)
     if ends[0] is None or ends[1] is None:

@@ -19,19 +19,9 @@ def share(
 ) -> None:
     """Do the pieces 0 to `count` - 1, each once, in roughly this order.
 
-    Parameters
-    ----------
-    worker
-        A function that returns, for each thread, a function that does a piece with its own buffers.
-    threads
-        The largest number of threads.
-    progress
-        A function of the number of pieces started; the caller's thread calls it now and then.
-
-    Raises
-    ------
-    BaseException
-        The first exception of a piece; no further pieces are started.
+    `worker` returns, for each of up to `threads` threads, a function that does a piece with its own
+    buffers. The caller's thread now and then calls `progress` with the number of pieces started.
+    The first exception of a piece is raised, and no further pieces are started.
     """
     pieces = iter(range(count))  # next() on it is atomic under the interpreter's lock
     errors: list[BaseException] = []

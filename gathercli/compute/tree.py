@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.check import count, policy_of
+from gathercli.compute.check import count, policies_of
 from gathercli.compute.indices import IndexKind, IndexPolicy, ResolvedIndices, resolve
 from gathercli.errors import OutOfRangeError
-from gathercli.spec import rules
-from gathercli.spec.adjustments import check_counts
-from gathercli.spec.coordinates import cell, coordinate
+from gathercli.spec.adjustments import check_counts, integer_values_error
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.shapes import cell, coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,47 +30,29 @@ if TYPE_CHECKING:
 ENDED: Final = -1
 """The beam of a cell that copies `end_token`."""
 
-NONE: Final = -2
-REFUSED: Final = -3
+NO_BEAM: Final = -2
+REFUSED_BEAM: Final = -3
 """The beam of a cell that copies nothing: a later parent names no beam, or is refused."""
 
 
-LARGE: Final = 1 << 62
+LARGE_PARENT: Final = 1 << 62
 """The least float that an integer stands for which is congruent to it, not equal."""
 
 
 class BeamPaths(NamedTuple):
-    """The path of every beam, and the parents on it.
+    """The path of every beam, and the parents on it, of T steps, B batches and W beams."""
 
-    Attributes
-    ----------
-    beams
-        The beam at each step, shape (T, B, W), int64: `ENDED` beyond the length of a batch, `NONE`
-        or `REFUSED` after a parent that names no beam.
-    lengths
-        The number of steps of each batch, from 0 to T; shape (B,).
-    ends
-        The step of the first end token of each beam, T for none; shape (B, W).
-    adjustments
-        The treatment of parents outside the axis.
-    refusal
-        The error for the first refused parent, row-major; None if all are accepted.
-    parents
-        The parents on a path, 0 for the others; shape (T, B, W).
-    number
-        The number of parents on a path.
-    written
-        All parents as the input has them, shape (T, B, W).
-    """
-
+    # at each step, (T, B, W), int64: `ENDED` beyond the length of a batch, `NO_BEAM` or
+    # `REFUSED_BEAM` after a parent that names no beam
     beams: AnyArray
-    lengths: AnyArray
-    ends: AnyArray
-    adjustments: list[Adjustment]
+    lengths: AnyArray  # the number of steps of each batch, from 0 to T; (B,)
+    ends: AnyArray  # the step of the first end token of each beam, T for none; (B, W)
+    adjustments: list[Adjustment]  # the treatment of parents outside the axis
+    # of the first refused parent, row-major; None if all are accepted
     refusal: OutOfRangeError | None
-    parents: AnyArray
-    number: int
-    written: AnyArray
+    parents: AnyArray  # those on a path, 0 for the others; (T, B, W)
+    number: int  # how many parents are on a path
+    written: AnyArray  # all parents as the input has them, (T, B, W)
 
     def cells(self) -> AnyArray:
         """Return the beam that each cell of the output copies, `ENDED` after the first end."""
@@ -86,21 +67,9 @@ def follow_parents(
 ) -> tuple[ResolvedIndices, list[Adjustment]]:
     """Return the beam that each output cell copies, and the treatment of parents outside the axis.
 
-    Parameters
-    ----------
-    along, tensors
-        As for `follow_beams`.
-
-    Returns
-    -------
-        Beams (T, B, W): `ENDED` after the first end token, `NONE` after a parent that names none;
-        and the adjustments.
-
-    Raises
-    ------
-    OutOfRangeError
-        ``integer-values``: a value is no integer. ``index-negative``, ``index-range``: a parent
-        on a path names no beam.
+    Beams have shape (T, B, W): `ENDED` after the first end token, `NO_BEAM` after a parent that
+    names none. Raise `OutOfRangeError` if a value is no integer (``integer-values``), or a parent
+    on a path names no beam (``index-negative``, ``index-range``).
     """
     paths = follow_beams(call, along, tensors)
     if paths.refusal is not None:
@@ -113,17 +82,9 @@ def follow_parents(
 def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) -> BeamPaths:
     """Trace every beam back from its last step; a refused parent ends its path.
 
-    Parameters
-    ----------
-    along
-        The axis of beams, which the parents address.
-    tensors
-        step_ids and parent_ids (T, B, W), max_seq_len (B,), end_token ().
-
-    Raises
-    ------
-    OutOfRangeError
-        ``integer-values``: a value is no integer.
+    The parents address the axis `along`. The `tensors` are step_ids and parent_ids (T, B, W),
+    max_seq_len (B,) and end_token (). Raise `OutOfRangeError` (``integer-values``) if a value is no
+    integer.
     """
     steps, parents, lengths, end = (_integers(name, tensor) for name, tensor in tensors.items())
     size, batches, width = steps.shape
@@ -132,7 +93,7 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
         beams, ends = np.empty(steps.shape, np.int64), np.broadcast_to(size, (batches, width))
         return BeamPaths(beams, lengths.reshape(-1), ends, [], None, beams, 0, parents)
     batch, written = np.arange(batches).reshape(-1, 1), parents
-    parents, policy = _as_indices(parents, width), policy_of(call, along)
+    parents, (policy,) = _as_indices(parents, width), policies_of(call, [along])
     if policy.outside is OutOfRange.ERROR:  # a refused parent has no position either
         policy = policy._replace(outside=OutOfRange.ZERO)
     used = np.zeros(parents.shape, bool)
@@ -146,16 +107,16 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
             used[t + 1][np.nonzero(moves)[0], beam[moves]] = True
             beam = np.where(moves, resolve(parent, policy), beam)
             none = moves & (beam < 0)
-            beam[none] = REFUSED if call.outside is OutOfRange.ERROR else NONE
+            beam[none] = REFUSED_BEAM if call.outside is OutOfRange.ERROR else NO_BEAM
             if call.negative is Negative.ERROR:
-                beam[moves & (parent < 0)] = REFUSED
+                beam[moves & (parent < 0)] = REFUSED_BEAM
         # Beyond the length `beam` stays w, the start of the path at the last step.
         beams[t] = np.where(t < lengths, beam, ENDED)
         ended = (beams[t] >= 0) & (steps[t, batch, np.maximum(beam, 0)] == end)
         ends[ended] = t  # the last assignment is the earliest step
     parents = np.where(used, parents, 0)
     number = int(used.sum())
-    counts, _ = count(parents, [policy_of(call, along)], counts=True, tuples=False)
+    counts, _ = count(parents, policies_of(call, [along]), counts=True, tuples=False)
     name_as_written(counts[0], written)
     adjustments, refusal = _checked(call, along, counts, parents.shape, number)
     lengths = lengths.reshape(-1)
@@ -171,8 +132,8 @@ def name_as_written(counts: Iterable[IndexCount], written: AnyArray) -> None:
 
 def as_written(written: AnyArray, at: int, value: float) -> float:
     """Return the parent at a flat position: a float from 2^62 on, or else the integer `value`."""
-    is_float = written.dtype.kind == "f"
-    return float(written.flat[at]) if is_float and abs(written.flat[at]) >= LARGE else value
+    is_large = written.dtype.kind == "f" and abs(written.flat[at]) >= LARGE_PARENT
+    return float(written.flat[at]) if is_large else value
 
 
 def _checked(
@@ -197,8 +158,8 @@ def _integers(name: str, tensor: Tensor) -> AnyArray:
     wide = values.astype(np.float64)
     whole = np.isfinite(wide) & (np.floor(wide) == wide)
     if not whole.all():
-        at = coordinate(int((~whole).argmax()), wide.shape)
-        raise rules.integer_values(name, values[at].item(), cell(at))
+        at = coordinates(int((~whole).argmax()), wide.shape)
+        raise integer_values_error(name, values[at].item(), cell(at))
     return wide
 
 
@@ -218,7 +179,7 @@ def _as_indices(parents: AnyArray, size: int) -> AnyArray:
     if parents.dtype.kind != "f":
         return parents
     size = max(1, size)
-    large = np.abs(parents) >= LARGE
+    large = np.abs(parents) >= LARGE_PARENT
     whole = (1 << 62) - (1 << 62) % size  # a multiple of the size
     near = np.where(large, np.mod(parents, size), parents).astype(np.int64)
     return near + np.sign(parents).astype(np.int64) * large * whole

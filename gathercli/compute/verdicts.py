@@ -5,8 +5,8 @@
     Case            the inputs and attributes, and counts of the indices
     verdict(op)     the shape and the adjusted indices, or the error
     illegal(call)   every index outside the range of a version
-    warnings        likely mistakes
-    groups          versions with equal output, and the first difference of others
+
+`warnings` finds likely mistakes, and `compare` the versions with equal output.
 
 Nothing here opens a file or prints.
 """
@@ -21,16 +21,15 @@ import numpy as np
 
 from gathercli.compute import check
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.check import CELLS, scan
+from gathercli.compute.check import BLOCK_INDICES, scan
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.storage import row_major
 from gathercli.compute.tree import as_written, follow_beams, name_as_written
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
-from gathercli.spec.coordinates import coordinates
 from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
-from gathercli.spec.shapes import Shape
+from gathercli.spec.shapes import Shape, coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,23 +43,15 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis, Op
 
-WIDEST: Final = 2**31 - 1
+MOST_INT32_INDEX: Final = 2**31 - 1
 """The largest index of a runtime with 32-bit indices."""
 
 
 class Case:
     """The tensors and attributes to try every version on, and counts of the indices.
 
-    Parameters
-    ----------
-    bind
-        A function that returns the call of a version, or raises the error of a rule.
-    tensors
-        The inputs, in the order of the versions.
-    threads
-        The number of threads that count indices and copy elements.
-    progress
-        A function of the stage, the bytes done and the total bytes.
+    `bind` returns the call of a version, or raises the error of a rule; the tensors are in the
+    order of the versions.
     """
 
     def __init__(
@@ -140,7 +131,7 @@ class Case:
         def count(block: AnyArray, start: int) -> None:
             if not block.size:
                 return
-            masks = block == -1, block < 0, (block > WIDEST) | (block < ~WIDEST)
+            masks = block == -1, block < 0, (block > MOST_INT32_INDEX) | (block < ~MOST_INT32_INDEX)
             with lock:
                 ends.update((int(block.min()), int(block.max())))
                 for each, mask in zip(sums, masks, strict=True):
@@ -156,7 +147,7 @@ class Case:
         """Whether the counts so far exclude indices that are negative or beyond 32 bits."""
         return any(
             all(
-                not each.negative.number and not each.outside.number and size <= WIDEST
+                not each.negative.number and not each.outside.number and size <= MOST_INT32_INDEX
                 for size, each in zip(sizes, counts, strict=True)
             )
             for (_, sizes, _), counts in self._counts.items()
@@ -168,43 +159,24 @@ class Case:
 
 
 class Census(NamedTuple):
-    """Counts of values that may not be meant as indices.
+    """Counts of values that may not be meant as indices."""
 
-    Attributes
-    ----------
-    ones, negative, wide
-        The counts of -1, of values below 0, and of values beyond 32 bits.
-    least, most
-        The extreme values; 0 for no indices.
-    """
-
-    ones: IndexCount
-    negative: IndexCount
-    wide: IndexCount
-    least: int = 0
+    ones: IndexCount  # of -1
+    negative: IndexCount  # of values below 0
+    wide: IndexCount  # of values beyond 32 bits
+    least: int = 0  # the extreme values; 0 for no indices
     most: int = 0
 
 
 class Verdict(NamedTuple):
-    """The verdict of a version on a call.
-
-    Attributes
-    ----------
-    op
-        The version.
-    bound, shape
-        The bound call and its output shape; None if shapes, types or attributes are refused.
-    adjustments
-        The treatment of indices outside the axis.
-    error
-        The error; None if the version accepts the call.
-    """
+    """The verdict of a version on a call."""
 
     op: Op
+    # None if shapes, types or attributes are refused, as the output shape is
     bound: BoundCall | None = None
     shape: Shape | None = None
-    adjustments: tuple[Adjustment, ...] = ()
-    error: GatherError | None = None
+    adjustments: tuple[Adjustment, ...] = ()  # the treatment of indices outside the axis
+    error: GatherError | None = None  # None if the version accepts the call
 
     @property
     def call(self) -> Call | None:
@@ -247,24 +219,13 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
 
 
 class Illegal(NamedTuple):
-    """An index outside the range of a version.
-
-    Attributes
-    ----------
-    at, value
-        Its coordinates and its value.
-    does
-        Its fate, in words.
-    along
-        The axis it addresses, if there are several.
-    legal
-        The least and the greatest legal index of that axis; None if it is empty.
-    """
+    """An index outside the range of a version."""
 
     at: tuple[int, ...]
     value: float
-    does: str
-    along: IndexedAxis | None = None
+    does: str  # its fate, in words
+    along: IndexedAxis | None = None  # the axis it addresses, if there are several
+    # the least and the greatest legal index of that axis; None if it is empty
     legal: tuple[int, int] | None = None
 
 
@@ -338,7 +299,7 @@ def outside(
     """Yield the flat positions and the values of the illegal indices of one input, by block."""
     array, start = case.array(call.op, name), 0
     ends = [legal(call, along) or (0, -1) for along in axes]
-    for block in row_major(array, CELLS):
+    for block in row_major(array, BLOCK_INDICES):
         component = np.arange(start, start + block.size) % len(axes) if len(axes) > 1 else 0
         low, high = (np.array(each)[component] for each in zip(*ends, strict=True))
         marked = np.flatnonzero((block < low) | (block > high))

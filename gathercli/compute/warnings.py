@@ -9,11 +9,11 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from gathercli.compute.verdicts import WIDEST, fate, legal
+from gathercli.compute.verdicts import MOST_INT32_INDEX, fate, legal
 from gathercli.ops import gather
-from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import BFLOAT16, STRING
 from gathercli.spec.op import OffAxis, OutOfRange
+from gathercli.spec.shapes import cell, coordinates
 from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
@@ -125,14 +125,14 @@ def beyond_32_bits(checked: CheckedCall) -> str | None:
     """An index or the axis goes beyond 2^31-1, where runtimes cut indices to 32 bits."""
     wide = checked.case.census.wide
     if wide.number:
-        where = coordinate(wide.first, checked.case.indices.shape)
+        where = coordinates(wide.first, checked.case.indices.shape)
         return (
             f"{counted(wide.number, 'index does', 'indices do')} not fit 32 bits, first "
             f"{wide.value} at {cell(where)}: runtimes that cut them to 32 bits take another"
         )
     call = checked.chosen.call
     for along in call.family.indexed_axes(call) if call else ():
-        if along.size > WIDEST + 1:
+        if along.size > MOST_INT32_INDEX + 1:
             return (
                 f"the axis has {counted(along.size, 'position')}: runtimes that cut indices to 32 "
                 "bits reach only some of them"
@@ -289,7 +289,7 @@ def tree_types(checked: CheckedCall) -> str | None:
     if dtype.name not in ("int64", "uint64"):
         return None
     arrays = [each.array for each in inputs.values()]
-    if all(((array <= WIDEST) & (array >= ~WIDEST)).all() for array in arrays):
+    if all(((array <= MOST_INT32_INDEX) & (array >= ~MOST_INT32_INDEX)).all() for array in arrays):
         return None
     return f"OpenVINO 2026.4.1 on the CPU cuts {dtype} inputs of GatherTree to 32 bits"
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.cli.answer import Answer
-from gathercli.cli.command import Options, argument, option
-from gathercli.cli.groups import INPUT
-from gathercli.cli.inputs import TensorOptions, TypeOptions, read
-from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.messages import Messages
-from gathercli.cli.operator import NamedOperator
+from gathercli.cli.call import NamedCall, TensorOptions, TypeOptions
+from gathercli.cli.declarations import INPUT, Answer, Options, argument, option
 from gathercli.cli.options import TEXT_FORMAT, ToleranceOptions, tolerance, type_of
 from gathercli.errors import UsageError
 
@@ -63,22 +58,20 @@ class DiagnosedTensors(TensorOptions):
 
     @property
     def wrong(self) -> str:
-        """The output, as typed.
-
-        Raises
-        ------
-        UsageError
-            It is missing.
-        """
+        """The output, as typed."""
         if not self.more_words:
             raise UsageError(
                 "is missing",
-                rule="usage",
                 subject="WRONG",
                 expected="the output after the inputs",
                 hint="`gathercli diagnose gather '[1,2,3]' '[0,5]' '[1,3]'`",
             )
         return self.more_words[-1]
+
+    @property
+    def beside(self) -> list[str]:
+        """The output."""
+        return [self.wrong]
 
     def read_wrong(self, inputs: Inputs, dtype: DType, tolerance: Tolerance) -> Tensor:
         """Read the output, untyped text as the type of the data if that can represent it."""
@@ -105,38 +98,34 @@ class DiagnosisTolerance(ToleranceOptions):
     atol: float = tolerance("--atol", "Absolute tolerance of them")
 
 
-def run(
-    operator: NamedOperator,
-    tensors: DiagnosedTensors,
-    memory: MemoryOptions,
-    near: DiagnosisTolerance,
-    messages: Messages,
-    fmt: str = TEXT_FORMAT,
-) -> Answer:
+class DiagnosedCall(NamedCall):
+    """A call with its output."""
+
+    tensors: DiagnosedTensors
+
+
+def run(call: DiagnosedCall, near: DiagnosisTolerance, fmt: str = TEXT_FORMAT) -> Answer:
     """Find what explains the output, and return it as an answer."""
     del fmt  # the answer has both
     from gathercli.diagnose.diagnosis import diagnose
 
     near.check()
-    op = operator.row(messages)
-    progress = messages.progress()
-    opened = tensors.opened(op, memory.limits.memory, messages, tensors.wrong, progress=progress)
-    with messages, opened:
+    operator = call.operator
+    attrs = {name: value for name, value in operator.attrs.typed.items() if value is not None}
+    with call.open() as opened:
         inputs = opened.inputs
-        with operator.context(op) as call:
-            read_tensors = read(call, opened, inputs.tensor)
-            wrong = tensors.read_wrong(inputs, read_tensors[0].dtype, near.tolerance)
+        tensors = opened.read(inputs.tensor)
+        with opened.context:
+            wrong = call.tensors.read_wrong(inputs, tensors[0].dtype, near.tolerance)
             diagnosis = diagnose(
-                op,
-                *read_tensors,
+                opened.op,
+                *tensors,
                 wrong=wrong,
                 tolerance=near.tolerance,
                 negative=operator.negative,
                 out_of_range=operator.out_of_range,
-                progress=progress,
-                **{
-                    name: value for name, value in operator.attrs.typed.items() if value is not None
-                },
+                progress=opened.progress,
+                **attrs,
             )
         inputs.recheck()
     from gathercli.diagnose.report import diagnosis_json, diagnosis_text

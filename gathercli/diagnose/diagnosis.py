@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gathercli import ops
 from gathercli.compute.compare import Tolerance
-from gathercli.diagnose.candidates import Candidates
-from gathercli.diagnose.elements import FILLS
-from gathercli.diagnose.indices import specified
-from gathercli.diagnose.observed import ObservedOutput
+from gathercli.diagnose.call_hypotheses import FILLS
+from gathercli.diagnose.combinations import Candidates
+from gathercli.diagnose.index_hypotheses import specified
+from gathercli.diagnose.prediction import ObservedOutput
 from gathercli.diagnose.search import Search
 from gathercli.errors import InputError, OperatorError
-from gathercli.ops import engine, family_of, find, indexed_inputs
+from gathercli.ops import indexed_inputs
 from gathercli.ops.portability import TARGETS
+from gathercli.ops.versions import family_of, find
 from gathercli.spec.call import Call, Operand
-from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.shapes import cell, coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,27 +27,17 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.diagnose.prediction import Hypothesis
-    from gathercli.diagnose.scores import ProvedHypothesis, Score
+    from gathercli.diagnose.search import ProvedHypothesis, Score
     from gathercli.spec.op import Op
 
 
 class Named(NamedTuple):
-    """An explanation in words.
+    """An explanation in words."""
 
-    Attributes
-    ----------
-    names, sentences
-        The name and the sentence of each departure; empty for the right output.
-    explanation
-        The hypothesis with its score.
-    known
-        Who is known to do all that.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of each departure; none for the right output
     sentences: tuple[str, ...]
     explanation: ProvedHypothesis
-    known: tuple[str, ...]
+    known: tuple[str, ...]  # who is known to do all that
 
     @property
     def sentence(self) -> str:
@@ -54,23 +46,12 @@ class Named(NamedTuple):
 
 
 class WrongCells(NamedTuple):
-    """Cells that a hypothesis does not explain: their number, and the first of them.
-
-    Attributes
-    ----------
-    number
-        The number of the cells.
-    where
-        The coordinates of the first.
-    value, expected
-        What it holds, and what is predicted; None if nothing is, as the version refuses its index
-        or it lies outside `data`.
-    """
+    """Cells that a hypothesis does not explain: their number, and the first of them."""
 
     number: int
-    where: str
-    value: str
-    expected: str | None
+    where: str  # the coordinates of the first
+    value: str  # what it holds
+    expected: str | None  # None if the version refuses its index or it lies outside `data`
 
 
 class RefusedCells(NamedTuple):
@@ -82,40 +63,20 @@ class RefusedCells(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What explains an output.
+    """What explains an output."""
 
-    Attributes
-    ----------
-    row
-        The row that was asked for.
-    call
-        The call; None if the rules of its row refuse it.
-    refusal
-        Why they do; else None.
-    tensors, wrong
-        The inputs by name, and the output.
-    explanations
-        What explains it, best first; not empty.
-    apart
-        An index that two of the first explanations treat differently, in words; None if there is
-        one explanation, or no such index.
-    wrong_cells
-        The cells that differ from the output of the version; None if the shapes do, or none does.
-    unexplained
-        The cells that the first explanation does not explain; None if it explains all.
-    refused
-        The cells of indices that the version refuses; None if it refuses none.
-    """
-
-    row: Op
-    call: Call | None
-    refusal: OperatorError | None
-    tensors: dict[str, Tensor]
-    wrong: Tensor
-    explanations: tuple[Named, ...]
+    row: Op  # that was asked for
+    call: Call | None  # None if the rules of its row refuse it
+    refusal: OperatorError | None  # why they do
+    tensors: dict[str, Tensor]  # the inputs by name
+    wrong: Tensor  # the output
+    explanations: tuple[Named, ...]  # best first; not empty
+    # an index that two of the first treat differently, in words; None if there is none
     apart: str | None = None
+    # that differ from the output of the version; None if the shapes do, or none does
     wrong_cells: WrongCells | None = None
-    unexplained: WrongCells | None = None
+    unexplained: WrongCells | None = None  # by the first explanation; None if it explains all
+    # cells whose index the version refuses; None if it refuses none
     refused: RefusedCells | None = None
 
     @property
@@ -163,25 +124,10 @@ def diagnose(
     progress: ProgressCallback | None = None,
     **attrs: Any,
 ) -> Diagnosis:
-    """Find what explains an output.
+    """Find what explains an output, `wrong`, of a row, or of a command and one of its versions.
 
-    Parameters
-    ----------
-    op, version
-        A row, or the command of an operator and one of its versions.
-    tensors
-        The inputs, in the order of the row.
-    wrong
-        The output.
-    tolerance
-        The largest difference of elements that are taken for equal; none by default.
-    negative, out_of_range, attrs
-        The policies and the attributes of the call.
-
-    Raises
-    ------
-    InputError
-        ``diagnosis``: no hypothesis gives an output of this shape.
+    Elements within `tolerance` are equal. InputError (``diagnosis``) says that no hypothesis gives
+    an output of this shape.
     """
     if isinstance(op, str):
         row = find(version, op).op if version else family_of(op).ROWS[0]
@@ -191,7 +137,7 @@ def diagnose(
     policies: dict[str, Any] = {"negative": negative, "out_of_range": out_of_range}
     refusal = None
     try:
-        call = engine.bind(row, *map(Operand.of, tensors), **policies, **attrs)
+        call = ops.bind(row, *map(Operand.of, tensors), **policies, **attrs)
     except OperatorError as error:
         call, refusal = None, error
     asked = Call(
@@ -261,7 +207,7 @@ class _Words:
             return None
         (cell_at,) = search.wrong_cells(explanation.hypothesis, 1)
         held, predicted = search.both(explanation.hypothesis, int(cell_at))
-        where = cell(coordinate(int(cell_at), self._wrong.shape))
+        where = cell(coordinates(int(cell_at), self._wrong.shape))
         return WrongCells(score.total - score.explained, where, held, predicted)
 
     def _named(self, explanation: ProvedHypothesis) -> Named:

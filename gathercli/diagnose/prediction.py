@@ -1,4 +1,4 @@
-"""The elements that a combination of hypotheses predicts, for any cells of the output."""
+"""The elements that hypotheses predict for any cells, and the output they are compared with."""
 
 from __future__ import annotations
 
@@ -7,40 +7,33 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.cells import elements_at
+from gathercli.compute.storage import dtype_of, elements_at
 from gathercli.compute.storage import values as decoded
 from gathercli.compute.tensor import Tensor
-from gathercli.diagnose.elements import FILLS, IN_PLACE
-from gathercli.diagnose.indices import CellFate, exact
+from gathercli.diagnose.call_hypotheses import FILLS, IN_PLACE
+from gathercli.diagnose.index_hypotheses import CellFate, exact
 from gathercli.ops import indexed_inputs
-from gathercli.ops.engine import infer
-from gathercli.spec.coordinates import coordinates, flat_positions, known
-from gathercli.spec.dtypes import INT64
-from gathercli.spec.shapes import product
+from gathercli.spec.dtypes import FLOAT64, INT64, STRING
+from gathercli.spec.shapes import coordinates, flat_positions, known, product
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gathercli.compute.compare import Tolerance
     from gathercli.compute.storage import AnyArray
-    from gathercli.diagnose.calls import Frame
-    from gathercli.diagnose.elements import DataLayout, Reading
-    from gathercli.diagnose.indices import IndexConversion, Treatment
-    from gathercli.diagnose.outputs import OutputPlacement
+    from gathercli.diagnose.call_hypotheses import DataLayout, Frame, Reading
+    from gathercli.diagnose.index_hypotheses import IndexConversion, Treatment
+    from gathercli.diagnose.output_hypotheses import OutputPlacement
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 
-MOST_KEPT: Final = 1 << 24
+
+MAX_KEPT_INDICES: Final = 1 << 24
 """The most indices of which stale slices are looked for."""
 
 
 class Hypothesis(NamedTuple):
-    """A combination of one row of each table.
-
-    Attributes
-    ----------
-    others
-        The sizes of the axes of `data` that the conversion and the treatment take.
-    """
+    """A combination of one row of each table."""
 
     frame: Frame
     layout: DataLayout
@@ -48,6 +41,7 @@ class Hypothesis(NamedTuple):
     treatment: Treatment
     reading: Reading
     placement: OutputPlacement
+    # sizes of the axes of `data` that the conversion and the treatment take
     others: tuple[int, int] = (0, 0)
 
     @property
@@ -55,11 +49,6 @@ class Hypothesis(NamedTuple):
         """The number of differences from what was asked for."""
         rest = (self.layout, self.conversion, self.treatment, self.reading, self.placement)
         return self.frame.departures + sum(bool(each.name) for each in rest)
-
-    @property
-    def is_fit(self) -> bool:
-        """Whether a number in it was fitted to the output."""
-        return self.placement.is_fit
 
     @property
     def of_indices(self) -> bool:
@@ -119,7 +108,7 @@ class _Points:
         self.fates: AnyArray = np.zeros((), int)
         self.before: AnyArray = np.zeros((), bool)
         keeps = hypothesis.treatment.keeps
-        self._kept = self._keep() if keeps and indices.size <= MOST_KEPT else None
+        self._kept = self._keep() if keeps and indices.size <= MAX_KEPT_INDICES else None
 
     def __getitem__(self, at: tuple[Any, ...]) -> AnyArray:
         """Return the distance of positions from 0; `before` marks those before it."""
@@ -177,7 +166,7 @@ class CellSource:
 
     def __init__(self, call: Call, hypothesis: Hypothesis, tensors: Mapping[str, Tensor]) -> None:
         self.call, self._hypothesis, self._tensors = call, hypothesis, tensors
-        self.shape = known(infer(call))
+        self.shape = known(call.shape)
         data = next(iter(tensors.values()))
         self._size = product(data.shape)
         self._last: tuple[AnyArray, tuple[AnyArray, AnyArray]] | None = None
@@ -190,7 +179,7 @@ class CellSource:
 
     def _positions(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
         call = self.call
-        if call.op.one_type:
+        if call.op.followed is not None:
             return self._beam_positions(cells)
         ((name, axes),) = indexed_inputs(call).items()
         points = _Points(
@@ -256,19 +245,10 @@ class _Front:
 
 
 class Prediction:
-    """The elements that a hypothesis predicts.
+    """The elements that a hypothesis predicts, whose cells come from a source in a pool.
 
-    Parameters
-    ----------
-    hypothesis, source, pool
-        The hypothesis, where its cells come from, and the elements there.
-    output
-        The dtype of the output, which has the values of fills.
-
-    Attributes
-    ----------
-    shape
-        The shape of the right output, before the placement.
+    The dtype of the output has the values of fills; `shape` is that of the right output, before the
+    placement.
     """
 
     def __init__(
@@ -279,13 +259,7 @@ class Prediction:
         self.shape = source.shape
 
     def values(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """Return the predicted elements of cells, and the fate of each.
-
-        Parameters
-        ----------
-        cells
-            Flat positions in the output, int64 (C,).
-        """
+        """Return what cells, flat positions (C,) int64, should hold, and the fate of each."""
         h = self.hypothesis
         at_cells = h.placement.cells(cells)
         empty = at_cells < 0
@@ -329,3 +303,47 @@ def is_plain(indices: AnyArray, s: int) -> bool:
     """Return whether all indices are in [0, s)."""
     k = exact(indices, s)
     return bool(((k >= 0) & (k < s)).all())
+
+
+class ObservedOutput:
+    """The output that is diagnosed; `storage` is the dtype of its elements as values."""
+
+    def __init__(self, tensor: Tensor, tolerance: Tolerance) -> None:
+        self.tensor, self.shape = tensor, tensor.shape
+        self.cells = product(tensor.shape)
+        self._pool, self._tolerance = ElementPool([tensor]), tolerance
+        self.storage = self._pool.storage
+
+    def held(self, cells: AnyArray) -> AnyArray:
+        """Return what the output holds in some cells."""
+        return self._pool.values(cells)
+
+    def agrees(self, values: AnyArray, held: AnyArray) -> AnyArray:
+        """Return a mask of equal elements; numbers of two types are compared as numbers."""
+        if (values.dtype.kind == "U") != (held.dtype.kind == "U"):
+            return np.zeros(values.shape, bool)
+        kinds = {values.dtype.kind, held.dtype.kind}
+        if kinds & set("iu") and "f" in kinds and not any(self._tolerance):
+            return _equal_numbers(values, held)
+        if values.dtype.kind == "U":
+            dtype = STRING
+        elif {values.dtype.kind, held.dtype.kind} & set("fc"):
+            dtype = (
+                FLOAT64 if "c" not in (values.dtype.kind, held.dtype.kind) else self.tensor.dtype
+            )
+        else:
+            dtype = dtype_of(values.dtype) or self.tensor.dtype
+        near: AnyArray = self._tolerance.near(dtype, values, held)
+        return near
+
+
+def _equal_numbers(one: AnyArray, other: AnyArray) -> AnyArray:
+    """Compare integers and floats exactly, element by element."""
+    floats, integers = (one, other) if one.dtype.kind == "f" else (other, one)
+    ends = np.iinfo(integers.dtype)
+    with np.errstate(all="ignore"):
+        wide = floats.astype(np.float64)
+        inside = (wide >= float(ends.min)) & (wide < 2.0 ** int(ends.max).bit_length())
+        whole = inside & (np.trunc(wide) == wide)
+        equal: AnyArray = whole & (np.where(whole, wide, 0).astype(integers.dtype) == integers)
+    return equal

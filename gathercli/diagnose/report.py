@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from gathercli.diagnose.diagnosis import Diagnosis, Named, WrongCells
 
-SHOWN: Final = 6
+MAX_SHOWN: Final = 6
 """The most explanations in a text."""
 
-AT_LEAST: Final = 3
+MIN_SHOWN: Final = 3
 """Explanations in a text if the first does not explain all."""
 
-LISTED: Final = 10
+MAX_IN_JSON: Final = 10
 """The most explanations in JSON."""
 
 
@@ -98,8 +98,8 @@ def _shape(diagnosis: Diagnosis) -> str:
 def _shown(diagnosis: Diagnosis) -> Iterator[Named]:
     """Yield the first explanations; where they do not explain all, the next ones too."""
     if diagnosis.is_whole:
-        return islice(diagnosis.first, SHOWN)
-    return islice(diagnosis.likely, max(AT_LEAST, min(SHOWN, len(diagnosis.first))))
+        return islice(diagnosis.first, MAX_SHOWN)
+    return islice(diagnosis.likely, max(MIN_SHOWN, min(MAX_SHOWN, len(diagnosis.first))))
 
 
 def _cells(each: Named) -> str:
@@ -111,7 +111,7 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield what ties, what is foreign and what is unexplained."""
     first, score = diagnosis.first, diagnosis.best.explanation.score
     if len(first) > 1:
-        others = len(first) - SHOWN
+        others = len(first) - MAX_SHOWN
         more = f" ({grouped(others)} more not shown)" if others > 0 else ""
         yield f"the first {grouped(len(first))} tie{more}: {diagnosis.apart}"
     if diagnosis.unexplained is not None:
@@ -148,7 +148,7 @@ def diagnosis_json(diagnosis: Diagnosis) -> str:
         "differing": _cells_json(diagnosis.wrong_cells),
         "unexplained": _cells_json(diagnosis.unexplained if likely else diagnosis.wrong_cells),
         "explanations": [
-            _explanation_json(each, is_first=each in first) for each in likely[:LISTED]
+            _explanation_json(each, is_first=each in first) for each in likely[:MAX_IN_JSON]
         ],
         "tied": len(first),
         "apart": diagnosis.apart if likely else None,

@@ -1,45 +1,129 @@
 """The search for the hypotheses that explain most cells with the fewest departures.
 
 Combinations are tried on a few cells, the best of them on more, and the best of those on all. Cells
-that contradict the best join the few, and the search begins again.
+that contradict the best join the few, and the search begins again. A score counts the cells that a
+hypothesis explains; one that explains no more than chance would proves nothing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from math import inf, log
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.compare import text_of
-from gathercli.diagnose.indices import TREATMENTS, CellFate
-from gathercli.diagnose.scores import ProvedHypothesis, Score, is_by_chance
+from gathercli.diagnose.index_hypotheses import TREATMENTS, CellFate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.threads import ProgressCallback
-    from gathercli.diagnose.candidates import Candidates
-    from gathercli.diagnose.observed import ObservedOutput
-    from gathercli.diagnose.prediction import Hypothesis, Prediction
+    from gathercli.diagnose.combinations import Candidates
+    from gathercli.diagnose.prediction import Hypothesis, ObservedOutput, Prediction
 
-FEW: Final = 192
+
+HYPOTHESES_OF_ONE_DEPARTURE: Final = 100
+"""The order of the hypotheses of one departure; those of two are its square."""
+
+MAX_BY_CHANCE: Final = 0.05
+"""The most expected hypotheses that explain as much by chance as one that is listed."""
+
+SURE_SHARE: Final = 0.5
+"""The share of wrong cells above which a hypothesis need only be unlikely by itself."""
+
+
+class Score(NamedTuple):
+    """How a hypothesis does on some cells, of which it explains so many."""
+
+    explained: int
+    foreign: int  # cells that hold what it cannot predict: memory outside the tensors
+    refused: int  # cells that it predicts nothing for, as the version refuses the index
+    total: int
+
+    def __add__(self, other: object) -> Score:
+        """Add the scores on two disjoint sets of cells."""
+        if not isinstance(other, Score):
+            return NotImplemented
+        return Score(*(one + two for one, two in zip(self, other, strict=True)))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every cell holds what is predicted."""
+        return self.explained == self.total
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether every cell of a legal index holds what is predicted."""
+        return self.explained > 0 and self.explained + self.refused == self.total
+
+    @property
+    def accounts(self) -> bool:
+        """Whether every cell holds what is predicted, or what nothing can predict."""
+        return self.explained > 0 and self.explained + self.foreign + self.refused == self.total
+
+    def rank(self, departures: int) -> tuple[float, ...]:
+        """Return a key that is the smaller the better; foreign cells count half."""
+        cells = self.explained + min(self.foreign, self.explained) / 2
+        return (not self.is_whole, departures if self.is_whole else 0.4 * departures - cells)
+
+
+class ProvedHypothesis(NamedTuple):
+    """A hypothesis with its score on all cells."""
+
+    hypothesis: Hypothesis
+    score: Score
+    # cells that differ from the call as the version says; None if its output has another shape
+    wrong: int | None = None
+    proves: bool = True  # whether more than one wrong cell proves it, or what was done to an index
+    # whether it explains no more wrong cells than one of all hypotheses would by chance
+    by_chance: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it explains every cell, and not by chance."""
+        return self.score.is_whole and self.proves
+
+    @property
+    def departures(self) -> int:
+        """The departures of the hypothesis."""
+        return self.hypothesis.departures
+
+
+def is_by_chance(explained: int, cells: int, likelihood: float, departures: int) -> bool:
+    """Return whether some hypothesis is expected to explain as many of the wrong cells by chance.
+
+    `likelihood`, in (0, 1), is how likely a cell holds what is predicted for another one. The tail
+    of a binomial distribution is at most ``exp(-cells * KL(share, likelihood))`` (Chernoff), in
+    which KL is the Kullback-Leibler divergence of two shares.
+    """
+    share = explained / cells if cells else 0.0
+    if share <= likelihood:
+        return True
+    rest = (1 - share) * log((1 - share) / (1 - likelihood)) if share < 1 else 0.0
+    exponent = cells * (share * log(share / likelihood) + rest)
+    tried = 1 if share > SURE_SHARE else HYPOTHESES_OF_ONE_DEPARTURE**departures
+    return exponent < (log(tried / MAX_BY_CHANCE) if departures else inf)
+
+
+FEW_CELLS: Final = 192
 """Cells of each kind, right and wrong, that every combination is tried on."""
 
-MORE: Final = 1 << 14
+MORE_CELLS: Final = 1 << 14
 """Cells that the best combinations are tried on."""
 
-BEST: Final = 48
-PROVED: Final = 8
+MAX_BEST: Final = 48
+MAX_PROVED: Final = 8
 """The combinations that are tried on more cells, and those on all."""
 
-ROUNDS: Final = 3
+SEARCH_ROUNDS: Final = 3
 """The searches after cells that contradict the best combination joined the few."""
 
-SHIFTS: Final = 32
+CHANCE_SHIFTS: Final = 32
 """The cells that each prediction is compared with to see how likely it agrees by chance."""
 
-TOGETHER: Final = 1 << 16
+BLOCK_CELLS: Final = 1 << 16
 """Cells that are predicted at once."""
 
 
@@ -58,12 +142,7 @@ class Search:
         self._right: ProvedHypothesis | None = None
 
     def explanations(self) -> list[ProvedHypothesis]:
-        """Return the best hypotheses with their scores on all cells, best first.
-
-        Returns
-        -------
-            Empty if no hypothesis gives an output of this shape.
-        """
+        """Return the best hypotheses with their scores on all cells, best first."""
         base = self._candidates.asked()
         right = self._right = None if base is None else self.prove(base)
         if right is not None and right.score.is_whole:
@@ -71,11 +150,11 @@ class Search:
         wrong = None if right is None else right.score.total - right.score.explained
         self._few = self._chosen(base)
         best: list[ProvedHypothesis] = []
-        for _ in range(ROUNDS):
+        for _ in range(SEARCH_ROUNDS):
             best = self._round(wrong, right)
             if not best or best[0].score.is_whole or self._cells <= len(self._few):
                 break
-            contrary = self.wrong_cells(best[0].hypothesis, FEW)
+            contrary = self.wrong_cells(best[0].hypothesis, FEW_CELLS)
             if not contrary.size or np.isin(contrary, self._few).all():
                 break
             self._few = np.union1d(self._few, contrary)
@@ -86,7 +165,7 @@ class Search:
         if not best or best[0].score.is_whole:
             return best
         base = self._right
-        cells = self._few if base is None else self.wrong_cells(base.hypothesis, MORE)
+        cells = self._few if base is None else self.wrong_cells(base.hypothesis, MORE_CELLS)
         return [each._replace(by_chance=self._is_chance(each, cells)) for each in best]
 
     def _is_chance(self, each: ProvedHypothesis, cells: AnyArray) -> bool:
@@ -96,7 +175,7 @@ class Search:
         values, fates = prediction.values(cells)
         predicts, held = fates <= CellFate.FILLED, self._output.held(cells)
         explained = int((predicts & self._output.agrees(values, held)).sum())
-        shifts = range(1, min(len(cells), SHIFTS + 1))
+        shifts = range(1, min(len(cells), CHANCE_SHIFTS + 1))
         agreeing = sum(
             int((predicts & self._output.agrees(values, np.roll(held, n))).sum()) for n in shifts
         )
@@ -108,7 +187,9 @@ class Search:
         few: list[tuple[Hypothesis, Score]] = []
         for departures in (0, 1, 2):
             tried = self._tried(self._candidates.combinations(departures))
-            few = sorted([*few, *tried], key=lambda pair: pair[1].rank(pair[0].departures))[:BEST]
+            few = sorted([*few, *tried], key=lambda pair: pair[1].rank(pair[0].departures))[
+                :MAX_BEST
+            ]
             if few and few[0][1].is_whole:
                 break
         if not few:
@@ -136,25 +217,25 @@ class Search:
         consistent.sort(key=lambda pair: -pair[1].explained)
         treated = (
             one
-            for each, _ in consistent[:PROVED]
+            for each, _ in consistent[:MAX_PROVED]
             for row in TREATMENTS
             for one in self._candidates.with_others(each._replace(treatment=row))
         )
-        scored += self._ranked(treated, self._few, BEST)
+        scored += self._ranked(treated, self._few, MAX_BEST)
         scored.sort(key=lambda pair: pair[1].rank(pair[0].departures))
-        return scored[:BEST]
+        return scored[:MAX_BEST]
 
     def _best(self, few: list[tuple[Hypothesis, Score]]) -> list[Hypothesis]:
         """Return the hypotheses to prove."""
-        if self._cells > MORE:
+        if self._cells > MORE_CELLS:
             more = self._more()
-            few = self._ranked((each for each, _ in few), more, BEST)
+            few = self._ranked((each for each, _ in few), more, MAX_BEST)
         best = few[0][1].rank(few[0][0].departures)
         tied = [each for each, score in few if score.rank(each.departures) == best]
-        if self._cells <= MORE:
+        if self._cells <= MORE_CELLS:
             return [each for each, _ in few]
-        return (tied or [])[:PROVED] + [
-            each for each, score in few[:PROVED] if score.rank(each.departures) != best
+        return (tied or [])[:MAX_PROVED] + [
+            each for each, score in few[:MAX_PROVED] if score.rank(each.departures) != best
         ][: max(0, 3 - len(tied))]
 
     def _explained(self, hypothesis: Hypothesis, wrong: int | None) -> ProvedHypothesis:
@@ -231,8 +312,8 @@ class Search:
 
     def _blocks(self) -> Iterator[AnyArray]:
         """Yield all cells, block by block."""
-        for start in range(0, self._cells, TOGETHER):
-            stop = min(start + TOGETHER, self._cells)
+        for start in range(0, self._cells, BLOCK_CELLS):
+            stop = min(start + BLOCK_CELLS, self._cells)
             yield np.arange(start, stop)
             if self._progress is not None:
                 size = self._output.tensor.array.itemsize
@@ -240,22 +321,22 @@ class Search:
 
     def _chosen(self, base: Hypothesis | None) -> AnyArray:
         """Return cells spread over the output, and wrong ones of the base."""
-        if self._cells <= 2 * FEW:
+        if self._cells <= 2 * FEW_CELLS:
             return np.arange(self._cells)
         dice = np.random.default_rng(0)
-        spread = dice.integers(0, self._cells, FEW)
+        spread = dice.integers(0, self._cells, FEW_CELLS)
         ends = np.array([0, self._cells - 1])
         wrong = np.empty(0, np.int64)
         if base is not None:
-            wrong = self.wrong_cells(base, MORE)
-            if wrong.size > FEW:
-                wrong = wrong[np.unique(np.linspace(0, wrong.size - 1, FEW).astype(np.int64))]
+            wrong = self.wrong_cells(base, MORE_CELLS)
+            if wrong.size > FEW_CELLS:
+                wrong = wrong[np.unique(np.linspace(0, wrong.size - 1, FEW_CELLS).astype(np.int64))]
         return np.unique(np.concatenate([ends, spread, wrong]))
 
     def _more(self) -> AnyArray:
         """Return the few cells and many more, spread over the output."""
         dice = np.random.default_rng(1)
-        return np.union1d(self._few, dice.integers(0, self._cells, MORE))
+        return np.union1d(self._few, dice.integers(0, self._cells, MORE_CELLS))
 
 
 def _key(hypothesis: Hypothesis) -> tuple[object, ...]:

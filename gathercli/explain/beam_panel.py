@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gathercli.explain.panel import (
+    NO_TARGETS,
     OUT,
-    TARGETS,
+    Link,
     Panel,
     PanelCell,
     PanelChoice,
     PanelTensor,
     Placement,
+    Stance,
     letter_of,
 )
 from gathercli.explain.provenance import Fate
@@ -23,11 +26,10 @@ from gathercli.report.grid import GridWriter
 from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.explain.beams import BeamLesson, BeamTrace
-    from gathercli.explain.look import Look
-    from gathercli.explain.panel import At
+    from gathercli.explain.beam_provenance import BeamProvenance, BeamTrace
+    from gathercli.explain.panel import At, Look
 
 MOST_BEAM_LETTERS: Final = 3
 """The largest number of letters beside a cell on several paths."""
@@ -36,62 +38,51 @@ MANY_READERS: Final = "a+n read by a and n other beams"
 """The meaning of the letter of a cell on more paths."""
 
 
+_MOST_BEAM_ARROWS: Final = 16
+"""The most arrows of a drawing, but for those of one beam."""
+
+
 class BeamSelection(PanelChoice):
     """The steps, batches and beams in a picture.
 
-    Parameters
-    ----------
-    rows, columns
-        Limits from `ROW_LIMITS` and from `COLUMN_LIMITS` or `WIDE_COLUMN_LIMITS`.
-    whole
-        Whether to choose as without a current cell, as the whole output is shown.
-
-    Attributes
-    ----------
-    steps, batches, beams
-        The output coordinates to show, ascending.
-    letters
-        The letter of each beam, by batch and number.
-    tokens
-        The formatter of tokens and parents.
-    users
-        The beams that pass each cell of `step_ids`, by step, batch and beam.
-    unknown
-        The mark of a cell with an unknown beam.
+    The coordinates of the output are ascending. A letter is of a beam, by batch and number; the
+    users of a cell of `step_ids`, by step, batch and beam, are the beams that pass it. With `whole`
+    choose as without a current cell.
     """
 
-    unknown: Final = "?"
+    provenance: BeamProvenance
+    unknown: Final = "?"  # the mark of a cell with an unknown beam
     is_complete = True
 
     def __init__(
         self,
-        lesson: BeamLesson,
+        provenance: BeamProvenance,
         look: Look,
         rows: tuple[int, int],
         columns: tuple[int, int],
         *,
         whole: bool = False,
     ) -> None:
-        self.lesson, self.look = lesson, look
-        self.limits, self.lead_shape = (rows[0], columns[0]), lesson.shape[1:2]
+        self.provenance, self.look = provenance, look
+        self.limits, self.lead_shape = (rows[0], columns[0]), provenance.shape[1:2]
         self._here = None if whole else look.here
-        self.tokens = Tokens(lesson, look)
+        self.tokens = Tokens(provenance, look)
         self.steps = self._chosen(0, rows)
         self.batches = self._chosen(1, (MOST_PANELS, 1 if self._here is None else 0))
         self.panels = [(b,) for b in self.batches]
         self.beams = self._chosen(2, columns)
+        self.cells = len(self.steps) * len(self.batches) * len(self.beams)
         pairs = [(b, w) for b in self.batches for w in self.beams]
         self.letters = {pair: letter_of(n) for n, pair in enumerate(pairs)}
         self.users = self._find_users()
 
-    @property
-    def cells(self) -> int:
-        """The number of output cells in the picture."""
-        return len(self.steps) * len(self.batches) * len(self.beams)
+    def length(self, b: int) -> str:
+        """Format the length of a batch."""
+        return self.tokens.write(self.provenance.max_seq_len.values()[b])
 
     def _chosen(self, j: int, limits: tuple[int, int]) -> Sequence[int]:
         """Choose the coordinates of an output dimension."""
-        size, window, here = self.lesson.shape[j], self.look.window, self._here
+        size, window, here = self.provenance.shape[j], self.look.window, self._here
         part = window[j] if j < len(window) else None
         if part is not None:
             return range(size)[part]
@@ -104,7 +95,7 @@ class BeamSelection(PanelChoice):
         users: dict[tuple[int, int, int], list[int]] = {}
         for b, w in self.letters:
             for t in self.steps:
-                beam = self.lesson.beam(t, b, w)
+                beam = self.provenance.beam(t, b, w)
                 if beam is not None:
                     users.setdefault((t, b, beam), []).append(w)
         return users
@@ -116,7 +107,7 @@ class BeamSelection(PanelChoice):
 
     def sources(self, b: int) -> Sequence[int]:
         """Choose the beams of `step_ids` and `parent_ids` to show: all, or every one on a path."""
-        size, most = self.lesson.shape[2], self.limits[1]
+        size, most = self.provenance.shape[2], self.limits[1]
         if size <= most:
             return range(size)
         used = sorted({beam for t, batch, beam in self.users if batch == b})
@@ -133,30 +124,81 @@ class BeamSelection(PanelChoice):
 class BeamPanel(Panel):
     """A batch of GatherTree: its tensors, and the beams that pass their cells.
 
-    Attributes
-    ----------
-    step_ids, parent_ids, out
-        The tensors.
+    A path climbs `parent_ids` from its last step; the tokens at the same places of `step_ids` go to
+    the column of the beam in the output.
     """
 
+    stance = Stance.LEVEL
+    lanes = frozenset({"step_ids", "parent_ids", OUT})
+    entries = frozenset({OUT})
+    lane = 30
+
     def __init__(self, selection: BeamSelection, b: int) -> None:
-        self.selection, self.lesson, self.b = selection, selection.lesson, b
+        self.selection, self.provenance, self.b = selection, selection.provenance, b
+        self.at = ()  # of the tensors, which are a batch each
         at = np.ix_(selection.steps, [b], selection.beams)
-        cells = np.ravel_multi_index(at, self.lesson.shape).reshape(-1)
+        cells = np.ravel_multi_index(at, self.provenance.shape).reshape(-1)
         self.traces: dict[tuple[int, ...], BeamTrace] = {
-            (each.out[0], each.out[2]): each for each in self.lesson.traces(cells)
+            (each.out[0], each.out[2]): each for each in self.provenance.traces(cells)
         }
         sources = selection.sources(b)
         self.step_ids = self._tensor("step_ids", sources, Placement.CELL, self._step_cell)
         self.parent_ids = self._tensor("parent_ids", sources, Placement.CELL, self._parent_cell)
         self.out = self._tensor(OUT, selection.beams, Placement.COLUMN, self._out_cell)
         self.tensors = [self.step_ids, self.parent_ids, self.out]
+        self.flow = [self.parent_ids, self.step_ids, self.out]
+        self.heading = f"batch {b}: max_seq_len {selection.length(b)}"
+        users = selection.users.items()
+        self.has_many = any(len(by) > MOST_BEAM_LETTERS for (_, at, _), by in users if at == b)
+        self.linkable = len({w for _, w in self.traces})
 
-    @property
-    def has_many(self) -> bool:
-        """Whether a cell has more readers than letters."""
-        users = self.selection.users.items()
-        return any(len(beams) > MOST_BEAM_LETTERS for (_, b, _), beams in users if b == self.b)
+    def titles(self, tensor: PanelTensor) -> list[tuple[str, str]]:
+        """Return the name of a tensor with its batch."""
+        return [(f"{tensor.name}[:,{self.b},:]", "title")]
+
+    def title_room(self, tensor: PanelTensor) -> tuple[list[str], float]:
+        """Return the name of a tensor alone."""
+        return [tensor.name], 0
+
+    def path(self, trace: BeamTrace | None) -> dict[str, list[tuple[int, ...]]]:
+        """Return the places on the way of a beam, from its last step to that of a cell."""
+        if trace is None or trace.out[1] != self.b:
+            return {}
+        last, _, w = trace.out
+        way: list[tuple[int, ...]] = [
+            (t, beam) for t, beam in self.provenance.way(self.b, w) if t >= last
+        ]
+        return {"step_ids": [*way], "parent_ids": [at for at in way if at[0]], OUT: [(last, w)]}
+
+    def links(self, trace: BeamTrace | None, share: float) -> tuple[list[Link], int]:
+        """Choose beams that get arrows: that of the trace, and others while they are few."""
+        path = self.path(trace)
+        first = [w for _, w in path.get(OUT, [])]
+        most = max(1, int(_MOST_BEAM_ARROWS * share) // max(1, 2 * len(self.selection.steps)))
+        beams = [*first, *(w for w in self.selection.beams if w not in first)][:most]
+        links = [link for w in beams for link in self._climbs(w, beams, path if w in first else {})]
+        return links + [link for w in beams for link in self._landings(w, path)], len(beams)
+
+    def _landings(self, w: int, path: dict[str, list[tuple[int, ...]]]) -> Iterator[Link]:
+        """Yield the arrows from each token of a beam to its output cell."""
+        names, at = ("step_ids", OUT), (self.b, w)
+        for t, beam in self.provenance.way(self.b, w):
+            source, target = (t, beam), (t, w)
+            drawn = self.step_ids.shows(source) and self.out.shows(target)
+            if drawn and self.traces[target].fate is Fate.COPIED:
+                traced = target in path.get(OUT, [])
+                yield Link(names, source, target, at, self.color(w), traced=traced)
+
+    def _climbs(
+        self, w: int, beams: list[int], path: dict[str, list[tuple[int, ...]]]
+    ) -> Iterator[Link]:
+        """Yield the arrows from each parent of a beam to its beam of the step before."""
+        names, at = ("parent_ids", "parent_ids"), (self.b, w)
+        lane = (beams.index(w) + 1) / (len(beams) + 1)
+        for source, target in pairwise(self.provenance.way(self.b, w)):
+            if self.parent_ids.shows(source) and self.parent_ids.shows(target):
+                traced = target in path.get("step_ids", [])
+                yield Link(names, source, target, at, self.color(w), traced=traced, lane=lane)
 
     def color(self, w: int) -> int:
         """Return the number of the colour of a beam."""
@@ -169,7 +211,7 @@ class BeamPanel(Panel):
         place: Placement,
         cell: Callable[[int, int], PanelCell],
     ) -> PanelTensor:
-        steps, _, width = self.lesson.shape
+        steps, _, width = self.provenance.shape
         coordinates = self.selection.steps, beams
         return PanelTensor(
             name,
@@ -180,7 +222,7 @@ class BeamPanel(Panel):
             {(t, beam): cell(t, beam) for t, beam in combinations(*coordinates)},
             place,
             here=self._here(name),
-            floats=self.lesson.step_ids.dtype.kind is Kind.FLOAT,
+            floats=self.provenance.step_ids.dtype.kind is Kind.FLOAT,
             named=lambda at: (at[0], self.b, at[1]),
         )
 
@@ -189,7 +231,7 @@ class BeamPanel(Panel):
         here = self.selection.look.here
         if here is None:
             return None
-        at = {"step_ids": self.lesson.trace(*here).step_ids, OUT: here}.get(name)
+        at = {"step_ids": self.provenance.trace(*here).step_ids, OUT: here}.get(name)
         return None if at is None or at[1] != self.b else (at[0], at[2])
 
     def _source_cell(self, t: int, beam: int, text: str) -> PanelCell:
@@ -197,7 +239,7 @@ class BeamPanel(Panel):
         selection, b = self.selection, self.b
         users = selection.users.get((t, b, beam), [])
         if not users:
-            is_read = self.lesson.read_cells[t, b, beam]
+            is_read = self.provenance.read_cells[t, b, beam]
             letter = selection.look.marks.hidden if is_read else ""
             return PanelCell(text, letter=letter, kinds=("unread",))
         letter = selection.letters_of(b, users)
@@ -217,7 +259,7 @@ class BeamPanel(Panel):
         if not users:
             return cell
         # The beams that share a parent share its fate.
-        fate = self.lesson.fate(t - 1, self.b, users[0])
+        fate = self.provenance.fate(t - 1, self.b, users[0])
         return cell._replace(
             tail=self.selection.tokens.target(t, self.b, users[0]),
             fate=fate if fate in (Fate.FILLED, Fate.REFUSED) else None,
@@ -236,13 +278,13 @@ class BeamPanel(Panel):
 
 
 class Tokens:
-    """A formatter of the tokens and parents of a lesson."""
+    """A formatter of the tokens and parents of a provenance."""
 
-    def __init__(self, lesson: BeamLesson, look: Look) -> None:
-        self._lesson, self._arrow = lesson, look.marks.arrow
-        self.write = GridWriter(lesson.step_ids, look.precision)
-        self._steps = lesson.step_ids.values()
-        self.end = self.write(lesson.end_token.values()[()])
+    def __init__(self, provenance: BeamProvenance, look: Look) -> None:
+        self._provenance, self._arrow = provenance, look.marks.arrow
+        self.write = GridWriter(provenance.step_ids, look.precision)
+        self._steps = provenance.step_ids.values()
+        self.end = self.write(provenance.end_token.values()[()])
 
     def token(self, t: int, b: int, beam: int) -> str:
         """Format a token of `step_ids`."""
@@ -250,15 +292,17 @@ class Tokens:
 
     def parent(self, t: int, b: int, beam: int) -> str:
         """Format the parent of a beam at step t."""
-        return self.write(self._lesson.parent(t, b, beam))
+        return self.write(self._provenance.parent(t, b, beam))
 
     def target(self, t: int, b: int, w: int) -> str:
         """Return ``→ 1`` if the parent of beam w at step t is another number, else nothing.
 
         Return ``→ none`` or ``→ refused`` for a parent that names no beam.
         """
-        lesson = self._lesson
-        beam, before = lesson.beam(t, b, w), lesson.beam(t - 1, b, w) if t else None
-        if not t or beam is None or before == lesson.parent(t, b, beam):
+        provenance = self._provenance
+        beam, before = provenance.beam(t, b, w), provenance.beam(t - 1, b, w) if t else None
+        if not t or beam is None or before == provenance.parent(t, b, beam):
             return ""
-        return self._arrow + (TARGETS[lesson.fate(t - 1, b, w)] if before is None else str(before))
+        return self._arrow + (
+            NO_TARGETS[provenance.fate(t - 1, b, w)] if before is None else str(before)
+        )

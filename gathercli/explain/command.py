@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.answer import Answer
-from gathercli.cli.command import Options, argument, flag, option
-from gathercli.cli.groups import OPERATOR, VIEW
-from gathercli.cli.inputs import TensorOptions
-from gathercli.cli.limits import Limits, MemoryOptions
+from gathercli.cli.call import CallOptions, TensorOptions
+from gathercli.cli.declarations import OPERATOR, VIEW, Answer, Options, argument, flag, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.open_call import OpenCall, job_named, of_job, of_words
-from gathercli.cli.operator import OP_HELP, OperatorOptions
-from gathercli.cli.options import PRECISION, TEXT_FORMAT
-from gathercli.cli.windows import check_window, slices_of, unreadable
+from gathercli.cli.options import OP_HELP, PRECISION, TEXT_FORMAT
 from gathercli.errors import UsageError
-from gathercli.explain.pictures import PictureFile, SaveOptions
+from gathercli.explain.explained_call import ExplainedCall, job_named, of_job, of_words
+from gathercli.explain.pictures import PictureFile, SaveOptions, check_window, slices_of, unreadable
 from gathercli.io.descriptors import STDOUT
-from gathercli.ops import OPERATORS, family_of
+from gathercli.ops import OPERATORS
+from gathercli.ops.versions import family_of
 from gathercli.report.terminal import PICTURE_WIDTH, print_text, rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import clean, grouped, listed, shell_word
+from gathercli.text import clean, grouped, listed, shell_word, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.explain.look import Look, Window
+    from gathercli.explain.panel import Look, Window
     from gathercli.explain.provenance import Provenance
     from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
 
-COMPARED: Final = 1 << 16
+MOST_COMPARED_CELLS: Final = 1 << 16
 """The most cells of an output that is compared with the one that a job expects."""
 
 
@@ -43,7 +38,13 @@ class OptionalTensors(TensorOptions):
     required = False
 
 
-class CallOptions(Options):
+class OptionalCall(CallOptions):
+    """A call, unless a job has it."""
+
+    tensors: OptionalTensors
+
+
+class ExplainedOptions(Options):
     """A call as arguments, or a job."""
 
     op: str | None = argument("OP", OP_HELP, default=None)
@@ -53,17 +54,15 @@ class CallOptions(Options):
         metavar="FILE#ID",
         help="A job of a file, in place of OP, DATA and INDICES; the only one needs no #ID.",
     )
-    tensors: OptionalTensors
-    operator: OperatorOptions
+    call: OptionalCall
 
     def check(self) -> None:
         """Raise if an argument is missing, OP is no operator, or a job comes with arguments."""
         if self.job is not None:
             beside = self.changed().keys() - {"job"}
-            if beside or self.operator.typed() or self.tensors.typed():
+            if beside or self.call.operator.typed() or self.call.tensors.typed():
                 raise UsageError(
                     "names the whole call",
-                    rule="usage",
                     subject="--job",
                     value=self.job,
                     expected="no other operator, tensor or attribute",
@@ -71,39 +70,38 @@ class CallOptions(Options):
                 )
             return
         op = family_of(self.op).ROWS[0] if self.op else None
-        words = [self.op or None, *self.tensors.words]
+        words = [self.op or None, *self.call.tensors.words]
         if None in words:
             raise self._incomplete(op, words)
 
     def _job_hint(self) -> str | None:
         """Suggest an ID in place of the operator, if that is the only other word."""
-        job, words = self.job or "", [word for word in self.tensors.words if word]
+        job, words = self.job or "", [word for word in self.call.tensors.words if word]
         if self.op is None or words or "#" in job:
             return None
         return f"did you mean `--job {shell_word(f'{job}#{self.op}')}`?"
 
     def _incomplete(self, op: Op | None, words: list[str | None]) -> UsageError:
         """Return the error for a missing operator or input."""
-        names, hint = self.tensors.names, "`gathercli explain gather '[10,20,30]' '[2,0]'`"
+        names, hint = self.call.tensors.names, "`gathercli explain gather '[10,20,30]' '[2,0]'`"
         if op is not None and op is not OPERATORS[0]:
-            from gathercli.cli.suggest import suggest_example
+            from gathercli.cli.hints import suggest_example
 
             names = [each.name.upper() for each in op.inputs]
             hint = suggest_example("explain", op, [word for word in words[1:] if word is not None])
         names = ["OP", *names]
         return UsageError(
             f"`{names[words.index(None)]}` is missing",
-            rule="usage",
             expected=listed(names, "and"),
             hint=f"{hint}, or `--job FILE#ID`",
         )
 
-    def read(self, limits: Limits, messages: Messages) -> OpenCall:
+    def read(self) -> ExplainedCall:
         """Read the tensors and bind the call."""
         if self.job is not None:
-            return of_job(job_named(self.job), limits, messages)
-        self.operator.command = self.op or ""
-        return of_words(self.operator, self.tensors, limits, messages)
+            return of_job(job_named(self.job), self.call.memory.limits, self.call.messages)
+        self.call.operator.command = self.op or ""
+        return of_words(self.call)
 
 
 class ExplainOptions(Options):
@@ -161,32 +159,32 @@ class ExplainOptions(Options):
             names += ["-f json"] * (self.fmt == "json") + ["--save"] * saved
         if len(names) > 1:
             words = listed((f"`{name}`" for name in names), "and")
-            raise UsageError(f"{words} exclude each other", rule="usage", expected="one of them")
+            raise UsageError(f"{words} exclude each other", expected="one of them")
 
-    def look(self, lesson: Provenance[Any], width: int | None) -> Look:
-        """Return the look of a lesson; raise if it lacks the cell or the window."""
-        from gathercli.explain.look import ASCII, Look, Marks
+    def look(self, provenance: Provenance[Any], width: int | None) -> Look:
+        """Return the look of an explanation; raise if it lacks the cell or the window."""
+        from gathercli.explain.panel import ASCII, Look, Marks
 
-        check_window(self.window, lesson.shape, "output")
+        check_window(self.window, provenance.shape, "output")
         if self.cell is not None:
-            lesson.cell(self.cell)
-        self._check_size(lesson)
+            provenance.cell(self.cell)
+        self._check_size(provenance)
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
 
-    def _check_size(self, lesson: Provenance[Any]) -> None:
+    def _check_size(self, provenance: Provenance[Any]) -> None:
         """Raise if the window is larger than a picture."""
+        from gathercli.explain.dispatch import view_of
         from gathercli.explain.selection import COLUMN_LIMITS, MOST_WINDOW_CELLS, MOST_WINDOW_PANELS
-        from gathercli.explain.terminal.view import view_of
 
-        sizes = [min(size, COLUMN_LIMITS[0][0]) for size in lesson.shape]
-        for j, (part, size) in enumerate(zip(self.window, lesson.shape, strict=False)):
+        sizes = [min(size, COLUMN_LIMITS[0][0]) for size in provenance.shape]
+        for j, (part, size) in enumerate(zip(self.window, provenance.shape, strict=False)):
             sizes[j] = len(range(size)[part or slice(None)])
         if not self.window or self.fmt == "json":
             return
         for count, most, noun in (
             (product(sizes), MOST_WINDOW_CELLS, "cells"),
             (
-                product([sizes[j] for j in view_of(lesson).panel_dims(lesson)]),
+                product([sizes[j] for j in view_of(provenance).panel_dims(provenance)]),
                 MOST_WINDOW_PANELS,
                 "batches",
             ),
@@ -194,7 +192,6 @@ class ExplainOptions(Options):
             if count > most:
                 raise UsageError(
                     f"chooses {grouped(count)} {noun} or so, but a picture shows {grouped(most)}",
-                    rule="usage",
                     subject="--window",
                     expected="fewer",
                     hint="`-f json` writes any number of them",
@@ -202,50 +199,45 @@ class ExplainOptions(Options):
 
 
 def run(
-    call: CallOptions,
-    memory: MemoryOptions,
+    call: ExplainedOptions,
     pictures: SaveOptions,
     options: ExplainOptions,
     messages: Messages,
 ) -> Answer:
     """Draw the call or trace its cells, including a refused index, then raise its error."""
-    from gathercli.explain.lesson import lesson_of
+    from gathercli.explain.dispatch import provenance_of
 
     options.check(saved=bool(pictures.paths))
     call.check()
-    limits = memory.limits
-    with ExitStack() as stack:
-        outputs = pictures.opened(stack)
-        stack.enter_context(messages)
-        open_call = stack.enter_context(call.read(limits, messages))
-        lesson = lesson_of(open_call.bound, progress=messages.progress())
+    with pictures.opened() as saved, messages, call.read() as open_call:
+        provenance = provenance_of(open_call.bound, progress=messages.progress())
         messages.clear()
-        messages.notes += map(str, lesson.adjustments)
-        messages.notes += _mismatch(open_call, lesson)
-        look = options.look(lesson, width_of(STDOUT))
-        text = _answer_text(lesson, open_call, options, look, messages)
-        for output in outputs:
-            _draw(output, lesson, open_call, options, look)
+        messages.notes += map(str, provenance.adjustments)
+        messages.notes += _mismatch(open_call, provenance)
+        look = options.look(provenance, width_of(STDOUT))
+        text = _answer_text(provenance, open_call, options, look, messages)
+        for output in saved.files:
+            _draw(output, provenance, open_call, options, look)
         open_call.inputs.recheck()
-        for output in outputs:
-            output.commit()
-        if lesson.refusal is not None:
-            open_call.context.add_to(lesson.refusal)
-    remarks = tuple(f"wrote {clean(output.path)}" for output in outputs)
+        saved.commit()
+        if provenance.refusal is not None:
+            open_call.context.add_to(provenance.refusal)
     return Answer(
-        lambda _, color: rendered(text, color=color), remarks=remarks, error=lesson.refusal
+        lambda _, color: rendered(text, color=color),
+        remarks=saved.remarks,
+        error=provenance.refusal,
     )
 
 
-def _mismatch(open_call: OpenCall, lesson: Provenance[Any]) -> Iterator[str]:
+def _mismatch(open_call: ExplainedCall, provenance: Provenance[Any]) -> Iterator[str]:
     """Yield a note if the job expects another output than a small call has."""
     job, bound = open_call.job, open_call.bound
-    if job is None or job.expect is None or lesson.refusal is not None:
+    if job is None or job.expect is None or provenance.refusal is not None:
         return
-    if product(bound.shape) > COMPARED:
+    if product(bound.shape) > MOST_COMPARED_CELLS:
         return
-    from gathercli.compute.array_run import run as gather
     from gathercli.compute.compare import Tolerance, read_expected
+    from gathercli.compute.run import run as gather
 
     result, tolerance = gather(bound), Tolerance(job.rtol, job.atol)
     expected = read_expected(
@@ -257,48 +249,48 @@ def _mismatch(open_call: OpenCall, lesson: Provenance[Any]) -> Iterator[str]:
 
 
 def _answer_text(
-    lesson: Provenance[Any],
-    open_call: OpenCall,
+    provenance: Provenance[Any],
+    open_call: ExplainedCall,
     options: ExplainOptions,
     look: Look,
     messages: Messages,
 ) -> Styled:
     """Return the text to print; empty after printing cells as JSON, as lines or by key."""
-    from gathercli.cli.keys import has_keys
-    from gathercli.explain.terminal.trace import text_of
+    from gathercli.cli.paging import has_keys
+    from gathercli.explain.terminal.layout import text_of
 
     color = wants_color(messages.color, STDOUT)
     if options.fmt == "json":
-        _print_json(lesson, open_call, options)
+        _print_json(provenance, open_call, options)
     elif not options.step:
-        return _text(lesson, open_call, options, look)
-    elif not lesson.size:
-        return text_of([[(f"the output {Shape(lesson.shape)} has no cells", "")]])
+        return _text(provenance, open_call, options, look)
+    elif not provenance.size:
+        return text_of([[(f"the output {Shape(provenance.shape)} has no cells", "")]])
     elif has_keys():
-        _walk(lesson, look, color=color)
+        _walk(provenance, look, color=color)
     else:
-        _print_lines(lesson, look, color=color)
+        _print_lines(provenance, look, color=color)
     return text_of([])
 
 
 def _draw(
     output: PictureFile,
-    lesson: Provenance[Any],
-    open_call: OpenCall,
+    provenance: Provenance[Any],
+    open_call: ExplainedCall,
     options: ExplainOptions,
     look: Look,
 ) -> None:
     """Write the file of a picture."""
     look = look._replace(width=PICTURE_WIDTH)
     if output.path.endswith(".txt"):
-        text = _text(lesson, open_call, options, look).plain
+        text = _text(provenance, open_call, options, look).plain
         output.stream.write(text.encode(errors="backslashreplace"))
         return
-    from gathercli.explain.drawing.lesson import scene_of
+    from gathercli.explain.drawing.explanation import scene_of
 
     is_page = output.path.endswith(".html")
     scene = scene_of(
-        lesson,
+        provenance,
         look,
         cell=options.cell,
         title=open_call.title,
@@ -308,8 +300,8 @@ def _draw(
     if is_page:
         from gathercli.explain.drawing.page import page
 
-        title = f"gathercli explain: {lesson.call.op}, {lesson.equation}"
-        output.stream.write(page(lesson, look, scene, title).encode())
+        title = f"gathercli explain: {provenance.call.op}, {provenance.equation}"
+        output.stream.write(page(provenance, look, scene, title).encode())
         return
     from gathercli.explain.drawing.svg import svg
 
@@ -317,64 +309,79 @@ def _draw(
 
 
 def _text(
-    lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions, look: Look
+    provenance: Provenance[Any], open_call: ExplainedCall, options: ExplainOptions, look: Look
 ) -> Styled:
-    from gathercli.explain.terminal.trace import text_of
-    from gathercli.explain.terminal.view import job_title, view_of
+    from gathercli.explain.dispatch import view_of
+    from gathercli.explain.terminal.layout import text_of
+    from gathercli.explain.terminal.picture import picture_of
 
-    view = view_of(lesson)
     if options.cell is not None:
-        return text_of(view.trace_steps(lesson, lesson.trace(*options.cell), look))
-    return job_title(open_call.title, open_call.source).append_text(view.picture(lesson, look))
+        return text_of(
+            view_of(provenance).trace_steps(provenance, provenance.trace(*options.cell), look)
+        )
+    return _job_title(open_call.title, open_call.source).append_text(picture_of(provenance, look))
 
 
-def _print_json(lesson: Provenance[Any], open_call: OpenCall, options: ExplainOptions) -> None:
+def _print_json(
+    provenance: Provenance[Any], open_call: ExplainedCall, options: ExplainOptions
+) -> None:
     """Print the cells of the window, or the one cell, as JSON, block by block."""
+    from gathercli.explain.dispatch import view_of
     from gathercli.explain.selection import window_cells
-    from gathercli.explain.terminal.view import json_parts
 
     window = options.window
     if options.cell is not None:
-        window = tuple(slice(n, n + 1) for n in lesson.cell(options.cell))
+        window = tuple(slice(n, n + 1) for n in provenance.cell(options.cell))
     job = {"title": open_call.title, "source": open_call.source}
-    for part in json_parts(lesson, job, window_cells(lesson, window)):
+    for part in view_of(provenance).json_parts(provenance, job, window_cells(provenance, window)):
         print_text(part)
 
 
-def _print_lines(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
+def _print_lines(provenance: Provenance[Any], look: Look, *, color: bool) -> None:
     """Print a line for each cell, block by block."""
+    from gathercli.explain.dispatch import view_of
     from gathercli.explain.selection import window_cells
-    from gathercli.explain.terminal.trace import text_of
-    from gathercli.explain.terminal.view import view_of
+    from gathercli.explain.terminal.layout import text_of
 
-    view = view_of(lesson)
-    for cells in window_cells(lesson, ()):
-        lines = (view.trace_line(lesson, trace, look) for trace in lesson.traces(cells))
+    view = view_of(provenance)
+    for cells in window_cells(provenance, ()):
+        lines = (view.trace_line(provenance, trace, look) for trace in provenance.traces(cells))
         if color:
             print_text(rendered(text_of(lines), color=True))
         else:
             print_text("".join("".join(word for word, _ in line) + "\n" for line in lines))
 
 
-def _walk(lesson: Provenance[Any], look: Look, *, color: bool) -> None:
+def _walk(provenance: Provenance[Any], look: Look, *, color: bool) -> None:
     """Show one cell at a time; keys move between them."""
-    from gathercli.cli.keys import Keys, room
-    from gathercli.explain.terminal.layout import folded
-    from gathercli.explain.terminal.trace import text_of
-    from gathercli.explain.terminal.view import view_of
-    from gathercli.spec.coordinates import coordinate
+    from gathercli.cli.paging import Keys, room
+    from gathercli.explain.dispatch import view_of
+    from gathercli.explain.terminal.layout import folded, text_of
+    from gathercli.explain.terminal.picture import panels_of
+    from gathercli.spec.shapes import coordinates
 
-    view = view_of(lesson)
+    view = view_of(provenance)
 
     def screen(number: int) -> str:
-        here = coordinate(number, lesson.shape)
+        here = coordinates(number, provenance.shape)
         at_cell = look._replace(width=width_of(STDOUT), here=here)
-        text = text_of(view.trace_steps(lesson, lesson.trace(*here), at_cell))
-        text.append(f"cell {grouped(number + 1)} of {grouped(lesson.size)}\n\n", "bold")
+        text = text_of(view.trace_steps(provenance, provenance.trace(*here), at_cell))
+        text.append(f"cell {grouped(number + 1)} of {grouped(provenance.size)}\n\n", "bold")
         text = folded(text, at_cell.width or PICTURE_WIDTH)
         height = room() - text.plain.count("\n")
-        text.append_text(view.panels(lesson, at_cell._replace(height=height)))
+        text.append_text(panels_of(provenance, at_cell._replace(height=height)))
         return rendered(text, color=color)
 
     with Keys() as keys:
-        keys.walk(lesson.size, screen)
+        keys.walk(provenance.size, screen)
+
+
+def _job_title(title: str | None, source: str | None) -> Styled:
+    """Format the title and the source of a job, if it has them."""
+    from rich.text import Text
+
+    text = Text()
+    for words, style in ((title, "bold"), (source, "dim")):
+        if words:
+            text.append(clean(short(words, 200)) + "\n", style)
+    return text.append("\n" if text else "")

@@ -2,108 +2,164 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
+from functools import cache
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from gathercli.cli.declarations import VIEW, Answer, argument, flag
+from gathercli.cli.manual.prose import Console, Terms, sections
+from gathercli.cli.messages import ErrorOptions, Messages
+from gathercli.cli.options import LETTERS, VARIABLE, Limits
+from gathercli.errors import UsageError
+from gathercli.io.descriptors import STDOUT
+from gathercli.ops import FAMILIES
+from gathercli.report.terminal import rendered, wants_color, width_of
+from gathercli.text import closest, listed, shell_word
 
-_LABEL: Final = 10
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gathercli.cli.manual.prose import Block
+    from gathercli.io.jobs.job import Job
+
+
+_PACKAGE: Final = Path(__file__).parents[1]
+QUESTION: Final = "Question"
+ANSWER: Final = "Answer"
+
+
+_TERM_COLUMNS: Final = 10
 """The columns of a label beside its text."""
 
+MOST_LESSON_COLUMNS: Final = 100
 
-def listing(pairs: Sequence[tuple[str, str]]) -> Text:
-    """List the numbers, names and titles of lessons."""
-    text = Text()
-    widest = max(len(name) for name, _ in pairs)
-    for number, (name, title) in enumerate(pairs, 1):
-        text.append(f"{number:2}  {name.ljust(widest)}", "cyan").append(f"   {title}\n")
-    return text
-
-
-def others(names: Sequence[str], width: int) -> Text:
-    """List the lessons after the first."""
-    words = f"More lessons: {', '.join(names)}; `gathercli demo --all` shows them in turn."
-    return Text("\n" + "\n".join(wrap(words, width, break_on_hyphens=False)) + "\n", "dim")
+SHOW_ANSWER: Final = flag(VIEW, "--answer", help="Also answer the question of the lesson.")
+LIST_LESSONS: Final = flag(VIEW, "--list", help="List the lessons.")
+ALL_LESSONS: Final = flag(
+    VIEW,
+    "--all",
+    help="Show every lesson: with keys on a terminal, elsewhere one after another, and the answers "
+    "at the end.",
+)
 
 
-class Screen(NamedTuple):
-    """The content of a lesson.
+class DemoLesson(NamedTuple):
+    """A screen of `demo`."""
 
-    Attributes
-    ----------
-    title, says
-        The heading, and the explanation below it.
-    command, picture
-        The command, and the picture that it draws.
-    terms
-        Labels with their text.
-    answer
-        The answer to the question, or an empty text.
-    tries
-        Further commands, and a remark on each.
-    """
-
+    name: str  # also the ID of its job
     title: str
-    says: str
-    command: str
-    picture: Text
-    terms: Mapping[str, str]
-    answer: Text
-    tries: Sequence[tuple[str, str]]
+    says: str  # the explanation
+    terms: dict[str, str]  # labels with their text: ``NumPy``, ``PyTorch``, ``Trap``, ``Question``
+    answer: str  # to the question
+    proof: str  # commands after ``$`` that show the answer, and their output
+    tries: tuple[tuple[str, str], ...]  # further command lines, and a remark on each
 
 
-def screen_text(screen: Screen, width: int) -> Text:
-    """Lay out a lesson, with sentences wrapped at `width` and colours in the picture alone."""
-    text = Text()
-    text.append(f"{screen.title}\n", "bold")
-    text.append("\n".join(wrap(screen.says, width, break_on_hyphens=False)) + "\n\n")
-    text.append_text(_command(screen.command, width)).append_text(screen.picture)
-    text.append("\n").append_text(terms_text(screen.terms, width)).append_text(screen.answer)
-    if screen.tries:
-        text.append("\nTry\n", "bold")
-    for line, shows in screen.tries:
-        between = "   " if len(line) + len(shows) + 7 <= width else "\n      "
-        text.append("  " + _folded(line, width, "      "))
-        text.append(f"{between}{shows}\n", "dim")
-    return text
+def tour(name: str) -> str:
+    """Return the path of a file of the tour, in the installed package or in the source tree."""
+    for folder in (_PACKAGE / "_data" / "fixtures", _PACKAGE.parent / "fixtures"):
+        if folder.is_dir():
+            return str(folder / "tour" / name)
+    raise FileNotFoundError(name)
 
 
-def terms_text(terms: Mapping[str, str], width: int) -> Text:
+_TOUR_MODEL: Final = tour("encoder.onnx")
+
+
+def _lesson(name: str, blocks: tuple[Block, ...]) -> DemoLesson:
+    title, says, terms, proof, *tries = blocks
+    if not isinstance(terms, Terms) or not isinstance(proof, Console):
+        raise TypeError(name)
+    labels = dict(terms.pairs)
+    pairs = (pair for block in tries if isinstance(block, Terms) for pair in block.pairs)
+    return DemoLesson(
+        name, str(title), str(says), labels, labels.pop(ANSWER), _shows(proof), tuple(pairs)
+    )
+
+
+def _shows(proof: Console) -> str:
+    """Fill in the path of the model, quoted in commands."""
+    return "\n".join(
+        line.replace("{{model}}", shell_word(_TOUR_MODEL) if line.startswith("$ ") else _TOUR_MODEL)
+        for line in proof.text.splitlines()
+    )
+
+
+LESSONS: Final = tuple(
+    _lesson(*section)
+    for section in sections(
+        Path(__file__).with_name("lessons.md"), {"model": shell_word(_TOUR_MODEL)}
+    ).items()
+)
+
+
+@cache
+def job_of(name: str) -> Job:
+    """Return the job that a lesson explains."""
+    from gathercli.io.jobs.job import jobs
+
+    return next(job for job in jobs(tour("lessons.jsonl")) if job.id == name)
+
+
+def command_line(job: Job) -> str:
+    """Return the command line that explains a job without files, or of a node."""
+    words = ["gathercli", "explain"]
+    if job.node is not None:
+        words.append(os.path.join(job.folder, job.node))
+        for word in map(_word, job.inputs.values()):
+            if not word.startswith(f"@{job.node}:"):  # a constant of the model
+                words += ["--feed", word]
+        return shlex.join(words)
+    words += [job.op, *map(_word, job.inputs.values())]
+    default = FAMILIES[job.op].ROWS[0]
+    options = [
+        (LETTERS[each.name], job.attrs.get(each.name), each.default) for each in default.attrs
+    ]
+    version = None if os.environ.get(VARIABLE) else default.id
+    for option, value, usual in (*options, ("-V", job.version or default.id, version)):
+        if value not in (None, usual):
+            words += [option, str(value)]
+    return shlex.join(words)
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _terms(terms: Mapping[str, str]) -> Text:
     """Lay out labels with their text beside them; code without blanks stays on its line."""
     text = Text()
     for label, words in terms.items():
-        lines = wrap(words, width - _LABEL, break_on_hyphens=False, break_long_words=False)
-        text.append(label.ljust(_LABEL), "bold")
-        text.append(f"\n{' ' * _LABEL}".join(lines) + "\n")
+        lines = wrap(
+            words, _width() - _TERM_COLUMNS, break_on_hyphens=False, break_long_words=False
+        )
+        text.append(label.ljust(_TERM_COLUMNS), "bold")
+        text.append(f"\n{' ' * _TERM_COLUMNS}".join(lines) + "\n")
     return text
 
 
-def proof_text(proof: str, width: int) -> Text:
-    """Lay out commands and their output, wrapped at `width`."""
-    text = Text()
-    for line in proof.splitlines():
-        if line.startswith("$ "):
-            text.append_text(_command(line.removeprefix("$ "), width))
-        else:
-            text.append("\n".join(wrap(line, width, break_on_hyphens=False)) + "\n")
-    return text
+def _filled(words: str) -> str:
+    return "\n".join(wrap(words, _width(), break_on_hyphens=False))
 
 
-def _command(line: str, width: int) -> Text:
-    return Text().append("$ ", "dim").append(_folded(line, width, "    ") + "\n", "bold")
+def _command(line: str) -> Text:
+    return Text().append("$ ", "dim").append(_folded(line, "    ") + "\n", "bold")
 
 
-def _folded(command: str, width: int, indent: str) -> str:
+def _folded(command: str, indent: str) -> str:
     """Break a command line into lines that can be pasted.
 
     An option stays with its value; a literal longer than a line breaks after a row if possible,
     or else after a comma.
     """
-    room, lines = width - len(indent) - 2, [""]
+    room, lines = _width() - len(indent) - 2, [""]
     for word in re.findall(r"--?[A-Za-z][\w-]* [^-'\s]\S*|\S+", command):
         if len(lines[-1]) + 1 + len(word) <= room:
             lines[-1] += f"{' ' * bool(lines[-1])}{word}"
@@ -123,3 +179,189 @@ def _folded(command: str, width: int, indent: str) -> str:
                 lines[-1] += piece
                 end = ""
     return f"\n{indent}".join(lines)
+
+
+LESSON_NAME: Final = argument(
+    "[NAME]",
+    "The name of a lesson, its start, or its number; default 1.",
+    default=None,
+    known=lambda: [*_names(), *_numbers()],
+)
+
+
+def run(
+    *,
+    name: str | None = LESSON_NAME,
+    answer: bool = SHOW_ANSWER,
+    list_lessons: bool = LIST_LESSONS,
+    all_lessons: bool = ALL_LESSONS,
+    errors: ErrorOptions,
+) -> Answer:
+    """Show one lesson, all of them, or their names."""
+    if sum((name is not None or answer, list_lessons, all_lessons)) > 1:
+        raise _exclusive(name, answer=answer, list_lessons=list_lessons, all_lessons=all_lessons)
+    if list_lessons:
+        return _list()
+    return _all(errors) if all_lessons else _one(name, answer=answer)
+
+
+def _exclusive(
+    name: str | None, *, answer: bool, list_lessons: bool, all_lessons: bool
+) -> UsageError:
+    """Return the error for words that exclude each other."""
+    flags = {"--answer": answer, "--list": list_lessons, "--all": all_lessons}
+    words = [word for word in (name, *(flag for flag in flags if flags[flag])) if word is not None]
+    hint = "`gathercli demo --all` has the answers: below the lessons, or at the key `?`"
+    return UsageError(
+        f"{listed((f'`{word}`' for word in words), 'and')} exclude each other",
+        expected="one of them",
+        hint=hint if answer and all_lessons else None,
+    )
+
+
+def _list() -> Answer:
+    """Return the numbers, names and titles of lessons."""
+    text, widest = Text(), max(len(lesson.name) for lesson in LESSONS)
+    for number, (name, title, *_) in enumerate(LESSONS, 1):
+        text.append(f"{number:2}  {name.ljust(widest)}", "cyan").append(f"   {title}\n")
+    return Answer(lambda _, color: rendered(text, color=color))
+
+
+def _one(name: str | None, *, answer: bool) -> Answer:
+    """Return a lesson with commands to try next."""
+    number = 0 if name is None else _number(name)
+    lesson = LESSONS[number]
+    tries = list(lesson.tries)
+    if not answer:
+        tries.insert(0, (f"gathercli demo {lesson.name} --answer", "the answer"))
+    for following in LESSONS[number + 1 : number + 2]:
+        title = following.title[0].lower() + following.title[1:]
+        tries.append((f"gathercli demo {following.name}", f"next: {title}"))
+    text = _screen(number, tries, answer=answer)
+    if name is None:
+        names = ", ".join(each.name for each in LESSONS[1:])
+        words = f"More lessons: {names}; `gathercli demo --all` shows them in turn."
+        text.append(f"\n{_filled(words)}\n", "dim")
+    return Answer(lambda _, color: rendered(text, color=color))
+
+
+def _names() -> list[str]:
+    return [lesson.name for lesson in LESSONS]
+
+
+def _numbers() -> list[str]:
+    return [str(n) for n in range(1, len(LESSONS) + 1)]
+
+
+def _number(word: str) -> int:
+    """Return the position of the lesson with a number, a name, or the start of one name.
+
+    Raise `UsageError` if there is none, or there are several.
+    """
+    names = _names()
+    key = word.lower().replace("_", "-")
+    for words in (names, _numbers()):
+        if key in words:
+            return words.index(key)
+    near = [name for name in names if key and name.startswith(key)]
+    if len(near) == 1:
+        return names.index(near[0])
+    problem, expected = f"no lesson `{word}`", f"1 to {len(names)}, {listed(names)}"
+    if near:
+        problem, expected = f"`{word}` is the start of several lessons", listed(near)
+    suggestion = near[0] if near else closest(key, names)
+    hint = "`gathercli demo --list` lists the lessons"
+    if key in ("all", "answer", "list"):
+        hint = f"did you mean `gathercli demo --{key}`?"
+    elif suggestion:
+        hint = f"did you mean `gathercli demo {suggestion}`?"
+    raise UsageError(problem, value=word, expected=expected, hint=hint)
+
+
+def _all(errors: ErrorOptions) -> Answer:
+    """Return every lesson; on a terminal with keys show a screen at a time instead."""
+    from gathercli.cli.paging import Keys, has_keys, room
+    from gathercli.explain.terminal.layout import folded
+
+    screens = [_screen(n, lesson.tries) for n, lesson in enumerate(LESSONS)]
+    answers = list(map(_answer_screen, range(len(LESSONS))))
+    if not has_keys():
+        texts = [*screens, Text().append("Answers\n", "bold"), *answers]
+        return Answer(lambda _, color: "\n".join(rendered(text, color=color) for text in texts))
+    color = wants_color(errors.color, STDOUT)
+
+    def lines(text: Text) -> list[str]:
+        return rendered(folded(text, _width()), color=color).splitlines()
+
+    pages = [
+        ("\n".join(page), "\n".join(lines(answer)))
+        for screen, answer in zip(screens, answers, strict=True)
+        for page in _pages(lines(screen), room())
+    ]
+    with Keys() as keys:
+        keys.walk(len(pages), lambda n: pages[n][0], lambda n: pages[n][1])
+    return Answer(lambda *_: "")
+
+
+def _pages(lines: list[str], most: int) -> Iterator[list[str]]:
+    """Split the lines of a lesson into screens of at most `most`, at empty lines if possible."""
+    while len(lines) > most:
+        empty = [at for at, line in enumerate(lines[:most]) if at > most // 2 and not line]
+        stop = empty[-1] + 1 if empty else most
+        yield lines[:stop]
+        lines = lines[stop:]
+    yield lines
+
+
+def _width() -> int:
+    return min(width_of(STDOUT) or MOST_LESSON_COLUMNS, MOST_LESSON_COLUMNS)
+
+
+def _title(number: int) -> str:
+    lesson = LESSONS[number]
+    return f"{number + 1} of {len(LESSONS)}   {lesson.name}: {lesson.title}"
+
+
+def _answer_screen(number: int) -> Text:
+    """Return the title, the question and the answer of a lesson."""
+    lesson = LESSONS[number]
+    text = Text().append(f"{_title(number)}\n", "bold")
+    text.append_text(_terms({QUESTION: lesson.terms[QUESTION]}))
+    return text.append_text(_answer(lesson))
+
+
+def _answer(lesson: DemoLesson) -> Text:
+    """Lay out an answer with its proof: commands and their output."""
+    text = _terms({ANSWER: lesson.answer})
+    for line in lesson.proof.splitlines():
+        if line.startswith("$ "):
+            text.append_text(_command(line.removeprefix("$ ")))
+        else:
+            text.append(f"{_filled(line)}\n")
+    return text
+
+
+def _screen(number: int, tries: Sequence[tuple[str, str]], *, answer: bool = False) -> Text:
+    """Lay out a lesson, with sentences that fit the width and colours in the picture alone."""
+    from gathercli.explain.dispatch import provenance_of
+    from gathercli.explain.explained_call import of_job
+    from gathercli.explain.panel import Look
+    from gathercli.explain.terminal.picture import picture_of
+
+    lesson, width = LESSONS[number], _width()
+    job = job_of(lesson.name)
+    text = Text().append(f"{_title(number)}\n", "bold").append(f"{_filled(lesson.says)}\n\n")
+    text.append_text(_command(command_line(job)))
+    with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as open_call:
+        look = Look(width_of(STDOUT) and width)
+        text.append_text(picture_of(provenance_of(open_call.bound), look))
+    text.append("\n").append_text(_terms(lesson.terms))
+    if answer:
+        text.append_text(_answer(lesson))
+    if tries:
+        text.append("\nTry\n", "bold")
+    for line, shows in tries:
+        between = "   " if len(line) + len(shows) + 7 <= width else "\n      "
+        text.append("  " + _folded(line, "      "))
+        text.append(f"{between}{shows}\n", "dim")
+    return text

@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gathercli.cli.command import flag, option
 from gathercli.cli.commands.info import TensorPictureOptions
-from gathercli.cli.groups import VIEW
-from gathercli.cli.windows import check_window, slices_of
+from gathercli.cli.declarations import VIEW, flag, option
 from gathercli.errors import Hint, UsageError
-from gathercli.explain.pictures import SaveOptions
+from gathercli.explain.pictures import SaveOptions, check_window, slices_of
 from gathercli.report.terminal import PICTURE_WIDTH, depth
 from gathercli.text import can_be_argument, clean, counted
 
@@ -57,7 +55,6 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
         except ValueError:
             raise UsageError(
                 f"is `{clean(self.window_text or '')}`, which keeps more than two dimensions",
-                rule="usage",
                 subject="--window",
                 value=self.window_text,
                 expected="one coordinate for each of the others",
@@ -70,20 +67,17 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
         if header and drawn:
             raise UsageError(
                 f"`--header` and `{drawn[0]}` exclude each other",
-                rule="usage",
                 expected="one of them",
             )
         if self.window and not drawn:
             raise UsageError(
                 "says what `--heat` and `--save` draw",
-                rule="usage",
                 subject="--window",
                 expected="one of them too",
             )
         if self.paths and len(files) > 1:
             raise UsageError(
                 f"draws one tensor, and there are {counted(len(files), 'file')}",
-                rule="usage",
                 subject="--save",
                 expected="one",
             )
@@ -122,7 +116,7 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
         plane = self.plane(info.tensor.shape)
         if report.undrawable(info.tensor) is not None:
             return {"heat": None}
-        bins = heat_map(info.tensor, plane, report.BINS)
+        bins = heat_map(info.tensor, plane, report.MOST_JSON_BINS)
         return {"heat": report.heat_json(bins, plane)}
 
     def _text(self, tensor: Tensor, width: int, precision: int, *, colored: bool) -> Styled:
@@ -151,14 +145,12 @@ def _drawable(info: Info) -> tuple[Tensor, Summary]:
         name = next(filter(can_be_argument, names), None)
         raise UsageError(
             f"`{clean(info.file)}` has {counted(len(info.members) + info.hidden, 'tensor')}",
-            rule="usage",
             expected="one to draw",
             hint=name and Hint("{source} is one of them", source=f"{info.file}#{name}"),
         )
     if (reason := undrawable(info.tensor)) is not None:
         raise UsageError(
             f"cannot draw `{clean(info.file)}`, as {reason}",
-            rule="usage",
             subject="--save",
             expected="numbers",
         )

@@ -5,7 +5,9 @@ The slice is read once, block by block, so it may be mapped and larger than memo
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
+from math import cos, inf, radians, sin
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -19,29 +21,133 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
 
-CELLS: Final = 1 << 17
+
+RAMP_STEPS: Final = 64
+"""Colours of a ramp, apart from the one of zero."""
+
+_CHROMA_STEP: Final = 0.002
+
+_RISING_NUMBERS: Final = (17, 18, 19, 24, 30, 36, 78, 150, 192, 229)
+_DIVERGING_NUMBERS: Final = (25, 32, 74, 117, 189, 255, 223, 216, 173, 166, 130)
+"""Colours of terminals along both ramps, in the same order of lightness."""
+
+_MIDDLE_LUMINANCE: Final = 0.179
+"""The luminance on which black and white have one contrast, 4.58:1."""
+
+
+HEAT_BLOCK: Final = 1 << 17
 """Elements of a block."""
 
-_LARGE: Final = 2.0**900
+_LARGE_MAGNITUDE: Final = 2.0**900
 """The least magnitude that scales a block down, so that its sum does not overflow."""
 
-_SCALE: Final = 128
+_SCALE_BITS: Final = 128
 """The binary places by which such a block is scaled down."""
 
 
-class Plane(NamedTuple):
-    """The two dimensions of a slice; None in place of one that a vector or a 0-D tensor lacks.
+class Color(NamedTuple):
+    """A colour."""
 
-    Attributes
-    ----------
-    dims
-        The dimensions along the rows and along the columns of a picture.
-    window
-        The coordinates of the slice along every dimension of the tensor.
+    code: str  # ``#rrggbb``
+    number: int  # a similar one of those that terminals of 256 colours agree on
+    is_light: bool  # whether black text is easier to read on it than white text
+
+
+class Scale(NamedTuple):
+    """The colours of numbers from `low` to `high`; zero is in the middle of those of both signs.
+
+    >>> Scale.of(1, 5), Scale.of(-1, 5)
+    (Scale(low=1, high=5), Scale(low=-5, high=5))
     """
 
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, low: float, high: float) -> Scale:
+        """Return a scale for finite numbers from `low` to `high`."""
+        size = max(abs(low), abs(high))
+        return cls(-size, size) if low < 0 < high else cls(low, high)
+
+    @property
+    def diverges(self) -> bool:
+        """Whether both signs have colours of their own."""
+        return self.low < 0 < self.high
+
+    def place(self, value: float) -> float:
+        """Return the place of a number on the scale, from 0 to 1.
+
+        >>> Scale(-1e308, 1e308).place(0), Scale(3, 3).place(3)
+        (0.5, 0.5)
+        """
+        if self.low == self.high:
+            return 0.5
+        half = 0.5 if self.high - self.low == inf else 1.0
+        width = self.high * half - self.low * half
+        return min(1.0, max(0.0, (value * half - self.low * half) / width))
+
+    def color(self, value: float) -> Color:
+        """Return the colour of a number."""
+        return self.at(self.place(value))
+
+    def at(self, place: float) -> Color:
+        """Return the colour of a place from 0 to 1."""
+        return color(round(place * RAMP_STEPS) / RAMP_STEPS, diverges=self.diverges)
+
+
+@lru_cache(2 * RAMP_STEPS + 2)
+def color(place: float, *, diverges: bool) -> Color:
+    """Return the colour of a place from 0 to 1 on a ramp.
+
+    >>> color(0.0, diverges=False)
+    Color(code='#26005f', number=17, is_light=False)
+    >>> color(0.5, diverges=True)
+    Color(code='#eeeeee', number=255, is_light=True)
+    """
+    numbers = _DIVERGING_NUMBERS if diverges else _RISING_NUMBERS
+    number = numbers[min(len(numbers) - 1, int(place * len(numbers)))]
+    if diverges:
+        distance = abs(2 * place - 1)
+        return _color(number, 0.95 - 0.5 * distance, 0.17 * distance, 255 if place < 0.5 else 45)
+    return _color(number, 0.25 + 0.68 * place, 0.15, 290 - 185 * place)
+
+
+def _color(number: int, lightness: float, chroma: float, hue: float) -> Color:
+    """Return the colour with at most a chroma that a screen can show."""
+    while True:
+        linear = _linear(lightness, chroma, hue)
+        if all(-1e-4 <= each <= 1 + 1e-4 for each in linear):
+            break
+        chroma -= _CHROMA_STEP
+    code = "".join(f"{round(255 * _encoded(min(1.0, max(0.0, each)))):02x}" for each in linear)
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return Color(f"#{code}", number, luminance > _MIDDLE_LUMINANCE)
+
+
+def _linear(lightness: float, chroma: float, hue: float) -> tuple[float, float, float]:
+    """Return linear red, green and blue, outside 0 to 1 if a screen cannot show the colour."""
+    a, b = chroma * cos(radians(hue)), chroma * sin(radians(hue))
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    return (
+        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
+    )
+
+
+def _encoded(linear: float) -> float:
+    """Return a linear value as sRGB encodes it."""
+    return 12.92 * linear if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055
+
+
+class Plane(NamedTuple):
+    """The two dimensions of a slice."""
+
+    # along the rows and columns of a picture; None for one that a vector or a 0-D tensor lacks
     dims: tuple[int | None, int | None]
-    window: tuple[range, ...]
+    window: tuple[range, ...]  # the coordinates of the slice along every dimension of the tensor
 
     @property
     def first(self) -> tuple[int, int]:
@@ -56,12 +162,7 @@ class Plane(NamedTuple):
         return rows, columns
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> str:
-        """Format a part by its coordinates in the tensor.
-
-        Parameters
-        ----------
-        rows, columns
-            The first position in the slice, and the one after the last.
+        """Format rows and columns, as first and last positions in the slice, by their coordinates.
 
         >>> plane((3, 40, 50)).part((0, 40), (7, 8))
         '[0,0:40,7]'
@@ -81,15 +182,8 @@ class Plane(NamedTuple):
 def plane(shape: Sequence[int], window: Sequence[slice] = ()) -> Plane:
     """Choose the slice to draw: the last two dimensions at the first of all others.
 
-    Parameters
-    ----------
-    window
-        Slices of the leading dimensions. One coordinate fixes a dimension; more keep it.
-
-    Raises
-    ------
-    ValueError
-        The window keeps more than two dimensions.
+    The window has slices of the leading dimensions: one coordinate fixes a dimension, more keep it.
+    Raise `ValueError` if it keeps more than two.
 
     >>> str(plane((3, 4, 5))), str(plane((3, 4, 5), [slice(None), slice(2, 3)]))
     ('[0,0:4,0:5]', '[0:3,2,0:5]')
@@ -109,19 +203,13 @@ def plane(shape: Sequence[int], window: Sequence[slice] = ()) -> Plane:
 class HeatMap(NamedTuple):
     """A slice in R by C bins.
 
-    Attributes
-    ----------
-    rows, columns
-        The R + 1 and C + 1 positions in the slice at which bins begin and the last one ends.
-    mean, least, most
-        Shape (R, C), float64: of the finite elements; NaN where a bin has none. Those of complex
-        elements are of their absolute values.
-    nan, infinite
-        Shape (R, C), int64: how many elements are NaN and infinite.
+    Mean, least and most are of the finite elements, shape (R, C), float64, of absolute values if
+    complex; NaN where a bin has none. How many are NaN and infinite is int64 of the same shape.
     """
 
+    # the R + 1 positions in the slice at which bins begin and the last one ends
     rows: tuple[int, ...]
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # the C + 1 such positions
     mean: AnyArray
     least: AnyArray
     most: AnyArray
@@ -145,13 +233,7 @@ def edges(size: int, most: int) -> tuple[int, ...]:
 
 
 def heat_map(tensor: Tensor, chosen: Plane, most: tuple[int, int]) -> HeatMap:
-    """Bin a slice.
-
-    Parameters
-    ----------
-    most
-        The most rows and columns of bins.
-    """
+    """Bin a slice into at most so many rows and columns."""
     view = tensor.array[tuple(slice(each.start, each.stop) for each in chosen.window)]
     view = view.reshape(chosen.shape)
     rows, columns = (edges(size, n) for size, n in zip(view.shape, most, strict=True))
@@ -186,7 +268,7 @@ class _Bins:
         The cuts are the positions in the block at which the bins of columns begin.
         """
         width = view.shape[1]
-        high, wide = max(1, CELLS // width), min(CELLS, width)
+        high, wide = max(1, HEAT_BLOCK // width), min(HEAT_BLOCK, width)
         for row, (top, bottom) in enumerate(pairwise(self._rows)):
             for start in range(top, bottom, high):
                 part = view[start : min(start + high, bottom)]
@@ -210,8 +292,8 @@ class _Bins:
         self._least[at] = np.minimum(self._least[at], lows)
         self._most[at] = np.maximum(self._most[at], highs)
         ends = np.abs([lows, highs])
-        if (ends[np.isfinite(ends)] >= _LARGE).any():
-            self._large[at] += _reduced(np.add, np.ldexp(block, -_SCALE), cuts)
+        if (ends[np.isfinite(ends)] >= _LARGE_MAGNITUDE).any():
+            self._large[at] += _reduced(np.add, np.ldexp(block, -_SCALE_BITS), cuts)
         else:
             self._sum[at] += _reduced(np.add, block, cuts)
 
@@ -222,7 +304,7 @@ class _Bins:
         some = count > 0
         least, most = (np.where(some, each, np.nan) for each in (self._least, self._most))
         count = np.maximum(count, 1)
-        mean = self._sum / count + np.ldexp(self._large / count, _SCALE)
+        mean = self._sum / count + np.ldexp(self._large / count, _SCALE_BITS)
         # a rounded sum may put the mean of equal elements beyond them
         yield np.clip(mean, least, most)
         yield from (least, most, self._nan, self._infinite)

@@ -1,4 +1,4 @@
-"""The model that every picture paints: the tensors of a batch, cell by cell.
+"""The model that every picture paints: the tensors of a batch, cell by cell, and its arrows.
 
 A letter, with a colour, marks a part of the data, the indices that pick it and the cells it is
 copied to. Painters for terminals and drawings read these cells and decide nothing about them.
@@ -6,6 +6,7 @@ copied to. Painters for terminals and drawings read these cells and decide nothi
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import Enum
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,20 +15,53 @@ from gathercli.explain.provenance import Fate
 from gathercli.report.grid import GridWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gathercli.compute.tensor import Tensor
-    from gathercli.explain.lesson import Index, Unit
-    from gathercli.explain.look import Look
+    from gathercli.explain.gather_provenance import Index, Unit
 
 OUT: Final = "out"
 """The name of the output."""
 
-TARGETS: Final = {Fate.FILLED: "none", Fate.REFUSED: "refused"}
+OUTSIDE_PLACE: Final = "outside"
+"""The name of the place of indices that point nowhere, in place of a tensor's."""
+
+NO_TARGETS: Final = {Fate.FILLED: "none", Fate.REFUSED: "refused"}
 """The target of an index or a parent that points nowhere."""
 
 At = tuple[int | None, ...]
 """Coordinates of a cell, or of a slice: None for all of a dimension."""
+
+Window = tuple[slice | None, ...]
+"""The coordinates to show of each output dimension; None for as many as fit."""
+
+
+class Marks(NamedTuple):
+    """The marks of a picture, in Unicode or in ASCII."""
+
+    arrow: str = " → "  # between an index and its position
+    times: str = "\N{MULTIPLICATION SIGN}"  # before the number of reads of a cell
+    rows: str = "⋮"  # in place of hidden rows
+    columns: str = "…"
+    nowhere: str = "·"  # the labels of cells that are filled,
+    refused: str = "!"  # refused,
+    hidden: str = "+"  # or read by hidden indices only
+    ascii: bool = False
+
+
+ASCII: Final = Marks(" -> ", "*", ":", "..", ".", ascii=True)
+
+
+class Look(NamedTuple):
+    """The appearance of a picture."""
+
+    width: int | None  # the columns of the terminal; None for no limit
+    precision: int = 6  # the significant digits of floats
+    marks: Marks = Marks()
+    window: Window = ()
+    here: tuple[int, ...] | None = None  # the output cell to mark
+    height: int | None = None  # the lines for the panels; None for no limit
+    advice: str = "--window chooses others"  # how to see hidden cells
 
 
 class Placement(Enum):
@@ -40,76 +74,37 @@ class Placement(Enum):
 
 
 class PanelCell(NamedTuple):
-    """An element of a tensor.
+    """An element of a tensor."""
 
-    Attributes
-    ----------
-    text, tail
-        Its value, nothing if refused; where an index or a parent leads, if that is another number.
-    letter, color
-        The letter of the part of `data`, or those of beams, and the number of its colour, from 0.
-    fate
-        What becomes of an index or an output cell; None in other tensors.
-    mark
-        What a terminal writes in place of the letter.
-    kinds
-        ``negative`` for an index below 0, ``unread`` for a cell that nothing in the picture reads,
-        ``shared`` for one on several paths.
-    """
-
-    text: str
-    tail: str = ""
-    letter: str = ""
-    color: int | None = None
-    fate: Fate | None = None
-    mark: str = ""
+    text: str  # its value, nothing if refused
+    tail: str = ""  # where an index or a parent leads, if that is another number
+    letter: str = ""  # of the part of `data`, or those of beams
+    color: int | None = None  # the number of the letter's colour, from 0
+    fate: Fate | None = None  # of an index or an output cell; None in other tensors
+    mark: str = ""  # what a terminal writes in place of the letter
+    # ``negative`` for an index below 0, ``unread`` for a cell that nothing in the picture reads,
+    # ``shared`` for one on several paths
     kinds: tuple[str, ...] = ()
 
 
 class PanelTensor(NamedTuple):
-    """The part of a tensor in a picture.
-
-    Attributes
-    ----------
-    name, shape
-        The tensor; its sizes, where a tuple of indices is one cell.
-    lead
-        The leading coordinates, which all of its cells share.
-    coordinates
-        The coordinates of the other dimensions to show, ascending.
-    facets
-        The coordinates of those before the last two.
-    cells
-        The cells by their coordinates, `lead` included.
-    place
-        The placement of the labels in a terminal.
-    words
-        Its dtype and shape, if its title has room for them.
-    note
-        A function from the coordinates of a row or facet to its note; None without notes.
-    here
-        The current cell; None if it is elsewhere.
-    across
-        Whether a vector is a row.
-    floats, left
-        Whether to align the points of a column; whether to align values to the left.
-    named
-        A function from coordinates to those of the whole tensor, if they differ.
-    """
+    """The part of a tensor in a picture; a tuple of indices is one cell."""
 
     name: str
     shape: tuple[int, ...]
-    lead: tuple[int, ...]
-    coordinates: tuple[Sequence[int], ...]
-    facets: list[tuple[int, ...]]
-    cells: dict[tuple[int, ...], PanelCell]
-    place: Placement
-    words: str = ""
+    lead: tuple[int, ...]  # the leading coordinates, which all of its cells share
+    coordinates: tuple[Sequence[int], ...]  # those of the other dimensions to show, ascending
+    facets: list[tuple[int, ...]]  # the coordinates of those before the last two
+    cells: dict[tuple[int, ...], PanelCell]  # by their coordinates, `lead` included
+    place: Placement  # of the labels in a terminal
+    words: str = ""  # its dtype and shape, if its title has room for them
+    # from the coordinates of a row or facet to its note; None without notes
     note: Callable[[tuple[int, ...]], str] | None = None
-    here: At | None = None
-    across: bool = False
-    floats: bool = False
-    left: bool = False
+    here: At | None = None  # the current cell; None if it is elsewhere
+    across: bool = False  # whether a vector is a row
+    floats: bool = False  # whether to align the points of a column
+    left: bool = False  # whether to align values to the left
+    # from coordinates to those of the whole tensor, if they differ
     named: Callable[[At], At] = lambda at: at
 
     @property
@@ -124,45 +119,120 @@ class PanelTensor(NamedTuple):
 
     def facet_name(self, facet: At) -> str:
         """Write the coordinates of a facet in the whole tensor: ``[2,:,:]``."""
-        at = self.named((*self.lead, *facet, None, None))
-        return f"[{','.join(':' if n is None else str(n) for n in at)}]"
+        return f"[{coordinate_words(self.named((*self.lead, *facet, None, None)))}]"
+
+    def facet_of(self, at: At) -> tuple[int, ...]:
+        """Return the facet in which a cell or slice lies."""
+        return tuple(n for n in at[len(self.lead) : -2] if n is not None)
+
+    def shows(self, at: At) -> bool:
+        """Return whether a cell or slice is in the picture."""
+        pairs = zip(at[len(self.lead) :][-2:], self.coordinates[-2:], strict=True)
+        inside = all(n is None or n in coords for n, coords in pairs)
+        return inside and not self.is_empty and self.facet_of(at) in self.facets
 
 
-class Panel:
-    """A batch in a picture.
+class Link(NamedTuple):
+    """An arrow without its way, between cells or slices of two tensors or of one."""
 
-    Attributes
-    ----------
-    tensors
-        The tensors, the output last.
-    traces
-        The traces of the output cells, with the batch dimensions apart, row-major.
+    names: tuple[str, str]  # the tensors at its ends
+    source: At
+    target: At
+    at: tuple[int, ...]  # the coordinates of the index, or the batch and the beam, that it is for
+    color: int | None = None
+    fate: Fate = Fate.COPIED
+    traced: bool = False  # whether it is on the path of the traced cell
+    from_end: tuple[int, ...] = ()  # the dimensions of `data` on which its index counts so
+    lane: float = 0  # of one within a tensor: the part of the space that its way leaves below
+
+    @property
+    def lands(self) -> bool:
+        """Whether it ends in the output."""
+        return self.names[1] == OUT
+
+    @property
+    def climbs(self) -> bool:
+        """Whether it stays in one tensor."""
+        return self.names[0] == self.names[1]
+
+
+class Stance(Enum):
+    """How the tensors of a drawing stand beside each other."""
+
+    CENTRED = "centred"
+    LINED_UP = "lined up"  # their cells, whose rows or columns are the same
+    LEVEL = "level"  # from the top, with widths of their own in each batch
+
+
+class Panel(ABC):
+    """A batch in a picture: its tensors, the output last, and the traces of its output cells.
+
+    The traces have the batch dimensions apart, row-major.
     """
 
+    at: tuple[int, ...]  # the leading coordinates, shared by all tensors
     tensors: list[PanelTensor]
     traces: dict[tuple[int, ...], Any]
 
+    # How it is drawn:
+    flow: list[PanelTensor]  # the tensors in the order in which arrows pass them
+    flows_down = False  # whether arrows run downwards, else to the right
+    stance = Stance.CENTRED
+    upright: frozenset[str] = frozenset()  # the tensors that stand upright if they are vectors
+    lanes: frozenset[str] = frozenset()  # those between whose cells arrows run
+    entries: frozenset[str] = frozenset()  # and those whose cells arrows come into there
+    lane: float = 24  # the space between such cells
+    from_end: frozenset[int] = frozenset()  # the dimensions of `data` to count from the end too
+    points_outside = False  # whether an index picks nothing
+    heading = ""
+    linkable: int  # the number of indices, or beams, that may have arrows
+    has_many = False  # whether a cell has more readers than letters
 
-class PanelChoice:
-    """The part of a lesson in a picture.
+    @abstractmethod
+    def titles(self, tensor: PanelTensor) -> list[tuple[str, str]]:
+        """Return the lines above a tensor, each with its kind."""
 
-    Attributes
-    ----------
-    look
-        What it is chosen for.
-    limits
-        The most rows and columns to show whole.
-    panels, lead_shape
-        The leading coordinates of each panel, and the sizes of those dimensions.
-    is_complete
-        Whether all that the visible indices pick is in the picture.
-    """
+    def title_room(self, tensor: PanelTensor) -> tuple[list[str], float]:
+        """Return the words for which a title needs room, and the part of it on their left."""
+        return [words for words, _ in self.titles(tensor)], 0
 
+    def emphasis(self, tensor: PanelTensor) -> dict[int, str]:
+        """Return the kinds of the coordinates of the traced cell, by dimension."""
+        del tensor
+        return {}
+
+    def whole_traces(self) -> Iterable[Any]:
+        """Return the traces of output cells whose source is in the picture, or that have none."""
+        return self.traces.values()
+
+    @abstractmethod
+    def path(self, trace: Any) -> dict[str, list[tuple[int, ...]]]:
+        """Return the cells on the path of an output cell, by tensor; none of another panel's."""
+
+    @abstractmethod
+    def links(self, trace: Any, share: float) -> tuple[list[Link], int]:
+        """Choose what gets arrows; return these, and of how many indices or beams they are.
+
+        The trace, or None, is that of the cell whose path is strong; the share is that of this
+        batch in the arrows of the drawing, from 0 to 1.
+        """
+
+
+class PanelChoice(ABC):
+    """The part of a provenance in a picture, of at most so many whole rows and columns."""
+
+    provenance: Any
     look: Look
     limits: tuple[int, int]
-    panels: list[tuple[int, ...]]
-    lead_shape: tuple[int, ...]
-    is_complete: bool
+    panels: list[tuple[int, ...]]  # the leading coordinates of each
+    lead_shape: tuple[int, ...]  # the sizes of those dimensions
+    is_complete: bool  # whether all that the visible indices pick is in the picture
+    cells: int  # the number of output cells
+
+    @property
+    @abstractmethod
+    def coordinates(self) -> list[Sequence[int]]:
+        """The coordinates in the picture, of the output and of inputs."""
 
 
 def cells_of(
@@ -186,9 +256,14 @@ def index_text(k: Index) -> str:
     return f"({','.join(map(str, k))})" if isinstance(k, tuple) else str(k)
 
 
+def coordinate_words(at: At) -> str:
+    """Format coordinates: ``3,:``."""
+    return ",".join(":" if n is None else str(n) for n in at)
+
+
 def unit_text(unit: Unit) -> str:
     """Format the part of `data` that an index picks: ``data[3,:]``."""
-    return f"data[{','.join(':' if n is None else str(n) for n in unit)}]"
+    return f"data[{coordinate_words(unit)}]"
 
 
 def letter_of(number: int) -> str:

@@ -6,18 +6,17 @@ import os
 import re
 from importlib.util import find_spec
 
-from gathercli.cli.command import option
-from gathercli.cli.groups import OUTPUT
+from gathercli.cli.additions import PictureFiles, PictureOptions
+from gathercli.cli.declarations import OUTPUT, option
 from gathercli.cli.options import NO_CLOBBER
-from gathercli.cli.pictures import PictureOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import Output
-from gathercli.text import clean
+from gathercli.text import clean, counted
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from contextlib import ExitStack
 
     from gathercli.compute.verdicts import CheckedCall
     from gathercli.explain.drawing.chart import Chart
@@ -26,13 +25,7 @@ if TYPE_CHECKING:
 
 
 class PictureFile(Output):
-    """The file of a picture.
-
-    Parameters
-    ----------
-    aspect
-        The ratio of width to height of a drawing, if one was asked for.
-    """
+    """The file of a picture; a drawing may be asked for in a ratio of width to height."""
 
     def __init__(self, path: str, aspect: tuple[int, int] | None, *, no_clobber: bool) -> None:
         super().__init__(path, no_clobber=no_clobber)
@@ -40,18 +33,12 @@ class PictureFile(Output):
 
     def write_drawing(self, svg: str, title: str, description: str) -> None:
         """Write an SVG in the format of the file's suffix, with a title and an alternative text."""
-        from gathercli.explain.drawing.files import encode
+        from gathercli.explain.drawing.svg import encode
 
         self.stream.write(encode(svg, self.path, title, description))
 
     def write_chart(self, chart: Chart, text: Callable[[], Styled]) -> None:
-        """Write a chart.
-
-        Parameters
-        ----------
-        text
-            Returns the same in characters, for a terminal.
-        """
+        """Write a chart, or the text that says the same in characters, for a terminal."""
         if self.path.endswith(".txt"):
             self.stream.write(text().plain.encode(errors="backslashreplace"))
         elif self.path.endswith(".html"):
@@ -92,7 +79,6 @@ class SaveOptions(PictureOptions):
         if not parts:
             raise UsageError(
                 f"is `{clean(self.aspect_text[:80])}`",
-                rule="usage",
                 subject="--aspect",
                 value=self.aspect_text,
                 expected="a width and a height such as 16:9",
@@ -107,7 +93,6 @@ class SaveOptions(PictureOptions):
             if file in paths:
                 raise UsageError(
                     f"names `{clean(paths[file])}` and `{clean(path)}`, which are one file",
-                    rule="usage",
                     subject="--save",
                     value=path,
                     expected="different files",
@@ -115,32 +100,26 @@ class SaveOptions(PictureOptions):
             paths[file] = path
         return [self._output(path) for path in paths.values()]
 
-    def opened(self, stack: ExitStack) -> list[PictureFile]:
-        """Return the files, open until the stack is closed; raise as `outputs` does.
+    def opened(self) -> PictureFiles:
+        """Return the files; raise as `outputs` does.
 
         Raise also if the ratio is unreadable, or there is nothing to save.
         """
         if self.aspect is not None and not self.paths:
-            raise UsageError(
-                "is of a saved picture", rule="usage", subject="--aspect", expected="`--save` too"
-            )
-        outputs = [stack.enter_context(output) for output in self.outputs()]
-        for output in outputs:
-            output.open()
-        return outputs
+            raise UsageError("is of a saved picture", subject="--aspect", expected="`--save` too")
+        return PictureFiles(self.outputs())
 
     def _output(self, path: str) -> PictureFile:
-        from gathercli.explain.drawing.files import CONVERTED, DRAWN
+        from gathercli.explain.drawing.svg import CONVERTED_SUFFIXES, DRAWN_SUFFIXES
 
-        if not path.endswith((*DRAWN, ".html", ".txt")):
+        if not path.endswith((*DRAWN_SUFFIXES, ".html", ".txt")):
             raise UsageError(
                 f"the suffix of `{clean(path)}` is not a picture format",
-                rule="usage",
                 value=path,
                 expected=".svg, .png, .pdf, .html or .txt",
                 instead=(os.path.splitext(path)[0] + ".svg",),
             )
-        if path.endswith(CONVERTED) and find_spec("typst") is None:
+        if path.endswith(CONVERTED_SUFFIXES) and find_spec("typst") is None:
             from gathercli.io.formats.foreign import not_installed
 
             raise not_installed("typst", "pictures", UsageError, "usage")
@@ -154,7 +133,7 @@ class IllegalPictures(SaveOptions):
         """Write the picture of the illegal indices of the chosen version."""
         from itertools import islice
 
-        from gathercli.cli.commands.check import SHOWN
+        from gathercli.cli.commands.check import MOST_SHOWN_INDICES
         from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
         from gathercli.compute.warnings import warnings
         from gathercli.explain.drawing.illegal_chart import illegal_chart
@@ -166,7 +145,7 @@ class IllegalPictures(SaveOptions):
 
         def characters() -> Styled:
             text = report.opening(result, PICTURE_WIDTH)
-            first = list(islice(illegal(call, case), SHOWN))
+            first = list(islice(illegal(call, case), MOST_SHOWN_INDICES))
             listing = report.Listing.of(
                 case.indices.shape, [each.value for each in first], legal_ends(call)
             )
@@ -191,8 +170,50 @@ class VersionPictures(SaveOptions):
         characters: Callable[[], Styled],
     ) -> None:
         """Write the picture of a comparison, as `versions_chart` draws it."""
-        from gathercli.explain.drawing.versions_chart import Table, versions_chart
+        from gathercli.explain.drawing.chart import Table, versions_chart
 
         chart = versions_chart(call, [Table(*each) for each in tables], lines)
         for output in outputs:
             output.write_chart(chart, characters)
+
+
+def slices_of(option: str, text: str) -> tuple[slice, ...]:
+    """Parse slices, one a dimension, of the option of this name; a number is one coordinate."""
+    words = text.strip().removeprefix("[").removesuffix("]").split(",")
+    slices = []
+    for word in words:
+        parts = re.fullmatch(r"\s*([+-]?\d{1,18})?\s*(:)?\s*([+-]?\d{1,18})?\s*", word, re.ASCII)
+        if not parts or not (parts[1] or parts[2]) or (parts[3] and not parts[2]):
+            raise unreadable(option, text, "slices such as 0:3,:,10:20")
+        start, stop = (None if parts[n] is None else int(parts[n]) for n in (1, 3))
+        if not parts[2] and start is not None:
+            stop = start + 1 or None
+        slices.append(slice(start, stop))
+    return tuple(slices)
+
+
+def check_window(window: Sequence[slice | None], shape: Sequence[int], noun: str) -> None:
+    """Raise if a window has more slices than the tensor has dimensions, or one is empty."""
+    if len(window) > len(shape):
+        raise UsageError(
+            f"has {counted(len(window), 'slice')}, but the {noun} has rank {len(shape)}",
+            subject="--window",
+            expected="at most one a dimension",
+        )
+    for j, (part, size) in enumerate(zip(window, shape, strict=False)):
+        if size and not len(range(size)[part or slice(None)]):
+            raise UsageError(
+                f"chooses nothing of dimension {j}, whose size is {size}",
+                subject="--window",
+                expected=f"some of 0 to {size - 1}",
+            )
+
+
+def unreadable(option: str, text: str | None, expected: str) -> UsageError:
+    """Return the error for an option whose text does not parse."""
+    return UsageError(
+        f"is `{clean((text or '')[:80])}`",
+        subject=option,
+        value=text,
+        expected=expected,
+    )

@@ -1,25 +1,26 @@
-"""The provenance of output cells: the base of the lessons of all families."""
+"""The provenance of output cells: what that of a gather and that of beams share."""
 
 from __future__ import annotations
 
 import operator
+import re
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, SupportsIndex, TypeVar
 
 import numpy as np
 
 from gathercli.errors import OutOfRangeError, UsageError
-from gathercli.spec.coordinates import flat_positions
-from gathercli.spec.shapes import Shape, product
+from gathercli.spec.shapes import Shape, flat_positions, product
 from gathercli.text import as_written, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gathercli.compute.storage import AnyArray
     from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
+
 
 CellTrace = TypeVar("CellTrace")
 """The provenance of one output cell."""
@@ -38,16 +39,9 @@ class Fate(Enum):
 class Provenance(ABC, Generic[CellTrace]):
     """A call that can trace each cell of its output to its source.
 
-    Attributes
-    ----------
-    call, shape
-        The call, and the shape of its output.
-    panel_shape
-        The shape of the output, with the batch dimensions apart.
-    refusal
-        The error for the first refused index; None if all are accepted.
-    adjustments
-        The treatment of indices outside the axis.
+    `panel_shape` is the shape of the output with the batch dimensions apart; `refusal` the error
+    for the first refused index, None if all are accepted; `adjustments` the treatment of indices
+    outside the axis.
     """
 
     def __init__(self, call: Call, shape: tuple[int, ...]) -> None:
@@ -65,6 +59,12 @@ class Provenance(ABC, Generic[CellTrace]):
     def equation(self) -> str:
         """The equation of an output cell: ``out[i, s] = data[indices[i], s]``."""
         return self._family.equation(self.call)
+
+    @property
+    def letters(self) -> list[str]:
+        """The names of the output's coordinates in the equation, batch dimensions apart."""
+        left = self.equation.partition(" = ")[0]
+        return re.findall(r"[a-z]\d*", left.removeprefix("out"))
 
     @abstractmethod
     def traces(self, cells: AnyArray) -> Iterator[CellTrace]:
@@ -98,10 +98,7 @@ class Provenance(ABC, Generic[CellTrace]):
     def cell(self, at: Sequence[SupportsIndex]) -> tuple[int, ...]:
         """Return the coordinates of an output cell, negative ones normalised.
 
-        Raises
-        ------
-        UsageError
-            The output has no such cell.
+        Raise `UsageError` if the output has no such cell.
         """
         shape = f"the output is {Shape(self.shape)}"
         if len(at) != len(self.shape):
@@ -122,6 +119,37 @@ class Provenance(ABC, Generic[CellTrace]):
 
 def _no_cell(at: Sequence[object], why: str, expected: str) -> UsageError:
     cell = ",".join(map(str, at))
-    return UsageError(
-        f"the output has no cell [{cell}]: {why}", rule="usage", value=cell, expected=expected
-    )
+    return UsageError(f"the output has no cell [{cell}]: {why}", value=cell, expected=expected)
+
+
+MOST_TELLING_CELLS: Final = 1 << 11
+"""The largest number of cells of an output to choose from."""
+
+
+def telling_traces(
+    provenance: Provenance[CellTrace], traces: Iterable[CellTrace] | None = None
+) -> list[CellTrace]:
+    """Return the most telling trace of each kind of cell, the most telling kind first.
+
+    Choose from the traces given, or those of up to `MOST_TELLING_CELLS` of the output.
+
+    >>> from gathercli import explain
+    >>> explanation = explain("gather", [10, 20, 30], [0, 1, 0, -1, 7])
+    >>> [trace.out for trace in telling_traces(explanation)]
+    [(3,), (4,), (2,)]
+    """
+    best: dict[str, tuple[tuple[Any, ...], CellTrace]] = {}
+    for trace in provenance.traces(_spread(provenance.size)) if traces is None else traces:
+        kind, *rest = provenance.telling(trace)
+        rank = tuple(rest)
+        if kind not in best or rank > best[kind][0]:
+            best[kind] = rank, trace
+    return [trace for _, trace in sorted(best.values(), key=lambda pair: pair[0], reverse=True)]
+
+
+def _spread(size: int) -> AnyArray:
+    """Return flat positions of an output: all, or the first and evenly spaced ones."""
+    if size <= MOST_TELLING_CELLS:
+        return np.arange(size)
+    half = MOST_TELLING_CELLS // 2
+    return np.union1d(np.arange(half), np.linspace(0, size - 1, half, dtype=np.int64))

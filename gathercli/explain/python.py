@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gathercli import ops
 from gathercli.compute.bound import BoundCall
-from gathercli.explain.beams import BeamLesson, BeamTrace
-from gathercli.explain.lesson import Lesson, Trace
+from gathercli.explain.beam_provenance import BeamProvenance, BeamTrace
+from gathercli.explain.gather_provenance import GatherProvenance, Trace
 from gathercli.explain.provenance import CellTrace, Provenance
 from gathercli.io.arraylike import arguments
-from gathercli.ops import engine, family_of, find
+from gathercli.ops.versions import family_of, find
 from gathercli.spec.call import CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.report.terminal import Styled
 
-
-_ADVICE: Final = "trace() tells of others"
+_TRACE_ADVICE: Final = "trace() tells of others"
 """The hint on how to see hidden cells."""
 
 
@@ -43,33 +42,29 @@ class Explained(Provenance[CellTrace]):
 
     def __repr__(self) -> str:
         """Draw the picture in the width of the terminal."""
-        from gathercli.report.terminal import STDOUT, width_of
+        from gathercli.explain.panel import Look
+        from gathercli.explain.terminal.picture import picture_of
+        from gathercli.report.terminal import PICTURE_WIDTH, STDOUT, width_of
 
-        return self._picture(width_of(STDOUT)).plain.rstrip("\n")
+        look = Look(width_of(STDOUT) or PICTURE_WIDTH, advice=_TRACE_ADVICE)
+        return picture_of(self, look).plain.rstrip("\n")
 
     def _repr_html_(self) -> str:
         """Draw the picture for a notebook, where pointing at a cell says where it comes from."""
-        from gathercli.explain.drawing.lesson import scene_of
+        from gathercli.explain.drawing.explanation import scene_of
         from gathercli.explain.drawing.page import notebook_output
-        from gathercli.explain.look import Look
+        from gathercli.explain.panel import Look
         from gathercli.report.terminal import PICTURE_WIDTH
 
-        look = Look(PICTURE_WIDTH, advice=_ADVICE)
+        look = Look(PICTURE_WIDTH, advice=_TRACE_ADVICE)
         return notebook_output(self, look, scene_of(self, look, has_steps=False))
 
-    def _picture(self, width: int | None) -> Styled:
-        from gathercli.explain.look import Look
-        from gathercli.explain.terminal.view import view_of
-        from gathercli.report.terminal import PICTURE_WIDTH
 
-        return view_of(self).picture(self, Look(width or PICTURE_WIDTH, advice=_ADVICE))
-
-
-class Explanation(Lesson, Explained[Trace]):
+class Explanation(GatherProvenance, Explained[Trace]):
     """An explanation of a call that gathers along an axis."""
 
 
-class BeamExplanation(BeamLesson, Explained[BeamTrace]):
+class BeamExplanation(BeamProvenance, Explained[BeamTrace]):
     """An explanation of a call that follows beams back."""
 
 
@@ -128,7 +123,7 @@ def explain(
     row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
     with CallContext(row) as context:
         tensors = arguments(context, (data, indices, *more))
-        call = engine.bind(
+        call = ops.bind(
             row,
             *context.inputs.values(),
             axis=axis,

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.explain.lesson import indices_of
+from gathercli.explain.gather_provenance import indices_of
 from gathercli.explain.panel import PanelChoice, letter_of, writer
 from gathercli.report.grid import shown_positions
-from gathercli.spec.coordinates import coordinate
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import coordinates, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gathercli.compute.storage import AnyArray
-    from gathercli.explain.lesson import Index, Lesson, Unit
-    from gathercli.explain.look import Look, Window
+    from gathercli.explain.gather_provenance import GatherProvenance, Index, Unit
+    from gathercli.explain.panel import Look, Window
     from gathercli.explain.provenance import Provenance
 
 Limits = tuple[int, int]
@@ -50,59 +49,49 @@ WINDOW_BLOCK: Final = 1 << 12
 
 
 class Selection(PanelChoice):
-    """The part of a lesson in a picture.
+    """The part of a gather in a picture.
 
-    Parameters
-    ----------
-    rows, columns
-        Limits from `ROW_LIMITS` and from `COLUMN_LIMITS` or `WIDE_COLUMN_LIMITS`.
-    whole
-        Whether to choose as without a current cell, as the whole output is shown.
-
-    Attributes
-    ----------
-    here
-        The coordinates of the current cell, batch dimensions apart; None to choose without it.
-    lead
-        The number of leading dimensions that are panels.
-    out, indices, data
-        The coordinates to show of each dimension, ascending.
-    letters
-        The letter of each unit of the picture that the visible indices pick, in their order.
-    current
-        The trace of the cell that the look marks; None without one.
+    `here` is the current cell, batch dimensions apart; None to choose without it, as with `whole`.
+    The `lead` leading dimensions are panels. `out`, `indices` and `data` are the coordinates to
+    show of each dimension, ascending; `letters` those of the units that the visible indices pick,
+    in their order; `current` is the trace of the cell that the look marks.
     """
+
+    provenance: GatherProvenance
 
     def __init__(
         self,
-        lesson: Lesson,
+        provenance: GatherProvenance,
         look: Look,
         rows: Limits,
         columns: Limits,
         *,
         whole: bool = False,
     ) -> None:
-        self.lesson, self.look, self._rows, self._columns = lesson, look, rows, columns
+        self.provenance, self.look, self._rows, self._columns = provenance, look, rows, columns
         self.limits = rows[0], columns[0]
-        self.lead = lead_of(lesson)
-        self.lead_shape = lesson.panel_shape[: self.lead]
-        self.here = None if look.here is None or whole else lesson.apart(look.here)
+        self.lead = lead_of(provenance)
+        self.lead_shape = provenance.panel_shape[: self.lead]
+        self.here = None if look.here is None or whole else provenance.apart(look.here)
         self._window: Window = look.window
         self._batches: slice | None = None  # the window in a merged batch dimension
-        if look.window and len(lesson.shape) < len(lesson.panel_shape):
+        if look.window and len(provenance.shape) < len(provenance.panel_shape):
             self._batches, *rest = look.window
             self._window = (*[None] * self.lead, *rest)
-        self.out = [self._out_coordinates(j) for j in range(len(lesson.panel_shape))]
-        self.indices: list[Sequence[int]] = [[] for _ in lesson.index_shape]
-        for coords, (_, i) in zip(self.out, lesson.dim_map, strict=True):
+        self.out = [self._out_coordinates(j) for j in range(len(provenance.panel_shape))]
+        self.indices: list[Sequence[int]] = [[] for _ in provenance.index_shape]
+        for coords, (_, i) in zip(self.out, provenance.dim_map, strict=True):
             if i is not None:
                 self.indices[i] = coords
         self.panels = self._choose_panels()
-        self.current = None if look.here is None else lesson.trace(*look.here)
+        self.cells = len(self.panels) * product([len(coords) for coords in self.out[self.lead :]])
+        self.current = None if look.here is None else provenance.trace(*look.here)
         self._source = None if self.current is None else self.current.data
         units = self._units()
         positions = list(dict.fromkeys(units.values()))
-        self.data = [self._data_coordinates(d, positions) for d in range(len(lesson.data.shape))]
+        self.data = [
+            self._data_coordinates(d, positions) for d in range(len(provenance.data.shape))
+        ]
         self._facets = {panel: self._choose_facets(panel, units) for panel in self.panels}
         shown_units = [unit for unit in units if self._is_shown(unit)]
         self.letters = {unit: letter_of(n) for n, unit in enumerate(shown_units)}
@@ -110,7 +99,7 @@ class Selection(PanelChoice):
 
     def _out_coordinates(self, j: int) -> Sequence[int]:
         """Choose the coordinates of an output dimension."""
-        size, rank = self.lesson.panel_shape[j], len(self.lesson.panel_shape)
+        size, rank = self.provenance.panel_shape[j], len(self.provenance.panel_shape)
         part = self._window[j] if j < len(self._window) else None
         if part is not None:
             return range(size)[part]
@@ -125,7 +114,7 @@ class Selection(PanelChoice):
 
     def _limits(self, dim: int, rank: int) -> tuple[int, int]:
         """Return the most coordinates of a dimension to show whole, and the number at an edge."""
-        if dim == rank - 1 and (rank > 1 or self.lesson.out_is_row(self.lead)):
+        if dim == rank - 1 and (rank > 1 or self.provenance.out_is_row(self.lead)):
             return self._columns
         if dim >= rank - 2:
             return self._rows
@@ -146,13 +135,13 @@ class Selection(PanelChoice):
 
         Their product is at most `MOST_FACETS`; dimensions of the indices come first.
         """
-        lesson = self.lesson
-        dims = range(self.lead, len(lesson.panel_shape) - 2)
-        most = self._few(MOST_FACETS, lesson.panel_shape)
+        provenance = self.provenance
+        dims = range(self.lead, len(provenance.panel_shape) - 2)
+        most = self._few(MOST_FACETS, provenance.panel_shape)
         limits: dict[int, int] = {}
-        for j in sorted(dims, key=lambda j: lesson.dim_map[j][1] is None):
+        for j in sorted(dims, key=lambda j: provenance.dim_map[j][1] is None):
             limits[j] = max(1, min(most, 2 if len(dims) > 1 and most > FEW_LARGE_PARTS else most))
-            most //= min(limits[j], max(lesson.panel_shape[j], 1))
+            most //= min(limits[j], max(provenance.panel_shape[j], 1))
         return limits
 
     def _choose_panels(self) -> list[tuple[int, ...]]:
@@ -160,11 +149,11 @@ class Selection(PanelChoice):
         if self.here is not None:
             return [self.here[: self.lead]]
         if self._batches is not None:
-            sizes = self.lesson.panel_shape[: self.lead]
-            return [coordinate(n, sizes) for n in range(product(sizes))[self._batches]]
+            sizes = self.provenance.panel_shape[: self.lead]
+            return [coordinates(n, sizes) for n in range(product(sizes))[self._batches]]
         count = product([len(coords) for coords in lead])
-        lesson = self.lesson
-        most = self._few(MOST_PANELS, lesson.data.shape, lesson.panel_shape)
+        provenance = self.provenance
+        most = self._few(MOST_PANELS, provenance.data.shape, provenance.panel_shape)
         if count <= most or any(each is not None for each in self._window[: self.lead]):
             return list(combinations(*lead))
         return [tuple(coords[0] for coords in lead), tuple(coords[-1] for coords in lead)]
@@ -173,9 +162,9 @@ class Selection(PanelChoice):
         """Return the units that the selected indices pick, and their positions, in order."""
         units: dict[Unit, int] = {}
         for panel in self.panels:
-            coords = self.coordinates(panel, self.indices)
+            coords = self.coordinates_in(panel, self.indices)
             for at, (_, position) in zip(coords, self.resolved(coords), strict=True):
-                unit = self.lesson.unit(at, self.lesson.place(position))
+                unit = self.provenance.unit(at, self.provenance.place(position))
                 if unit is not None:
                     units[unit] = position
         return units
@@ -183,12 +172,7 @@ class Selection(PanelChoice):
     @cached_property
     def write(self) -> Callable[[Any], str]:
         """The formatter of elements of `data`."""
-        return writer(self.lesson.data, self.look)
-
-    @property
-    def cells(self) -> int:
-        """The number of output cells in the picture."""
-        return len(self.panels) * product([len(coords) for coords in self.out[self.lead :]])
+        return writer(self.provenance.data, self.look)
 
     @property
     def depends_on_rows(self) -> bool:
@@ -205,7 +189,7 @@ class Selection(PanelChoice):
         self, panel: tuple[int, ...], units: Iterable[Unit]
     ) -> list[tuple[int, ...]]:
         """Choose facets of `data`: all, or the first that indices pick."""
-        lead, shape = self.lead, self.lesson.data.shape
+        lead, shape = self.lead, self.provenance.data.shape
         every = list(combinations(*self.data[lead:-2]))
         most = self._few(MOST_FACETS, shape)
         if self.look.window or len(every) <= most:
@@ -215,9 +199,9 @@ class Selection(PanelChoice):
         for unit in units:
             if len(picked) >= most:
                 break
-            if _is_in(panel, unit[:lead]):
+            if is_in(panel, unit[:lead]):
                 within = unit[lead : lead + len(every[0])]
-                picked |= dict.fromkeys(each for each in every if _is_in(each, within))
+                picked |= dict.fromkeys(each for each in every if is_in(each, within))
         return sorted(list(picked)[:most]) or every[:1]
 
     def _is_shown(self, unit: Unit) -> bool:
@@ -229,19 +213,24 @@ class Selection(PanelChoice):
         depth = max(0, len(unit) - self.lead - 2)
         within = unit[self.lead : self.lead + depth]
         return any(
-            _is_in(each, within)
+            is_in(each, within)
             for panel, facets in self._facets.items()
-            if _is_in(panel, unit[: self.lead])
+            if is_in(panel, unit[: self.lead])
             for each in facets
         )
 
     def resolved(self, coords: list[tuple[int, ...]]) -> list[tuple[Index, int]]:
         """Return the indices at coordinates, and the position of each, or -1."""
-        k, positions = self.lesson.positions(arrays(coords, len(self.indices)))
+        k, positions = self.provenance.positions(arrays(coords, len(self.indices)))
         indices = indices_of(k.reshape(len(coords), *k.shape[positions.ndim :]))
         return list(zip(indices, positions.reshape(-1).tolist(), strict=True))
 
-    def coordinates(
+    @property
+    def coordinates(self) -> list[Sequence[int]]:
+        """The coordinates in the picture: those of the output and of `data`."""
+        return [*self.out, *self.data]
+
+    def coordinates_in(
         self, panel: tuple[int, ...], dims: Sequence[Sequence[int]]
     ) -> list[tuple[int, ...]]:
         """List the coordinates of a tensor in a panel, row-major."""
@@ -249,21 +238,23 @@ class Selection(PanelChoice):
 
     def _data_coordinates(self, d: int, positions: list[int]) -> Sequence[int]:
         """Choose the coordinates of a dimension of `data`, on the axis those that indices pick."""
-        lesson, size = self.lesson, self.lesson.data.shape[d]
-        most, _ = self._limits(d - self.lead, len(lesson.data.shape) - self.lead)
-        if d in lesson.axes:
-            on_axis = dict.fromkeys(lesson.on_axes(position)[d] for position in positions)
+        provenance, size = self.provenance, self.provenance.data.shape[d]
+        most, _ = self._limits(d - self.lead, len(provenance.data.shape) - self.lead)
+        if d in provenance.axes:
+            on_axis = dict.fromkeys(provenance.on_axes(position)[d] for position in positions)
             return self._axis_coordinates(d, most, list(on_axis))
-        view_dims = [dim for dim, _ in lesson.dim_map]
-        j = next(j for j, v in enumerate(view_dims) if v is not None and lesson.data_dim(v) == d)
+        view_dims = [dim for dim, _ in provenance.dim_map]
+        j = next(
+            j for j, v in enumerate(view_dims) if v is not None and provenance.data_dim(v) == d
+        )
         windowed = j < len(self._window) and self._window[j] is not None
         # GatherElements may read only the first part of a dimension of `data`.
-        larger = size != lesson.panel_shape[j] and not windowed
+        larger = size != provenance.panel_shape[j] and not windowed
         return range(size) if larger and size <= most else self.out[j]
 
     def _axis_coordinates(self, d: int, most: int, positions: list[int]) -> Sequence[int]:
         """Choose positions on an axis: all, or those that indices pick and the ends."""
-        shape = self.lesson.data.shape
+        shape = self.provenance.data.shape
         size, depth = shape[d], len(shape) - d
         if size <= most:
             return range(size)
@@ -297,19 +288,19 @@ def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
     return shown_positions(size, most, edge) or [0]
 
 
-def _is_in(at: Sequence[int], unit: Unit) -> bool:
+def is_in(at: Sequence[int], unit: Unit) -> bool:
     """Return whether a unit with these leading coordinates includes the part at `at`."""
     return all(n in (None, position) for n, position in zip(unit, at, strict=True))
 
 
-def lead_of(lesson: Lesson) -> int:
+def lead_of(provenance: GatherProvenance) -> int:
     """Return the number of leading dimensions that are panels, shared by all three tensors.
 
     These are batch dimensions, and for GatherElements those before the axis and a matrix.
     """
-    pairs = enumerate(lesson.dim_map)
-    shared = next((j for j, pair in pairs if pair != (j, j)), len(lesson.dim_map))
-    return lesson.call.batch_dims or max(0, min(shared, len(lesson.data.shape) - 2))
+    pairs = enumerate(provenance.dim_map)
+    shared = next((j for j, pair in pairs if pair != (j, j)), len(provenance.dim_map))
+    return provenance.call.batch_dims or max(0, min(shared, len(provenance.data.shape) - 2))
 
 
 def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:
@@ -319,17 +310,17 @@ def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:
     return tuple(np.array(each, np.int64) for each in zip(*coords, strict=True))
 
 
-def window_cells(lesson: Provenance[Any], window: Window) -> Iterator[AnyArray]:
+def window_cells(provenance: Provenance[Any], window: Window) -> Iterator[AnyArray]:
     """Yield the flat positions of the output cells in a window, row-major, in blocks (C,)."""
     ranges = [
         range(size)[window[j] or slice(None)] if j < len(window) else range(size)
-        for j, size in enumerate(lesson.shape)
+        for j, size in enumerate(provenance.shape)
     ]
     count = product([len(each) for each in ranges])
     for start in range(0, count, WINDOW_BLOCK):
         rest = np.arange(start, min(start + WINDOW_BLOCK, count))
         cells, step = np.zeros_like(rest), 1
-        for each, size in zip(reversed(ranges), reversed(lesson.shape), strict=True):
+        for each, size in zip(reversed(ranges), reversed(provenance.shape), strict=True):
             cells += (rest % len(each) + each.start) * step
             rest, step = rest // len(each), step * size
         yield cells

@@ -1,1 +1,1 @@
-"""Bytes and text to tensors, and back: the only part that opens files."""
+"""Bytes and text to tensors, and back; safe on any file."""

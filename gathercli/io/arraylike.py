@@ -47,7 +47,6 @@ def check_number(op: Op, number: int, what: str) -> None:
     if number != len(names):
         raise UsageError(
             f"{op.family} takes {len(names)} {what}, not {number}",
-            rule="usage",
             value=number,
             expected=listed(names, "and"),
         )
@@ -161,7 +160,6 @@ def check_threads(threads: Any) -> int:
         return threads
     raise UsageError(
         f"is {as_written(threads)}",
-        rule="usage",
         subject="threads",
         value=str(threads),
         expected="an integer from 1 on",

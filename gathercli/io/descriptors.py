@@ -17,21 +17,10 @@ STDERR: Final = 2
 def write_all(
     fd: int, part: bytes | memoryview, position: int | None = None, *, place: str | None = None
 ) -> None:
-    """Write all bytes to a descriptor.
+    """Write all bytes to a descriptor, at `position` of the file or behind what was written.
 
-    Parameters
-    ----------
-    position
-        The offset in the file; None to append at the offset of the descriptor.
-    place
-        The name of the file for errors; None for a stream of the process.
-
-    Raises
-    ------
-    BrokenPipeError
-        The reader closed the pipe.
-    TransferError
-        ``output``: any other failure.
+    `place` names the file in errors, None a stream of the process. A closed pipe raises
+    BrokenPipeError, any other failure TransferError (``output``).
     """
     view = memoryview(part)
     try:
@@ -53,6 +42,5 @@ def incomplete(error: OSError, place: str | None) -> TransferError:
 
     return TransferError(
         f"writing stopped ({(error.strerror or '').lower()}), the output is not complete",
-        rule="output",
         places=[place] if place else [],
     )

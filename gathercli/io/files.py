@@ -8,13 +8,7 @@ import stat
 from contextlib import suppress
 from io import RawIOBase
 
-from gathercli.errors import (
-    GatherError,
-    LimitError,
-    NoInputError,
-    TransferError,
-    reason_of,
-)
+from gathercli.errors import GatherError, LimitError, NoInputError, TransferError, reason_of
 from gathercli.records import NamedTuple
 from gathercli.text import clean, in_bytes
 
@@ -27,20 +21,15 @@ if TYPE_CHECKING:
     from gathercli.io.mapping import Mapping
 
 STDIN: Final = 0
-SMALL: Final = 1 << 16
-"""The largest file in bytes that is cheaper to read than to map."""
-
-SPOOLED: Final = 64 << 20
-"""The most bytes of a stream in memory; a longer one is copied to a temporary file."""
-
-MAX_THREADS: Final = 16
-"""The most threads, as each needs memory for its buffers."""
-
+SMALL_FILE_BYTES: Final = 1 << 16  # the largest file in bytes that is cheaper to read than to map
+# The most bytes of a stream in memory; a longer one is copied to a temporary file.
+BUFFERED_BYTES: Final = 64 << 20
+MAX_THREADS: Final = 16  # the most threads, as each needs memory for its buffers
 MAPPED_HINT: Final = "a .npy file is mapped and not held"
-_MEMORY: Final = "the input has {} to be held in memory"
+_MEMORY_PROBLEM: Final = "the input has {} to be held in memory"
 _UNBOUNDED: Final = float("inf")
-_CHUNK: Final = 1 << 20
-_LARGE_CHUNK: Final = 64 << 20
+_STREAM_PART: Final = 1 << 20
+_FILE_PART: Final = 64 << 20
 
 
 class Fingerprint(NamedTuple):
@@ -79,29 +68,8 @@ def cores() -> int:
 class File:
     """An open input: a regular file, which can be mapped, or a stream, which is buffered.
 
-    Parameters
-    ----------
-    name, fd
-        The name in the arguments, and the descriptor.
-    limit
-        The most bytes to read into memory; None for no limit.
-    progress
-        Called with the bytes read so far and the total (0 if unknown).
-
-    Attributes
-    ----------
-    guarded
-        Whether the process survives the truncation of a mapped file; `recheck` raises then.
-    external
-        Whether the tensors of a model that are in files beside it are read.
-    failure
-        The error of a failed read from `stream`.
-    path
-        The name with its folder.
-    notes
-        The notes for the user, of the command that opened it.
-    beside
-        The files that were opened because of this one, which are closed and checked with it.
+    At most `limit` bytes are read into memory; `progress` is called with ``"read"``, the bytes read
+    so far and the total, 0 if it is unknown.
     """
 
     guarded = external = False
@@ -163,14 +131,11 @@ class File:
     def content(self, watch: Callable[[bytes], None] | None = None) -> bytes:
         """Read all bytes into memory; raise LimitError if there are more than `limit`.
 
-        Parameters
-        ----------
-        watch
-            Called with each part; it may raise to stop reading.
+        `watch` is called with each part, and may raise to stop reading.
         """
         if self.regular and self.limit is not None and self._status.st_size > self.limit:
             raise self.over(
-                _MEMORY.format(f"{in_bytes(self._status.st_size)}"), self._status.st_size
+                _MEMORY_PROBLEM.format(f"{in_bytes(self._status.st_size)}"), self._status.st_size
             )
         if self._spool is not None:
             self._parts = [bytes(self._spool)]
@@ -180,7 +145,7 @@ class File:
             if watch is not None:
                 watch(part)
             if self.limit is not None and size > self.limit:
-                raise self.over(_MEMORY.format(f"{in_bytes(size)} or more"), size)
+                raise self.over(_MEMORY_PROBLEM.format(f"{in_bytes(size)} or more"), size)
         self._parts = [b"".join(self._parts)]
         return self._parts[0]
 
@@ -195,8 +160,8 @@ class File:
             if self._spool is None:
                 self._spool = self._read_stream()
             return self._spool
-        if self._status.st_size <= SMALL:
-            return self._pread(SMALL)
+        if self._status.st_size <= SMALL_FILE_BYTES:
+            return self._pread(SMALL_FILE_BYTES)
         import mmap
 
         try:
@@ -213,24 +178,21 @@ class File:
         return memory
 
     def _read_stream(self, expected: float = _UNBOUNDED) -> Any:
-        """Read a stream to its end; copy a long one to an unnamed file and map that.
+        """Read a stream to its end, or a little beyond `expected` bytes.
 
-        Parameters
-        ----------
-        expected
-            The expected size in bytes; reading stops beyond it.
+        A long one is copied to an unnamed file, which is mapped.
         """
-        while not self._ended and self._read <= min(expected, SPOOLED):
+        while not self._ended and self._read <= min(expected, BUFFERED_BYTES):
             self._read_part()
         if self._ended:
             return self.content()
         if self._read > expected:
             return b"".join(self._parts)
         if self.limit is not None and self.limit < expected < _UNBOUNDED:
-            raise self.over(_MEMORY.format(in_bytes(int(expected))), int(expected))
+            raise self.over(_MEMORY_PROBLEM.format(in_bytes(int(expected))), int(expected))
         import mmap
 
-        from gathercli.io.temporary import ROOM, temporary_file
+        from gathercli.io.stream import EXPECTED_ROOM, temporary_file
 
         size = 0
         try:
@@ -252,7 +214,7 @@ class File:
                 f"{in_bytes(size)} of it could not be kept in a temporary file "
                 f"({reason_of(error)})",
                 rule="unreadable",
-                expected=ROOM,
+                expected=EXPECTED_ROOM,
             ) from None
 
     def stream(self) -> BinaryIO:
@@ -297,7 +259,9 @@ class File:
 
     def _pread(self, count: int) -> bytes:
         """Return the first `count` bytes; those of a small file are read once."""
-        if not 0 < self._status.st_size <= SMALL:  # 0 may mean that it is unknown, as in /proc
+        if (
+            not 0 < self._status.st_size <= SMALL_FILE_BYTES
+        ):  # 0 may mean that it is unknown, as in /proc
             return self._read_start(count)
         if self._small is None:
             self._small = self._read_start(self._status.st_size)
@@ -314,7 +278,7 @@ class File:
 
     def _read_part(self) -> bytes:
         try:
-            part = os.read(self.fd, _LARGE_CHUNK if self.regular else _CHUNK)
+            part = os.read(self.fd, _FILE_PART if self.regular else _STREAM_PART)
         except OSError as error:
             size = sum(map(len, self._parts))
             if not size:
@@ -399,7 +363,6 @@ def unreadable(path: str, error: Exception) -> NoInputError:
     """Return the error for an existing input that cannot be read, with the ``errno`` of `error`."""
     refusal = NoInputError(
         f"`{clean(path)}` cannot be read ({reason_of(error)})",
-        rule="unreadable",
         value=path,
         expected="a readable file",
     )

@@ -1,8 +1,10 @@
-"""Input folders: detect their formats, list their files, notice changes."""
+"""Input folders: detect their formats, list their files, notice changes, and leaving links."""
 
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -12,32 +14,21 @@ from gathercli.io.formats.table import BY_SUFFIX, CHUNKED, FORMATS
 from gathercli.text import clean, listed, shell_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from gathercli.compute.threads import ProgressCallback
 
-MAX_WATCHED: Final = 1 << 17
-"""The most files of a folder watched for changes, at a few hundred bytes each."""
 
+# The most files of a folder watched for changes, at a few hundred bytes each.
+MAX_WATCHED: Final = 1 << 17
 _MASK: Final = (1 << 56) - 1
 
 
 class Folder:
-    """An input folder, with the members of `File` that apply to it.
-
-    Parameters
-    ----------
-    name
-        The name in the arguments.
-    limit
-        The most bytes to read into memory; None for no limit.
-    progress
-        Called with the bytes read so far and the total.
-    """
+    """An input folder, with the members of `File` that apply to it."""
 
     regular = guarded = False
-    fd = -1
-    """A folder has no descriptor."""
+    fd = -1  # a folder has no descriptor
 
     def __init__(
         self, name: str, path: str, limit: int | None, progress: ProgressCallback | None = None
@@ -68,10 +59,7 @@ class Folder:
     def watch(self, path: str, status: os.stat_result | None) -> None:
         """Let `recheck` compare a file, up to `MAX_WATCHED` files; raise if it changed already.
 
-        Parameters
-        ----------
-        status
-            The status of the file; None if it does not exist.
+        The status is None if the file does not exist.
         """
         now = _digest(status)
         is_full = len(self._watched) >= MAX_WATCHED
@@ -117,16 +105,24 @@ def fingerprint_folder(path: str) -> Fingerprint:
 
 def files_of(path: str) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the relative path and status of each file below a folder; do not follow links."""
+    for name, entry in walk(path):
+        if not entry.is_dir(follow_symlinks=False):
+            yield name, entry.stat(follow_symlinks=False)
+
+
+def walk(path: str) -> Generator[tuple[str, os.DirEntry[str]]]:
+    """Yield the relative path and entry of all that is below a folder; do not follow links.
+
+    The folder being read is open until the next one, so close a walk that ends early.
+    """
     folders = [""]
     while folders:
         inner = folders.pop()
         with os.scandir(os.path.join(path, inner)) as entries:
             for entry in entries:
-                name = f"{inner}{entry.name}"
+                yield f"{inner}{entry.name}", entry
                 if entry.is_dir(follow_symlinks=False):
-                    folders.append(f"{name}/")
-                else:
-                    yield name, entry.stat(follow_symlinks=False)
+                    folders.append(f"{inner}{entry.name}/")
 
 
 def _digest(status: os.stat_result | None) -> int:
@@ -169,7 +165,6 @@ def raise_unlisted(error: OSError) -> NoReturn:
     """Raise the error for a folder that cannot be searched: whatever it holds, it is not empty."""
     raise NoInputError(
         f"the folder `{clean(str(error.filename))}` cannot be searched ({reason_of(error)})",
-        rule="unreadable",
         value=str(error.filename),
         expected="a readable folder",
     ) from None
@@ -192,3 +187,49 @@ def suggest_member(name: str, path: str) -> str:
     hint = Hint(f"{text}, `{{pattern}}` are all".replace("{pattern}", pattern), source=first)
     hint.python = Hint(text, source=first).python
     return hint
+
+
+def place_of(fd: int, path: str) -> str:
+    """Return the real path of an open file; resolve `path` if the system does not know."""
+    try:
+        if sys.platform == "darwin":
+            import fcntl
+
+            raw = fcntl.fcntl(fd, fcntl.F_GETPATH, bytes(1024))
+            return os.fsdecode(raw.partition(b"\0")[0])
+        return os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        return os.path.realpath(path)
+
+
+def lies_in(place: str, folder: str) -> bool:
+    """Tell whether a real path is a folder or lies below it."""
+    return f"{place}/".startswith(f"{folder.rstrip('/')}/")
+
+
+def open_in(path: str, folder: str) -> tuple[int, os.stat_result]:
+    """Open a regular file below `folder`, a real path; return its descriptor and status.
+
+    Raise ValueError if the file is not regular, or a link leads out of the folder.
+    """
+    _check_kind(os.stat(path))  # opening a device may have effects, a FIFO would wait for a writer
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        status = os.fstat(fd)
+        _check_kind(status)
+        check_place(place_of(fd, path), folder)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd, status
+
+
+def _check_kind(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("it is not a regular file")
+
+
+def check_place(place: str, folder: str) -> None:
+    """Raise ValueError if the real path `place` is not below the real path `folder`."""
+    if not lies_in(place, folder):
+        raise ValueError("it links out of its folder")

@@ -1,56 +1,49 @@
-"""Graphs that are read and written: nodes, values, and the constants that they store."""
+"""Graphs that are read and written: nodes, values, and the constants that they store.
+
+Elements are raw bytes: in a model, in the file of its weights, or in one beside it.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.errors import LimitError
+from gathercli.compute.tensor import Tensor
+from gathercli.errors import Hint, InputError, LimitError, NoInputError
+from gathercli.io.files import File, unreadable
+from gathercli.io.formats.content import Layout, check_limit, check_shape, malformed
+from gathercli.io.write import new_name
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import in_bytes
+from gathercli.text import clean, in_bytes, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from gathercli.compute.tensor import Tensor
-    from gathercli.io.files import File
     from gathercli.spec.dtypes import DType
 
-MOST_NODES: Final = 400_000
-"""The most nodes of a model."""
 
-MAX_DEPTH: Final = 64
-"""The deepest body in a body."""
-
-COPIES: Final = 4
-"""Copies in memory of elements that are converted: the values, the result, their comparison."""
+MOST_NODES: Final = 400_000  # the most nodes of a model
+MAX_DEPTH: Final = 64  # the deepest body in a body
+# Copies in memory of elements that are converted: the values, the result, their comparison.
+CONVERSION_COPIES: Final = 4
+# Parts of a name that lead out of a folder, or do nothing.
+_OUTER_PARTS: Final = frozenset(("", ".", ".."))
+# How a file beside a model is opened: without waiting for the writer of a pipe.
+_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Constant:
     """A tensor that a model stores, or that follows from one; its elements are read on demand.
 
-    Parameters
-    ----------
-    dtype, shape
-        The type and the shape.
-    load
-        A function that reads the tensor; it raises `GatherError` if the elements are malformed.
-    unread
-        Why the elements cannot be read: they are in a file that is not opened, or take more memory
-        than `limit`. Empty if they can.
-    mapped
-        Whether the tensor is a view of the file; else its elements are held in memory.
-    depth
-        The number of nodes between a stored tensor and this one.
-    limit
-        The most bytes of memory that the elements may take; None for no limit.
-
-    Attributes
-    ----------
-    default
-        Whether the elements are the default of an input of the model, which a caller may replace.
-    counts
-        The counts of the elements as indices, by policies: many nodes may have the same indices.
+    `load` reads the tensor, and raises `GatherError` if the elements are malformed. `unread` says
+    why they cannot be read: they are in a file that is not opened, or take more memory than
+    `limit`; it is empty if they can. `mapped` tells whether the tensor is a view of the file, else
+    its elements are held in memory; `depth` is the number of nodes between a stored tensor and this
+    one; `default` tells whether they are the default of an input, which a caller may replace.
     """
 
     __slots__ = (
@@ -94,7 +87,7 @@ class Constant:
     @property
     def copied(self) -> int:
         """The bytes of memory that reading the elements takes; 0 if they are mapped."""
-        return 0 if self.mapped else COPIES * self.nbytes
+        return 0 if self.mapped else CONVERSION_COPIES * self.nbytes
 
     def tensor(self) -> Tensor:
         """Return the tensor, and keep it until `forget`; stored elements are mapped, not copied."""
@@ -103,18 +96,11 @@ class Constant:
         return self._tensor
 
     def read(self) -> Tensor:
-        """Return the tensor without keeping it.
-
-        Raises
-        ------
-        LimitError
-            The elements take more memory than `limit`.
-        """
+        """Return the tensor without keeping it; raise LimitError if it takes too much memory."""
         if self._tensor is not None:
             return self._tensor
-        if self.limit is not None and self.copied > self.limit:
-            what = f"{in_bytes(self.nbytes)} would take {self.copied} when converted"
-            raise LimitError.over(what, self.copied, self.limit)
+        what = f"{in_bytes(self.nbytes)} would take {self.copied} when converted"
+        check_limit(what, self.copied, self.limit)
         return self._load()
 
     def check_memory(self, file: File) -> None:
@@ -133,28 +119,14 @@ class Constant:
 
 
 class Value(NamedTuple):
-    """An input or an output of a node.
+    """An input or an output of a node."""
 
-    Attributes
-    ----------
-    name
-        The name in the model; empty for an input that is left out.
-    dtype, shape
-        The type, or None if it is not known, and the shape.
-    constant
-        The tensor, if the model decides it.
-    inferred
-        Whether the shape was inferred; else the model declares it.
-    unread
-        Why the elements are not known, though the model decides them; empty if that is not so.
-    """
-
-    name: str
-    dtype: DType | None = None
+    name: str  # in the model; empty for an input that is left out
+    dtype: DType | None = None  # None: not known
     shape: Shape = Shape.of_unknown_rank()
-    constant: Constant | None = None
-    inferred: bool = False
-    unread: str = ""
+    constant: Constant | None = None  # the tensor, if the model decides it
+    inferred: bool = False  # else the model declares the shape
+    unread: str = ""  # why the elements are not known, though the model decides them; else empty
 
     @classmethod
     def of(cls, name: str, constant: Constant) -> Value:
@@ -198,15 +170,7 @@ class GraphNode(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Nodes in an order in which they can be run.
-
-    Attributes
-    ----------
-    inputs, outputs
-        The inputs, and the results.
-    constants
-        The constants by name.
-    """
+    """Nodes in an order in which they can be run."""
 
     inputs: tuple[GraphValue, ...]
     outputs: tuple[GraphValue, ...]
@@ -240,6 +204,146 @@ class Budget:
         """Count a node; raise LimitError if there are too many."""
         self.number += 1
         if self.number > MOST_NODES:
-            raise LimitError(
-                f"the model has more than {MOST_NODES} nodes", rule="limit", expected="fewer"
-            )
+            raise LimitError(f"the model has more than {MOST_NODES} nodes", expected="fewer")
+
+
+def stored(  # noqa: PLR0917  (a range of a file, and what it stores)
+    buffer: Callable[[], Any],
+    dtype: DType,
+    shape: tuple[int, ...],
+    start: int,
+    size: int,
+    limit: int | None = None,
+) -> Constant:
+    """Return the constant whose elements are `size` bytes from `start` of a buffer, little-endian.
+
+    `buffer` returns the bytes of a file, mapped if they are many; elements that are unpacked take
+    at most `limit` bytes of memory. Raise InputError if the size is not that of the shape.
+    """
+    check_shape("the tensor has", shape, dtype.itemsize)
+    expected = -(-product(shape) * dtype.bits // 8)
+    if size != expected:
+        raise malformed(
+            f"the tensor has {in_bytes(size)} of elements",
+            f"{expected}, for {list(shape)} of {dtype}",
+        )
+
+    def load() -> Tensor:
+        if dtype.bits >= 8:
+            return Layout(dtype, shape, offset=start).view(buffer())
+        import numpy as np
+
+        from gathercli.compute.storage import unpacked
+
+        raw = np.frombuffer(buffer(), np.uint8, size, start)
+        return Tensor(dtype, unpacked(raw, product(shape), dtype.bits).reshape(shape))
+
+    return Constant(dtype, shape, load, mapped=dtype.bits >= 8, limit=limit)
+
+
+def decoded(raw: bytes, where: str) -> str:
+    """Decode the string at a place; raise InputError if it is no UTF-8 text."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {error.start} of the string at `{where}` is 0x{raw[error.start]:02x}",
+            where=where,
+            expected="UTF-8 text",
+        ) from None
+
+
+def raw_elements(tensor: Tensor) -> bytes:
+    """Return elements as `stored` reads them; those of less than a byte are packed."""
+    from gathercli.compute.storage import packed
+
+    if tensor.dtype.bits < 8:
+        return packed(tensor.array.reshape(-1), tensor.dtype.bits)
+    return tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
+
+
+def check_location(location: str) -> None:
+    """Raise InputError, ``format``, if a name that a model has leads out of its folder."""
+    if "\0" in location or "\\" in location or not _OUTER_PARTS.isdisjoint(location.split("/")):
+        raise malformed(
+            f"the elements are in `{clean(location)}`", "a file beside the model", value=location
+        )
+
+
+def open_beside(path: str, location: str, limit: int | None) -> File:
+    """Open a regular file beside a model, through no link; raise NoInputError.
+
+    `location` is relative to the folder of the model, whose path is `path`.
+    """
+    *folders, name = location.split("/")
+    descriptors: list[int] = []
+    try:
+        descriptors.append(os.open(os.path.dirname(path) or ".", _FOLDER_FLAGS & ~os.O_NOFOLLOW))
+        for folder in folders:
+            descriptors.append(os.open(folder, _FOLDER_FLAGS, dir_fd=descriptors[-1]))
+        _check_regular(name, descriptors[-1], location)
+        fd = os.open(name, _FILE_FLAGS, dir_fd=descriptors[-1])
+    except NoInputError as error:
+        error.hint = _copying(path, location)
+        raise
+    except FileNotFoundError:
+        raise NoInputError(
+            f"`{clean(location)}` is missing",
+            rule="missing",
+            value=location,
+            expected="a file beside the model",
+        ) from None
+    except OSError as error:
+        refusal = unreadable(location, error)
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a folder in the name is a link
+            refusal.hint = _copying(path, location)
+        raise refusal from None
+    finally:
+        for each in descriptors:
+            os.close(each)
+    file = File(location, fd, limit)
+    if not file.regular:  # it was replaced after the check
+        file.close()
+        raise _irregular(location, "no regular file")
+    file.path = os.path.join(os.path.dirname(path), location)
+    return file
+
+
+def _check_regular(name: str, folder: int, location: str) -> None:
+    """Raise for a link, a device or a pipe: opening one may have effects."""
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    if not stat.S_ISREG(mode):
+        raise _irregular(location, "a link" if stat.S_ISLNK(mode) else "no regular file")
+
+
+def _irregular(location: str, kind: str) -> NoInputError:
+    return NoInputError(
+        f"`{clean(location)}` is {kind}", value=location, expected="a regular file beside the model"
+    )
+
+
+def _copying(path: str, location: str) -> Hint | None:
+    """Suggest a copy of a model and of the file that a link beside it leads to, if it is one."""
+    folder, name = os.path.split(path)
+    source = os.path.join(folder, location)
+    if not os.path.isfile(source):
+        return None
+    copy = new_name("copy", "")
+    target = os.path.join(copy, os.path.dirname(location))
+    steps = (
+        f"mkdir -p {shell_word(target)}",
+        f"cp -L {shell_word(_as_path(path))} {shell_word(copy)}",
+        f"cp -L {shell_word(_as_path(source))} {shell_word(target)}",
+    )
+    text = "`{steps}` copies what the link leads to; {{source}} is the model then"
+    return Hint(text.format(steps=_braced(" && ".join(steps))), source=os.path.join(copy, name))
+
+
+def _as_path(path: str) -> str:
+    """Return a path that is no option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
+def _braced(text: str) -> str:
+    """Double the braces of a text, which `Hint` fills in."""
+    return text.replace("{", "{{").replace("}", "}}")

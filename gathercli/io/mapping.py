@@ -18,15 +18,12 @@ import sys
 import weakref
 from typing import Final
 
-_HOSTS: Final = ("x86_64", "aarch64")
-"""The machines on which `_Action`, `_ADDRESS` and `_FIXED` are correct."""
-
-_SIGINFO: Final = 4
-_ADDRESS: Final = 16
-"""The offset of the address in a ``siginfo_t``."""
-
-_FIXED: Final = 0x10
-_FAILED: Final = ctypes.c_void_p(-1).value
+# The machines on which `_Action`, `_ADDRESS_OFFSET` and `_FIXED_FLAG` are correct.
+_MACHINES: Final = ("x86_64", "aarch64")
+_SIGINFO_FLAG: Final = 4
+_ADDRESS_OFFSET: Final = 16  # the offset of the address in a ``siginfo_t``
+_FIXED_FLAG: Final = 0x10
+_FAILED_ADDRESS: Final = ctypes.c_void_p(-1).value
 
 
 class _Action(ctypes.Structure):
@@ -75,14 +72,13 @@ class Mapping:
     def clear(self) -> bool:
         """Map zeros over the memory; return False on failure."""
         self.lost = True  # before any thread reads the zeros
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _FIXED
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _FIXED_FLAG
         size = self.stop - self.start
-        return bool(_libc.mmap(self.start, size, mmap.PROT_READ, flags, -1, 0) != _FAILED)
+        return bool(_libc.mmap(self.start, size, mmap.PROT_READ, flags, -1, 0) != _FAILED_ADDRESS)
 
 
 _mappings: set[Mapping] = set()
-_previous: list[_Action] = []
-"""The previous action on SIGBUS, after `guard` replaced it."""
+_previous: list[_Action] = []  # the previous action on SIGBUS, after `guard` replaced it
 
 
 def guard(memory: mmap.mmap) -> Mapping | None:
@@ -90,21 +86,21 @@ def guard(memory: mmap.mmap) -> Mapping | None:
 
     Only for programs: a library must not handle signals.
     """
-    if sys.platform != "linux" or os.uname().machine not in _HOSTS or sys.maxsize < 1 << 32:
+    if sys.platform != "linux" or os.uname().machine not in _MACHINES or sys.maxsize < 1 << 32:
         return None
     mapping = Mapping(memory)
     _mappings.add(mapping)
     if not _previous:
         _previous.append(_Action())
         # The mask blocks all other signals in this thread during the handler.
-        action = _Action(ctypes.cast(_handler, ctypes.c_void_p), (2**64 - 1,) * 16, _SIGINFO)
+        action = _Action(ctypes.cast(_handler, ctypes.c_void_p), (2**64 - 1,) * 16, _SIGINFO_FLAG)
         _libc.sigaction(signal.SIGBUS, ctypes.byref(action), ctypes.byref(_previous[0]))
     return mapping
 
 
 def _on_fault(_number: int, info: int, _context: int) -> None:
     """Clear the mapping that contains the address; without one restore the previous action."""
-    address = ctypes.c_void_p.from_address(info + _ADDRESS).value or 0
+    address = ctypes.c_void_p.from_address(info + _ADDRESS_OFFSET).value or 0
     for each in tuple(_mappings):
         # If two threads fail, the later one repeats its read.
         if each.start <= address < each.stop and (each.lost or each.clear()):

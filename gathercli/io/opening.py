@@ -61,9 +61,7 @@ def check_kind(path: str, name: str, expected: str = "a file", *, pipes: bool = 
         (stat.S_ISFIFO, "a pipe, which a dry run does not read"),
     ):
         if test(mode) and os.path.realpath(path) != os.path.realpath("/dev/stdin"):
-            raise NoInputError(
-                f"`{clean(name)}` is {kind}", rule="unreadable", value=name, expected=expected
-            )
+            raise NoInputError(f"`{clean(name)}` is {kind}", value=name, expected=expected)
 
 
 def open_file(
@@ -74,23 +72,10 @@ def open_file(
     *,
     pipes: bool = True,
 ) -> File:
-    """Open a file.
+    """Open a file; `folder` is that of relative names, and `pipes` tells whether pipes are read.
 
-    Parameters
-    ----------
-    folder
-        The folder of relative names.
-    limit, progress
-        As in `File`.
-    pipes
-        Whether pipes are read.
-
-    Raises
-    ------
-    NoInputError
-        ``missing``, ``unreadable``.
-    InputError
-        ``literal``: the file does not exist, and the name looks like a literal.
+    Raise NoInputError (``missing``, ``unreadable``), or InputError (``literal``) if the file does
+    not exist and the name looks like a literal.
     """
     path = os.path.join(folder, name)
     try:

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from gathercli.io.zarr.created import Creation
     from gathercli.spec.dtypes import DType
 
-STREAMED: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
-"""The formats of a single file; `io.chunkwise` writes folders."""
-
-BUFFER: Final = 1 << 16
-"""Bytes of text to collect before a write."""
+# The formats of a single file; `io.zarr.chunkwise` writes folders.
+STREAMED_FORMATS: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
+BUFFER_BYTES: Final = 1 << 16  # bytes of text to collect before a write
 
 
 class CheckedStream:
@@ -60,7 +58,6 @@ def format_of(path: str) -> str:
     if suffix not in BY_SUFFIX:
         raise UsageError(
             f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}",
-            rule="usage",
             value=path,
             expected=listed(BY_SUFFIX),
             hint=_suggest_suffix(path, suffix),
@@ -89,30 +86,17 @@ def check_format(
 ) -> None:
     """Raise UsageError if a format contradicts the suffix of the file.
 
-    Parameters
-    ----------
-    path
-        The file; None for stdout.
-    fmt
-        The value of `option`; None without it.
-    option
-        The name of the option.
-    force
-        The value of `--force-format`, which requires `fmt`.
-    instead
-        A hint in place of `--force-format`.
+    `path` is None for stdout, and `fmt`, the value of `option`, None without it; `force` is
+    ``--force-format``, which requires `fmt`, and `instead` a hint in its place.
     """
     if fmt is None and force:
-        raise UsageError(
-            f"is given without `{option}`", rule="usage", subject="--force-format", expected="both"
-        )
+        raise UsageError(f"is given without `{option}`", subject="--force-format", expected="both")
     suffix = _suffix(path or "")
     if fmt is None or force or suffix not in BY_SUFFIX:
         return
     if fmt not in FORMATS or FORMATS[fmt].suffix != suffix:
         raise UsageError(
             f"`{clean(path or '')}` has the suffix `{suffix}`, and the format is `{option} {fmt}`",
-            rule="usage",
             value=path,
             expected="one format",
             hint=instead or f"`--force-format` writes {fmt} into it all the same",
@@ -152,20 +136,14 @@ def write(
     parameters: dict[str, Any] | None = None,
     max_bytes: int | None = None,
 ) -> None:
-    """Write results to `out`, block by block.
+    """Write results to `out`, block by block, in one of the formats `STREAMED_FORMATS`.
 
-    Parameters
-    ----------
-    fmt
-        One of `STREAMED`.
-    results
-        Tensors and their names; exactly one for a format of a single tensor.
-    nonfinite, parameters, max_bytes
-        The options of text formats, as in `encode.TextOptions`.
+    A format of a single tensor takes exactly one. The other options are those of
+    `encode.TextOptions`.
     """
     row = FORMATS.get(fmt)
     if row is None or row.chunked:
-        raise UsageError(f"no format `{fmt}`", rule="usage", value=fmt, expected=listed(STREAMED))
+        raise UsageError(f"no format `{fmt}`", value=fmt, expected=listed(STREAMED_FORMATS))
     writer = load(row.writer)
     if row.binary:
         for name, _ in results if row.named else ():
@@ -179,7 +157,7 @@ def write(
     for piece in writer(results, TextOptions(nonfinite, parameters, max_bytes)):
         pieces.append(piece)
         size += len(piece)
-        if size >= BUFFER:
+        if size >= BUFFER_BYTES:
             out.write(b"".join(pieces))
             pieces, size = [], 0
     out.write(b"".join(pieces))
@@ -203,7 +181,6 @@ def _check_name(fmt: str, row: Format, name: str) -> None:
     if problem is not None:
         raise InputError(
             f"the name `{short(name)}` is, or has, {problem}",
-            rule="format",
             value=name,
             expected=f"one that {fmt} can keep",
         )

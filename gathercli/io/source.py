@@ -1,7 +1,8 @@
 """The grammar of tensor arguments: parse a token and open its file.
 
 A token that is no literal is the name of a file, whose format is detected from its content. Each
-input is opened once; regular .npy files are mapped, others are read into memory up to a limit.
+input is opened once; regular files of plain elements are mapped, others are read into memory up to
+a limit.
 """
 
 from __future__ import annotations
@@ -38,36 +39,17 @@ if TYPE_CHECKING:
 
     _AnyFile = TypeVar("_AnyFile", bound="File | Folder")
 
-_WORDS: Final = ("true", "false", "NaN", "Infinity")
+_LITERAL_WORDS: Final = ("true", "false", "NaN", "Infinity")
 
 
 class Inputs:
-    """The tensors of one command.
+    """The tensors of one command; the end of the context closes all files but mapped tensors.
 
-    Parameters
-    ----------
-    max_bytes
-        The most bytes of a tensor in memory; None for no limit. Mapped files need none.
-    notes
-        A list to which notes for the user are appended.
-    folder
-        The folder of relative names; the working folder if empty.
-    progress
-        Called with the bytes of a file read so far and the total.
-    prompt
-        Called with the role of the tensor before standard input is read.
-    guarded
-        Whether the process survives the truncation of a mapped file: the missing part reads as
-        zeros, and `recheck` and the end of the context raise.
-
-    Attributes
-    ----------
-    external
-        Whether the tensors of models that are in files beside them are read.
-    pipes
-        Whether pipes are read, which consumes them.
-
-    The end of the context closes all files; mapped tensors stay valid.
+    A tensor takes at most `max_bytes` of memory; mapped files need none. Notes for the user are
+    appended to `notes`; `folder` is that of relative names. `progress` is called as that of `File`,
+    `prompt` with the role of the tensor before standard input is read. If `guarded`, the process
+    survives the truncation of a mapped file: the missing part reads as zeros, and `recheck` and the
+    end of the context raise.
     """
 
     external = False
@@ -88,8 +70,8 @@ class Inputs:
         self.notes = [] if notes is None else notes
         self._folder = folder
         self._files: list[File | Folder] = []
+        # The files by name, in the order of the tokens; None for one that failed to open.
         self.files_by_name: dict[str, File | Folder | None] = {}
-        """The files by name, in the order of the tokens; None for one that failed to open."""
         self._stdin: tuple[File, Content] | None = None
 
     @staticmethod
@@ -102,7 +84,6 @@ class Inputs:
         if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
             raise UsageError(
                 "`-` is used twice, but standard input can be read only once",
-                rule="usage",
                 value="-",
                 expected="it for one tensor",
                 hint=f"one stream that holds {'both' if len(names) == 2 else 'all'} is "
@@ -118,24 +99,11 @@ class Inputs:
         assumed: DType | None = None,
         empty: DType = FLOAT64,
     ) -> Tensor:
-        """Read the tensor of a token.
+        """Read the tensor of a token; `name` is its role: ``data``, ``indices``.
 
-        Parameters
-        ----------
-        name
-            The role of the tensor: ``data``, ``indices``.
-        declared
-            The type of an untyped source; a typed source must convert to it without loss.
-        assumed
-            The type of an untyped source; ignored for a typed one.
-        empty
-            The type of an untyped list without elements.
-
-        Raises
-        ------
-        InputError, NoInputError, LimitError, TransferError
-            ``missing``, ``unreadable``, ``format``, ``npy``, ``npz``, ``json``,
-            ``ragged``, ``literal``, ``dtype``, ``limit``.
+        `declared` and `assumed` are the type of an untyped source; a typed one must convert to
+        `declared` without loss, and ignores `assumed`. `empty` is the type of an untyped list
+        without elements. Raise InputError, NoInputError, LimitError, TransferError.
         """
         with self._reading(name):
             source = self.open(token, declared=declared or assumed, empty=empty)
@@ -227,10 +195,7 @@ class Inputs:
     def open(self, token: str, *, declared: DType | None = None, empty: DType = FLOAT64) -> Source:
         """Parse a literal or open the file of a token.
 
-        Parameters
-        ----------
-        declared, empty
-            The type of an untyped literal, and of one without elements.
+        `declared` is the type of an untyped literal, `empty` that of one without elements.
         """
         if token == "-" or token.startswith("-#"):
             return Source(*self._open_stdin(), token[2:] or None)
@@ -254,11 +219,7 @@ class Inputs:
 
         try:
             return literal.parse(
-                token,
-                declared=declared,
-                empty=empty,
-                max_bytes=self.max_bytes,
-                notes=self.notes,
+                token, declared=declared, empty=empty, max_bytes=self.max_bytes, notes=self.notes
             )
         except InputError as error:
             if self._exists(token):
@@ -369,26 +330,14 @@ class Inputs:
 
 
 class Source(NamedTuple):
-    """A literal, or a tensor in an open file.
+    """A literal, or a tensor in an open file."""
 
-    Attributes
-    ----------
-    file
-        The file or folder; None for a literal.
-    content, key
-        The tensors in the file, and the name of one; None for the only one.
-    """
-
-    file: File | Folder | None
+    file: File | Folder | None  # or folder; None for a literal
     content: Content
-    key: str | None
+    key: str | None  # the name of a tensor in the file; None for the only one
 
     def tensor(
-        self,
-        *,
-        declared: DType | None = None,
-        assumed: DType | None = None,
-        empty: DType = FLOAT64,
+        self, *, declared: DType | None = None, assumed: DType | None = None, empty: DType = FLOAT64
     ) -> Tensor:
         """Read the tensor as `Inputs.tensor` does."""
         with _FileContext(self.file):
@@ -440,7 +389,7 @@ def _may_be_literal(token: str) -> bool:
     """Tell by its characters whether a token can be a literal."""
     start = token.lstrip()[:1]
     marked = "=" in token or ":" in token or "," in token
-    return start in '+-.0123456789[{"' or marked or token in _WORDS
+    return start in '+-.0123456789[{"' or marked or token in _LITERAL_WORDS
 
 
 class _RoleContext:

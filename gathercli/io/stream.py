@@ -1,4 +1,4 @@
-"""Write to descriptors: in order, or into a new file at any position."""
+"""Write to descriptors, in order or at any position, and name temporary files by their owner."""
 
 from __future__ import annotations
 
@@ -11,18 +11,97 @@ from gathercli.io.descriptors import incomplete, write_all
 from gathercli.text import in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Final
+    from collections.abc import Callable, Iterator
+    from tempfile import TemporaryDirectory
+    from typing import IO, Any, Final
 
     from gathercli.compute.result import Result
 
-ALLOCATED: Final = 1 << 20
-"""The smallest output in bytes that is allocated on the disk before it is written."""
 
-AHEAD: Final = 8 << 20
+# What is expected where a temporary file cannot be kept.
+EXPECTED_ROOM: Final = "a folder with room that can be written, which `TMPDIR` may name"
+_MAX_NAME_BYTES: Final = 200  # the most bytes of a name in that of its temporary file
+_owner = ""
+
+
+def set_owner(owner: str) -> None:
+    """Let all names of this process show its owner: hexadecimal digits, the same for a batch."""
+    global _owner  # noqa: PLW0603  (as the mask of new files, one for a process)
+    _owner = owner
+
+
+def temporary_name(name: str) -> str:
+    """Return a new hidden name for a file or folder that will be renamed to `name`."""
+    return f".{_short(name)}.{_owner}{os.urandom(6).hex()}.tmp"
+
+
+def remove_temporaries(folder: str, owner: str, name: str | None = None) -> None:
+    """Remove what processes of an owner left in a folder, none of which may run any more.
+
+    Nothing is removed without an owner. `name` is the output of the files; None for all outputs.
+    """
+    import re
+
+    start = ".*" if name is None else re.escape(_short(name))
+    pattern = re.compile(rf"\.{start}\.{owner}[0-9a-f]{{12}}\.tmp", re.DOTALL)
+    with suppress(OSError):
+        for each in os.listdir(folder or ".") if owner else ():
+            if pattern.fullmatch(each):
+                _remove(os.path.join(folder, each))
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _short(name: str) -> str:
+    return os.fsdecode(os.fsencode(name)[:_MAX_NAME_BYTES])
+
+
+def temporary_file() -> IO[bytes]:
+    """Return a new unnamed file; raise TransferError if no folder can be written."""
+    import tempfile
+
+    file: IO[bytes] = _created("file", tempfile.TemporaryFile)
+    return file
+
+
+def temporary_folder() -> TemporaryDirectory[str]:
+    """Return a new folder, a context that removes it, as `temporary_file` does a file."""
+    import tempfile
+
+    folder: TemporaryDirectory[str] = _created(
+        "folder", lambda: tempfile.TemporaryDirectory(prefix="gathercli-")
+    )
+    return folder
+
+
+def _created(kind: str, create: Callable[[], Any]) -> Any:
+    try:
+        return create()
+    except OSError as error:
+        from gathercli.errors import TransferError, reason_of
+
+        raise TransferError(
+            f"a temporary {kind} cannot be created ({reason_of(error)})",
+            rule="unreadable",
+            expected=EXPECTED_ROOM,
+        ) from None
+
+
+# The smallest output in bytes that is allocated on the disk before it is written.
+MIN_ALLOCATED: Final = 1 << 20
+# Bytes to allocate at a time for an output of unknown size; `release` frees the rest.
+MIN_AHEAD: Final = 8 << 20
 MOST_AHEAD: Final = 64 << 20
-"""Bytes to allocate at a time for an output of unknown size; `release` frees the rest."""
 
 
 class Stream:
@@ -52,8 +131,8 @@ class NewFile(Stream):
     def write(self, part: bytes | memoryview) -> None:
         """Append bytes."""
         self._written += len(part)
-        if self._allocates and self._written > max(ALLOCATED, self._allocated):
-            end = self._written + min(max(AHEAD, self._written), MOST_AHEAD)
+        if self._allocates and self._written > max(MIN_ALLOCATED, self._allocated):
+            end = self._written + min(max(MIN_AHEAD, self._written), MOST_AHEAD)
             with suppress(OutputError):  # what is written may be less than that
                 self._allocate(self._allocated, end - self._allocated)
             self._allocated = end
@@ -64,7 +143,7 @@ class NewFile(Stream):
         with self._named_errors():
             start = os.lseek(self._fd, 0, os.SEEK_CUR)
         self._written = start + result.nbytes
-        if self._allocates and result.nbytes >= ALLOCATED:
+        if self._allocates and result.nbytes >= MIN_ALLOCATED:
             self._allocate(start, result.nbytes)
             self._allocated = max(self._allocated, self._written)
         place = self._place
@@ -89,7 +168,6 @@ class NewFile(Stream):
                 raise OutputError(
                     f"the result takes {in_bytes(size)} and there is no room for it "
                     f"({reason_of(error)})",
-                    rule="output",
                     places=[self._place] if self._place else [],
                     value=size,
                     expected="room for it",
@@ -107,5 +185,5 @@ class NewFile(Stream):
 def release(fd: int) -> None:
     """Free the space that was allocated behind the position of a descriptor."""
     size = os.lseek(fd, 0, os.SEEK_CUR)
-    if size > ALLOCATED and os.fstat(fd).st_size > size:
+    if size > MIN_ALLOCATED and os.fstat(fd).st_size > size:
         os.ftruncate(fd, size)

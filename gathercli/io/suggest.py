@@ -24,21 +24,13 @@ from gathercli.text import Overflow, clean, closest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAX_LENGTH: Final = 500
-"""The longest argument in characters that is compared with the notations."""
-
-_MAX_ELEMENTS: Final = 20
-"""The most elements of a literal in a hint."""
+# The longest argument in characters that is compared with the notations.
+MAX_TOKEN_LENGTH: Final = 500
+_MAX_HINT_ELEMENTS: Final = 20  # the most elements of a literal in a hint
 
 
 def missing(path: str, folder: str) -> GatherError:
-    """Return the error for a file that does not exist, or for a malformed literal.
-
-    Parameters
-    ----------
-    folder
-        The folder of relative names.
-    """
+    """Return the error for a file that does not exist in a folder, or for a malformed literal."""
     name = clean(path) if len(path) <= 200 else clean(path[:200]) + "..."
     hint = suggest(path, folder)
     if literal.looks_literal(path):
@@ -77,14 +69,8 @@ def similar_file(path: str, folder: str) -> str | None:
 
 
 def suggest(token: str, folder: str) -> Hint | None:
-    """Suggest a correction of an argument that is neither a literal nor the name of a file.
-
-    Parameters
-    ----------
-    folder
-        The folder of relative names.
-    """
-    if len(token) > MAX_LENGTH:
+    """Correct an argument that is neither a literal nor the name of a file in a folder."""
+    if len(token) > MAX_TOKEN_LENGTH:
         return None
     if member := _member(token, folder):
         return member
@@ -98,7 +84,9 @@ def suggest(token: str, folder: str) -> Hint | None:
 
 def _generator(token: str) -> Hint | None:
     """Suggest the generator with a similar name, or all generators for a shape: ``3x4``."""
-    match = re.fullmatch(_CALL, f"x:{token}" if re.fullmatch(_SHAPE, token) else token)
+    match = re.fullmatch(
+        _CALL_PATTERN, f"x:{token}" if re.fullmatch(_SHAPE_PATTERN, token) else token
+    )
     if match is None:
         return None
     shape = match[2] + (match[3] or "")
@@ -111,7 +99,7 @@ def _generator(token: str) -> Hint | None:
 
 def _unquoted(token: str, folder: str) -> str | None:
     """Remove quotes that the shell does not: curly or nested ones."""
-    match = re.fullmatch(_QUOTED, token.strip())
+    match = re.fullmatch(_QUOTED_PATTERN, token.strip())
     if match is None or not match[1]:
         return None
     exists = os.path.exists(os.path.join(folder, match[1].partition("#")[0]))
@@ -122,9 +110,9 @@ def _balanced(token: str) -> str | None:
     """Add the closing brackets that lists lack, or drop those at the end that close nothing."""
     missing: list[str] = []
     for at, letter in enumerate(token):
-        if letter in _CLOSING:
-            missing.append(_CLOSING[letter])
-        elif letter in _CLOSING.values() and (not missing or missing.pop() != letter):
+        if letter in _CLOSING_BRACKETS:
+            missing.append(_CLOSING_BRACKETS[letter])
+        elif letter in _CLOSING_BRACKETS.values() and (not missing or missing.pop() != letter):
             rest = token[at:].strip("]}")
             return token[:at] if not rest and _is_literal(token[:at]) else None
     source = token + "".join(reversed(missing))
@@ -148,8 +136,8 @@ def _member(token: str, folder: str) -> Hint | None:
         if not os.path.exists(path):
             return None
         with suppress(GatherError):
-            raw.parse(f"{raw.PREFIX}{key}@{name}")
-            return Hint("did you mean {source}?", source=f"{raw.PREFIX}{key}@{name}")
+            raw.parse(f"{raw.RAW_PREFIX}{key}@{name}")
+            return Hint("did you mean {source}?", source=f"{raw.RAW_PREFIX}{key}@{name}")
         if _holds_one(path):
             return Hint("it holds one tensor and no members: {source}", source=name)
     except (OSError, ValueError):  # a NUL in the name
@@ -185,13 +173,13 @@ def _is_literal(token: str) -> bool:
 
 def _slice(match: re.Match[str]) -> str | None:
     """Write ``0:2`` or ``8:0:-2`` as a literal."""
-    if max(map(len, filter(None, match.groups())), default=0) > len(str(_MAX_ELEMENTS)) + 16:
+    if max(map(len, filter(None, match.groups())), default=0) > len(str(_MAX_HINT_ELEMENTS)) + 16:
         return None
     start, stop, step = (int(n) if n else None for n in match.groups())
     if stop is None or step == 0:
         return None
-    items = list(islice(range(start or 0, stop, step or 1), _MAX_ELEMENTS + 1))
-    if len(items) > _MAX_ELEMENTS:
+    items = list(islice(range(start or 0, stop, step or 1), _MAX_HINT_ELEMENTS + 1))
+    if len(items) > _MAX_HINT_ELEMENTS:
         return f"arange:{stop}" if not start and step in (None, 1) else None
     return _literal(items) if items else None
 
@@ -215,7 +203,7 @@ def _ones(match: re.Match[str]) -> str:
 def _eye(match: re.Match[str]) -> str | None:
     """Write ``eye:3`` as a literal."""
     size = int(match[1])
-    if size * size > _MAX_ELEMENTS:
+    if size * size > _MAX_HINT_ELEMENTS:
         return None
     return _literal([[int(i == j) for j in range(size)] for i in range(size)])
 
@@ -237,7 +225,7 @@ def _repr(match: re.Match[str]) -> str | None:
     """Write the repr of a tuple, a list, an array or a tensor as JSON."""
     body = re.sub(r",\s*(?:dtype|device)=[^,)\]]+", "", match["body"])
     try:
-        nested = literal.parse_values(body.translate(_BRACKETS), match[0])
+        nested = literal.parse_values(body.translate(_BRACKET_MAP), match[0])
         _, _, kinds = flatten(nested)
     except GatherError:
         return None
@@ -258,16 +246,17 @@ def _literal(value: list[Any]) -> str | None:
         return None
 
 
-_BRACKETS: Final = str.maketrans("();", "[] ")
-_CLOSING: Final = {"[": "]", "{": "}"}
-_CALL: Final = r"([a-z_]+):(\d+(?:x\d+)*)(x[a-z]\w*)?"
-_SHAPE: Final = r"(?a)\d+(?:x\d+)*x(?:\d+|[a-z]\w*)"
-_QUOTED: Final = "[\u2018-\u201f'\"](.*)[\u2018-\u201f'\"]"
-_SIZES: Final = r"\s*[\[(]?\s*(\d{1,9}(?:\s*,\s*\d{1,9}){0,9})\s*,?\s*[\])]?\s*"
+_BRACKET_MAP: Final = str.maketrans("();", "[] ")
+_CLOSING_BRACKETS: Final = {"[": "]", "{": "}"}
+_CALL_PATTERN: Final = r"([a-z_]+):(\d+(?:x\d+)*)(x[a-z]\w*)?"
+_SHAPE_PATTERN: Final = r"(?a)\d+(?:x\d+)*x(?:\d+|[a-z]\w*)"
+_QUOTED_PATTERN: Final = "[\u2018-\u201f'\"](.*)[\u2018-\u201f'\"]"
+_SIZES_PATTERN: Final = r"\s*[\[(]?\s*(\d{1,9}(?:\s*,\s*\d{1,9}){0,9})\s*,?\s*[\])]?\s*"
+# The patterns and translations of the notations, in the order of precedence.
 _NOTATIONS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]] = (
     (r"(?a)\[?(-?\d+)?:(-?\d+)?(?::(-?\d+)?)?\]?", _slice),
     (
-        rf"(?a)(?:[a-z]+\.)?(arange|range|zeros|rand)\({_SIZES}\)(?:\.reshape\({_SIZES}\))?",
+        rf"(?a)(?:[a-z]+\.)?(arange|range|zeros|rand)\({_SIZES_PATTERN}\)(?:\.reshape\({_SIZES_PATTERN}\))?",
         _generator_call,
     ),
     (r"(?a)ones:(\d+(?:x\d+)*)(x[a-z]\w*)?", _ones),
@@ -279,4 +268,3 @@ _NOTATIONS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]]
     (r"(?s)(?P<body>[\[(].*)", _repr),
     (r"(?as)(?P<body>[-+\d.][-+.\d\seEx;,]*)", _repr),
 )
-"""The patterns and translations of the notations, in the order of precedence."""

@@ -11,13 +11,13 @@ import errno
 import os
 import stat
 import sys
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT
-from gathercli.io.stream import NewFile, Stream, release
-from gathercli.io.temporaries import temporary_name
+from gathercli.io.stream import NewFile, Stream, release, temporary_name
 from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -26,21 +26,15 @@ if TYPE_CHECKING:
     from typing import Final, Self
 
 
-_REMOVED: Final = "/ (removed)"
-"""The path used for a working folder that no longer exists."""
-
+_REMOVED_FOLDER: Final = "/ (removed)"  # the path used for a working folder that no longer exists
+# Arguments of `unwritable`.
 OUTSIDE: Final = ("a link leads out of the folder of the job", "a file in it")
 EXISTS: Final = ("it exists", "a new name", "without `--no-clobber` it would be replaced")
-"""Arguments of `unwritable`."""
-
+# The flag that opens a folder without permission to read it.
 _O_PATH: Final = getattr(os, "O_PATH", os.O_RDONLY)
-"""The flag that opens a folder without permission to read it."""
-
-_ATTEMPTS: Final = 5
-"""Attempts at a removal interrupted by signals."""
-
+_REMOVE_ATTEMPTS: Final = 5  # attempts at a removal interrupted by signals
 _OWN_FDS: Final = "/proc/self/fd"
-_DESCRIPTORS: Final = {"/dev/stdout": STDOUT, "/dev/stderr": STDERR}
+_STREAM_PATHS: Final = {"/dev/stdout": STDOUT, "/dev/stderr": STDERR}
 
 
 def let_signals_unwind() -> None:
@@ -62,7 +56,7 @@ def persist(remove: Callable[[], None]) -> None:
     Closing a terminal sends SIGHUP twice, from the system and from the shell.
     """
     interruption: BaseException | None = None
-    for _ in range(_ATTEMPTS):
+    for _ in range(_REMOVE_ATTEMPTS):
         try:
             remove()
         except (KeyboardInterrupt, SystemExit) as error:
@@ -76,28 +70,17 @@ def persist(remove: Callable[[], None]) -> None:
 def unwritable(
     path: str, why: str, expected: str, hint: str | None = None, *, number: int | None = None
 ) -> OutputError:
-    """Return the error for an output that cannot be written.
-
-    Parameters
-    ----------
-    number
-        The ``errno`` of the system's error, if it is one.
-    """
+    """Return the error for an output that cannot be written; `number` is the system's ``errno``."""
     problem = f"`{clean(path)}` cannot be written ({why})"
-    error = OutputError(problem, rule="output", value=path, expected=expected, hint=hint)
+    error = OutputError(problem, value=path, expected=expected, hint=hint)
     error.errno = number
     return error
 
 
 def check_room(path: str, folder: str | int, size: int, *, packs: bool = False) -> None:
-    """Raise if the disk of a folder has fewer bytes free than an output takes.
+    """Raise if the disk of a folder has fewer bytes free than an output takes at least.
 
-    Parameters
-    ----------
-    size
-        The bytes that it takes at least.
-    packs
-        Whether the output may become smaller, so that an option tries it.
+    `packs` tells whether the output may become smaller, so that an option tries it.
     """
     try:
         disk = os.statvfs(folder)
@@ -119,52 +102,74 @@ def bad_folder(path: str, error: Exception) -> tuple[str, str, str | None]:
     return reason_of(error), "a folder that can be written", hint
 
 
-class Output:
-    """A context that creates a file; without `commit` nothing remains of it.
+class AtomicOutput(ABC):
+    """A context that creates a file or a folder; without `commit` nothing remains of it.
 
-    Parameters
-    ----------
-    path
-        The path of the file. A symbolic link to a regular file is followed once.
-    no_clobber
-        Whether an existing file is an error.
-    fsync
-        Whether `commit` waits until the bytes, and then the name, are on the disk.
-    within
-        The real path of a folder that must contain the file; None for no restriction.
-
-    Raises
-    ------
-    OutputError
-        ``output``: the file cannot be created.
+    With `fsync` the commit waits until the bytes, and then the name, are on the disk. `within` is
+    the real path of a folder that must contain the output. Raise OutputError if it cannot be
+    created.
     """
 
     def __init__(
-        self,
-        path: str,
-        *,
-        no_clobber: bool = False,
-        fsync: bool = False,
-        within: str | None = None,
+        self, path: str, *, no_clobber: bool = False, fsync: bool = False, within: str | None = None
     ) -> None:
         self.path, self._no_clobber, self._fsync, self._within = path, no_clobber, fsync, within
-        self._target = path
         self._unwritable = partial(unwritable, path)
+        self._find_target()
+
+    @abstractmethod
+    def _find_target(self) -> None:
+        """Resolve the path, and raise if the output cannot be there."""
+
+    def commit(self) -> None:
+        """Give the output its name, replacing an older one.
+
+        Raise OutputError if the target is no longer replaceable, TransferError if a system call
+        failed.
+        """
+        try:
+            self._finish()
+        except OSError as error:
+            if isinstance(error, OutputError):
+                raise
+            raise TransferError(
+                f"`{clean(self.path)}` could not be finished ({reason_of(error)})"
+            ) from None
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Rename the output."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        persist(self._remove)
+
+    @abstractmethod
+    def _remove(self) -> None:
+        """Remove what is left of the output unless it has its name."""
+
+
+class Output(AtomicOutput):
+    """An output that is a file; a symbolic link to a regular file is followed once."""
+
+    def _find_target(self) -> None:
+        self._target = self.path
         self._temporary: str | None = None
+        # The open folder, so that a link cannot replace it; file names are relative to it.
         self._folder = self._fd = -1
-        """The open folder, so that a link cannot replace it; file names are relative to it."""
-        self._exists = False
-        """Whether the target existed when it was looked up."""
-        self.is_stream = self._find_target()
-        if within is not None and (self.is_stream or self._target != path):
-            self._check_place(real_path(path))  # `open` checks the folder of any other file
+        self._exists = False  # whether the target existed when it was looked up
+        self.is_stream = self._follow()
+        if self._within is not None and (self.is_stream or self._target != self.path):
+            self._check_place(real_path(self.path))  # `open` checks the folder of any other file
 
     @property
     def is_terminal(self) -> bool:
         """Whether the output is a terminal, which must not get binary."""
         return self.is_stream and self._fd >= 0 and os.isatty(self._fd)
 
-    def _find_target(self) -> bool:
+    def _follow(self) -> bool:
         """Follow a symbolic link and check the target; return whether it is a stream."""
         path = self.path
         if not path:
@@ -180,7 +185,7 @@ class Output:
                 return True
             if is_link:
                 self._target = os.path.join(os.path.dirname(path), os.readlink(path))
-                if _is_link(self._target):
+                if os.path.islink(self._target):
                     raise self._unwritable("it links to a link", "a link to a file")
         except (OSError, ValueError) as error:
             if isinstance(error, OutputError):
@@ -201,7 +206,7 @@ class Output:
 
     def _check_place(self, place: str) -> None:
         """Raise if a real path is outside `within`."""
-        from gathercli.io.links import lies_in
+        from gathercli.io.folders import lies_in
 
         if self._within is not None and not lies_in(place, self._within):
             raise self._unwritable(*OUTSIDE)
@@ -209,10 +214,7 @@ class Output:
     def open(self, size: int = 0, *, parents: bool = False) -> None:
         """Create the temporary file; raise if the disk has no room for `size` bytes.
 
-        Parameters
-        ----------
-        parents
-            Whether to create the folder if it does not exist.
+        `parents` tells whether to create the folder if it does not exist.
         """
         folder, self._name = os.path.split(self._target)
         try:
@@ -255,7 +257,7 @@ class Output:
     def _recheck_place(self, fd: int, path: str) -> None:
         """Check the path of an open file, as a link may have replaced its folder."""
         if self._within is not None:
-            from gathercli.io.links import place_of
+            from gathercli.io.folders import place_of
 
             self._check_place(place_of(fd, path))
 
@@ -284,27 +286,22 @@ class Output:
         # write single bytes.
         return NewFile(self._fd, place, allocates=self._temporary is None)
 
-    def commit(self) -> None:
-        """Rename the file to the target, replacing an older file."""
+    def _finish(self) -> None:
         if self.is_stream:
             return
-        try:
-            self._finish()
-        except FileExistsError:
-            raise self._unwritable(*EXISTS) from None
-        except OSError as error:
-            if isinstance(error, OutputError):
-                raise
-            raise TransferError(
-                f"`{clean(self.path)}` could not be finished ({reason_of(error)})", rule="output"
-            ) from None
-
-    def _finish(self) -> None:
         release(self._fd)
         if self._fsync:
             os.fsync(self._fd)
         # Some file systems report a failed write only when a descriptor is closed.
         os.close(os.dup(self._fd))
+        try:
+            self._rename()
+        except FileExistsError:
+            raise self._unwritable(*EXISTS) from None
+        if self._fsync:
+            sync(".", self._folder)
+
+    def _rename(self) -> None:
         if self._temporary is None:
             self._link_unnamed()
         if self._temporary is not None:
@@ -313,15 +310,6 @@ class Output:
             rename(self._temporary, self._name, src_dir_fd=here, dst_dir_fd=here)
             if not self._no_clobber:
                 self._temporary = None
-        if self._fsync:
-            self._sync_folder()
-
-    def _sync_folder(self) -> None:
-        folder = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._folder)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def _link_unnamed(self) -> None:
         """Link the unnamed file to the target if it is new, else to a temporary name."""
@@ -336,16 +324,12 @@ class Output:
                 raise
             if not self._exists:  # another program has created it since
                 self._copy_mode()
-            self._temporary = temporary_name(
-                self._name
-            )  # set before `link`, as a signal may arrive
+            # Set before `link`, as a signal may arrive in between.
+            self._temporary = temporary_name(self._name)
             link(self._temporary)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
-        persist(self._remove)
+        super().__exit__()
         for fd in (self._fd, self._folder):
             if fd >= 0:
                 with suppress(OSError):  # `commit` has reported failed writes
@@ -362,6 +346,15 @@ def _has_own_fds() -> bool:
     return os.path.isdir(_OWN_FDS)
 
 
+def sync(path: str, folder: int | None = None) -> None:
+    """Wait until a file or the names in a folder are on the disk."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def make_folder(path: str) -> None:
     """Create a folder and its parents if they do not exist; raise OutputError on failure."""
     if os.path.isdir(path or "."):
@@ -371,7 +364,6 @@ def make_folder(path: str) -> None:
     except OSError as error:
         raise OutputError(
             f"the folder `{clean(path)}` cannot be made ({reason_of(error)})",
-            rule="output",
             value=path,
             expected="one that can be written",
         ) from None
@@ -385,7 +377,7 @@ def real_path(path: str) -> str:
     try:
         return os.path.realpath(path)
     except FileNotFoundError:  # from `os.getcwd`
-        return os.path.normpath(os.path.join(_REMOVED, path))
+        return os.path.normpath(os.path.join(_REMOVED_FOLDER, path))
 
 
 def new_name(stem: str, suffix: str) -> str:
@@ -404,13 +396,6 @@ def _has_reader(status: os.stat_result | None) -> bool:
     return status is not None and (stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode))
 
 
-def _is_link(path: str) -> bool:
-    try:
-        return stat.S_ISLNK(os.lstat(path).st_mode)
-    except FileNotFoundError:
-        return False
-
-
 def _status(path: str, folder: int | None = None, *, follow: bool = True) -> os.stat_result | None:
     """Return the status of a file, or of a link to it; None if there is none."""
     try:
@@ -425,7 +410,7 @@ def descriptor_of(path: str) -> int | None:
     is_number = number.isascii() and number.isdigit() and len(number) < 10
     if folder in ("/dev/fd", _OWN_FDS) and is_number:
         return int(number)
-    return _DESCRIPTORS.get(path)
+    return _STREAM_PATHS.get(path)
 
 
 def _open_stream(path: str) -> int:

@@ -10,35 +10,39 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from gathercli import __version__
-from gathercli.batch.junit import JUnitReport
 from gathercli.batch.outcome import BatchTotals
-from gathercli.cli.command import Options, argument, flag, option
-from gathercli.cli.groups import OPERATOR, OUTPUT, REPORT
-from gathercli.cli.limits import MemoryOptions
+from gathercli.batch.report import JUnitReport
+from gathercli.cli.declarations import OPERATOR, OUTPUT, REPORT, Options, argument, flag, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import TEXT_FORMAT
+from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
 from gathercli.errors import GatherError, NoInputError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
-from gathercli.models.call import MODEL_NODE
 from gathercli.models.command import ModelOptions
 from gathercli.models.files import files_below
-from gathercli.models.finding import NOTE
-from gathercli.models.findings import CheckedModel, as_json, junit_lines, line, merged, total
-from gathercli.models.sarif import sarif as sarif_text
+from gathercli.models.findings import (
+    NOTE,
+    CheckedModel,
+    as_json,
+    junit_lines,
+    line,
+    merged,
+    sarif_log,
+    total,
+)
+from gathercli.models.node_call import MODEL_NODE
 from gathercli.ops.portability import NAMES, target
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.slices import MODEL_SUFFIXES
 from gathercli.text import clean, listed, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.models.finding import Finding
     from gathercli.models.graph import Model
     from gathercli.ops.portability import ConversionTarget
 
-MODELS: Final = argument(
+MODEL_WORDS: Final = argument(
     "MODEL...", "ONNX models (.onnx), OpenVINO IR (.xml), or folders with models.", kind=list
 )
 
@@ -76,19 +80,12 @@ class ModelCheckOptions(Options):
         words = [] if self.to is None else self.to.split(",")
         return list({each.name: each for each in map(target, words)}.values())
 
-    def findings(self, model: Model, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
-        """Yield the findings of a model, as notes where they are allowed."""
-        from gathercli.models.lint import findings
-
-        return findings(model, targets, allow_fill=self.allow_fill, allow_unread=self.allow_unread)
-
     def check(self) -> None:
         """Raise if two reports are one file."""
         paths = [path for path in (self.junit, self.sarif) if path]
         if len(paths) == 2 and os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
             raise UsageError(
                 f"is `{self.sarif}`, which is the JUnit file",
-                rule="usage",
                 subject="--sarif",
                 value=self.sarif,
                 expected="another file",
@@ -100,12 +97,13 @@ def run(
     reading: ModelOptions,
     memory: MemoryOptions,
     messages: Messages,
-    models: list[str] = MODELS,
+    models: list[str] = MODEL_WORDS,
 ) -> int:
     """Check every node of the family in every model."""
     options.check()
     _check_whole(models)
     targets, start = options.targets(), monotonic()
+    read = partial(reading.read, memory=memory, messages=messages)
     paths = list(dict.fromkeys(path for word in models for path in files_below(word)))
     checked: list[CheckedModel] = [] if paths else [_no_model(models)]
     with ExitStack() as stack:
@@ -115,8 +113,8 @@ def run(
             sarif.open()
         with messages:
             for path in _with_progress(paths, messages):
-                noted, read = len(messages.notes), partial(reading.read, path, memory, messages)
-                model = _check(path, read, partial(options.findings, targets=targets))
+                noted = len(messages.notes)
+                model = _checked(path, read, options, targets)
                 own = (*messages.notes[noted:], *dict.fromkeys(each.note for each in model.nodes))
                 messages.notes[noted:] = [f"{path}: {note}" for note in own if note]
                 _print(model, options, messages, alone=len(paths) == 1)
@@ -126,7 +124,8 @@ def run(
         if junit is not None:
             _write_junit(junit, checked, monotonic() - start)
         if sarif is not None:
-            _write_sarif(sarif, checked)
+            sarif.stream.write(sarif_log(checked, __version__).encode())
+            sarif.commit()
     errors = [each.error for each in checked if each.error is not None]
     if len(checked) == 1 and errors:
         raise errors[0]
@@ -144,7 +143,6 @@ def _check_whole(words: Sequence[str]) -> None:
         if match and match["name"] and not os.path.exists(word):
             raise UsageError(
                 f"`{clean(word)}` names a node",
-                rule="usage",
                 value=word,
                 expected="whole models",
                 hint=f"`{clean(match['path'])}` is the model",
@@ -173,16 +171,20 @@ def _with_progress(paths: Sequence[str], messages: Messages) -> Iterator[str]:
         done += size
 
 
-def _check(
+def _checked(
     path: str,
-    read: Callable[[], Model],
-    findings: Callable[[Model], Iterable[Finding]],
+    read: Callable[[str], Model],
+    options: ModelCheckOptions,
+    targets: Sequence[ConversionTarget],
 ) -> CheckedModel:
     """Check a model; the error says why it was not read."""
+    from gathercli.models.lint import findings
+
+    allowed = {"allow_fill": options.allow_fill, "allow_unread": options.allow_unread}
     try:
-        model = read()
+        model = read(path)
         try:
-            results = tuple(findings(model))
+            results = tuple(findings(model, targets, **allowed))
             model.recheck()
         finally:
             model.close()
@@ -212,11 +214,3 @@ def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: f
             totals.count(each["status"])
             junit.add(json.dumps(each).encode(), model.path)
     junit.write(totals, seconds)
-
-
-def _write_sarif(output: Output, checked: Sequence[CheckedModel]) -> None:
-    """Write the findings for a code host."""
-    failures = [(each.path, each.error) for each in checked if each.error is not None]
-    text = sarif_text([(each.path, each.findings) for each in checked], failures, __version__)
-    output.stream.write(text.encode())
-    output.commit()

@@ -1,32 +1,115 @@
-"""The models below a folder."""
+"""Models as files: read from a path, found below a folder, and the tensors that they store.
+
+::
+
+    read(path, options)  ->  Model    every node of the family, its row, its inputs, the constants
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from gathercli.compute.storage import storage_of
+from gathercli.errors import GatherError, NoInputError
+from gathercli.io.files import STDIN, File
 from gathercli.io.folders import raise_unlisted
-from gathercli.io.formats.table import MODELS
+from gathercli.io.formats.content import Layout, check_pointer, key_hint, malformed
+from gathercli.io.formats.table import MODELS, sniff
+from gathercli.io.opening import open_file
+from gathercli.text import clean, shell_word, short, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from gathercli.compute.tensor import Tensor
+    from gathercli.io.graph import Constant
+    from gathercli.models.graph import Model
+    from gathercli.spec.dtypes import DType
+
+_EXPECTED_MODEL: Final = "an ONNX model or an OpenVINO .xml"
+
+_TENSOR_FORMATS: Final = ("npy", "npz", "safetensors")
+"""The formats of tensors with a magic number that may be taken for a model."""
 
 _SUFFIXES: Final = tuple(each.suffix for each in MODELS.values())
 
-_IR: Final = re.compile(rb"<net[\s>]")
+_IR_ROOT: Final = re.compile(rb"<net[\s>]")
 """What an .xml in a folder has in its first bytes if it is a model."""
 
-_HEAD: Final = 4096
+_HEAD_BYTES: Final = 4096
+
+
+class ReadOptions(NamedTuple):
+    """How a model is read."""
+
+    folder: str = ""  # of a relative name
+    external: bool = False  # whether tensors in regular files beside the model are read
+    infer: bool = False  # whether the `onnx` package, in its own process, infers unknown shapes
+    limit: int | None = None  # the most bytes of memory; None for no limit
+    guarded: bool = False  # whether the process survives the truncation of a mapped file
+
+
+def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B008  (a tuple)
+    """Read an ONNX model, or an OpenVINO IR .xml whose .bin is beside it; the content decides.
+
+    Raises NoInputError (``missing``, ``unreadable``), or InputError and LimitError (``format``,
+    ``dtype``, ``limit``) if the file is no sound model.
+    """
+    if path == "-":
+        file = File("-", STDIN, options.limit)
+    else:
+        try:
+            file = open_file(path, options.folder, options.limit)
+        except GatherError as error:
+            if error.rule == "unreadable" and _has_models(os.path.join(options.folder, path)):
+                error.hint = f"`gathercli check {shell_word(path)}` checks the models of a folder"
+            if error.rule not in ("missing", "literal"):
+                raise
+            raise NoInputError(
+                f"there is no file `{clean(short(path))}`",
+                rule="missing",
+                value=path,
+                expected=_EXPECTED_MODEL,
+                hint=error.advice if error.rule == "missing" else None,
+            ) from None
+    file.guarded = options.guarded
+    try:
+        return _read_file(file, options)
+    except GatherError as error:
+        file.close()
+        error.prefix("standard input" if path == "-" else clean(path))
+        raise
+
+
+def _read_file(file: File, options: ReadOptions) -> Model:
+    """Read a model from an open file, as `read` does."""
+    start = file.start(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    check_pointer(start)
+    if (fmt := sniff(start)) in _TENSOR_FORMATS:
+        raise malformed(f"it is a file of tensors, .{fmt}", _EXPECTED_MODEL)
+    if start[:1] == b"<":
+        from gathercli.models.openvino_ir import read_ir
+
+        return read_ir(file)
+    from gathercli.models.onnx_model import read_onnx
+
+    return read_onnx(file, external=options.external, infer=options.infer)
+
+
+def _has_models(path: str) -> bool:
+    """Tell whether a path is a folder with models, as far as it can be searched."""
+    try:
+        return os.path.isdir(path) and any(files_below(path))
+    except NoInputError:
+        return False
 
 
 def files_below(word: str) -> Iterator[str]:
     """Yield a file, or the models below a folder in order; links in a folder are not followed.
 
-    Raises
-    ------
-    NoInputError
-        ``unreadable``: a folder cannot be searched.
+    Raise NoInputError, ``unreadable``, if a folder cannot be searched.
     """
     if not os.path.isdir(word):
         yield word
@@ -47,6 +130,66 @@ def _is_model(path: str) -> bool:
         return True
     try:
         with open(path, "rb") as file:
-            return _IR.search(file.read(_HEAD)) is not None
+            return _IR_ROOT.search(file.read(_HEAD_BYTES)) is not None
     except OSError:  # which the reader of models reports
         return True
+
+
+class ModelContent:
+    """The tensors of a model as those of any file: the members are those of `content.Content`.
+
+    A key is the name of a tensor, or ``NODE:INPUT`` for a constant input of a node.
+    """
+
+    def __init__(self, file: File) -> None:
+        """Read the model."""
+        self._model = _read_file(file, ReadOptions(external=file.external))
+        self._file = file
+        self.format = self._model.format
+        self.names: Sequence[str] = list(self._model.tensors)
+
+    @property
+    def nodes(self) -> list[str]:
+        """The names of the nodes of the family."""
+        return [each.name for each in self._model.nodes]
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Describe a tensor."""
+        del declared  # the model has the type
+        constant = self._constant(key)
+        return Layout(constant.dtype, constant.shape, storage_of(constant.dtype))
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """Read a tensor: a view of the file, unless its elements are packed or converted."""
+        del declared, empty
+        constant = self._constant(key)
+        constant.check_memory(self._file)
+        return constant.tensor()
+
+    def _constant(self, key: str | None) -> Constant:
+        tensors = self._model.tensors
+        if key is None and len(tensors) == 1:
+            return next(iter(tensors.values()))
+        if key is not None and (constant := tensors.get(key) or self._input(key)) is not None:
+            return constant
+        if key in self.nodes:
+            raise malformed(
+                f"`{clean(short(key or ''))}` is a node",
+                "a tensor",
+                "a node alone is a call of the command line, and `--feed` gives its inputs; "
+                "no function of Python takes one",
+            )
+        raise malformed(
+            f"the model stores {some(f'`{clean(name)}`' for name in self.names)}"
+            if self.names
+            else "the model stores no tensor",
+            f"the tensor `{clean(short(key))}`" if key else "the name of one",
+            key_hint(self._file.name, key, self.names, "tensor"),
+        )
+
+    def _input(self, key: str) -> Constant | None:
+        """Return the constant input of a node; None if the key names none."""
+        name, _, role = key.rpartition(":")
+        node = next((each for each in self._model.nodes if each.name == name), None)
+        value = node.named_inputs.get(role) if node else None
+        return value.constant if value else None

@@ -1,46 +1,125 @@
-"""Format the findings of models as lines of text and as JSON."""
+"""The findings of models: what they say, as lines of text, JSON, JUnit and SARIF."""
 
 from __future__ import annotations
 
 import json
+import os
+import string
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.batch.outcome import ERROR as ERROR_STATUS
 from gathercli.batch.outcome import MISMATCH, OK, SKIPPED
-from gathercli.models.finding import NOTE, UNREAD
+from gathercli.errors import sentence
+from gathercli.ops.portability import CLAMPED, UNDEFINED, ZERO
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json
+from gathercli.spec import rules
+from gathercli.spec.op import FROM_THE_END, REFUSED
 from gathercli.text import clean, counted, listed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.text import Text
 
     from gathercli.errors import GatherError
-    from gathercli.models.finding import Finding
     from gathercli.models.graph import ModelNode
 
-_STYLES: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
+ERROR: Final = "error"
+WARNING: Final = "warning"
+NOTE: Final = "note"
+"""The levels of findings: refused, changed silently, worth knowing. Notes fail no check."""
+
+UNREAD: Final = "unread"
+"""The rule of constants that decide, but could not be read."""
+
+_FATE_WORDS: Final = {
+    REFUSED: "refuses it",
+    ZERO: "gives zeros",
+    CLAMPED: "takes the nearest end",
+    FROM_THE_END: "counts it from the end",
+    UNDEFINED: "leaves it undefined",
+}
+"""What a version or a target does with an index, by its fate."""
+
+MODEL_STATEMENTS: Final = {
+    "attribute": "A node has the attributes of its operator alone.",
+    "inputs": "A node has the inputs of its operator.",
+    "operator": "The target has the operator.",
+    "output-dtype": "The declared type of the output is that of `data`.",
+    "output-shape": "The declared shape of the output is the one that follows from the inputs.",
+    "index-legal": "The target takes the negative indices that the version counts from the end.",
+    "index-width": "Every index fits in the bits that hold it.",
+    "position-width": "Every position in `data` fits in 32 bits, as kernels count.",
+    "batch-dims-most": "The target has as many batch dimensions.",
+    "rank-most": "The ranks are within those of the target.",
+    "data-width": "The target computes data in all bits of its type.",
+    UNREAD: "Every constant that decides can be read.",
+}
+"""The rules that only models have, in words, by name."""
+
+
+class Finding(NamedTuple):
+    """One finding, of one node; the fields without a comment are as in `GatherError`."""
+
+    rule: str  # that a version or a target breaks
+    problem: str
+    level: str = ERROR
+    target: str = ""  # whose rule it is; empty for the node's own version
+    where: str | None = None
+    value: object = None
+    expected: str | None = None
+    remark: str = ""  # has a field for the ``{target}``
+    unsaid: bool = False
+    number: int | None = None  # the count of `GatherError`
+    does: Mapping[str, str] = {}  # what versions and targets do with an index, by name
+    node: str = ""  # its name
+    operator: str = ""  # its version: ``onnx.Gather-13``
+
+    def on(self, node: ModelNode) -> Finding:
+        """Return the finding with the name of its node."""
+        return self._replace(node=node.name, operator=f"{node.op or node.operator}")
+
+    @property
+    def message(self) -> str:
+        """One sentence: what is wrong, and what is expected."""
+        remark = self.remark.replace("{target}", self.target)
+        return sentence(self.problem, None if self.unsaid else self.expected, remark)
+
+    @property
+    def text(self) -> str:
+        """The message, with what each version and target does."""
+        does = [f"{name} {_FATE_WORDS.get(fate, fate)}" for name, fate in self.does.items()]
+        return f"{self.message}{'; ' if does else ''}{listed(does, 'and') if does else ''}"
+
+
+def finding_of(error: GatherError) -> Finding:
+    """Return a refusal as a finding."""
+    return Finding(
+        error.rule,
+        error.statement,
+        where=error.where,
+        value=error.value,
+        expected=error.expected,
+        remark=error.remark,
+        unsaid=error.unsaid,
+        number=error.count,
+    )
+
+
+# Reports
+
+_LEVEL_STYLES: Final = {ERROR: "red", WARNING: "yellow", NOTE: "cyan"}
 
 
 class CheckedModel(NamedTuple):
-    """A model with its findings.
+    """A model with its findings."""
 
-    Attributes
-    ----------
-    path
-        The model, as passed by the caller.
-    nodes
-        Its nodes.
-    error
-        Why the model was not read; None if it was.
-    """
-
-    path: str
+    path: str  # as the caller passes it
     nodes: tuple[ModelNode, ...] = ()
     findings: tuple[Finding, ...] = ()
-    error: GatherError | None = None
+    error: GatherError | None = None  # why the model was not read; None if it was
 
 
 def merged(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -68,7 +147,7 @@ def line(path: str, finding: Finding, width: int | None = None) -> Text:
         text = Text.assemble((place, "bold"), ": ", words, "\n")
     else:
         text = Text.assemble((place, "bold"), "\n", hanging("  ", words, width))
-    text.highlight_words([f"{finding.level}:"], _STYLES[finding.level])
+    text.highlight_words([f"{finding.level}:"], _LEVEL_STYLES[finding.level])
     return text
 
 
@@ -76,7 +155,7 @@ def total(checked: Sequence[CheckedModel]) -> str:
     """Format the number of models, nodes and findings."""
     models, nodes = len(checked), sum(len(each.nodes) for each in checked)
     levels = [finding.level for each in checked for finding in merged(each.findings)]
-    numbers = [counted(levels.count(level), level) for level in _STYLES if level in levels]
+    numbers = [counted(levels.count(level), level) for level in _LEVEL_STYLES if level in levels]
     refused = sum(each.error is not None for each in checked)
     unread = sum(len({f.node for f in each.findings if f.rule == UNREAD}) for each in checked)
     parts = [counted(models, "model"), counted(nodes, "node"), *(numbers or ["no finding"])]
@@ -87,17 +166,16 @@ def total(checked: Sequence[CheckedModel]) -> str:
 
 def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> str:
     """Format all models as one line of JSON."""
-    return (
-        json.dumps({"targets": list(targets), "models": [_model(each) for each in checked]}) + "\n"
-    )
-
-
-def _model(checked: CheckedModel) -> dict[str, Any]:
-    fields: dict[str, Any] = {"model": checked.path, "nodes": len(checked.nodes)}
-    fields["findings"] = [_finding(each) for each in checked.findings]
-    if checked.error is not None:
-        fields["error"] = json.loads(error_json(checked.error))
-    return fields
+    models = [
+        {
+            "model": each.path,
+            "nodes": len(each.nodes),
+            "findings": [_finding(finding) for finding in each.findings],
+            **({"error": json.loads(error_json(each.error))} if each.error else {}),
+        }
+        for each in checked
+    ]
+    return json.dumps({"targets": list(targets), "models": models}) + "\n"
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -120,14 +198,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
     """Yield each node as a line of a batch's report, or one line for a model that was not read."""
-    if checked.error is not None:
-        error = checked.error
-        yield {
-            "id": checked.path,
-            "status": ERROR_STATUS,
-            "rule": error.rule,
-            "message": error.message,
-        }
+    if (error := checked.error) is not None:
+        fields = {"rule": error.rule, "message": error.message}
+        yield {"id": checked.path, "status": ERROR_STATUS, **fields}
         return
     findings: dict[str, list[Finding]] = {}
     for each in checked.findings:
@@ -143,3 +216,88 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
             "rule": ", ".join(dict.fromkeys(each.rule for each in broken or own)),
             "message": "; ".join(each.text for each in broken or own),
         }
+
+
+# SARIF 2.1.0, which code hosts show beside the code
+
+_SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_SARIF_VERSION: Final = "2.1.0"
+
+_PLAIN_BYTES: Final = (string.ascii_letters + string.digits + "-._~/").encode()
+"""What stands for itself in the path of a URI."""
+
+_ALL_STATEMENTS: Final = {
+    "version": "The operator has the version.",
+    **rules.STATEMENTS,
+    **MODEL_STATEMENTS,
+}
+
+
+def sarif_log(checked: Sequence[CheckedModel], release: str) -> str:
+    """Return a SARIF log of one run, by gathercli of a release."""
+    pairs = [(model.path, each) for model in checked for each in model.findings]
+    names = list(dict.fromkeys(each.rule for _, each in pairs))
+    failed = [_notification(each.path, each.error) for each in checked if each.error is not None]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "gathercli",
+                "version": release,
+                "rules": [_rule(name) for name in names],
+            }
+        },
+        "invocations": [{"executionSuccessful": not failed, "toolExecutionNotifications": failed}],
+        "results": [_result(path, each, names.index(each.rule)) for path, each in pairs],
+        "columnKind": "utf16CodeUnits",
+    }
+    return json.dumps({"$schema": _SARIF_SCHEMA, "version": _SARIF_VERSION, "runs": [run]}) + "\n"
+
+
+def _rule(name: str) -> dict[str, Any]:
+    text = {"text": _ALL_STATEMENTS.get(name, name)}
+    return {"id": name, "shortDescription": text, "fullDescription": text, "help": text}
+
+
+def _result(path: str, finding: Finding, index: int) -> dict[str, Any]:
+    node = clean(finding.node)
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": index,
+        "level": finding.level,
+        "message": {"text": f"{node}: {clean(finding.text)}"},
+        "locations": [
+            _location(path)
+            | {"logicalLocations": [{"name": node, "fullyQualifiedName": f"{clean(path)}#{node}"}]}
+        ],
+        "partialFingerprints": {"primaryLocationLineHash": _digest(path, finding)},
+    }
+
+
+def _location(path: str) -> dict[str, Any]:
+    """Return the place of a model; a binary file has no lines but the first."""
+    place = {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": 1}}
+    return {"physicalLocation": place}
+
+
+def _uri(path: str) -> str:
+    """Return a path as a URI, relative to the working folder if it lies below it."""
+    relative = os.path.relpath(path)
+    above = relative.startswith("..")
+    name = os.fsencode(os.path.abspath(path) if above else relative)
+    text = "".join(chr(each) if each in _PLAIN_BYTES else f"%{each:02X}" for each in name)
+    return f"file://{text}" if above else text
+
+
+def _digest(path: str, finding: Finding) -> str:
+    """Return what identifies a finding in later runs: the node and the rule, not the values."""
+    words = (_uri(path), finding.node, finding.operator, finding.rule, finding.target)
+    return blake2b("\0".join(words).encode(errors="backslashreplace"), digest_size=8).hexdigest()
+
+
+def _notification(path: str, error: GatherError) -> dict[str, Any]:
+    return {
+        "level": "error",
+        "descriptor": {"id": error.rule},
+        "message": {"text": clean(error.message)},
+        "locations": [_location(path)],
+    }

@@ -14,18 +14,18 @@ from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, product
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gathercli.spec.dtypes import DType
     from gathercli.spec.shapes import AnyDim
 
 _UINT8: Final = dtype_named("uint8")
 
-FEW: Final = 1024
+MOST_INTEGERS: Final = 1024
 """The most elements of a constant that decides a shape."""
 
 
-DEEPEST: Final = 64
+MOST_FOLDS: Final = 64
 """The most nodes behind which a constant is followed: each takes a few calls to read."""
 
 
@@ -34,7 +34,7 @@ def integers(value: Value | None) -> list[int] | None:
     constant = value and value.constant
     if not constant or constant.unread or not constant.dtype.integral:
         return None
-    if product(constant.shape) > FEW:
+    if product(constant.shape) > MOST_INTEGERS:
         return None
     numbers: list[int] = constant.read().values().reshape(-1).tolist()
     return numbers
@@ -53,11 +53,9 @@ def converted(value: Value, name: str, dtype: DType | None) -> Value:
     """
     result = Value(name, dtype, value.shape, inferred=value.inferred)
     constant = value.constant
-    if constant is None or dtype is None or Kind.STRING in (dtype.kind, constant.dtype.kind):
+    if constant is None or dtype is None or constant.depth >= MOST_FOLDS:
         return result
-    if constant.depth >= DEEPEST:
-        return result
-    if Kind.COMPLEX in (dtype.kind, constant.dtype.kind):
+    if not {Kind.STRING, Kind.COMPLEX}.isdisjoint((dtype.kind, constant.dtype.kind)):
         return result
 
     def load() -> Tensor:
@@ -74,28 +72,36 @@ def converted(value: Value, name: str, dtype: DType | None) -> Value:
         array, _ = cast_tensor(tensor, dtype, truncate=True)
         return Tensor(dtype, array)
 
-    depth = constant.depth + 1
-    changed = Constant(
+    return _with_constant(result, constant, dtype, constant.shape, load)
+
+
+def _with_constant(
+    value: Value,
+    source: Constant,
+    dtype: DType,
+    shape: tuple[int, ...],
+    load: Callable[[], Tensor],
+    *,
+    mapped: bool = False,
+) -> Value:
+    """Return a value with the elements that `load` makes of another constant."""
+    constant = Constant(
         dtype,
-        constant.shape,
+        shape,
         load,
-        constant.unread,
-        depth=depth,
-        limit=constant.limit,
-        default=constant.default,
+        source.unread,
+        mapped=mapped,
+        depth=source.depth + 1,
+        limit=source.limit,
+        default=source.default,
     )
-    return result._replace(constant=changed, unread=changed.unread)
+    return value._replace(constant=constant, unread=constant.unread)
 
 
 def reshaped(value: Value, name: str, target: Sequence[int] | None, *, zero_copies: bool) -> Value:
-    """Return the value of a Reshape.
+    """Return the value of a Reshape to a shape: -1 is what is left; None if it is not constant.
 
-    Parameters
-    ----------
-    target
-        The new shape: -1 for what is left; None if it is not constant.
-    zero_copies
-        Whether 0 stands for the size of the same dimension of the input.
+    0 stands for the size of the same dimension of the input if `zero_copies`.
     """
     if target is None or len(target) > MAX_RANK:
         return Value(name, value.dtype)
@@ -148,21 +154,12 @@ def _viewed(value: Value, name: str, shape: Sequence[AnyDim]) -> Value:
     constant = value.constant
     result = Value(name, value.dtype, Shape(shape), inferred=True)
     sizes = result.shape.sizes
-    if constant is None or sizes is None or constant.depth >= DEEPEST:
+    if constant is None or sizes is None or constant.depth >= MOST_FOLDS:
         return result
 
     def load() -> Tensor:
         tensor = constant.read()
         return Tensor(tensor.dtype, tensor.array.reshape(sizes))
 
-    changed = Constant(
-        constant.dtype,
-        sizes,
-        load,
-        constant.unread,
-        mapped=constant.mapped,
-        depth=constant.depth + 1,
-        limit=constant.limit,
-        default=constant.default,
-    )
-    return result._replace(constant=changed, unread=changed.unread)
+    mapped = constant.mapped
+    return _with_constant(result, constant, constant.dtype, sizes, load, mapped=mapped)

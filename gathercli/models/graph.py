@@ -1,4 +1,4 @@
-"""The nodes of a model that are operators of the family, and what the model says of their inputs.
+"""The nodes of a model that are operators of the family, and what the model says of them.
 
 ::
 
@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.errors import Hint, InputError, VersionError
+from gathercli.errors import GatherError, Hint, InputError, VersionError
 from gathercli.io.graph import Budget, Constant, Value
-from gathercli.ops import FAMILIES, find
-from gathercli.text import can_be_argument, clean, closest_member, counted, short, some
+from gathercli.ops import FAMILIES, attributes, bind
+from gathercli.ops.versions import find
+from gathercli.spec.shapes import UNKNOWN, Shape
+from gathercli.text import can_be_argument, clean, closest_member, counted, listed, short, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gathercli.io.files import File
-    from gathercli.spec.call import Call, Family
+    from gathercli.spec.call import Call, Family, Operand
     from gathercli.spec.op import Op
 
 OPERATOR_FAMILIES: Final[dict[str, Family]] = {
@@ -28,6 +31,8 @@ OPERATOR_FAMILIES: Final[dict[str, Family]] = {
 }
 """The operators by their names in models: ``GatherND``."""
 
+_KNOWN_ATTRIBUTES: Final = {name: attributes(each) for name, each in OPERATOR_FAMILIES.items()}
+"""The attributes that an operator, or a rule of it, knows."""
 
 NODE_BYTES: Final = 1200
 """Bytes of memory that a node of the family takes, as was measured, with two inputs and a name."""
@@ -36,46 +41,32 @@ NODE_BYTES: Final = 1200
 class ModelNode(NamedTuple):
     """A node of the family.
 
-    Attributes
-    ----------
-    name
-        A name that no other node of the model has.
-    own_name
-        The name that the model gives the node; it may be empty or repeated.
-    path
-        The nodes and bodies around it: ``("If_3", "then_branch")``; empty in the main graph.
-    framework, operator, opset
-        ``onnx``, ``GatherND`` and the opset that resolves its version.
-    op
-        The row; None if the opset has no such operator.
-    error
-        Why there is no row.
-    note
-        A note on how the row was found.
-    attributes
-        The attributes as the model has them, by name; ``axis`` of an OpenVINO Gather, which is an
-        input, is ``"unknown"`` unless it is constant.
-    inputs
-        The inputs in order; those of the row come first, then an axis that is an input.
-    outputs
-        The output, as the model declares it; its shape is of unknown rank if it does not.
-    call
-        The call, once it is bound; None if a rule refuses the node, or nobody bound it.
+    Its attributes are those of the model by name; ``axis`` of an OpenVINO Gather, which is an
+    input, is ``"unknown"`` unless it is constant. The inputs of the row come first, then an axis
+    that is an input.
     """
 
-    name: str
-    own_name: str
-    path: tuple[str, ...]
-    framework: str
-    operator: str
-    opset: int
-    op: Op | None
-    error: VersionError | None
-    note: str | None
+    own_name: str  # as the model names it; it may be empty or repeated
+    path: tuple[str, ...]  # nodes and bodies around it: ("If_3", "then_branch")
+    framework: str  # onnx or openvino
+    operator: str  # GatherND
+    opset: int  # which resolves its version
     attributes: Mapping[str, Any]
     inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
-    call: Call | None = None
+    outputs: tuple[Value, ...]  # as the model declares it; else its shape is of unknown rank
+    name: str = ""  # that no other node of the model has
+    op: Op | None = None  # the row; None if the opset has no such operator
+    error: VersionError | None = None  # why there is no row
+    note: str | None = None  # on how the row was found
+    call: Call | None = None  # once it is bound; None if a rule refuses the node
+
+    def resolved(self) -> ModelNode:
+        """Return the node with the row of its opset, or the error."""
+        try:
+            op, note = find(f"{self.framework}-{self.opset}", self.family.COMMAND)
+        except VersionError as error:
+            return self._replace(error=error)
+        return self._replace(op=op, note=note)
 
     @property
     def family(self) -> Family:
@@ -106,6 +97,21 @@ class ModelNode(NamedTuple):
         return {row.name: value for row, value in zip(rows, self.inputs, strict=False)}
 
     @property
+    def run_time_inputs(self) -> dict[str, Value]:
+        """The inputs that come at run time, by name."""
+        return {name: each for name, each in self.named_inputs.items() if each.constant is None}
+
+    @property
+    def call_attributes(self) -> dict[str, Any]:
+        """The attributes of the call; ``unknown`` for one that comes at run time."""
+        return {k: v for k, v in self.settings.items() if k in ("axis", "batch_dims")}
+
+    @property
+    def version(self) -> str | None:
+        """The version for `--version`, which notes a newer opset; None without a row."""
+        return f"{self.framework}-{self.opset}" if self.op is not None else None
+
+    @property
     def unread(self) -> dict[str, str]:
         """The inputs with constants that decide but could not be read, by name, and why."""
         op = self.op or self.family.ROWS[0]
@@ -119,36 +125,16 @@ class ModelNode(NamedTuple):
         }
 
 
-def node(  # noqa: PLR0917  (the fields of a node)
-    own_name: str,
-    path: tuple[str, ...],
-    framework: str,
-    operator: str,
-    opset: int,
-    attributes: Mapping[str, Any],
-    inputs: Iterable[Value],
-    outputs: Iterable[Value],
-) -> ModelNode:
-    """Return a node with the row that its opset resolves to; `unique_names` names it."""
-    op = error = note = None
-    try:
-        op, note = find(f"{framework}-{opset}", OPERATOR_FAMILIES[operator].COMMAND)
-    except VersionError as absent:
-        error = absent
-    return ModelNode(
-        own_name,
-        own_name,
-        path,
-        framework,
-        operator,
-        opset,
-        op,
-        error,
-        note,
-        attributes,
-        tuple(inputs),
-        tuple(outputs),
+def unread_text(node: ModelNode) -> str:
+    """Say which inputs of a node were not checked, and why; empty text if all were."""
+    unread = node.unread
+    if not unread:
+        return ""
+    names, verb = (
+        listed((f"`{name}`" for name in unread), "and"),
+        "are" if len(unread) > 1 else "is",
     )
+    return f"{names} {verb} not checked: {'; '.join(dict.fromkeys(unread.values()))}"
 
 
 def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
@@ -184,42 +170,18 @@ def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
 
 @dataclass
 class Model(Budget):
-    """A model.
-
-    Attributes
-    ----------
-    path, format
-        Its file, and ``onnx`` or ``openvino``.
-    version
-        The version of its format: `ir_version` of ONNX, 10 or 11 of OpenVINO.
-    producer
-        The program that wrote it; may be empty.
-    opsets
-        The opset of each domain; that of ONNX itself is ``""``. Layers of OpenVINO have one each.
-    nodes
-        The nodes of the family in the order of the file, each under a unique name.
-    tensors
-        The initializers and constants by name; the first of those with the same name.
-    number
-        The number of all nodes.
-    notes
-        Notes of the reader, for example on a missing .bin.
-    file
-        The open file; those beside it are closed with it.
-    held
-        The bytes of memory that what was read takes, about.
-    """
+    """A model, whose `held` and `number` count the memory and the nodes of what was read."""
 
     path: str
-    format: str
-    version: int
-    producer: str = ""
-    opsets: dict[str, int] = field(default_factory=dict)
-    nodes: tuple[ModelNode, ...] = ()
-    tensors: dict[str, Constant] = field(default_factory=dict)
+    format: str  # onnx or openvino
+    version: int  # of its format: `ir_version` of ONNX, 10 or 11 of OpenVINO
+    producer: str = ""  # the program that wrote it
+    opsets: dict[str, int] = field(default_factory=dict)  # by domain; "" is ONNX itself
+    nodes: tuple[ModelNode, ...] = ()  # of the family, in the order of the file
+    tensors: dict[str, Constant] = field(default_factory=dict)  # of the same name, the first
     number: int = 0
-    notes: list[str] = field(default_factory=list)
-    file: File | None = None
+    notes: list[str] = field(default_factory=list)  # of the reader
+    file: File | None = None  # those beside it are closed with it
     held: int = 0
 
     @property
@@ -237,52 +199,109 @@ class Model(Budget):
         if self.file is not None:
             self.file.recheck()
 
-    def only_node(self) -> ModelNode:
-        """Return the only node; raise InputError if there are several, or none."""
-        if len(self.nodes) == 1:
-            return self.nodes[0]
-        names = [each.name for each in self.nodes]
-        number = counted(len(names), "node")
-        first = next(filter(can_be_argument, names), None)
-        raise InputError(
-            f"`{clean(self.path)}` has {number} of the Gather family",
-            rule="format",
-            value=self.path,
-            expected=f"the name of one, {some(f'`{clean(each)}`' for each in names)}"
-            if names
-            else "one",
-            hint=Hint("{source} is the first", source=f"{self.path}#{first}") if first else None,
-        )
+    def node(self, name: str | None) -> ModelNode:
+        """Return the node of a name, else that whose own name or output it is; None: the only one.
 
-    def node(self, name: str) -> ModelNode:
-        """Return the node of a name, or of the name that the model gives it, or its output.
-
-        Raises
-        ------
-        InputError
-            No node has the name, or several have.
+        Raise InputError if no node has the name, or several have; VersionError if the opset of the
+        node lacks the operator.
         """
-        nodes = [each for each in self.nodes if name == each.name]
+        nodes = [each for each in self.nodes if name in (None, each.name)]
         nodes = nodes or [
             each
             for each in self.nodes
             if name in (each.own_name, *(output.name for output in each.outputs))
         ]
-        if len(nodes) == 1:
-            return nodes[0]
-        known = [each.name for each in nodes or self.nodes]
-        near = closest_member(name, filter(can_be_argument, known))
-        what = (
-            f"{counted(len(nodes), 'node', exact=True)} `{clean(short(name))}`"
-            if nodes
-            else (f"no node `{clean(short(name))}`")
-        )
-        raise InputError(
+        if len(nodes) != 1:
+            raise self._no_single_node(name, [each.name for each in nodes])
+        if nodes[0].error is not None:
+            raise nodes[0].error
+        return nodes[0]
+
+    def _no_single_node(self, name: str | None, names: list[str]) -> InputError:
+        """Return the error for the `names` of several nodes, or none, in place of one."""
+        known = names or [each.name for each in self.nodes]
+        listing = some(f"`{clean(each)}`" for each in known)
+        if name is None:
+            what, expected = counted(len(known), "node"), f"the name of one, {listing}"
+            near, hint = next(filter(can_be_argument, known), None), "{source} is the first"
+        else:
+            number = counted(len(names), "node", exact=True) if names else "no node"
+            what, expected = f"{number} `{clean(short(name))}`", listing
+            near = closest_member(name, filter(can_be_argument, known))
+            hint = "did you mean {source}?"
+        if not known:
+            expected = "one" if name is None else "a model that has one"
+        return InputError(
             f"`{clean(self.path)}` has {what} of the Gather family",
             rule="format",
-            value=name,
-            expected=some(f"`{clean(each)}`" for each in known)
-            if known
-            else "a model that has one",
-            hint=Hint("did you mean {source}?", source=f"{self.path}#{near}") if near else None,
+            value=self.path if name is None else name,
+            expected=expected,
+            hint=Hint(hint, source=f"{self.path}#{near}") if near else None,
         )
+
+
+def with_call(node: ModelNode) -> ModelNode:
+    """Return a node with its call, unless a rule refuses it."""
+    if node.is_template:
+        return node
+    try:
+        return node._replace(call=bound(node))
+    except GatherError:
+        return node
+
+
+def output_of(node: ModelNode) -> Value | None:
+    """Return the output as it is declared and inferred; None for a node without a call."""
+    if node.call is None or not node.outputs:
+        return None
+    inferred = Value("", node.call.data.dtype, node.call.shape, inferred=True)
+    return merged(node.outputs[0], inferred)
+
+
+def bound(node: ModelNode) -> Call:
+    """Bind the call of a node, whose shapes and axis may be unknown.
+
+    Raise GatherError if a rule refuses the node, it lacks an input, or its opset has no such
+    operator.
+    """
+    if node.op is None:
+        raise node.error or LookupError(node.operator)
+    values = node.named_inputs
+    absent = [row.name for row in node.op.inputs if row.name not in values]
+    if absent:
+        raise InputError(
+            f"the node has {counted(len(node.inputs), 'input')}",
+            rule="format",
+            value=len(node.inputs),
+            expected=listed((f"`{row.name}`" for row in node.op.inputs), "and"),
+        )
+    known = _KNOWN_ATTRIBUTES[node.operator] if node.attributes else ()
+    attrs = tuple((name, value) for name, value in node.attributes.items() if name in known)
+    operands = tuple(value.operand for value in values.values())
+    # 1, 1.0 and True are one key, and lists are none.
+    same = all(type(value) is int for _, value in attrs)
+    return (_bind if same else _bind.__wrapped__)(node.op, operands, attrs)
+
+
+@lru_cache(1024)
+def _bind(op: Op, operands: tuple[Operand, ...], attrs: tuple[tuple[str, Any], ...]) -> Call:
+    """Bind a call; nodes with equal operands and integers as attributes share it."""
+    return bind(op, *operands, shapes_only=True, **dict(attrs))
+
+
+def merged(declared: Value, inferred: Value) -> Value:
+    """Merge a declared and an inferred value, and keep the declared type.
+
+    A dimension is the declared one unless that is unknown.
+    """
+    shape, dtype = inferred.shape, declared.dtype or inferred.dtype
+    if declared.shape.rank is not None and declared.shape.rank == shape.rank:
+        pairs = zip(declared.shape, shape, strict=True)
+        shape = Shape(other if one == UNKNOWN else one for one, other in pairs)
+    elif declared.shape.rank is not None:
+        shape = declared.shape
+    same = shape == declared.shape
+    unread = declared.unread or inferred.unread
+    return inferred._replace(
+        name=declared.name, dtype=dtype, shape=shape, inferred=not same, unread=unread
+    )

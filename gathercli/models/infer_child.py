@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MEMORY: Final = 4 << 30
+ADDRESS_BYTES: Final = 4 << 30
 """Bytes of address space, much of which the interpreter reserves."""
 
-SECONDS: Final = 20
-ABSENT: Final = 3
+CPU_SECONDS: Final = 20
+ABSENT_STATUS: Final = 3
 """The exit status if the package is not installed."""
 
 
@@ -30,8 +30,8 @@ def main() -> int:
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_CPU: SECONDS,
-        resource.RLIMIT_AS: MEMORY,
+        resource.RLIMIT_CPU: CPU_SECONDS,
+        resource.RLIMIT_AS: ADDRESS_BYTES,
     }
     for kind, most in limits.items():
         _, hard = resource.getrlimit(kind)
@@ -41,7 +41,7 @@ def main() -> int:
     try:
         import onnx
     except ImportError:
-        return ABSENT
+        return ABSENT_STATUS
     model = onnx.ModelProto.FromString(sys.stdin.buffer.read())
     inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
     json.dump({name: each for name, each in _values(inferred.graph) if name}, sys.stdout)

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gathercli.compute.check import count
+from gathercli.compute.indices import IndexPolicy
 from gathercli.errors import OperatorError, OutOfRangeError, VersionError
-from gathercli.models.changes import changes, conflict, moved_indices
-from gathercli.models.finding import NOTE, UNREAD, WARNING, Finding, finding_of, finding_on
-from gathercli.models.verdict import judge, unread, widest_axes
+from gathercli.models.findings import NOTE, UNREAD, WARNING, Finding, finding_of
+from gathercli.models.graph import bound, unread_text
+from gathercli.models.verdict import judge, widest_axes
 from gathercli.ops import attributes
 from gathercli.ops.portability import ZERO
-from gathercli.spec.coordinates import cell, coordinate
-from gathercli.spec.op import IndexRange
-from gathercli.spec.shapes import LARGEST, product
-from gathercli.text import clean, counted, listed, short
+from gathercli.spec.adjustments import are_tuples
+from gathercli.spec.op import FROM_THE_END, REFUSED, IndexRange, OutOfRange
+from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, meet, product
+from gathercli.text import clean, counted, interval, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.models.graph import Model, ModelNode
     from gathercli.models.verdict import NodeVerdict
-    from gathercli.ops.portability import ConversionTarget
+    from gathercli.ops.portability import ConversionTarget, TargetOperator
     from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import IndexedAxis
 
-WIDEST: Final = 2**31 - 1
+
+MOST_POSITION: Final = 2**31 - 1
 """The largest position of a kernel that counts in 32 bits."""
 
 
@@ -49,14 +51,8 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the findings of a model, in the order of its nodes; then notes on all of them.
 
-    Parameters
-    ----------
-    targets
-        The targets that the model goes to.
-    allow_fill
-        Whether an index that a version fills with zeros is worth a note only.
-    allow_unread
-        Whether constants that could not be read are worth a note only.
+    Indices that a version fills with zeros, and constants that could not be read, are worth a note
+    only if they are allowed.
     """
     for node in model.nodes:
         for each in node_findings(node, targets):
@@ -66,28 +62,21 @@ def findings(
         node.forget()
     for target in targets:
         for wide, narrow in target.narrow.items():
-            yield from _data_width(model, target, wide, narrow)
-
-
-def _data_width(
-    model: Model, target: ConversionTarget, wide: DType, narrow: DType
-) -> Iterator[Finding]:
-    """Yield one note on all data that a target computes in fewer bits."""
-    nodes = [node for node in model.nodes if node.inputs and node.inputs[0].dtype is wide]
-    if nodes:
-        number = counted(len(nodes), "node")
-        message = f"`data` of {number} is {wide}, which {target.name} computes as {narrow}"
-        yield finding_on(nodes[0], "data-width", message, NOTE, target=target.name, value=wide.name)
+            nodes = [each for each in model.nodes if each.inputs and each.inputs[0].dtype is wide]
+            if nodes:
+                number = counted(len(nodes), "node")
+                message = f"`data` of {number} is {wide}, which {target.name} computes as {narrow}"
+                finding = Finding("data-width", message, NOTE, value=wide.name)
+                yield finding.on(nodes[0])._replace(target=target.name)
 
 
 def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> Iterator[Finding]:
-    """Yield the findings of a node.
+    """Yield the findings of a node; raise InputError if a constant is malformed."""
+    return (each.on(node) for each in _findings(node, targets))
 
-    Raises
-    ------
-    InputError
-        A constant is malformed.
-    """
+
+def _findings(node: ModelNode, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
+    """Yield the findings of a node, which lack its name."""
     if wrong := _wrong_inputs(node):
         yield wrong
         return
@@ -96,27 +85,34 @@ def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> 
         verdict.error.prefix(f"`{clean(short(node.name))}`")
         raise verdict.error
     yield from _unknown_attributes(node)
-    if isinstance(verdict.error, OutOfRangeError):
-        finding = _with_fates(node, finding_of(node, verdict.error), targets)
-        yield _of_default(node, finding)
-    elif verdict.error is not None:
-        yield finding_of(node, verdict.error)
-    for each in verdict.adjustments:
-        yield _of_default(node, _with_fates(node, _of_adjustment(node, each), targets))
-    yield from _unread(node)
+    yield from _of_indices(verdict, targets)
+    if node.is_template:
+        why = "it is not checked: its attributes come from the callers of a function"
+        yield Finding(UNREAD, why, NOTE)
+    elif why := unread_text(node):
+        yield Finding(UNREAD, why, WARNING)
     call = verdict.call
     if call is None:
         return
-    yield from _declared(node, verdict, call)
+    yield from _declared(node, call)
     axes = {row.name: widest_axes(call, row.name) for row in call.op.inputs if row.values}
     yield from _width(node, axes)
     arrays = _constants(node)
-    yield from _positions(node, call, axes, arrays)
+    yield from _positions(call, axes, arrays)
     for target in targets:
-        yield from changes(node, call, target)
-        if (runs := target.runs(call.op)) is not None:
-            for name, array in arrays.items():
-                yield from moved_indices(node, call, target, runs, axes[name], array)
+        changes = _changes(node, call, target, axes, arrays)
+        yield from (each._replace(target=target.name, level=WARNING) for each in changes)
+
+
+def _of_indices(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
+    """Yield why a node is refused, and the constant indices that its version replaces."""
+    node, error = verdict.node, verdict.error
+    if isinstance(error, OutOfRangeError):
+        yield _of_default(node, _with_fates(node, finding_of(error), targets))
+    elif error is not None:
+        yield finding_of(error)
+    for each in verdict.adjustments:
+        yield _of_default(node, _with_fates(node, _of_adjustment(each), targets))
 
 
 def contradictions(verdict: NodeVerdict) -> Iterator[Finding]:
@@ -127,7 +123,7 @@ def contradictions(verdict: NodeVerdict) -> Iterator[Finding]:
         return
     yield from _unknown_attributes(node)
     if verdict.call is not None:
-        yield from _declared(node, verdict, verdict.call)
+        yield from _declared(node, verdict.call)
 
 
 def _wrong_inputs(node: ModelNode) -> Finding | None:
@@ -138,22 +134,17 @@ def _wrong_inputs(node: ModelNode) -> Finding | None:
     if least <= number <= least + any(each.is_input for each in node.op.attrs):
         return None
     names = listed((f"`{each.name}`" for each in node.op.inputs), "and")
-    return finding_on(
-        node, "inputs", f"it has {counted(number, 'input')}", value=number, expected=names
-    )
+    return Finding("inputs", f"it has {counted(number, 'input')}", value=number, expected=names)
 
 
-def _of_adjustment(node: ModelNode, adjustment: Adjustment) -> Finding:
+def _of_adjustment(adjustment: Adjustment) -> Finding:
     """Return constant indices that the version replaces as a finding."""
-    number, total = adjustment.number, adjustment.total
+    where, value, number = adjustment.where, adjustment.value, adjustment.number
     message = (
-        f"index {adjustment.value} at `{adjustment.where}` is {adjustment.legal} "
-        f"({number} of {counted(total, 'index', 'indices')})"
+        f"index {value} at `{where}` is {adjustment.legal} "
+        f"({number} of {counted(adjustment.total, 'index', 'indices')})"
     )
-    where, value = adjustment.where, adjustment.value
-    return finding_on(
-        node, "index-range", message, WARNING, where=where, value=value, number=number
-    )
+    return Finding("index-range", message, WARNING, where=where, value=value, number=number)
 
 
 def _of_default(node: ModelNode, finding: Finding) -> Finding:
@@ -191,44 +182,32 @@ def _unknown_attributes(node: ModelNode) -> Iterator[Finding]:
     for name in node.attributes.keys() - set(attributes(node.family)):
         known = listed([f"`{each.name}`" for each in node.op.attrs] or ["none"])
         problem = f"{node.op} has no attribute `{clean(short(name))}`"
-        yield finding_on(node, "attribute", problem, value=name, expected=known)
+        yield Finding("attribute", problem, value=name, expected=known)
 
 
-def _declared(node: ModelNode, verdict: NodeVerdict, call: Call) -> Iterator[Finding]:
+def _declared(node: ModelNode, call: Call) -> Iterator[Finding]:
     """Yield where the declared output differs from what the inputs say."""
     value = node.outputs[0] if node.outputs else None
     if value is None or value.inferred:
         return
-    name, data = clean(short(value.name)), call.data.dtype
-    if value.dtype is not None and data is not None and value.dtype is not data:
-        message = f"the model declares `{name}` as {value.dtype}, but `data` is {data}"
-        yield finding_on(
-            node, "output-dtype", message, value=f"{value.dtype}", expected=f"{data}", unsaid=True
-        )
-    shape = verdict.shape
-    if why := conflict(value.shape, shape):
+    name, dtype, data = clean(short(value.name)), value.dtype, call.data.dtype
+    if dtype is not None and data is not None and dtype is not data:
+        message = f"the model declares `{name}` as {dtype}, but `data` is {data}"
+        yield Finding("output-dtype", message, value=f"{dtype}", expected=f"{data}", unsaid=True)
+    declared, shape = value.shape, call.shape
+    if why := _conflict(declared, shape):
         message = (
-            f"the model declares {value.shape} as the shape of `{name}`, "
+            f"the model declares {declared} as the shape of `{name}`, "
             f"but {shape} follows from its inputs"
         )
-        yield finding_on(
-            node,
+        yield Finding(
             "output-shape",
             message,
-            value=f"{value.shape}",
+            value=f"{declared}",
             expected=f"{shape}",
-            unsaid=True,
             remark=f": {why}",
+            unsaid=True,
         )
-
-
-def _unread(node: ModelNode) -> Iterator[Finding]:
-    """Yield why constant indices, or an axis that is an input, were not checked."""
-    if node.is_template:
-        message = "it is not checked: its attributes come from the callers of a function"
-        yield finding_on(node, UNREAD, message, NOTE)
-    elif message := unread(node):
-        yield finding_on(node, UNREAD, message, WARNING)
 
 
 def _width(node: ModelNode, axes: Mapping[str, Sequence[IndexedAxis]]) -> Iterator[Finding]:
@@ -244,18 +223,17 @@ def _width(node: ModelNode, axes: Mapping[str, Sequence[IndexedAxis]]) -> Iterat
                     f"axis {along.axis} of `data` has size {along.size}, "
                     f"but {value.dtype} indices end at {most}"
                 )
-                yield finding_on(node, "index-width", message, WARNING, value=along.size)
+                yield Finding("index-width", message, WARNING, value=along.size)
 
 
 def _positions(
-    node: ModelNode,
     call: Call,
     axes: Mapping[str, Sequence[IndexedAxis]],
     arrays: Mapping[str, AnyArray],
 ) -> Iterator[Finding]:
     """Yield data with positions that 32 bits do not count, and the index that reads one."""
     sizes = call.data.shape.sizes
-    if sizes is None or product(sizes) <= WIDEST + 1:
+    if sizes is None or product(sizes) <= MOST_POSITION + 1:
         return
     for name, array in arrays.items():
         if len(axes[name]) != 1 or not array.size:
@@ -264,7 +242,7 @@ def _positions(
         inner = product(sizes[along.axis + 1 :])
         before = product(sizes) - along.size * inner  # the slices of all but the last coordinates
         # The position behind the slice of k is before + (k + 1) * inner: exact in Python alone.
-        most = (WIDEST + 1 - before) // inner - 1
+        most = (MOST_POSITION + 1 - before) // inner - 1
         k = array.astype(np.int64)
         k += (k < 0) * along.size
         beyond = (k > max(most, -1)) & (k < along.size)
@@ -272,17 +250,17 @@ def _positions(
             return
         first = int(beyond.argmax())
         last = before + (int(k.reshape(-1)[first]) + 1) * inner - 1
-        where, value = cell(coordinate(first, array.shape)), int(array.reshape(-1)[first])
+        where, value = cell(coordinates(first, array.shape)), int(array.reshape(-1)[first])
         message = (
             f"index {value} at `{where}` reads position {last} of `data`: "
-            f"expected {WIDEST} at most where positions have 32 bits"
+            f"expected {MOST_POSITION} at most where positions have 32 bits"
         )
-        yield finding_on(node, "position-width", message, WARNING, where=where, value=value)
+        yield Finding("position-width", message, WARNING, where=where, value=value)
         return
     message = (
         f"`data` has {counted(product(sizes), 'element', exact=True)}, more than 32 bits count"
     )
-    yield finding_on(node, "position-width", message, NOTE, value=product(sizes))
+    yield Finding("position-width", message, NOTE, value=product(sizes))
 
 
 def _constants(node: ModelNode) -> dict[str, AnyArray]:
@@ -295,3 +273,100 @@ def _constants(node: ModelNode) -> dict[str, AnyArray]:
         for name, each in values.items()
         if each.constant is not None and not each.unread
     }
+
+
+# What targets change; the caller adds their names, and makes these findings warnings
+
+
+def _changes(
+    node: ModelNode,
+    call: Call,
+    target: ConversionTarget,
+    axes: Mapping[str, Sequence[IndexedAxis]],
+    arrays: Mapping[str, AnyArray],
+) -> Iterator[Finding]:
+    """Yield what a target refuses or changes in shapes, types, attributes and constant indices."""
+    runs = target.runs(call.op)
+    if runs is None:
+        yield Finding("operator", f"{target.name} has no {call.op.name}")
+        return
+    try:
+        moved = bound(node._replace(op=runs.op, attributes=call.attrs)).shape
+    except OperatorError as error:
+        yield finding_of(error)._replace(does={target.name: REFUSED})
+    else:
+        yield from _limits(call, target, runs)
+        if why := _conflict(moved, call.shape):
+            message = f"{runs.op} gives the shape {moved} in place of {call.shape}: {why}"
+            yield Finding("output-shape", message, value=f"{moved}")
+    signed = call.op.index_range is IndexRange.SIGNED
+    for name, array in arrays.items():
+        if array.size and axes[name]:
+            if signed and runs.negative != FROM_THE_END:
+                yield from _negative(array, axes[name], {target.name: runs.negative})
+            yield from _bits(array, axes[name], target)
+
+
+def _limits(call: Call, target: ConversionTarget, runs: TargetOperator) -> Iterator[Finding]:
+    """Yield ranks and batch dimensions beyond those of a target."""
+    most, batch_dims = runs.most_batch_dims, call.batch_dims
+    if most is not None and batch_dims is not None and batch_dims > most:
+        message = f"`batch_dims` is {batch_dims}: {target.name} has {most} at most"
+        yield Finding("batch-dims-most", message, value=batch_dims)
+    shapes = {name: each.shape for name, each in call.inputs.items()}
+    for name, shape in (shapes | {"output": call.shape}).items():
+        if target.most_rank is not None and (shape.rank or 0) > target.most_rank:
+            most = target.most_rank
+            message = f"`{name}` has rank {shape.rank}: {target.name} has {most} at most"
+            yield Finding("rank-most", message, value=shape.rank)
+
+
+def _negative(
+    array: AnyArray, axes: Sequence[IndexedAxis], does: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Yield the first legal index that counts from the end."""
+    policies = [IndexPolicy(along.size, wraps=True, outside=OutOfRange.ERROR) for along in axes]
+    sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
+    hits = [(each.wrapped, along) for each, along in zip(sums, axes, strict=True)]
+    number = sum(hit.number for hit, _ in hits)
+    if not number:
+        return
+    first, along = min((hit for hit in hits if hit[0].number), key=lambda hit: hit[0].first)
+    where = cell(coordinates(first.first, array.shape))
+    message = (
+        f"index {first.value} at `{where}` counts from the end of axis {along.axis} of `data`, "
+        f"whose size is {along.size}"
+    )
+    yield Finding(
+        "index-legal",
+        message,
+        where=where,
+        value=first.value,
+        expected="0 or more" if along.size == LARGEST else interval(0, along.size - 1),
+        remark=f" for {{target}} ({number} of {counted(array.size, 'index', 'indices')})",
+        number=number,
+        does=does,
+    )
+
+
+def _bits(
+    array: AnyArray, axes: Sequence[IndexedAxis], target: ConversionTarget
+) -> Iterator[Finding]:
+    """Yield a legal index that does not fit in the bits of a target."""
+    least, most = int(array.min()), int(array.max())
+    if target.most_index < max(most, -least - 1) < max(along.size for along in axes):
+        value, bits = most if most > target.most_index else least, target.index_bits
+        message = f"index {value} does not fit in the {bits} bits of indices in {target.name}"
+        yield Finding("index-width", message, value=value)
+
+
+def _conflict(declared: Shape, inferred: Shape) -> str:
+    """Say where two shapes of one tensor contradict each other; empty text if nowhere."""
+    if declared.rank is None or inferred.rank is None:
+        return ""
+    if declared.rank != inferred.rank:
+        return f"expected rank {inferred.rank}"
+    for d, (one, other) in enumerate(zip(declared, inferred, strict=True)):
+        if meet(one, other) is None:
+            return f"expected {other} as dimension {d}"
+    return ""

@@ -6,37 +6,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.manual import prose
-from gathercli.models.finding import STATEMENTS
+from gathercli.cli.manual.prose import Terms
+from gathercli.models.findings import MODEL_STATEMENTS
 from gathercli.ops import FAMILIES, gather
-from gathercli.ops.portability import ONNX, REFUSED, every_target
-from gathercli.report.manual import Terms
+from gathercli.ops.portability import ONNX, every_target
 from gathercli.spec.dtypes import INT64, PLAIN
-from gathercli.spec.op import IndexRange
+from gathercli.spec.op import REFUSED, IndexRange
 from gathercli.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from gathercli.cli.manual.prose import Block
     from gathercli.ops.portability import ConversionTarget
-    from gathercli.report.manual import Block
 
-_PROSE: Final = Path(__file__).with_suffix(".md")
+_PROSE_FILE: Final = Path(__file__).with_suffix(".md")
 
-ABSENT: Final = "-"
+EMPTY_CELL: Final = "-"
 """A cell with nothing to say."""
 
-_HEADINGS: Final = ("`--to`", "index from -s to -1", "other index", "refuses", "limits", "known by")
+_TARGET_HEADINGS: Final = (
+    "`--to`",
+    "index from -s to -1",
+    "other index",
+    "refuses",
+    "limits",
+    "known by",
+)
 
 
 def sections(parameters: tuple[Block, ...]) -> dict[str, tuple[Block, ...]]:
     """Return the sections; `parameters` describes the arguments and options of the form."""
-    rules = tuple((name, text.replace("`", "")) for name, text in STATEMENTS.items())
+    rules = tuple((name, text.replace("`", "")) for name, text in MODEL_STATEMENTS.items())
     more = {
         "MODELS": parameters,
         "RULES OF MODELS": (Terms(rules),),
         "TARGETS": (Terms(tuple(_targets())),),
     }
-    return {title: (*each, *more[title]) for title, each in prose.sections(_PROSE).items()}
+    return {title: (*each, *more[title]) for title, each in prose.sections(_PROSE_FILE).items()}
 
 
 def _targets() -> Iterator[tuple[str, str]]:
@@ -44,13 +51,13 @@ def _targets() -> Iterator[tuple[str, str]]:
     (_, *headings), rows = targets_table()
     for name, *cells in rows:
         pairs = zip(headings, cells, strict=True)
-        parts = (f"{heading}: {cell}" for heading, cell in pairs if cell != ABSENT)
+        parts = (f"{heading}: {cell}" for heading, cell in pairs if cell != EMPTY_CELL)
         yield name.strip("`"), "; ".join(parts).replace("`", "") + "."
 
 
 def targets_table() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the headings and the rows of the table of targets, for people."""
-    return _HEADINGS, [_cells(each) for each in every_target()]
+    return _TARGET_HEADINGS, [_cells(each) for each in every_target()]
 
 
 def _cells(each: ConversionTarget) -> tuple[str, ...]:
@@ -92,7 +99,7 @@ def _refused(each: ConversionTarget) -> str:
     lacks = [command for command in FAMILIES if command not in each.operators]
     data = {dtype for op in each.operators.values() for dtype in op.op.inputs[0].dtypes}
     types = [dtype.name for dtype in PLAIN if dtype not in data]
-    return ", ".join([*lacks, *types]) or ABSENT
+    return ", ".join([*lacks, *types]) or EMPTY_CELL
 
 
 def _limits(each: ConversionTarget) -> str:
@@ -114,4 +121,4 @@ def _limits(each: ConversionTarget) -> str:
         for command, op in each.operators.items()
         if FAMILIES[command].ROWS[0].has_batch_dims and not op.op.has_batch_dims
     ]
-    return "; ".join(limits) or ABSENT
+    return "; ".join(limits) or EMPTY_CELL

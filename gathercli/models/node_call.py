@@ -12,24 +12,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.cli.command import Option
-from gathercli.cli.inputs import option_name
-from gathercli.cli.limits import Limits
-from gathercli.cli.parser import is_option
+from gathercli.cli.declarations import Option
+from gathercli.cli.options import Limits, option_name
+from gathercli.cli.parser import is_option, words_of
 from gathercli.cli.registry import command_of
 from gathercli.errors import UsageError
-from gathercli.models import ReadOptions
-from gathercli.models.call import (
-    MODEL_NODE,
-    attributes_of,
-    constant_token,
-    dtype_of,
-    read_node,
-    run_time_inputs,
-    version_of,
-)
+from gathercli.models.files import ReadOptions, read
 from gathercli.ops import FAMILIES
-from gathercli.spec.dtypes import INT64, Kind
+from gathercli.spec.dtypes import INT64, Kind, named
 from gathercli.text import clean, closest, counted, listed, short
 
 if TYPE_CHECKING:
@@ -38,58 +28,50 @@ if TYPE_CHECKING:
     from gathercli.io.graph import Value
     from gathercli.models.graph import ModelNode
 
-_WITH_OPERATOR: Final = ("shape", "explain", "check", "reproduce", "translate")
+
+_OPERATOR_FIRST: Final = ("shape", "explain", "check", "reproduce", "translate")
 """The commands whose first argument is the operator."""
 
-_ANY: Final = "gather"
+_COMMAND_OF_ANY: Final = "gather"
 """The command that runs a node of any operator."""
 
-_WHOLE: Final = "check"
+_COMMAND_OF_MODELS: Final = "check"
 """The command that takes whole models, too."""
 
 _WITHOUT_VERSION: Final = ("compare",)
 
-_SHAPES: Final = "shape"
+_COMMAND_OF_SHAPES: Final = "shape"
 """The command that needs no elements."""
 
-_LITERAL: Final = re.compile(r"[\d?]|x[a-z]+\d+\w*=|\w+:|@")
+_LITERAL_START: Final = re.compile(r"[\d?]|x[a-z]+\d+\w*=|\w+:|@")
 """The start of a tensor that holds an equals sign, or may: ``2xi64=0``, ``xf32=1``."""
 
 _UNTYPED_RANDOM: Final = re.compile(r"rand:\d+(x\d+)*")
 
-CALLS: Final = (*FAMILIES, *_WITH_OPERATOR, *_WITHOUT_VERSION)
+CALL_COMMANDS: Final = (*FAMILIES, *_OPERATOR_FIRST, *_WITHOUT_VERSION)
 """The commands that take a call."""
 
 
 class _Words(NamedTuple):
-    """The words of a command.
-
-    Attributes
-    ----------
-    arguments, feeds, options
-        The arguments, the values of `--feed`, and all other options with their values.
-    names
-        The last value of each of those options, by its names, short and long.
-    """
+    """The words of a command."""
 
     arguments: list[str]
-    feeds: list[str]
-    options: list[str]
-    names: dict[str, str | None]
+    feeds: list[str]  # the values of `--feed`
+    options: list[str]  # all others, with their values
+    names: dict[str, str | None]  # the last value of each of those, by its names, short and long
+
+
+MODEL_NODE: Final = re.compile(r"(?is)@?(?P<path>.+\.(?:onnx|xml))(?:#(?P<name>.+))?")
+"""A model and the name of a node; a model with one node needs no name."""
 
 
 def expand(words: Sequence[str]) -> list[str]:
     """Return the words of the call that a node stands for; other words stay as they are.
 
-    Raises
-    ------
-    UsageError
-        An input that comes at run time is not fed, or a feed has no input.
-    GatherError
-        The model cannot be read, or has no such node.
+    Raise UsageError if an input that comes at run time is not fed, or a feed has no input.
     """
     command, *rest = words
-    if command not in CALLS:
+    if command not in CALL_COMMANDS:
         return list(words)
     parsed = _parse(command, rest)
     match = _node_of(command, parsed.arguments)
@@ -97,18 +79,18 @@ def expand(words: Sequence[str]) -> list[str]:
         return list(words)
     path = match["path"]
     limit = Limits.parse(parsed.names.get("--max-bytes")).memory
-    node = read_node(path, match["name"], ReadOptions(infer=command == _SHAPES, limit=limit))
+    reading = ReadOptions(infer=command == _COMMAND_OF_SHAPES, limit=limit)
+    node = read_node(path, match["name"], reading)
     family = node.family.COMMAND
-    lead = [command, family] if command in _WITH_OPERATOR else [command]
+    lead = [command, family] if command in _OPERATOR_FIRST else [command]
     if command in FAMILIES:
         lead = [family]
-        if command not in (family, _ANY):
+        if command not in (family, _COMMAND_OF_ANY):
             raise UsageError(
                 f"the node `{clean(node.name)}` is a {node.operator}",
-                rule="usage",
                 value=command,
                 expected=f"`{family}`",
-                hint=f"`{_ANY}` runs any node",
+                hint=f"`{_COMMAND_OF_ANY}` runs any node",
             )
     tokens, types = _inputs(command, path, node, parsed)
     mark = ["--"] if any(map(is_option, tokens)) else []
@@ -120,42 +102,34 @@ def _parse(command: str, words: Sequence[str]) -> _Words:
     parameters = command_of(command).parameters.values()
     options = {name: each for each in parameters if isinstance(each, Option) for name in each.names}
     parsed = _Words([], [], [], {})
-    rest = iter(words)
-    for word in rest:
-        if word == "--":
-            parsed.arguments.extend(rest)
-        elif not is_option(word):
-            parsed.arguments.append(word)
-        else:
-            name, mark, value = word.partition("=") if word.startswith("--") else (word, "", "")
-            each = options.get(name)
-            values = [value] if mark else []
-            if each is not None and each.kind is not bool and not mark:
-                values = [text for text in (next(rest, None),) if text is not None]
-                if not values:
-                    expected = f"{name} {each.metavar}" if each.metavar else f"a value of {name}"
-                    raise UsageError(
-                        "has no value",
-                        rule="usage",
-                        subject=name,
-                        value=name,
-                        expected=f"`{expected}`",
-                    )
-            if name == "--feed" and values:
-                parsed.feeds.extend(values)
-                continue
-            if each is not None:
-                parsed.names.update(dict.fromkeys(each.names, values[-1] if values else None))
-            parsed.options.extend([word] if mark else [word, *values])
+    lacking = None  # the option whose value is the next word
+    for text, option, value, _ in words_of(parameters, words):
+        if option is None:
+            parsed.arguments.append(text)
+            continue
+        declared = options.get(option)
+        lacking = declared if declared and declared.count and value is None else None
+        if option == text == "--":
+            continue
+        if option == "--feed":
+            parsed.feeds.extend([] if value is None else [value])
+            continue
+        parsed.options.append(text)
+        if declared is not None:
+            parsed.names.update(dict.fromkeys(declared.names, value))
+    if lacking is not None:
+        name = words[-1]
+        expected = f"{name} {lacking.metavar}" if lacking.metavar else f"a value of {name}"
+        raise UsageError("has no value", subject=name, value=name, expected=f"`{expected}`")
     return parsed
 
 
 def _node_of(command: str, arguments: Sequence[str]) -> re.Match[str] | None:
     """Return the file and the name of a node that stands for all inputs."""
-    if command in _WITH_OPERATOR and len(arguments) == 2 and arguments[0] in FAMILIES:
+    if command in _OPERATOR_FIRST and len(arguments) == 2 and arguments[0] in FAMILIES:
         arguments = arguments[1:]
     match = MODEL_NODE.fullmatch(arguments[0]) if len(arguments) == 1 else None
-    return None if match and command == _WHOLE and not match["name"] else match
+    return None if match and command == _COMMAND_OF_MODELS and not match["name"] else match
 
 
 def _inputs(
@@ -163,7 +137,7 @@ def _inputs(
 ) -> tuple[list[str], list[str]]:
     """Return a word for each input, and options with the types of those that are fed."""
     feeds = feeds_of(node, parsed.feeds)
-    if command != _SHAPES:
+    if command != _COMMAND_OF_SHAPES:
         check_fed(node, feeds)
     tokens, types = [], []
     for name, value in node.named_inputs.items():
@@ -189,13 +163,11 @@ def _with_type(token: str, value: Value) -> str:
 
 def check_fed(node: ModelNode, feeds: Mapping[str, str]) -> None:
     """Raise if an input that comes at run time is not fed."""
-    absent = {name: each for name, each in run_time_inputs(node).items() if name not in feeds}
+    absent = {name: each for name, each in node.run_time_inputs.items() if name not in feeds}
     if absent:
         raise UsageError(
             f"{listed((f'`{name}`' for name in absent), 'and')} of the node "
-            f"`{clean(node.name)}` {'come' if len(absent) > 1 else 'comes'} at run "
-            "time",
-            rule="usage",
+            f"`{clean(node.name)}` {'come' if len(absent) > 1 else 'comes'} at run time",
             value=node.name,
             expected="`--feed`",
             hint=_example(absent),
@@ -222,7 +194,7 @@ def feeds_of(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
     inputs = node.named_inputs
     names = {value.name: name for name, value in inputs.items() if value.name}
     names |= {name: name for name in inputs}
-    free = list(run_time_inputs(node))
+    free = list(node.run_time_inputs)
     feeds: dict[str, str] = {}
     unnamed: list[str] = []
     for word in words:
@@ -240,7 +212,6 @@ def feeds_of(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
             reason = f"no input of {node_name} comes"
         raise UsageError(
             f"`--feed {clean(unnamed[len(left)])}` has no input: {reason} at run time",
-            rule="usage",
             value=unnamed[len(left)],
             expected=listed(f"`{name}=`" for name in inputs),
         )
@@ -249,11 +220,10 @@ def feeds_of(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
 
 def _check_name(word: str, name: str, names: Collection[str]) -> None:
     """Raise if the name before an equals sign is nearly that of an input, and no literal."""
-    near = closest(name, names) if name and not _LITERAL.match(word) else None
+    near = closest(name, names) if name and not _LITERAL_START.match(word) else None
     if near and not os.path.exists(word):
         raise UsageError(
             f"the node has no input `{clean(short(name))}`",
-            rule="usage",
             value=word,
             expected=listed(f"`{clean(each)}=`" for each in names),
             hint=f"did you mean `--feed {clean(near)}={word.partition('=')[2]}`?",
@@ -263,12 +233,12 @@ def _check_name(word: str, name: str, names: Collection[str]) -> None:
 def _settings(command: str, node: ModelNode, parsed: _Words) -> list[str]:
     """Return options with the version and the attributes that the words do not set."""
     words: list[str] = []
-    version = version_of(node)
+    version = node.version
     if version is not None and command not in _WITHOUT_VERSION and "--version" not in parsed.names:
         words += ["--version", version]
-    for name, value in attributes_of(node).items():
+    for name, value in node.call_attributes.items():
         if option_name(name) not in parsed.names:
-            if command != _SHAPES:
+            if command != _COMMAND_OF_SHAPES:
                 check_attribute(node, name, value)
             words.append(f"{option_name(name)}={value}")
     return words
@@ -279,7 +249,24 @@ def check_attribute(node: ModelNode, name: str, value: object) -> None:
     if value == "unknown":
         raise UsageError(
             f"`{name}` of the node `{clean(node.name)}` comes at run time",
-            rule="usage",
             value=node.name,
             expected=f"`{option_name(name)}`",
         )
+
+
+def read_node(path: str, name: str | None, options: ReadOptions) -> ModelNode:
+    """Read a model and return its node, as `Model.node` does."""
+    model = read(path, options)
+    model.close()
+    return model.node(name)
+
+
+def constant_token(path: str, node: ModelNode, name: str) -> str:
+    """Return the tensor argument that is a constant input of a node."""
+    return f"@{path}#{node.name}:{name}"
+
+
+def dtype_of(value: Value) -> str | None:
+    """Return the type of an input for `--data-dtype`; None if it is unknown or has no name."""
+    known = value.dtype is not None and named(value.dtype.name)
+    return known.name if known else None

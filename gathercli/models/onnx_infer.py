@@ -8,23 +8,23 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from gathercli.io.graph import Value
-from gathercli.io.onnx.messages import dimension
+from gathercli.io.onnx.graphs import dimension
 from gathercli.io.onnx.tensorproto import type_or_none
 from gathercli.io.onnx.wire import Span, WireReader, encoded
 from gathercli.models import infer_child
-from gathercli.models.infer_child import ABSENT, SECONDS
+from gathercli.models.infer_child import ABSENT_STATUS, CPU_SECONDS
 from gathercli.spec.shapes import MAX_RANK, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MOST_BYTES: Final = 128 << 20
+MOST_MODEL_BYTES: Final = 128 << 20
 """The most bytes of a model without its weights."""
 
-_SMALL: Final = 4096
+_SMALL_BYTES: Final = 4096
 """The bytes of a tensor that may decide a shape; the elements of others are left out."""
 
-_GRAPH, _INITIALIZER, _NODE = 7, 5, 1
+_GRAPH_FIELD, _INITIALIZER_FIELD, _NODE_FIELD = 7, 5, 1
 _MODEL_FIELDS: Final = (1, 8, 25)
 _GRAPH_FIELDS: Final = (2, 11, 12, 13)
 _TENSOR_FIELDS: Final = (1, 2, 8)
@@ -37,17 +37,21 @@ def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str |
     size = 0
     for part in _without_weights(wire, graph):
         size += len(part)
-        if size > min(MOST_BYTES, wire.limit or MOST_BYTES):
+        if size > min(MOST_MODEL_BYTES, wire.limit or MOST_MODEL_BYTES):
             return {}, "the model is too large for onnx's shape inference"
         parts.append(part)
     command = [sys.executable, "-I", infer_child.__file__]
     try:
         process = subprocess.run(  # noqa: S603  (our own module)
-            command, input=b"".join(parts), capture_output=True, timeout=2 * SECONDS, check=False
+            command,
+            input=b"".join(parts),
+            capture_output=True,
+            timeout=2 * CPU_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}, "onnx's shape inference took too long"
-    if process.returncode == ABSENT:
+    if process.returncode == ABSENT_STATUS:
         return {}, "some shapes are not known; `pip install 'gathercli[onnx]'` infers more"
     failed = "onnx's shape inference failed, so some shapes are not known"
     if process.returncode != 0:
@@ -73,13 +77,13 @@ def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:
     for field, value in wire.fields(graph):
         if not isinstance(value, Span):
             continue
-        if field == _INITIALIZER:
-            whole = value.size <= _SMALL
+        if field == _INITIALIZER_FIELD:
+            whole = value.size <= _SMALL_BYTES
             tensor = wire.bytes(value) if whole else b"".join(_copied(wire, value, _TENSOR_FIELDS))
             parts.append(encoded(field, tensor))
-        elif field == _NODE and (value.size <= _SMALL or not _is_constant(wire, value)):
+        elif field == _NODE_FIELD and (value.size <= _SMALL_BYTES or not _is_constant(wire, value)):
             parts.append(encoded(field, wire.bytes(value)))
-    yield encoded(_GRAPH, b"".join(parts))
+    yield encoded(_GRAPH_FIELD, b"".join(parts))
 
 
 def _is_constant(wire: WireReader, node: Span) -> bool:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError
 from gathercli.io.formats.content import malformed
-from gathercli.io.graph import MAX_DEPTH, Constant, Value
-from gathercli.io.onnx.messages import NodeFields, attribute, node_fields, value_info
-from gathercli.io.onnx.tensorproto import NOT_OPENED, TensorProto
+from gathercli.io.graph import MAX_DEPTH, Constant, Value, check_location, open_beside
+from gathercli.io.onnx.graphs import NodeFields, attribute, node_fields, value_info
+from gathercli.io.onnx.tensorproto import NOT_OPENED, TensorProto, type_of, type_or_none
 from gathercli.io.onnx.wire import (
     NUMBER_BYTES,
     SPAN_BYTES,
@@ -22,18 +22,19 @@ from gathercli.io.onnx.wire import (
     signed,
     span_of,
 )
-from gathercli.io.stored import check_location, open_beside
+from gathercli.models import fold
 from gathercli.models.graph import (
     NODE_BYTES,
     OPERATOR_FAMILIES,
     Model,
     ModelNode,
-    node,
+    merged,
+    output_of,
     unique_names,
+    with_call,
 )
-from gathercli.models.inference import infer_output, merged, with_call
-from gathercli.models.onnx_fold import FOLDED, folded
 from gathercli.models.onnx_infer import infer_values
+from gathercli.spec.dtypes import INT64, DType
 from gathercli.spec.shapes import UNKNOWN
 from gathercli.text import clean, short
 
@@ -44,51 +45,73 @@ if TYPE_CHECKING:
 
 _ONNX_DOMAINS: Final = ("", "ai.onnx")
 
-_IR_VERSION, _PRODUCER, _RELEASE, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 3, 7, 8, 25
+_IR_VERSION, _PRODUCER, _PRODUCER_VERSION = 1, 2, 3
+_MODEL_GRAPH, _OPSETS, _MODEL_FUNCTIONS = 7, 8, 25
 """The fields of ModelProto."""
 
-_VALUE_BYTES, _CONSTANT_BYTES, _NAME_BYTES, _OPSET_BYTES = 450, 600, 200, 150
+_DECLARED_BYTES, _CONSTANT_BYTES, _NAME_BYTES, _OPSET_BYTES = 450, 600, 200, 150
 """Bytes of memory, as were measured: of a declared value, a constant, a name, an opset."""
 
-_IMPORTS: Final = 3
-"""The IR version from which a model imports operator sets."""
+_IMPORTS_SINCE: Final = 3
+"""The `ir_version` from which a model imports operator sets."""
 
-_DEFAULTS: Final = 4
+_DEFAULTS_SINCE: Final = 4
 """The `ir_version` from which an initializer is the default of the input of its name."""
 
+_AXES_INPUT_SINCE: Final = 13
+"""The opset from which Unsqueeze and Squeeze have their axes as an input."""
 
-def read_onnx(file: File, *, external: bool, infer: bool, limit: int | None) -> Model:
+_FOLDED_OPERATORS: Final = ("Constant", "Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze")
+"""The operators that constants come from or pass through."""
+
+_NUMBER_ATTRIBUTES: Final[dict[str, tuple[type[Any], DType]]] = {
+    "value_int": (int, INT64),
+    "value_ints": (list, INT64),
+    "value_float": (float, type_of(1)),
+}
+"""The attributes of a Constant that are numbers, and their types."""
+
+_UNREAD_NOTE: Final = "some indices are in another file, which is read only with `--external-data`"
+
+
+def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
     """Read an ONNX model, by the `ReadOptions` of these names.
 
-    Raises
-    ------
-    InputError, LimitError, NoInputError
-        The file is no sound model, or a tensor is in a file that cannot be read.
+    Raise InputError, LimitError or NoInputError if the file is no sound model, or a tensor is in a
+    file that cannot be read.
     """
-    reader = _OnnxReader(file, external=external, limit=limit)
+    reader = _OnnxReader(file, external=external)
     model = reader.read()
     if infer and any(map(_is_open, model.nodes)):
         reader.infer()
         model = reader.read()
     if any(NOT_OPENED in each.unread.values() for each in model.nodes):
-        model.notes.append(_UNREAD)
+        model.notes.append(_UNREAD_NOTE)
     return model
 
 
 def _check_opsets(model: Model) -> None:
     """Raise if a model imports no operator set, which follows the graph in its file."""
-    if not model.opsets and model.version >= _IMPORTS:
+    if not model.opsets and model.version >= _IMPORTS_SINCE:
         raise malformed(
             "the model has no `opset_import`, so it may be truncated",
-            f"one, as in each model of IR version {_IMPORTS} or newer",
+            f"one, as in each model of IR version {_IMPORTS_SINCE} or newer",
         )
 
 
-class Scope:
+def _is_open(node: ModelNode) -> bool:
+    """Return whether a type or a size of the inputs is not known."""
+    return any(
+        value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
+        for value in node.inputs
+    )
+
+
+class _Scope:
     """The values of a graph by name, and the graph around it."""
 
     def __init__(
-        self, inferred: dict[str, Value] | None = None, outer: Scope | None = None
+        self, inferred: dict[str, Value] | None = None, outer: _Scope | None = None
     ) -> None:
         self._inferred, self._outer = inferred or {}, outer
         self.values: dict[str, Value] = {}
@@ -96,7 +119,7 @@ class Scope:
 
     def value(self, name: str) -> Value:
         """Return what is known of a value: from its node, declared or inferred, or nothing."""
-        scope: Scope | None = self
+        scope: _Scope | None = self
         while scope is not None:
             known = scope.values.get(name) or scope.declared.get(name)
             if known is not None:
@@ -105,19 +128,12 @@ class Scope:
             scope = scope._outer  # noqa: SLF001  (its own class)
         return self._inferred.get(name) or Value(name)
 
-    def declare(self, wire: WireReader, message: Span) -> str:
-        """Add the type and shape that a ValueInfoProto declares; return its name."""
-        name, value = value_info(wire, message)
-        if value is not None:
-            self.declared[name] = value
-        return name
-
 
 class _OnnxReader:
     """A reader of one model."""
 
-    def __init__(self, file: File, *, external: bool, limit: int | None) -> None:
-        self._file, self._external, self._limit = file, external, limit
+    def __init__(self, file: File, *, external: bool) -> None:
+        self._file, self._external = file, external
         self._wire = WireReader(file.buffer(), file.limit)
         self.model = Model(file.name, "onnx", 0, file=file)
         self._nodes: list[ModelNode] = []
@@ -144,14 +160,14 @@ class _OnnxReader:
         for field, value in wire.fields(wire.whole):
             if field == _IR_VERSION:
                 model.version = number_of(value, "`ir_version`")
-            elif field in (_PRODUCER, _RELEASE):
+            elif field in (_PRODUCER, _PRODUCER_VERSION):
                 text = wire.text(span_of(value, "the producer"))
                 model.producer = f"{model.producer} {text}".strip()
             elif field == _OPSETS:
                 self._add_opset(model.opsets, span_of(value, "`opset_import`"))
-            elif field == _FUNCTIONS:
+            elif field == _MODEL_FUNCTIONS:
                 functions.append(span_of(value, "a function"))
-            elif field == _GRAPH:
+            elif field == _MODEL_GRAPH:
                 if graph is not None:
                     raise malformed("the model has two graphs", "one")
                 graph = span_of(value, "the graph")
@@ -161,7 +177,7 @@ class _OnnxReader:
             )
         _check_opsets(model)
         self._opset, self._graph = model.opsets.get("", 1), graph
-        self._read_graph(graph, (), Scope(self._inferred))
+        self._read_graph(graph, (), _Scope(self._inferred))
         for each in functions:
             self._read_function(each)
         model.nodes = unique_names(self._nodes)
@@ -182,7 +198,7 @@ class _OnnxReader:
         wire, opsets = self._wire, dict[str, int]()
         domain = name = ""
         nodes: list[Span] = []
-        scope = Scope()
+        scope = _Scope()
         for field, value in wire.fields(message):
             if field == 1:
                 name = wire.text(span_of(value, "the name of a function"))
@@ -198,7 +214,7 @@ class _OnnxReader:
         path = (f"{domain}.{name}" if domain else name,)
         self._read_nodes(nodes, path, scope)
 
-    def _read_graph(self, message: Span, path: tuple[str, ...], scope: Scope) -> None:
+    def _read_graph(self, message: Span, path: tuple[str, ...], scope: _Scope) -> None:
         """Read the tensors, the declared values and the nodes of a graph."""
         if len(path) > 2 * MAX_DEPTH:
             raise malformed("a body is too deep in others", f"at most {MAX_DEPTH} around it")
@@ -209,26 +225,25 @@ class _OnnxReader:
             if field == 1:
                 nodes.append(span_of(value, "a node"))
             elif field == 5:
-                self._add_initializer(scope, span_of(value, "an initializer"))
+                name, constant = self._tensor(span_of(value, "an initializer"))
+                scope.values[name] = Value.of(name, constant)
+                self.model.tensors.setdefault(name, constant)
             elif field in (11, 12, 13):
                 name = self._declare(scope, span_of(value, "a value"))
                 inputs += [name] if field == 11 else []
-        if self.model.version >= _DEFAULTS:
-            for constant in (scope.value(name).constant for name in inputs):
-                if constant is not None:
-                    constant.default = True
+        if self.model.version >= _DEFAULTS_SINCE:
+            for default in (scope.value(name).constant for name in inputs):
+                if default is not None:
+                    default.default = True
         self._read_nodes(nodes, path, scope)
 
-    def _declare(self, scope: Scope, message: Span) -> str:
-        """Add a declared value to a scope; return its name."""
-        name = scope.declare(self._wire, message)
-        self.model.hold(_VALUE_BYTES + len(name))
+    def _declare(self, scope: _Scope, message: Span) -> str:
+        """Add the type and shape that a ValueInfoProto declares to a scope; return its name."""
+        name, value = value_info(self._wire, message)
+        if value is not None:
+            scope.declared[name] = value
+        self.model.hold(_DECLARED_BYTES + len(name))
         return name
-
-    def _add_initializer(self, scope: Scope, message: Span) -> None:
-        name, constant = self._tensor(message)
-        scope.values[name] = Value.of(name, constant)
-        self.model.tensors.setdefault(name, constant)
 
     def _tensor(self, message: Span) -> tuple[str, Constant]:
         """Return the name and the constant of a TensorProto; its errors have the name."""
@@ -259,13 +274,13 @@ class _OnnxReader:
         file = self._beside.get(location)
         if file is None:
             check_location(location)
-            file = open_beside(self._file.path, location, self._limit)
+            file = open_beside(self._file.path, location, self._file.limit)
             file.guarded = self._file.guarded
             self._beside[location] = file
             self._file.beside.append(file)
         return file
 
-    def _read_nodes(self, messages: list[Span], path: tuple[str, ...], scope: Scope) -> None:
+    def _read_nodes(self, messages: list[Span], path: tuple[str, ...], scope: _Scope) -> None:
         self.model.hold(SPAN_BYTES * len(messages))
         for message in messages:
             self.model.count_node()
@@ -274,7 +289,7 @@ class _OnnxReader:
                 if fields.operator in OPERATOR_FAMILIES and fields.operator != "GatherTree":
                     self._add_node(fields, path, scope)
                     continue
-                if fields.operator in FOLDED:
+                if fields.operator in _FOLDED_OPERATORS:
                     self._fold(fields, scope)
                     continue
             for each in fields.attributes:
@@ -284,7 +299,7 @@ class _OnnxReader:
         return [self._wire.text(each) for each in spans]
 
     def _read_bodies(
-        self, message: Span, fields: NodeFields, path: tuple[str, ...], scope: Scope
+        self, message: Span, fields: NodeFields, path: tuple[str, ...], scope: _Scope
     ) -> None:
         """Read the graphs in an attribute of a node."""
         name, graphs = "", []
@@ -295,22 +310,29 @@ class _OnnxReader:
                 graphs.append(span_of(value, "a graph"))
         own = fields.name or (self._texts(fields.outputs[:1]) or [fields.operator])[0]
         for graph in graphs:
-            self._read_graph(graph, (*path, own, name), Scope(self._inferred, scope))
+            self._read_graph(graph, (*path, own, name), _Scope(self._inferred, scope))
 
-    def _add_node(self, fields: NodeFields, path: tuple[str, ...], scope: Scope) -> None:
+    def _add_node(self, fields: NodeFields, path: tuple[str, ...], scope: _Scope) -> None:
         """Add a node of the family, and infer its output."""
         attributes = self._attributes(fields)
         inputs = [scope.value(name) for name in self._texts(fields.inputs)]
         outputs = [scope.value(name) for name in self._texts(fields.outputs)]
-        each = node(
-            fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
+        each = ModelNode(
+            fields.name,
+            path,
+            "onnx",
+            fields.operator,
+            self._opset,
+            attributes,
+            tuple(inputs),
+            tuple(outputs),
         )
-        each = with_call(each)
+        each = with_call(each.resolved())
         names = sum(_NAME_BYTES + len(value.name) for value in (*inputs, *outputs))
         self.model.hold(NODE_BYTES + names + len(fields.name))
         self._nodes.append(each)
-        if outputs and (inferred := infer_output(each)):
-            scope.values[outputs[0].name] = merged(outputs[0], inferred)
+        if output := output_of(each):
+            scope.values[output.name] = output
 
     def _attributes(self, fields: NodeFields) -> dict[str, Any]:
         attributes = dict(
@@ -321,7 +343,7 @@ class _OnnxReader:
         self.model.hold(NUMBER_BYTES * sum(map(len, lists)))
         return attributes
 
-    def _fold(self, fields: NodeFields, scope: Scope) -> None:
+    def _fold(self, fields: NodeFields, scope: _Scope) -> None:
         """Add the output of a node that constants pass through."""
         outputs = self._texts(fields.outputs[:1])
         if not outputs:
@@ -329,7 +351,7 @@ class _OnnxReader:
         (name,) = outputs
         inputs = [scope.value(each) for each in self._texts(fields.inputs)]
         attributes = self._attributes(fields)
-        value = folded(fields.operator, name, inputs, attributes, self._opset)
+        value = _folded(fields.operator, name, inputs, attributes, self._opset)
         if value is None:
             return
         self.model.hold(_CONSTANT_BYTES + len(name))
@@ -339,12 +361,54 @@ class _OnnxReader:
             self.model.tensors.setdefault(name, value.constant)
 
 
-_UNREAD: Final = "some indices are in another file, which is read only with `--external-data`"
+def _folded(
+    operator: str, name: str, inputs: list[Value], attributes: dict[str, Any], opset: int
+) -> Value | None:
+    """Return the output of a node of `_FOLDED_OPERATORS`; None if nothing is known of it."""
+    if operator == "Constant":
+        constant = _constant(attributes)
+        return Value.of(name, constant) if constant else None
+    if not inputs:
+        return None
+    value = _passed(operator, name, inputs, attributes, opset) or Value(name, inputs[0].dtype)
+    return value.unread_from(inputs)
 
 
-def _is_open(node: ModelNode) -> bool:
-    """Return whether a type or a size of the inputs is not known."""
-    return any(
-        value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
-        for value in node.inputs
-    )
+def _passed(
+    operator: str, name: str, inputs: list[Value], attributes: dict[str, Any], opset: int
+) -> Value | None:
+    """Return the output of a node that its first input passes through."""
+    data = inputs[0]
+    second = fold.integers(inputs[1]) if len(inputs) > 1 else None
+    if operator == "Identity":
+        return data._replace(name=name)
+    if operator == "Cast":
+        return fold.converted(data, name, type_or_none(attributes.get("to")))
+    if operator == "Reshape":
+        target = second if len(inputs) > 1 else _integers(attributes.get("shape"))
+        copies = attributes.get("allowzero", 0) == 0
+        return fold.reshaped(data, name, target, zero_copies=copies)
+    axes = _integers(attributes.get("axes"))
+    if opset >= _AXES_INPUT_SINCE and len(inputs) > 1:
+        axes = second
+        if axes is None:
+            return None
+    change = fold.unsqueezed if operator == "Unsqueeze" else fold.squeezed
+    return change(data, name, axes)
+
+
+def _integers(value: Any) -> list[int] | None:
+    """Return an attribute that is a list of integers; None for any other."""
+    return value if isinstance(value, list) else None
+
+
+def _constant(attributes: dict[str, Any]) -> Constant | None:
+    """Return the value of a Constant; None if it is no tensor of numbers."""
+    value = attributes.get("value")
+    if isinstance(value, Constant):
+        return value
+    for name, (kind, dtype) in _NUMBER_ATTRIBUTES.items():
+        numbers = attributes.get(name)
+        if isinstance(numbers, kind):
+            return fold.literal(numbers, dtype)
+    return None

@@ -7,36 +7,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.io.formats.content import malformed
 from gathercli.io.graph import Value
-from gathercli.io.ir.layers import attribute, parameter, type_of
-from gathercli.io.ir.reader import IrReader
-from gathercli.io.ir.weights import Weights
+from gathercli.io.ir.graphs import Weights
+from gathercli.io.ir.layers import IrReader, attribute, parameter, type_of
 from gathercli.models import fold
 from gathercli.models.graph import (
     NODE_BYTES,
     OPERATOR_FAMILIES,
     Model,
     ModelNode,
-    node,
+    output_of,
     unique_names,
+    with_call,
 )
-from gathercli.models.inference import axis_of, infer_output, merged, with_call
 
 if TYPE_CHECKING:
     from gathercli.io.files import File
     from gathercli.io.ir.layers import Body, Layer, Port
 
-_FOLDED: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
+_FOLDED_LAYERS: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
 """The layers that constants come from or pass through."""
 
 
 def read_ir(file: File) -> Model:
-    """Read an OpenVINO IR.
-
-    Raises
-    ------
-    InputError, LimitError
-        The file is no sound IR.
-    """
+    """Read an OpenVINO IR; raise InputError or LimitError if the file is no sound one."""
     model = Model(file.name, "openvino", 0, file=file)
     reader = IrReader(file, model)
     reader.read()
@@ -67,9 +60,8 @@ class _NodeReader:
             if _is_family(layer):
                 self.model.hold(NODE_BYTES)
                 nodes[key] = each = with_call(self._node(layer, body.path, inputs))
-                if inferred := infer_output(each):
-                    port = next(iter(layer.outputs), "")
-                    values[key, port] = merged(each.outputs[0], inferred)
+                if output := output_of(each):
+                    values[key, next(iter(layer.outputs), "")] = output
             elif (folded := self._folded(layer, inputs)) is not None:
                 values[key, next(iter(layer.outputs), "")] = folded
         self.nodes += (nodes[each.id] for each in wanted)
@@ -84,7 +76,7 @@ class _NodeReader:
             if key in graph:
                 continue
             layer = body.layers[key]
-            follows = _is_wanted(layer) or layer.type in _FOLDED
+            follows = _is_wanted(layer) or layer.type in _FOLDED_LAYERS
             graph[key] = [source for source, _ in layer.sources.values()] if follows else []
             stack += graph[key]
         try:
@@ -121,21 +113,27 @@ class _NodeReader:
         outputs = [
             port.value(port.names.split(",")[0] or layer.name) for port in layer.outputs.values()
         ] or [Value(layer.name)]
-        opset = layer.opset or 0
-        each = node(layer.name, path, "openvino", layer.type, opset, attributes, inputs, outputs)
-        axis = each.op.attr("axis") if each.op else None
-        if axis and axis.is_input:
-            value = inputs[2] if len(inputs) > 2 else None
-            if value is not None:
-                attributes["axis"] = axis_of(value)
-        return each
+        node = ModelNode(
+            layer.name,
+            path,
+            "openvino",
+            layer.type,
+            layer.opset or 0,
+            attributes,
+            tuple(inputs),
+            tuple(outputs),
+        ).resolved()
+        axis = node.op.attr("axis") if node.op else None
+        if axis and axis.is_input and len(inputs) > 2:
+            attributes["axis"] = _axis_of(inputs[2])
+        return node
 
     def _folded(self, layer: Layer, inputs: list[Value]) -> Value | None:
         """Return the output of a layer that constants come from or pass through."""
         name = layer.name
         if layer.type == "Const":
             return Value.of(name, self._weights.of_layer(layer))
-        if layer.type not in _FOLDED or not inputs:
+        if layer.type not in _FOLDED_LAYERS or not inputs:
             return None
         value = self._passed(layer, inputs)
         marked = (value or Value(name)).unread_from(inputs)
@@ -163,6 +161,16 @@ class _NodeReader:
                 known = body.values.get((layer.id, next(iter(layer.outputs), "")))
                 constant = known.constant if known else None
                 tensors.setdefault(layer.name, constant or self._weights.of_layer(layer))
+
+
+def _axis_of(value: Value) -> Any:
+    """Return the axis that an input decides: `MOST_INTEGERS` elements at most, or "unknown"."""
+    if value.constant is None or value.unread:
+        return "unknown"
+    axis = value.constant.read().values()
+    if axis.size > fold.MOST_INTEGERS:
+        axis = axis.reshape(-1)[: fold.MOST_INTEGERS]
+    return axis.tolist()[0] if axis.shape == (1,) else axis.tolist()
 
 
 def _is_family(layer: Layer) -> bool:

@@ -5,79 +5,48 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.compute.array_run import run
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.check import count, policy_of
+from gathercli.compute.check import count, policies_of
+from gathercli.compute.run import run
 from gathercli.errors import GatherError, OutOfRangeError
-from gathercli.models.inference import bound
-from gathercli.ops.engine import infer
+from gathercli.models.graph import bound
 from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
-from gathercli.spec.call import CallContext
+from gathercli.spec.call import Call, CallContext
 from gathercli.spec.op import IndexedAxis, OutOfRange
-from gathercli.spec.rules.wording import interval
 from gathercli.spec.shapes import LARGEST, Shape, product
-from gathercli.text import listed
+from gathercli.text import interval
 
 if TYPE_CHECKING:
-    from gathercli.models.finding import Finding
+    from gathercli.models.findings import Finding
     from gathercli.models.graph import ModelNode
-    from gathercli.spec.call import Call
 
 
 class NodeVerdict(NamedTuple):
-    """What the version of a node says of it, whatever the inputs at run time are.
-
-    Attributes
-    ----------
-    node
-        The node.
-    call
-        The call; None if shapes, types or attributes are refused.
-    shape
-        The inferred shape of the output; of unknown rank if it is refused.
-    checked
-        The inputs of indices that are constant, and were checked.
-    adjustments
-        The treatment of constant indices outside their axis.
-    error
-        Why the node is refused; None if nothing is refused.
-    contradictions
-        Where the model contradicts its own inputs, as findings; of `lint.contradictions`.
-    """
+    """What the version of a node says of it, whatever the inputs at run time are."""
 
     node: ModelNode
-    call: Call | None = None
-    shape: Shape = Shape.of_unknown_rank()
-    checked: tuple[str, ...] = ()
-    adjustments: tuple[Adjustment, ...] = ()
-    error: GatherError | None = None
+    call: Call | None = None  # None if shapes, types or attributes are refused
+    checked: tuple[str, ...] = ()  # the inputs of indices that are constant, and were checked
+    adjustments: tuple[Adjustment, ...] = ()  # the treatment of constant indices outside their axis
+    error: GatherError | None = None  # why the node is refused; None if nothing is refused
+    # of the model with its own inputs; of `lint.contradictions`
     contradictions: tuple[Finding, ...] = ()
 
     @property
-    def fills(self) -> bool:
-        """Whether constant indices are filled with zeros."""
-        return any(each.how == OutOfRange.ZERO.done for each in self.adjustments)
+    def shape(self) -> Shape:
+        """The inferred shape of the output; of unknown rank if there is no call."""
+        return self.call.shape if self.call is not None else Shape.of_unknown_rank()
 
     @property
     def word(self) -> str:
         """The verdict: ``refused``, ``fills``, ``unread``, ``unknown`` or ``legal``."""
         if self.error is not None or self.contradictions:
             return "refused"
-        if self.fills:
+        if any(each.how == OutOfRange.ZERO.done for each in self.adjustments):
             return "fills"
         if self.node.unread:
             return "unread"
         return "legal" if self.call is not None else "unknown"
-
-
-def unread(node: ModelNode) -> str:
-    """Say which inputs of a node were not checked, and why; empty text if all were."""
-    if not node.unread:
-        return ""
-    names = listed((f"`{name}`" for name in node.unread), "and")
-    return f"{names} {'are' if len(node.unread) > 1 else 'is'} not checked: " + "; ".join(
-        dict.fromkeys(node.unread.values())
-    )
 
 
 def judge(node: ModelNode) -> NodeVerdict:
@@ -93,7 +62,7 @@ def judge(node: ModelNode) -> NodeVerdict:
     try:
         with context:
             call = node.call or bound(node)
-            verdict = verdict._replace(call=call, shape=infer(call))
+            verdict = verdict._replace(call=call)
             checked, adjustments = _check_constants(node, call)
     except GatherError as error:
         return verdict._replace(error=error)
@@ -121,7 +90,7 @@ def _check_constants(node: ModelNode, call: Call) -> tuple[tuple[str, ...], tupl
     if not axes and product(call.indices.shape.sizes or ()):
         return (), ()
     constant = constants[name]
-    policies = tuple(policy_of(call, along) for along in axes)
+    policies = tuple(policies_of(call, axes))
     key = policies, are_tuples(axes)
     sums = constant.counts.get(key)
     if sums is None:
@@ -163,4 +132,4 @@ def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
         along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
         return () if call.op.tuples else (along,)
     inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
-    return call.family.indexed_axes(call.with_inputs(inputs))
+    return call.family.indexed_axes(Call(call.op, call.family, inputs, call.attrs))

@@ -8,13 +8,13 @@ k the index value; b is batch_dims, N and M are the ranks of `data` and `indices
 
 from __future__ import annotations
 
-from gathercli.spec import rules
-from gathercli.spec.coordinates import at, coordinates, flat_positions, known, letters
-from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
+from gathercli.spec.dtypes import DTYPES, PLAIN
 from gathercli.spec.op import (
+    AXIS,
+    BATCH_DIMS,
+    BEFORE_BFLOAT16,
     INTEGERS,
     SIGNED_32_64,
-    Attr,
     AxisGather,
     IndexedAxis,
     IndexRange,
@@ -22,7 +22,17 @@ from gathercli.spec.op import (
     Op,
     OutOfRange,
 )
-from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
+from gathercli.spec.rules import attributes, tensors
+from gathercli.spec.shapes import (
+    UNKNOWN,
+    Shape,
+    at,
+    coordinates,
+    flat_positions,
+    known,
+    letters,
+    meet_all,
+)
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -30,23 +40,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.spec.call import Call
-    from gathercli.spec.coordinates import Position
+    from gathercli.spec.shapes import Position
 
 COMMAND = "gather"
 SUMMARY = "Gather slices along an axis"
 
 INDICES = Input("indices", INTEGERS, values=True, doc="Integers")
-AXIS = Attr(
-    "axis",
-    default=0,
-    source="INT, optional; the schema's default is 0",
-    doc="The dimension of DATA to gather along; negative counts from the end",
-)
 AXIS_INPUT = AXIS._replace(
     is_input=True,
     source="required by the specification, a scalar or 1-D tensor; gathercli uses 0 without it",
 )
-BATCH_DIMS = Attr("batch_dims", default=0, doc="Leading dimensions that are batches")
 
 OPENVINO_1 = Op(
     framework="openvino",
@@ -57,13 +60,8 @@ OPENVINO_1 = Op(
     attrs=(AXIS_INPUT,),
     index_range=IndexRange.UNSIGNED,
     out_of_range=OutOfRange.ERROR,
-    elementwise=False,
-    off_axis=None,
-    narrows=False,
     equation="out[p, i, s] = data[p, indices[i], s]",
     shape="data[:axis] + indices[0:] + data[axis+1:]",
-    changes="the first version",
-    source="OpenVINO operation set, Gather-1",
 )
 OPENVINO_7 = OPENVINO_1._replace(
     version=7,
@@ -72,61 +70,42 @@ OPENVINO_7 = OPENVINO_1._replace(
     equation="out[p, i, s] = data[p, indices[p[:batch_dims], i], s]",
     shape="data[:axis] + indices[batch_dims:] + data[axis+1:]",
     changes="adds `batch_dims`",
-    source="OpenVINO operation set, Gather-7",
 )
 OPENVINO_8 = OPENVINO_7._replace(
     version=8,
     index_range=IndexRange.SIGNED,
     out_of_range=OutOfRange.ZERO,
     changes="negative indices count from the end; any other index gives zeros",
-    source="OpenVINO operation set, Gather-8",
 )
-ONNX_1 = Op(
+ONNX_1 = OPENVINO_1._replace(
     framework="onnx",
-    name="Gather",
-    version=1,
-    family=COMMAND,
-    inputs=(
-        Input("data", tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16)),
-        INDICES._replace(dtypes=SIGNED_32_64),
-    ),
+    inputs=(Input("data", BEFORE_BFLOAT16), INDICES._replace(dtypes=SIGNED_32_64)),
     attrs=(AXIS,),
-    index_range=IndexRange.UNSIGNED,
-    out_of_range=OutOfRange.ERROR,
-    elementwise=False,
-    off_axis=None,
-    narrows=False,
-    equation="out[p, i, s] = data[p, indices[i], s]",
-    shape="data[:axis] + indices[0:] + data[axis+1:]",
-    changes="the first version",
-    source="ONNX operator schemas, Gather (opset 1)",
 )
 ONNX_11 = ONNX_1._replace(
     version=11,
     index_range=IndexRange.SIGNED,
     changes="negative indices count from the end",
-    source="ONNX operator schemas, Gather (opset 11)",
 )
 ONNX_13 = ONNX_11._replace(
     version=13,
     inputs=(Input("data", PLAIN), INDICES._replace(dtypes=SIGNED_32_64)),
     changes="adds bfloat16",
-    source="ONNX operator schemas, Gather (opset 13)",
 )
 
 ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_7, OPENVINO_1, ONNX_13, ONNX_11, ONNX_1)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    rules.data_dtype,
-    rules.indices_dtype,
-    rules.data_rank,
-    rules.axis_required,
-    rules.axis_type,
-    rules.axis_range,
-    rules.batch_dims_unsupported,
-    rules.batch_dims_range,
-    rules.batch_dims_axis,
-    rules.batch_shape,
+    tensors.data_dtype,
+    tensors.indices_dtype,
+    tensors.data_rank,
+    attributes.axis_required,
+    attributes.axis_type,
+    attributes.axis_range,
+    attributes.batch_dims_unsupported,
+    attributes.batch_dims_range,
+    attributes.batch_dims_axis,
+    tensors.batch_shape,
 )
 
 
@@ -159,23 +138,11 @@ def equation(call: Call) -> str:
 
 
 def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
-    """Return the flat position in `data` that each output cell copies.
+    """Return the flat position in `data` that each output cell copies; -1 where nothing is copied.
 
-    ``out[p, i, s] = data[p, k, s]`` with ``k = indices[p[:b], i]``
-
-    Parameters
-    ----------
-    call
-        A call whose shapes are all known.
-    points
-        For each input of indices, where each points, by its coordinates: counted from the front,
-        or -1 for none.
-    cells
-        Flat positions in the output: one, or an int64 array (C,).
-
-    Returns
-    -------
-        Positions in `data`, of the kind of `cells`; -1 where nothing is copied.
+    ``out[p, i, s] = data[p, k, s]`` with ``k = indices[p[:b], i]``; all shapes are known. `points`
+    has, for each input of indices and by its coordinates, where each points: counted from the
+    front, or -1 for none. `cells` are flat positions in the output: one, or an int64 array (C,).
     """
     a, b = call.normalized
     m = len(call.indices.shape) - b

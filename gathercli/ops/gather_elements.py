@@ -6,12 +6,11 @@ position that each output cell copies, and what each output dimension walks alon
 
 from __future__ import annotations
 
-from gathercli.spec import rules
-from gathercli.spec.coordinates import at, coordinates, flat_positions, known, letters
-from gathercli.spec.dtypes import BFLOAT16, DTYPES, PLAIN
+from gathercli.spec.dtypes import DTYPES, PLAIN
 from gathercli.spec.op import (
+    AXIS,
+    BEFORE_BFLOAT16,
     SIGNED_32_64,
-    Attr,
     AxisGather,
     IndexedAxis,
     IndexRange,
@@ -20,7 +19,17 @@ from gathercli.spec.op import (
     Op,
     OutOfRange,
 )
-from gathercli.spec.shapes import UNKNOWN, Shape, meet_all
+from gathercli.spec.rules import attributes, tensors
+from gathercli.spec.shapes import (
+    UNKNOWN,
+    Shape,
+    at,
+    coordinates,
+    flat_positions,
+    known,
+    letters,
+    meet_all,
+)
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -28,18 +37,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.spec.call import Call
-    from gathercli.spec.coordinates import Position
+    from gathercli.spec.shapes import Position
 
 COMMAND = "gather-elements"
 SUMMARY = "Gather single elements"
 
 INDICES = Input("indices", SIGNED_32_64, values=True, doc="Integers")
-AXIS = Attr(
-    "axis",
-    default=0,
-    source="INT, optional; the schema's default is 0",
-    doc="The dimension of DATA to gather along; negative counts from the end",
-)
 
 OPENVINO_6 = Op(
     framework="openvino",
@@ -55,41 +58,37 @@ OPENVINO_6 = Op(
     narrows=True,
     equation="out[c] = data[c with c[axis] := indices[c]]",
     shape="indices[0:]",
-    changes="the first version",
-    source="OpenVINO operation set, GatherElements-6",
 )
 ONNX_11 = OPENVINO_6._replace(
     framework="onnx",
     version=11,
-    inputs=(Input("data", tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16)), INDICES),
+    inputs=(Input("data", BEFORE_BFLOAT16), INDICES),
     attrs=(AXIS,),
     index_range=IndexRange.SIGNED,
     off_axis=OffAxis.AT_MOST,
     narrows=False,
-    source="ONNX operator schemas, GatherElements (opset 11)",
 )
 ONNX_13 = ONNX_11._replace(
     version=13,
     inputs=(Input("data", PLAIN), INDICES),
     changes="adds bfloat16",
-    source="ONNX operator schemas, GatherElements (opset 13)",
 )
 
 ROWS: tuple[Op, ...] = (OPENVINO_6, ONNX_13, ONNX_11)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    rules.data_dtype,
-    rules.indices_dtype,
-    rules.data_rank,
-    rules.indices_rank,
-    rules.axis_required,
-    rules.axis_type,
-    rules.axis_range,
-    rules.batch_dims_unsupported,
-    rules.batch_dims_range,
-    rules.batch_dims_axis,
-    rules.batch_shape,
-    rules.elements_shape,
+    tensors.data_dtype,
+    tensors.indices_dtype,
+    tensors.data_rank,
+    tensors.indices_rank,
+    attributes.axis_required,
+    attributes.axis_type,
+    attributes.axis_range,
+    attributes.batch_dims_unsupported,
+    attributes.batch_dims_range,
+    attributes.batch_dims_axis,
+    tensors.batch_shape,
+    tensors.elements_shape,
 )
 
 

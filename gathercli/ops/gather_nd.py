@@ -8,12 +8,11 @@ s the coordinates of a slice; b is batch_dims, N and M are the ranks of `data` a
 
 from __future__ import annotations
 
-from gathercli.spec import rules
-from gathercli.spec.coordinates import at, coordinates, flat_positions, known, letters
-from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN
+from gathercli.spec.dtypes import DTYPES, INT64, PLAIN
 from gathercli.spec.op import (
+    BATCH_DIMS,
+    BEFORE_BFLOAT16,
     INTEGERS,
-    Attr,
     AxisGather,
     IndexedAxis,
     IndexRange,
@@ -21,7 +20,18 @@ from gathercli.spec.op import (
     Op,
     OutOfRange,
 )
-from gathercli.spec.shapes import Shape, meet_all, multiply, product
+from gathercli.spec.rules import attributes, tensors
+from gathercli.spec.shapes import (
+    Shape,
+    at,
+    coordinates,
+    flat_positions,
+    known,
+    letters,
+    meet_all,
+    multiply,
+    product,
+)
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -29,7 +39,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.spec.call import Call
-    from gathercli.spec.coordinates import Position
+    from gathercli.spec.shapes import Position
 
 COMMAND = "gather-nd"
 SUMMARY = "Gather slices at tuples of indices"
@@ -41,7 +51,6 @@ INDICES = Input(
     doc="Integers; the last dimension holds the tuples",
     rank="rank 1 or more, tuples in the last dimension",
 )
-BATCH_DIMS = Attr("batch_dims", default=0, doc="Leading dimensions that are batches")
 
 OPENVINO_5 = Op(
     framework="openvino",
@@ -52,13 +61,9 @@ OPENVINO_5 = Op(
     attrs=(BATCH_DIMS,),
     index_range=IndexRange.UNSIGNED,
     out_of_range=OutOfRange.ERROR,
-    elementwise=False,
-    off_axis=None,
     narrows=True,
     equation="out[q, i, s] = data[p, t, s], t = indices[p, i, :], q = p as one coordinate",
     shape="[product(indices[:b])] + indices[b:-1] + data[b+k:], k = indices[-1]",
-    changes="the first version",
-    source="OpenVINO operation set, GatherND-5",
     tuples=True,
     flattens_batch=True,
 )
@@ -68,14 +73,13 @@ OPENVINO_8 = OPENVINO_5._replace(
     equation="out[p, i, s] = data[p, t, s], t = indices[p, i, :]",
     shape="indices[:-1] + data[b+k:], k = indices[-1]",
     changes="the batch dimensions stay apart; negative indices count from the end",
-    source="OpenVINO operation set, GatherND-8",
     flattens_batch=False,
 )
 ONNX_11 = OPENVINO_8._replace(
     framework="onnx",
     version=11,
     inputs=(
-        Input("data", tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16)),
+        Input("data", BEFORE_BFLOAT16),
         INDICES._replace(dtypes=(INT64,)),
     ),
     attrs=(),
@@ -83,7 +87,6 @@ ONNX_11 = OPENVINO_8._replace(
     equation="out[i, s] = data[t, s], t = indices[i, :]",
     shape="indices[:-1] + data[k:], k = indices[-1]",
     changes="the first version",
-    source="ONNX operator schemas, GatherND (opset 11)",
     shortest_tuple=1,
 )
 ONNX_12 = ONNX_11._replace(
@@ -92,27 +95,25 @@ ONNX_12 = ONNX_11._replace(
     equation=OPENVINO_8.equation,
     shape=OPENVINO_8.shape,
     changes="adds `batch_dims`",
-    source="ONNX operator schemas, GatherND (opset 12)",
 )
 ONNX_13 = ONNX_12._replace(
     version=13,
     inputs=(Input("data", PLAIN), INDICES._replace(dtypes=(INT64,))),
     changes="adds bfloat16",
-    source="ONNX operator schemas, GatherND (opset 13)",
 )
 
 ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_5, ONNX_13, ONNX_12, ONNX_11)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    rules.data_dtype,
-    rules.indices_dtype,
-    rules.data_rank,
-    rules.indices_rank,
-    rules.axis_unsupported,
-    rules.batch_dims_unsupported,
-    rules.batch_dims_range,
-    rules.indices_depth,
-    rules.batch_shape,
+    tensors.data_dtype,
+    tensors.indices_dtype,
+    tensors.data_rank,
+    tensors.indices_rank,
+    attributes.axis_unsupported,
+    attributes.batch_dims_unsupported,
+    attributes.batch_dims_range,
+    tensors.indices_depth,
+    tensors.batch_shape,
 )
 
 

@@ -7,11 +7,10 @@ In formulas t is a step of T, b a batch of B, w a beam of W.
 
 from __future__ import annotations
 
-from gathercli.spec import rules
-from gathercli.spec.coordinates import coordinates, flat_positions, known
 from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.op import IndexedAxis, IndexRange, Input, Op, OutOfRange
-from gathercli.spec.shapes import Shape, meet_all, product
+from gathercli.spec.rules import attributes, tensors
+from gathercli.spec.shapes import Shape, coordinates, flat_positions, known, meet_all, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.spec.call import Call
-    from gathercli.spec.coordinates import Position
+    from gathercli.spec.shapes import Position
 
 COMMAND = "gather-tree"
 SUMMARY = "Follow the beams of a beam search back"
@@ -54,22 +53,19 @@ OPENVINO_1 = Op(
     index_range=IndexRange.UNSIGNED,
     out_of_range=OutOfRange.ERROR,
     elementwise=True,
-    off_axis=None,
     narrows=True,
     equation="out[t, b, w] = step_ids[t, b, beam(t)], beam(t-1) = parent_ids[t, b, beam(t)]",
     shape="step_ids[0:]",
-    changes="the first version",
-    source="OpenVINO operation set, GatherTree-1",
     one_type=True,
 )
 
 ROWS: tuple[Op, ...] = (OPENVINO_1,)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    rules.tree_dtype,
-    rules.axis_unsupported,
-    rules.batch_dims_unsupported,
-    rules.tree_shape,
+    tensors.tree_dtype,
+    attributes.axis_unsupported,
+    attributes.batch_dims_unsupported,
+    tensors.tree_shape,
 )
 
 

@@ -4,7 +4,7 @@
 
     target("tflite")  ->  ConversionTarget  ->  TargetOperator    its row, and the fates of indices
 
-A row of a target is an `Op`, so that `engine.bind` tries the rules of the target on a call. Nothing
+A row of a target is an `Op`, so that `bind` tries the rules of the target on a call. Nothing
 here asks a target by name: `TARGETS` says all.
 """
 
@@ -15,7 +15,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import UsageError, VersionError
-from gathercli.ops import FAMILIES, NEWEST_OPSET, find, gather, gather_elements, gather_nd
+from gathercli.ops import FAMILIES, gather, gather_elements, gather_nd
+from gathercli.ops.versions import find
 from gathercli.spec.dtypes import (
     DTYPES,
     FLOAT64,
@@ -27,7 +28,15 @@ from gathercli.spec.dtypes import (
     Kind,
 )
 from gathercli.spec.dtypes import dtype as named
-from gathercli.spec.op import FROM_THE_END, IndexRange, Op, OutOfRange
+from gathercli.spec.op import (
+    FRAMEWORKS,
+    FROM_THE_END,
+    INTEGERS,
+    REFUSED,
+    IndexRange,
+    Op,
+    OutOfRange,
+)
 from gathercli.text import closest, listed
 
 if TYPE_CHECKING:
@@ -36,7 +45,6 @@ if TYPE_CHECKING:
 UNDEFINED: Final = "undefined"
 """The fate of an index for which a target promises nothing: it reads whatever lies there."""
 
-REFUSED: Final = OutOfRange.ERROR.done
 ZERO: Final = OutOfRange.ZERO.done
 CLAMPED: Final = OutOfRange.CLAMP.done
 
@@ -60,54 +68,27 @@ class TargetOp(Op):
 
 
 class TargetOperator(NamedTuple):
-    """What a target runs in place of an operator.
+    """What a target runs in place of an operator."""
 
-    Attributes
-    ----------
-    op
-        The row, whose rules decide shapes, types and attributes.
-    negative, outside
-        The fate of an index from -s to -1, and of any other that is not on the axis.
-    most_batch_dims
-        The most batch dimensions; None for no limit.
-    """
-
-    op: Op
-    negative: str
-    outside: str
-    most_batch_dims: int | None = None
+    op: Op  # the row, whose rules decide shapes, types and attributes
+    negative: str  # the fate of an index from -s to -1
+    outside: str  # the fate of any other that is not on the axis
+    most_batch_dims: int | None = None  # None for no limit
 
 
 class ConversionTarget(NamedTuple):
-    """A runtime, or a format, that a model is converted to.
+    """A runtime, or a format, that a model is converted to."""
 
-    Attributes
-    ----------
-    name, title
-        The value of `--to`, and the name for people, with the release that was probed.
-    operators
-        The operators by family, without those that the target lacks.
-    narrow
-        Types of data that are computed in another type, of fewer bits.
-    index_bits
-        The bits in which indices are computed.
-    most_rank
-        The largest rank of a tensor; None for no limit.
-    keeps_versions
-        Whether it runs the versions of its own framework as they are.
-    evidence, sources
-        How this is known, and from where.
-    """
-
-    name: str
-    title: str
-    operators: Mapping[str, TargetOperator]
+    name: str  # the value of `--to`
+    title: str  # the name for people, with the release that was probed
+    operators: Mapping[str, TargetOperator]  # by family, without those that the target lacks
     evidence: Evidence
-    sources: tuple[str, ...]
+    sources: tuple[str, ...]  # from where this is known
+    # types of data that are computed in another type, of fewer bits
     narrow: Mapping[DType, DType] = {}
-    index_bits: int = 64
-    most_rank: int | None = None
-    keeps_versions: bool = False
+    index_bits: int = 64  # in which indices are computed
+    most_rank: int | None = None  # of a tensor; None for no limit
+    keeps_versions: bool = False  # whether it runs the versions of its own framework as they are
 
     def runs(self, op: Op) -> TargetOperator | None:
         """Return what the target runs in place of a row; None if it has no such operator."""
@@ -139,22 +120,36 @@ def _typed(op: Op, data: tuple[DType, ...], indices: tuple[DType, ...] | None = 
     )
 
 
-def _foreign(
-    row: Op, framework: str, name: str, data: tuple[DType, ...], indices: tuple[DType, ...]
-) -> Op:
-    """Return a row like `row` of a target without versions, where the axis is an attribute."""
-    op = _typed(row, data, indices)._replace(
-        framework=framework,
-        name=name,
-        attrs=tuple(each._replace(is_input=False, default=0) for each in row.attrs),
-    )
-    return TargetOp(*op)
-
-
-_GATHER: Final = gather.OPENVINO_8
-_ELEMENTS: Final = gather_elements.ONNX_13
-_TUPLES: Final = gather_nd.ONNX_13
+_FOLLOWED: Final = {
+    "gather": gather.OPENVINO_8,
+    "gather-elements": gather_elements.ONNX_13,
+    "gather-nd": gather_nd.ONNX_13,
+}
 """The rows that targets without versions follow: with `batch_dims`, or smaller `indices`."""
+
+
+def _unversioned(
+    framework: str,
+    names: tuple[str, str, str],
+    types: tuple[DType, ...],
+    indices: tuple[DType, ...],
+    fates: tuple[str, str],
+) -> dict[str, TargetOperator]:
+    """Return the operators of a target without versions, where the axis is an attribute.
+
+    `names` are those of Gather, GatherElements and GatherND; `fates` those of an index from -s to
+    -1, and of any other that is not on the axis.
+    """
+    operators = {}
+    for (command, row), name in zip(_FOLLOWED.items(), names, strict=True):
+        op = _typed(row, types, indices)._replace(
+            framework=framework,
+            name=name,
+            attrs=tuple(each._replace(is_input=False, default=0) for each in row.attrs),
+        )
+        operators[command] = TargetOperator(TargetOp(*op), *fates)
+    return operators
+
 
 _WIDE: Final = {INT64: named("int32"), UINT64: named("uint32"), FLOAT64: named("float32")}
 
@@ -191,19 +186,14 @@ def _openvino() -> ConversionTarget:
 
 def _tflite() -> ConversionTarget:
     types, indices = _types("bool int8 int16 int32 int64 uint8 float32"), _types("int32 int64")
-
-    def runs(row: Op, name: str, *more: DType) -> TargetOperator:
-        op = _foreign(row, "tflite", name, (*types, *more), indices)
-        return TargetOperator(op, REFUSED, REFUSED)
-
+    names = "GATHER", "GATHER_ND", "GATHER_ND"  # as converters write single elements
+    operators = _unversioned("tflite", names, types, indices, (REFUSED, REFUSED))
+    tuples = operators["gather-nd"]
+    operators["gather-nd"] = tuples._replace(op=_typed(tuples.op, (*types, STRING)))
     return ConversionTarget(
         "tflite",
         "TensorFlow Lite 2.21",
-        {
-            "gather": runs(_GATHER, "GATHER"),
-            "gather-elements": runs(_ELEMENTS, "GATHER_ND"),  # as converters write it
-            "gather-nd": runs(_TUPLES, "GATHER_ND", STRING),
-        },
+        operators,
         Evidence.PROBED,
         ("its kernels gather.cc and gather_nd.cc", "onnx2tf issue 275"),
     )
@@ -211,20 +201,13 @@ def _tflite() -> ConversionTarget:
 
 def _tensorrt() -> ConversionTarget:
     types = _types("bool int8 int32 int64 float16 float32 bfloat16 float8_e4m3fn int4")
-    indices = _types("int32 int64")
-
-    def runs(row: Op, name: str, most_batch_dims: int | None = None) -> TargetOperator:
-        op = _foreign(row, "tensorrt", name, types, indices)
-        return TargetOperator(op, UNDEFINED, ZERO, most_batch_dims)
-
+    names = "Gather", "GatherElements", "GatherND"
+    operators = _unversioned("tensorrt", names, types, _types("int32 int64"), (UNDEFINED, ZERO))
+    operators["gather"] = operators["gather"]._replace(most_batch_dims=1)
     return ConversionTarget(
         "tensorrt",
         "TensorRT 10",
-        {
-            "gather": runs(_GATHER, "Gather", 1),
-            "gather-elements": runs(_ELEMENTS, "GatherElements"),
-            "gather-nd": runs(_TUPLES, "GatherND"),
-        },
+        operators,
         Evidence.READ,
         (
             "TensorRT operators, Gather: indices from 0 on, cast to int32 unless the data is int64",
@@ -236,20 +219,13 @@ def _tensorrt() -> ConversionTarget:
 
 
 def _coreml() -> ConversionTarget:
-    types = (*_types("float16 float32 int32"), INT64, FLOAT64)
-    indices = (*_types("int16 uint16 int32"), INT64)
-
-    def runs(row: Op, name: str) -> TargetOperator:
-        return TargetOperator(_foreign(row, "coreml", name, types, indices), UNDEFINED, UNDEFINED)
-
+    types = _types("float16 float32 int32 int64 float64")
+    indices = _types("int16 uint16 int32 int64")
+    names = "gather", "gather_along_axis", "gather_nd"
     return ConversionTarget(
         "coreml",
         "Core ML, iOS 17",
-        {
-            "gather": runs(_GATHER, "gather"),
-            "gather-elements": runs(_ELEMENTS, "gather_along_axis"),
-            "gather-nd": runs(_TUPLES, "gather_nd"),
-        },
+        _unversioned("coreml", names, types, indices, (UNDEFINED, UNDEFINED)),
         Evidence.READ,
         ("coremltools, MIL operators of iOS 17", "onnxruntime PR 28278"),
         narrow={INT64: named("int32"), FLOAT64: named("float32")},
@@ -260,21 +236,15 @@ def _coreml() -> ConversionTarget:
 
 def _webnn() -> ConversionTarget:
     types = _types("float32 float16 int32 uint32 int64 uint64 int8 uint8 int4 uint4")
-    indices = _types("int32 uint32 int64")
-
-    def runs(row: Op, name: str) -> TargetOperator:
-        op = _foreign(row, "webnn", name, types, indices)
-        attrs = tuple(each for each in op.attrs if each.name != "batch_dims")
-        return TargetOperator(op._replace(attrs=attrs), FROM_THE_END, CLAMPED)
-
+    names, indices = ("gather", "gatherElements", "gatherND"), _types("int32 uint32 int64")
+    operators = _unversioned("webnn", names, types, indices, (FROM_THE_END, CLAMPED))
+    for command, runs in operators.items():
+        attrs = tuple(each for each in runs.op.attrs if each.name != "batch_dims")
+        operators[command] = runs._replace(op=runs.op._replace(attrs=attrs))
     return ConversionTarget(
         "webnn",
         "WebNN",
-        {
-            "gather": runs(_GATHER, "gather"),
-            "gather-elements": runs(_ELEMENTS, "gatherElements"),
-            "gather-nd": runs(_TUPLES, "gatherND"),
-        },
+        operators,
         Evidence.READ,
         ("W3C Web Neural Network API, gather", "webnn issues 484, 486", "webnn PR 642"),
     )
@@ -282,17 +252,10 @@ def _webnn() -> ConversionTarget:
 
 def _xla() -> ConversionTarget:
     types = tuple(each for each in PLAIN if each is not STRING)
-    indices = tuple(each for each in PLAIN if each.integral)
-    rows = {"gather": _GATHER, "gather-elements": _ELEMENTS, "gather-nd": _TUPLES}
     return ConversionTarget(
         "xla",
         "XLA, by jax 0.10 and TensorFlow 2.21",
-        {
-            command: TargetOperator(
-                _foreign(row, "xla", "gather", types, indices), CLAMPED, CLAMPED
-            )
-            for command, row in rows.items()
-        },
+        _unversioned("xla", ("gather",) * 3, types, INTEGERS, (CLAMPED, CLAMPED)),
         Evidence.PROBED,
         ("StableHLO, gather", "stablehlo PR 1541"),
     )
@@ -325,12 +288,9 @@ NAMES: Final = ("openvino", f"{ONNX}-OPSET", *list(TARGETS)[1:])
 
 
 def target(name: str) -> ConversionTarget:
-    """Return a target: one of `TARGETS`, ``onnx-17``, or ``onnx`` for its newest opset.
+    """Return a target, one of `TARGETS`, ``onnx-17``, or ``onnx`` for its newest opset.
 
-    Raises
-    ------
-    UsageError
-        There is no such target.
+    Raise `UsageError` if there is none.
 
     >>> target("onnx-12").operators["gather"].op, target("xla").operators["gather"].outside
     (<onnx.Gather-11>, 'clamped')
@@ -340,16 +300,15 @@ def target(name: str) -> ConversionTarget:
         return TARGETS[word]
     framework, mark, number = word.partition("-")
     if framework == ONNX and not mark:
-        return _onnx(NEWEST_OPSET[ONNX])
+        return _onnx(FRAMEWORKS[ONNX].newest_opset)
     if framework == ONNX and number.isascii() and number.isdigit() and 0 < len(number) < 4:
         opset = int(number)
-        if 0 < opset <= NEWEST_OPSET[ONNX]:
+        if 0 < opset <= FRAMEWORKS[ONNX].newest_opset:
             return _onnx(opset)
     near = closest(word, [*TARGETS, ONNX])
     expected = listed(NAMES)
     raise UsageError(
         f"no target `{name[:40]}`",
-        rule="usage",
         value=name,
         expected=expected,
         hint=f"did you mean `{near}`?" if near and near != word else None,
@@ -359,4 +318,4 @@ def target(name: str) -> ConversionTarget:
 def every_target() -> list[ConversionTarget]:
     """Return all targets, of ONNX the newest opset, for tables."""
     first, *others = TARGETS.values()
-    return [first, _onnx(NEWEST_OPSET[ONNX]), *others]
+    return [first, _onnx(FRAMEWORKS[ONNX].newest_opset), *others]

@@ -1,1 +1,1 @@
-"""Results and refusals to words and pictures; the only part that knows rich."""
+"""Results and refusals to words, tables and colours for a terminal."""

@@ -1,7 +1,7 @@
 """Lay out a tensor as a grid: aligned columns, coordinates at the edges, counts of hidden cells.
 
-A tensor is shown whole if it fits in `ROWS` rows and the width. Otherwise show the first and
-last `EDGE` rows, the outermost columns that fit, and two facets of every leading axis. Only
+A tensor is shown whole if it fits in `MOST_GRID_ROWS` rows and the width. Otherwise show the first
+and last `EDGE` rows, the outermost columns that fit, and two facets of every leading axis. Only
 visible cells are formatted. `rich.table.Table` was measured 130 times slower.
 """
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
 
-ROWS: Final = 40
+MOST_GRID_ROWS: Final = 40
 EDGE: Final = 3
-COLUMNS: Final = 1000
+MOST_GRID_COLUMNS: Final = 1000
 """The most columns to show without a width, so that a row of a million is not formatted."""
-NARROWEST: Final = 3
+NARROWEST_COLUMN: Final = 3
 """The smallest width of a column with its blanks."""
 MANY_FACETS: Final = 16
-STRING_WIDTH: Final = 24
+WIDEST_STRING: Final = 24
 """The largest width of a string in a cell."""
 
 
@@ -78,23 +78,13 @@ def layout(
     width: int | None,
     precision: int,
     full: bool = False,
-    rows: int = ROWS,
+    rows: int = MOST_GRID_ROWS,
     advice: str = "--full shows all",
 ) -> Text:
-    """Lay out a tensor.
+    """Lay out a tensor within a width, if there is one.
 
-    Parameters
-    ----------
-    width
-        The columns of the terminal; None for no limit.
-    precision
-        The significant digits of floats.
-    full
-        Whether to show every cell, in blocks of columns that fit the width.
-    rows
-        The largest number of rows, of all facets, to show whole.
-    advice
-        A hint after the count of hidden cells.
+    It is shown whole if all its facets have at most `rows` rows; every cell if `full`, in blocks of
+    columns that fit. Else `advice` follows the count of hidden cells.
     """
     from rich.text import Text
 
@@ -119,11 +109,11 @@ def layout(
 
 
 def _shortened(text: str) -> str:
-    """Cut a string to `STRING_WIDTH` columns."""
-    if len(text) <= STRING_WIDTH and cell_len(text) <= STRING_WIDTH:
+    """Cut a string to `WIDEST_STRING` columns."""
+    if len(text) <= WIDEST_STRING and cell_len(text) <= WIDEST_STRING:
         return text
-    text = text[: STRING_WIDTH - 1]
-    while cell_len(text) >= STRING_WIDTH:
+    text = text[: WIDEST_STRING - 1]
+    while cell_len(text) >= WIDEST_STRING:
         text = text[:-1]
     return text + "…"
 
@@ -153,7 +143,7 @@ class _Plan:
         self.facets = _facets(lead, whole=whole)
         self._rows = shown_positions(rows, every if whole else 2 * EDGE)
         self._margin = 0 if self._flat else len(str(self._rows[-1]))
-        most_columns = COLUMNS if width is None else width // NARROWEST + 1
+        most_columns = MOST_GRID_COLUMNS if width is None else width // NARROWEST_COLUMN + 1
         few = not full and columns > most_columns
         self._choose_columns(columns, 2 * EDGE if few else every)
         if not full and (few or not self._fits()):

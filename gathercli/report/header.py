@@ -103,10 +103,7 @@ def header(call: Call, out: Shape, width: int | None) -> Text:
 def title(call: Call, width: int | None, *, where: str = "", room: int | None = None) -> Text:
     """Format the version with its attributes, and the equation of an output cell.
 
-    Parameters
-    ----------
-    where
-        The ranges of the equation's letters, on a separate line if `room` is too narrow.
+    The ranges of its letters, `where`, are on a line of their own if `room` is too narrow.
     """
     from rich.text import Text
 

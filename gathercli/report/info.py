@@ -6,8 +6,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.report.terminal import PICTURE_WIDTH
-from gathercli.spec.coordinates import cell
 from gathercli.spec.dtypes import Kind
+from gathercli.spec.shapes import cell
 from gathercli.text import clean, counted, grouped, short, shown
 
 if TYPE_CHECKING:
@@ -20,67 +20,42 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
     from gathercli.spec.dtypes import DType
 
-PREVIEW: Final = 10
+MOST_PREVIEW_ELEMENTS: Final = 10
 """The largest number of elements of a preview in JSON."""
 
-ROWS: Final = 10
+MOST_PREVIEW_ROWS: Final = 10
 """The largest number of rows of a preview to show whole."""
 
-MEMBERS: Final = 100
+MOST_LISTED_MEMBERS: Final = 100
 """The largest number of tensors of a file in text."""
 
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 
 
 class FileDescription(NamedTuple):
-    """The header of one tensor of a file, or the error of reading it.
-
-    Attributes
-    ----------
-    name
-        Its name; None if it has none.
-    dtype, shape, nbytes
-        The type, shape and size; None, () and 0 on an error.
-    order, byte_order
-        ``C`` or ``F``; ``little``, ``big``, or None for text and elements of one byte.
-    refused
-        The message of the error; None without one.
-    chunked
-        The layout of its chunks; None if it has none.
-    """
+    """The header of one tensor of a file, or the error of reading it."""
 
     name: str | None
     dtype: DType | None = None
     shape: tuple[int, ...] = ()
     nbytes: int = 0
-    order: str | None = None
-    byte_order: str | None = None
-    refused: str | None = None
+    order: str | None = None  # C or F
+    byte_order: str | None = None  # little or big; None for text and elements of one byte
+    refused: str | None = None  # the message of the error
     chunked: ChunkLayout | None = None
 
 
 class Info(NamedTuple):
-    """The description of one file.
+    """The description of one file."""
 
-    Attributes
-    ----------
-    file, format, size
-        The name as the user wrote it, the format, the size in bytes (None for a literal).
-    members, hidden
-        The tensors to list, if there are several and none is selected; the number of others.
-    one
-        The selected tensor, or the only one.
-    tensor, summary
-        The elements of that tensor and their summary, unless only headers are read.
-    """
-
-    file: str
+    file: str  # its name as the user wrote it
     format: str
-    size: int | None = None
+    size: int | None = None  # in bytes; None for a literal
+    # the tensors to list, if there are several and none is selected
     members: tuple[FileDescription, ...] = ()
-    hidden: int = 0
-    one: FileDescription | None = None
-    tensor: Tensor | None = None
+    hidden: int = 0  # the number of others
+    one: FileDescription | None = None  # the selected tensor, or the only one
+    tensor: Tensor | None = None  # its elements, unless only headers are read
     summary: Summary | None = None
 
 
@@ -149,7 +124,7 @@ def _json_value(value: Any) -> Any:
 
 def _preview(tensor: Tensor) -> list[Any]:
     """Return the first elements, row-major."""
-    block = next(tensor.blocks(PREVIEW), None)
+    block = next(tensor.blocks(MOST_PREVIEW_ELEMENTS), None)
     if block is None:
         return []
     values = type(tensor)(tensor.dtype, block).values().tolist()
@@ -187,7 +162,11 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
         out.append("\n")
         out.append_text(
             layout(
-                info.tensor, width=width or PICTURE_WIDTH, precision=precision, rows=ROWS, advice=""
+                info.tensor,
+                width=width or PICTURE_WIDTH,
+                precision=precision,
+                rows=MOST_PREVIEW_ROWS,
+                advice="",
             )
         )
     return out

@@ -13,21 +13,11 @@ DARK_PAGE: Final = "#0d1117"
 
 
 class Hue(NamedTuple):
-    """A colour of a letter, as ``#rrggbb``.
-
-    Attributes
-    ----------
-    name
-        Its name in English.
-    fill
-        A ground for text in `ON_FILL`, on any page; also text and lines on a dark page.
-    ink
-        Text and lines on a light page; also a ground for white text.
-    """
+    """A colour of a letter, as ``#rrggbb``."""
 
     name: str
-    fill: str
-    ink: str
+    fill: str  # a ground for text in `ON_FILL`, on any page; also text and lines on a dark page
+    ink: str  # text and lines on a light page; also a ground for white text
 
 
 HUES: Final = (
@@ -43,10 +33,13 @@ HUES: Final = (
 ON_FILL: Final = "#000000"
 """Text on a fill."""
 
-REFUSED_FILL: Final = "#b00020"
+REFUSED_ON_LIGHT: Final = "#b00020"
+REFUSED_ON_DARK: Final = "#ff8a80"
+"""What is refused: lines and text on a page; the first also a ground for text in `ON_REFUSED`."""
+
 ON_REFUSED: Final = "#ffffff"
-"""The ground of what is refused, and text on it."""
+"""Text on what is refused."""
 
 STYLES: Final = tuple(f"{ON_FILL} on {hue.fill}" for hue in HUES)
-REFUSED: Final = f"{ON_REFUSED} on {REFUSED_FILL}"
+REFUSED_STYLE: Final = f"{ON_REFUSED} on {REFUSED_ON_LIGHT}"
 """The styles of letters in a terminal, and of what is refused."""

@@ -6,7 +6,7 @@ import os
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Final, Literal, TypeAlias
 
     from rich.text import Text
@@ -36,11 +36,6 @@ def is_terminal(fd: int) -> bool:
 
 def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -> bool:
     """Return whether to write colour by `--color`, the environment and the stream.
-
-    Parameters
-    ----------
-    choice
-        ``auto``, ``always`` or ``never``: the value of `--color`.
 
     >>> wants_color("auto", 1, {"FORCE_COLOR": "1"}), wants_color("auto", 1, {"NO_COLOR": "1"})
     (True, False)
@@ -100,6 +95,13 @@ def depth(environ: Mapping[str, str] = os.environ) -> Depth:
     return "256" if "256" in environ.get("TERM", "") else "standard"
 
 
+def assembled(parts: Iterable[tuple[str, str]]) -> Text:
+    """Return texts with their styles as one."""
+    from rich.text import Text
+
+    return Text.assemble(*parts)
+
+
 def rendered(text: Text, *, color: bool) -> str:
     """Return styled text as a string, with escape sequences if `color`.
 
@@ -127,9 +129,9 @@ def rendered(text: Text, *, color: bool) -> str:
 
 def _with_edges(text: Text) -> Text:
     """Add a blank to each line that ends with a fill, if the terminal has room for it."""
-    from gathercli.report.palette import REFUSED, STYLES
+    from gathercli.report.palette import REFUSED_STYLE, STYLES
 
-    fills = {*STYLES, REFUSED}
+    fills = {*STYLES, REFUSED_STYLE}
     room = width_of(STDOUT)
     lines = text.split("\n", allow_blank=True)
     for line in lines:

@@ -11,8 +11,7 @@ from gathercli.report.header import header, tensor_json
 from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.report.versions import hanging
 from gathercli.spec.adjustments import outside_of
-from gathercli.spec.coordinates import cell
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import cell, product
 from gathercli.text import clean, counted, grouped, listed, short
 
 if TYPE_CHECKING:
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.compute.groups import Comparison, Difference
+    from gathercli.compute.compare import Comparison, Difference
     from gathercli.compute.verdicts import Case, CheckedCall, Illegal, Verdict
     from gathercli.spec.call import Call
 
     Warning_ = tuple[str, str]
 
-ROOM: Final = 24
+LEAST_LAST_COLUMNS: Final = 24
 """The fewest columns for the last word of a line; with less it starts a new line."""
 
 COMPARED_HEADINGS: Final = ("version", "shape", "group", "outcome")
@@ -75,7 +74,7 @@ def columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
     text = ""
     for *words, last in lines:
         start = "".join(word.ljust(n + 2) for word, n in zip(words, widths, strict=False))
-        if width is not None and len(start) + min(len(last), ROOM) > width:
+        if width is not None and len(start) + min(len(last), LEAST_LAST_COLUMNS) > width:
             text += start.rstrip() + "\n"
             start = "    "
         text += hanging(start, last, width)
@@ -174,10 +173,6 @@ def closing(checked: CheckedCall, warnings: Sequence[Warning_], width: int | Non
     return _styled("".join(f"\n{part}" for part in parts if part))
 
 
-def _one_or_all(items: Sequence[Any]) -> Any:
-    return items[0] if len(items) == 1 else items
-
-
 def check_json(
     checked: CheckedCall, warnings: Sequence[Warning_], indices: Iterable[Illegal]
 ) -> Iterator[str]:
@@ -185,6 +180,7 @@ def check_json(
     chosen, case = checked.chosen, checked.case
     call = chosen.call
     op = chosen.op
+    ends = legal_ends(call) if call else ()
     names = ["axis", "batch_dims"] if op.attr("axis") else [each.name for each in op.attrs]
     fields: dict[str, Any] = {
         "operator": op.full_name,
@@ -196,7 +192,7 @@ def check_json(
     }
     fields |= {
         "output": None if chosen.shape is None else tensor_json(case.data.dtype, chosen.shape),
-        "legal": call and _one_or_all(legal_ends(call)),
+        "legal": ends[0] if len(ends) == 1 else call and ends,
         "total": case.total(chosen.op),
     }
     yield _dumped(fields)[:-1]
@@ -250,33 +246,16 @@ def _dumped(fields: object) -> str:
 
 
 class Elements(NamedTuple):
-    """Elements of a comparison as text.
+    """Elements of a comparison as text."""
 
-    Attributes
-    ----------
-    differences
-        The two values of each difference; blank if the shapes differ.
-    outputs
-        The first elements of the output of each group.
-    """
-
-    differences: Sequence[tuple[str, str]]
-    outputs: Sequence[Sequence[str]]
+    differences: Sequence[tuple[str, str]]  # the two values of each; blank if the shapes differ
+    outputs: Sequence[Sequence[str]]  # the first elements of the output of each group
 
 
 def compared_text(
-    comparison: Comparison,
-    inputs: str,
-    elements: Elements,
-    width: int | None,
+    comparison: Comparison, inputs: str, elements: Elements, width: int | None
 ) -> Text:
-    """Format a line for every version, the first difference of each pair of groups, their outputs.
-
-    Parameters
-    ----------
-    inputs
-        The inputs and attributes.
-    """
+    """Format a line for each version, the first difference of each pair of groups, the outputs."""
     text = (
         hanging("", clean(inputs), width)
         + "\n"

@@ -1,9 +1,9 @@
-"""Format operator versions as text: their changes, the list of all, a sheet of one."""
+"""Format operator versions: a list, a sheet, their differences, equal calls, the decisions."""
 
 from __future__ import annotations
 
 from itertools import groupby
-from textwrap import wrap
+from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.ops import FAMILIES
@@ -11,14 +11,17 @@ from gathercli.report.terminal import rendered
 from gathercli.spec import rules
 from gathercli.spec.decisions import concerning
 from gathercli.spec.dtypes import DTYPES, PLAIN, in_words
-from gathercli.spec.op import INTEGERS, heading
+from gathercli.spec.op import INTEGERS, IndexRange, OffAxis, differences, heading
 from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from gathercli.spec.decisions import Decision
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
+    from gathercli.spec.equivalents import Equivalent
+    from gathercli.spec.op import Attr, Op
+
 
 HEADINGS: Final = ("version", "legal indices", "other indices", "batch_dims", "changes")
 
@@ -194,10 +197,7 @@ def listing(
 ) -> str:
     """List versions: the changes of each, then the treatment of indices.
 
-    Parameters
-    ----------
-    defaults, by
-        The default versions, and the setting that selects them, if any.
+    A star marks the `defaults`, which the setting `by` selects, if any.
     """
     mark = f"* runs where no version is named{by and f', by {by}'}.\n"
     return f"{timeline(ops, width)}\n{table(ops, defaults)}\n{mark}{_LEGEND}"
@@ -224,7 +224,7 @@ def _types(types: tuple[DType, ...]) -> str:
     return listed(in_words(types))
 
 
-def as_json(op: Op) -> dict[str, Any]:
+def version_json(op: Op) -> dict[str, Any]:
     """Return all fields of a version for JSON."""
     axis = op.attr("axis")
     return {
@@ -254,3 +254,149 @@ def as_json(op: Op) -> dict[str, Any]:
         "changes": op.changes,
         "source": op.source,
     }
+
+
+def difference_text(a: Op, b: Op, width: int | None) -> str:
+    """Format the traits that differ, `a` above `b`, and the effects of moving a model."""
+    traits = differences(a, b)
+    if not traits:
+        return f"{a} and {b}: no difference\n"
+    lines = f"{a} → {b}\n"
+    for trait in traits:
+        lines += hanging(f"  {heading(trait):<15}  - ", trait_text(a, trait), width)
+        lines += hanging(f"  {'':<15}  + ", trait_text(b, trait), width)
+    return f"{lines}\nto move a model\n{aligned(moving(a, b), width)}"
+
+
+def difference_json(a: Op, b: Op) -> dict[str, Any]:
+    """Return the differences for JSON."""
+    return {
+        "from": a.full_name,
+        "to": b.full_name,
+        "differences": [
+            {"field": heading(each), "from": trait_text(a, each), "to": trait_text(b, each)}
+            for each in differences(a, b)
+        ],
+        "moving": [{"what": what, "becomes": becomes} for what, becomes in moving(a, b)],
+    }
+
+
+def moving(a: Op, b: Op) -> Iterator[tuple[str, str]]:
+    """Yield the changes for a model that moves from `a` to `b`: pairs of a heading and a text."""
+    if a.name != b.name:
+        yield "the operator", f"{_copies(a)} → {_copies(b)}"
+    if a.negative != b.negative:
+        yield "an index from -s to -1", f"{a.negative} → {b.negative}"
+    if a.out_of_range is not b.out_of_range:
+        yield "an index outside [-s, s-1]", f"{a.out_of_range.done} → {b.out_of_range.done}"
+    if a.has_batch_dims != b.has_batch_dims:
+        yield "batch_dims other than 0", _taken(now=b.has_batch_dims)
+    names, others = ([each.name for each in op.inputs] for op in (a, b))
+    if names != others:
+        yield "the inputs", f"{listed(names, 'and')} → {listed(others, 'and')}"
+    for name in names:
+        if name in others:
+            yield from _type_changes(f"types of {name}", a.input(name).dtypes, b.input(name).dtypes)
+    yield from _axis(a, b)
+    yield from _shapes(a, b)
+    if options := _as_before(a, b):
+        yield "to treat indices as before", options
+
+
+def _type_changes(what: str, a: Sequence[DType], b: Sequence[DType]) -> Iterator[tuple[str, str]]:
+    for only, other, now in ((a, b, False), (b, a, True)):
+        if names := in_words(dtype for dtype in only if dtype not in other):
+            yield what, f"{listed(names, 'and')}: {_taken(now=now)}"
+
+
+def _axis(a: Op, b: Op) -> Iterator[tuple[str, str]]:
+    x, y = a.attr("axis"), b.attr("axis")
+    if x is None or y is None:
+        if x is not y:
+            yield "an axis", _taken(now=y is not None)
+        return
+    if x.is_input and not y.is_input:
+        yield "the axis", "an input → an attribute, so it must be known beforehand"
+    elif y.is_input and not x.is_input:
+        yield "the axis", "an attribute → an input"
+    if x.default != y.default:
+        yield "no axis given", f"{_without_axis(x)} → {_without_axis(y)}"
+
+
+def _shapes(a: Op, b: Op) -> Iterator[tuple[str, str]]:
+    if a.off_axis and b.off_axis and a.off_axis is not b.off_axis:
+        yield "indices smaller beside the axis", _taken(now=b.off_axis is OffAxis.AT_MOST)
+        if a.narrows != b.narrows:
+            yield "an inferred shape", f"may say {'more' if b.narrows else 'less'}"
+    if a.flattens_batch is not b.flattens_batch:
+        yield "batch_dims above 1", f"{_batches(a)} → {_batches(b)}"
+    if a.tuples and b.tuples and a.shortest_tuple != b.shortest_tuple:
+        yield "tuples without numbers", _taken(now=not b.shortest_tuple)
+
+
+def _copies(op: Op) -> str:
+    if op.followed:
+        return "beams followed back"
+    if op.tuples:
+        return "slices at tuples"
+    return "single elements" if op.elementwise else "whole slices"
+
+
+def _batches(op: Op) -> str:
+    return "one dimension of the output" if op.flattens_batch else "as many dimensions"
+
+
+def _taken(*, now: bool) -> str:
+    return "refused → taken" if now else "taken → refused"
+
+
+def _without_axis(axis: Attr) -> str:
+    return "refused" if axis.default is None else f"axis {axis.default}"
+
+
+def _as_before(a: Op, b: Op) -> str:
+    """Return the options with which `b` treats every index as `a` does."""
+    if a.name != b.name:
+        return ""
+    options = []
+    if a.index_range is not b.index_range:
+        options.append(f"--negative {'wrap' if a.index_range is IndexRange.SIGNED else 'error'}")
+    if a.out_of_range is not b.out_of_range:
+        options.append(f"--out-of-range {a.out_of_range.value}")
+    return " ".join(options)
+
+
+def decisions_text(decisions: Iterable[Decision], width: int | None) -> str:
+    """Format decisions in full, one below the other."""
+    fields = ("question", "choice", "reason", "evidence")
+    return "\n".join(
+        f"{each.id}\n"
+        + aligned(
+            [("versions", " ".join(each.rows)), *((name, getattr(each, name)) for name in fields)],
+            width,
+        )
+        for each in decisions
+    )
+
+
+def equivalent_text(each: Equivalent, nearest: Op, width: int | None) -> str:
+    """Format a call: the equal versions, the differences, and code without differences."""
+    pairs = [
+        ("call", each.call),
+        ("equals", f"{listed(each.rows, 'and')}, for legal indices"),
+        ("index from -s to -1", _beside(each.negative, nearest.negative, nearest)),
+        ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done, nearest)),
+        *(("" if at else "otherwise", line) for at, line in enumerate(each.differs)),
+    ]
+    fixes = (f"\nto be equal to {row}\n{indent(code, '  ')}\n" for row, code in each.fixes)
+    return f"{each.name} beside {nearest}\n{aligned(pairs, width)}{''.join(fixes)}"
+
+
+def equivalent_json(each: Equivalent) -> dict[str, Any]:
+    """Return the fields of a call for JSON."""
+    fields = {"name": each.name, "aliases": each.aliases} | each._asdict()
+    return fields | {"fixes": [{"equals": row, "code": code} for row, code in each.fixes]}
+
+
+def _beside(theirs: str, ours: str, op: Op) -> str:
+    return f"{theirs}, as in {op}" if theirs == ours else f"{theirs}; in {op} {ours}"

@@ -9,14 +9,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from gathercli.batch.journal import open_locked, place_of
-from gathercli.compute.groups import compared
+from gathercli.compute.compare import compared
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.jobs.calls import case_of, row_of
 from gathercli.io.jobs.job import SHAPE
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
-from gathercli.report.terminal import is_terminal, print_text
+from gathercli.report.terminal import print_text
 from gathercli.runtimes.report import runtime_json
 from gathercli.runtimes.verdict import RuntimeOutcome, expected_of
 from gathercli.text import clean, counted
@@ -24,12 +24,9 @@ from gathercli.text import clean, counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gathercli.batch.batch_run import ReportOptions, RunOptions
-    from gathercli.batch.plan import Plan
-    from gathercli.cli.messages import Messages
-    from gathercli.cli.runtimes import Absence
+    from gathercli.batch.batch_run import BatchRequest
+    from gathercli.cli.additions import Absence
     from gathercli.io.jobs.job import Job
-    from gathercli.runtimes.options import NamedRuntimes
     from gathercli.runtimes.verdict import Runtimes, RuntimeVerdict
 
 _WORDS = {
@@ -51,19 +48,10 @@ _WORDS = {
 class RuntimeBatch:
     """A run of the jobs of a plan in runtimes; a line of report for each disagreement."""
 
-    def __init__(
-        self,
-        options: NamedRuntimes,
-        plan: Plan,
-        running: RunOptions,
-        reporting: ReportOptions,
-        messages: Messages,
-        *,
-        external: bool,
-    ) -> None:
-        self._options, self._plan = options, plan
-        self._running, self._reporting = running, reporting
-        self._messages, self._external = messages, external
+    def __init__(self, processes: Runtimes, request: BatchRequest, *, allow_absent: bool) -> None:
+        self._processes, self._allow_absent = processes, allow_absent
+        self._pretty = request.is_pretty
+        self._plan, self._running, self._reporting, self._messages, self._external = request
         self._counts: dict[str, Counter[RuntimeOutcome]] = {}
         self._absences: list[Absence] = []
         self._failed = 0
@@ -72,26 +60,19 @@ class RuntimeBatch:
         """Run the jobs and return the exit status: 1 if a runtime disagrees, or a job fails."""
         with ExitStack() as stack:
             write = self._writer(stack)
-            processes = stack.enter_context(self._options.started())
             for _, _, job in self._plan.read(range(len(self._plan))):
-                for line in self._lines(job, processes):
+                for line in self._lines(job):
                     write(line)
-            for process in processes.present:
+            for process in self._processes.present:
                 self._counts.setdefault(process.full_name, Counter())
-            self._absences = processes.absences
+            self._absences = self._processes.absences
             for each in self._absences:
                 write({"id": None, **each.json()})
         self._sum_up()
         fine = {RuntimeOutcome.AGREES}
         disagrees = any(counts.keys() - fine for counts in self._counts.values())
-        is_absent = self._absences and not self._options.allow_absent
+        is_absent = self._absences and not self._allow_absent
         return int(self._failed > 0 or disagrees or bool(is_absent))
-
-    @property
-    def _pretty(self) -> bool:
-        fmt = self._reporting.fmt
-        terminal = fmt == "auto" and is_terminal(STDOUT)
-        return self._reporting.path is None and (fmt == "pretty" or terminal)
 
     def _writer(self, stack: ExitStack) -> Callable[[dict[str, Any]], None]:
         """Return the function that writes a line of report."""
@@ -108,14 +89,14 @@ class RuntimeBatch:
         stack.callback(os.close, fd)
         return lambda line: write_all(fd, _json(line), place=place_of(path))
 
-    def _lines(self, job: Job, processes: Runtimes) -> Iterator[dict[str, Any]]:
+    def _lines(self, job: Job) -> Iterator[dict[str, Any]]:
         """Yield a line for each disagreement, or one for an error of the job."""
         if job.op == SHAPE:
             return
         try:
             with Inputs(self._running.memory.limits.memory, folder=job.folder) as inputs:
                 inputs.external = self._external
-                for each in self._verdicts(job, inputs, processes):
+                for each in self._verdicts(job, inputs):
                     name = " ".join(filter(None, (each.call.runtime, each.version)))
                     self._counts.setdefault(name, Counter())[each.outcome] += 1
                     if each.disagrees:
@@ -124,7 +105,7 @@ class RuntimeBatch:
             self._failed += 1
             yield {"id": job.id, "outcome": "error", "rule": error.rule, "message": error.message}
 
-    def _verdicts(self, job: Job, inputs: Inputs, processes: Runtimes) -> Iterator[RuntimeVerdict]:
+    def _verdicts(self, job: Job, inputs: Inputs) -> Iterator[RuntimeVerdict]:
         op = row_of(job, self._messages.notes)
         case = case_of(job, op, inputs)
         comparison = compared([op], case, self._running.memory.limits.result, named={op})
@@ -132,7 +113,7 @@ class RuntimeBatch:
         if isinstance(error, LimitError):  # of ours, which says nothing about the version
             raise error
         expected = expected_of(comparison, case)
-        yield from processes.verdicts([op], case.tensors, job.attrs, expected)
+        yield from self._processes.verdicts([op], case.tensors, job.attrs, expected)
         inputs.recheck()
 
     def _sum_up(self) -> None:

@@ -1,25 +1,107 @@
-"""The calls of each runtime that compute what a version of an operator does."""
+"""The calls of each runtime that compute what a version of an operator does.
+
+A call is an expression of a function, or a model of a single node: ONNX, or an OpenVINO IR.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.runtimes.single_node import ONE_THREAD, WAYS, onnx_model, openvino_model
-from gathercli.spec.call import as_integer
-from gathercli.spec.dtypes import STRING, Kind
+import numpy as np
+
+from gathercli import ops
+from gathercli.compute.tensor import Tensor
+from gathercli.errors import OperatorError
+from gathercli.io.graph import Graph, GraphNode, GraphValue
+from gathercli.io.ir.graphs import ir_files
+from gathercli.io.ir.layers import ELEMENT_TYPES
+from gathercli.io.onnx.graphs import onnx_bytes
+from gathercli.io.onnx.tensorproto import ONNX_TYPES
+from gathercli.spec.call import Operand, as_integer
+from gathercli.spec.dtypes import INT64, STRING, Kind
+from gathercli.spec.shapes import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gathercli.cli.runtimes import Observation
-    from gathercli.compute.tensor import Tensor
-    from gathercli.runtimes.client import RuntimeProcess
+    from gathercli.cli.additions import Observation, RuntimeCaller
+    from gathercli.io.ir.graphs import IrFiles
+    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 
-_RAISING: Final = ("gather-elements", "gather-tree")
+
+_NUMBERS: Final = {each: number for number, each in enumerate(ONNX_TYPES) if each is not None}
+
+OWN_NAMES: Final[Mapping[str, Mapping[DType, str | int]]] = {
+    "openvino": ELEMENT_TYPES,
+    "onnxruntime": _NUMBERS,
+    "onnx.reference": _NUMBERS,
+}
+"""The types that a runtime or its models name, each with its name or number there.
+
+The other runtimes name types as `ml_dtypes` does, and say themselves which ones they have.
+"""
+
+
+OLDEST_OPSET: Final = 7
+"""The oldest opset that onnxruntime supports; older versions of an operator are part of it."""
+
+STATIC: Final = "static"
+DYNAMIC: Final = "dynamic"
+CONSTANT: Final = "constant"
+ONE_THREAD: Final = "in one thread"
+WAYS: Final = (STATIC, DYNAMIC, CONSTANT, ONE_THREAD)
+"""How a model gets the indices: with sizes in the model, with unknown ones, or as a constant; or it
+has static sizes and runs in one thread, in which the plugin for processors loses exceptions."""
+
+
+def onnx_model(op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]) -> bytes:
+    """Return an ONNX model, whose inputs are `tensors` and whose result is ``output``."""
+    inputs = tuple(GraphValue(name, each.dtype, each.shape) for name, each in tensors.items())
+    shape = _output_shape(op, tensors, attrs)
+    output = GraphValue("output", inputs[0].dtype, shape or (), ranked=shape is not None)
+    node = GraphNode(op.name, tuple(tensors), (output,), attrs)
+    graph = Graph(inputs, (output,), (node,), {})
+    return onnx_bytes(graph, max(op.version, OLDEST_OPSET), op.family)
+
+
+def _output_shape(
+    op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
+) -> tuple[int, ...] | None:
+    """Return the shape of the result; None if the version refuses the call."""
+    try:
+        call = ops.bind(op, *map(Operand.of, tensors.values()), **dict[str, Any](attrs))
+    except OperatorError:
+        return None
+    return known(call.shape)
+
+
+def openvino_model(
+    op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int], way: str = STATIC
+) -> IrFiles:
+    """Return an IR in one of `WAYS`; an attribute that is an input becomes a constant."""
+    decided = [each.name for each in op.inputs if way == CONSTANT and each.values]
+    constants = {name: tensors[name] for name in decided}
+    for each in op.attrs:
+        if each.is_input:
+            constants[each.name] = Tensor(INT64, np.array(attrs[each.name]))
+    inputs = tuple(
+        GraphValue(name, each.dtype, (None,) * len(each.shape) if way == DYNAMIC else each.shape)
+        for name, each in tensors.items()
+        if name not in constants
+    )
+    output = GraphValue("output", tensors[op.inputs[0].name].dtype, (), ranked=False)
+    names = (*tensors, *(each.name for each in op.attrs if each.is_input))
+    settings = {each.name: attrs[each.name] for each in op.attrs if not each.is_input}
+    node = GraphNode(op.name, names, (output,), settings, op.family)
+    graph = Graph(inputs, (output,), (node,), constants)
+    return ir_files(graph, {op.name: op.version}, op.family)
+
+
+_CHECKED_WHEN_COMPUTED: Final = ("gather-elements", "gather-tree")
 """The operators whose indices OpenVINO checks when it computes."""
 
-THREADS: Final = 2
+MODEL_THREADS: Final = 2
 """The threads of a model: with more than one, OpenVINO loses no exception."""
 
 X64: Final = "x64"
@@ -31,31 +113,15 @@ FRAMEWORKS: Final = {OPENVINO: (OPENVINO, ONNX), "onnxruntime": (ONNX,), "onnx.r
 
 
 class RuntimeCall(NamedTuple):
-    """A call in a runtime.
-
-    Attributes
-    ----------
-    runtime, family
-        The runtime, and the operator.
-    text
-        The call, for people: ``torch.index_select(data, 0, indices)``, ``Gather-8 static``.
-    code
-        The expression of a function.
-    op
-        The version that it claims to be; None for a function.
-    way
-        How OpenVINO gets the indices; ``x64`` if JAX keeps 64 bits.
-    masks
-        Whether it takes the indices for a mask, whose refusal is of no rule.
-    """
+    """A call in a runtime."""
 
     runtime: str
-    family: str
-    text: str
-    code: str = ""
-    op: Op | None = None
-    way: str = ""
-    masks: bool = False
+    family: str  # the operator
+    text: str  # for people: ``torch.index_select(data, 0, indices)``, ``Gather-8 static``
+    code: str = ""  # the expression of a function
+    op: Op | None = None  # the version that it claims to be; None for a function
+    way: str = ""  # how OpenVINO gets the indices; ``x64`` if JAX keeps 64 bits
+    masks: bool = False  # whether it takes the indices for a mask, whose refusal is of no rule
 
     def files(self, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]) -> dict[str, bytes]:
         """Return the files of the model of a version, by name; the first one is the model."""
@@ -68,12 +134,12 @@ class RuntimeCall(NamedTuple):
         return {"model.xml": model.xml.encode(), "model.bin": model.weights}
 
     def run(
-        self, process: RuntimeProcess, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
+        self, process: RuntimeCaller, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
     ) -> Observation:
         """Make the call in a process of its runtime."""
         if self.op is None:
             return process.call(tensors, code=self.code, x64=self.way == X64)
-        threads = 1 if self.way == ONE_THREAD else THREADS
+        threads = 1 if self.way == ONE_THREAD else MODEL_THREADS
         return process.call(tensors, model=self.files(tensors, attrs), threads=threads)
 
 
@@ -93,13 +159,7 @@ def integers(attrs: Mapping[str, Any]) -> dict[str, int] | None:
 def calls(
     runtime: str, ops: Iterable[Op], tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
 ) -> Iterator[RuntimeCall]:
-    """Yield the calls of a runtime that correspond to versions which have the attributes.
-
-    Parameters
-    ----------
-    tensors, attrs
-        The inputs by name, and the attributes that are set.
-    """
+    """Yield the calls of a runtime that correspond to versions which have the attributes set."""
     ops = [op for op in ops if all(_has(op, *each) for each in attrs.items())]
     if runtime in FRAMEWORKS:
         for op in ops:
@@ -122,7 +182,7 @@ def _operator_calls(runtime: str, op: Op) -> Iterator[RuntimeCall]:
         yield RuntimeCall(runtime, op.family, text, op=op)
         return
     for way in WAYS:
-        if way == ONE_THREAD and op.family not in _RAISING:
+        if way == ONE_THREAD and op.family not in _CHECKED_WHEN_COMPUTED:
             continue
         yield RuntimeCall(runtime, op.family, f"{name} {way}", op=op, way=way)
 
@@ -207,7 +267,7 @@ _FUNCTIONS: Final = (
 
 _JITTED: Final = "tf.function(lambda data, indices: {}, jit_compile=True)(data, indices)"
 
-_CUT: Final = 32
+_JAX_BITS: Final = 32
 """The bits that JAX keeps, unless it is told otherwise."""
 
 
@@ -235,7 +295,7 @@ def _function_calls(
 def _are_cut(data: Tensor, indices: Tensor) -> bool:
     """Return whether JAX, which keeps 32 bits, has other data or other indices than these."""
     parts = 2 if data.dtype.kind is Kind.COMPLEX else 1
-    return data.dtype.bits > parts * _CUT or bool(
+    return data.dtype.bits > parts * _JAX_BITS or bool(
         indices.array.size
         and (int(indices.array.min()) < -(2**31) or int(indices.array.max()) >= 2**31)
     )

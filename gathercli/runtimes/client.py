@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.cli.runtimes import Absence, Observation, Runtime
+from gathercli.cli.additions import Absence, Observation, Runtime
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.io.source import Inputs
-from gathercli.io.temporary import temporary_folder
+from gathercli.io.stream import temporary_folder
 from gathercli.runtimes import worker
-from gathercli.runtimes.own_names import OWN_NAMES
+from gathercli.runtimes.calls import MODEL_THREADS, OWN_NAMES
 from gathercli.runtimes.refusals import refusal, shortened
 from gathercli.spec.dtypes import DType, named
 from gathercli.text import clean, closest, listed
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 RUNTIMES: Final = tuple(worker.RUNTIMES)
 """The names of the runtimes."""
 
-PACKAGES: Final = {name: module for name, (module, _) in worker.RUNTIMES.items()}
+RUNTIME_PACKAGES: Final = {name: module for name, (module, _) in worker.RUNTIMES.items()}
 """The packages that install them."""
 
 ALIASES: Final = {
@@ -46,29 +46,26 @@ ALIASES: Final = {
 }
 """Other names of the runtimes, for hints."""
 
-SECONDS: Final = 60.0
-"""The most seconds of the import, and of a call, unless the user says otherwise."""
-
-MEMORY: Final = 16 << 30
+MAX_ADDRESS_BYTES: Final = 16 << 30
 """The most bytes of address space, most of which a runtime reserves and never uses; and of a file.
 
 One with two threads needs less than a quarter of it for a small call.
 """
 
-RUNS: Final = 3
+RUNS_OF_A_CALL: Final = 3
 """How often a call is made, as some answers change from run to run."""
 
-_LONGEST: Final = 1 << 20
+_MAX_ANSWER_BYTES: Final = 1 << 20
 """The most bytes of an answer."""
 
-_PAUSE: Final = 0.1
+_POLL: Final = 0.1
 """Seconds between two looks whether a process is alive."""
 
-FILLED: Final = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "MALLOC_PERTURB_": "165"}
+FILLING: Final = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "MALLOC_PERTURB_": "165"}
 """Variables by which glibc's allocator fills memory, without a cache of blocks that it does not."""
 
-_QUIET: Final = {
-    "GLIBC_TUNABLES": FILLED["GLIBC_TUNABLES"],
+_PROCESS_VARIABLES: Final = {
+    "GLIBC_TUNABLES": FILLING["GLIBC_TUNABLES"],
     "CUDA_VISIBLE_DEVICES": "",
     "JAX_PLATFORMS": "cpu",
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -78,13 +75,7 @@ _QUIET: Final = {
 
 
 def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
-    """Return the runtimes of a list such as ``torch,tensorflow=/venvs/tf/bin/python``.
-
-    Raises
-    ------
-    UsageError
-        A name is unknown or repeated, or a Python is no file that can be run.
-    """
+    """Return the runtimes of a list such as ``torch,tensorflow=/venvs/tf/bin/python``."""
     chosen: dict[str, Runtime] = {}
     for word in filter(None, map(str.strip, text.split(","))):
         name, mark, python = word.partition("=")
@@ -92,7 +83,6 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
             near = None if name in chosen else ALIASES.get(name) or closest(name, RUNTIMES)
             raise UsageError(
                 f"names `{clean(name[:40])}`{' twice' * (name in chosen)}",
-                rule="usage",
                 subject=option,
                 value=name,
                 expected=f"{listed(RUNTIMES)}, each once",
@@ -101,7 +91,6 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
         if mark and not (os.path.isfile(python) and os.access(python, os.X_OK)):
             raise UsageError(
                 f"names the Python `{clean(python)}` for {name}",
-                rule="usage",
                 subject=option,
                 value=python,
                 expected="a program that can be run",
@@ -111,7 +100,6 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
     if not chosen:
         raise UsageError(
             f"is `{clean(text[:40])}`",
-            rule="usage",
             subject=option,
             value=text,
             expected=listed(RUNTIMES),
@@ -131,18 +119,10 @@ class Versions(NamedTuple):
 class RuntimeProcess:
     """A process that calls a runtime, restarted after its death; a context that ends it.
 
-    Parameters
-    ----------
-    seconds
-        The most seconds of the import, and of a call.
-
-    Attributes
-    ----------
-    versions
-        The versions; None until it was imported.
+    It has `seconds` for the import, and for each call. `versions` is None until it was imported.
     """
 
-    def __init__(self, runtime: Runtime, seconds: float = SECONDS) -> None:
+    def __init__(self, runtime: Runtime, seconds: float) -> None:
         self.runtime, self._seconds = runtime, seconds
         self._folder = temporary_folder()
         self._process: subprocess.Popen[bytes] | None = None
@@ -172,23 +152,12 @@ class RuntimeProcess:
         *,
         code: str = "",
         model: Mapping[str, bytes] | None = None,
-        threads: int = 1,
+        threads: int = MODEL_THREADS,
         x64: bool = False,
     ) -> Observation:
-        """Make a call.
+        """Call an expression of tensors, or a model by its files, the first one of which it is.
 
-        Parameters
-        ----------
-        tensors
-            The tensors by name.
-        code
-            An expression of them.
-        model
-            The files of a model by name, instead; the first one is the model.
-        threads
-            The threads that run the model.
-        x64
-            Whether JAX keeps 64 bits, which it cuts to 32 unless it is told otherwise.
+        So many threads run the model. `x64` lets JAX keep 64 bits, which it cuts to 32 otherwise.
         """
         output = self._path("output.npy")
         request: dict[str, Any] = {
@@ -197,7 +166,7 @@ class RuntimeProcess:
             "x64": x64,
             "inputs": {name: self._save(name, each) for name, each in tensors.items()},
             "output": output,
-            "runs": RUNS,
+            "runs": RUNS_OF_A_CALL,
             "seconds": self._seconds,
         }
         if self.runtime.name in OWN_NAMES:
@@ -343,10 +312,10 @@ class RuntimeProcess:
                 message = f"no answer within {seconds:g} s"
                 return Observation(self._version, None, "hangs", message)
             # Its end is no end of file if a process that it forked lives on: look for both.
-            if select.select([self._answers], [], [], min(left, _PAUSE) if is_alive else 0)[0]:
+            if select.select([self._answers], [], [], min(left, _POLL) if is_alive else 0)[0]:
                 part = os.read(self._answers, 1 << 16)
                 self._buffer += part
-                is_alive = bool(part) and len(self._buffer) <= _LONGEST
+                is_alive = bool(part) and len(self._buffer) <= _MAX_ANSWER_BYTES
             if not is_alive and b"\n" not in self._buffer:
                 return Observation(self._version, None, "dies", _ending(self._end()))
         line, _, self._buffer = self._buffer.partition(b"\n")
@@ -360,12 +329,7 @@ class RuntimeProcess:
         return answer
 
     def _end(self, *, patience: float = 1) -> int:
-        """End the process, in `patience` seconds or by force, and what it started.
-
-        Returns
-        -------
-            Its status.
-        """
+        """End the process and what it started, by force after `patience` s; return its status."""
         process, self._process = self._process, None
         if process is None:
             return 0
@@ -392,8 +356,8 @@ def _started(
     All that it starts in turn can then be ended with it. `home` is its folder for files of its own.
     """
     return subprocess.Popen(  # noqa: S603  (the Python that the user names)
-        [runtime.python, "-I", worker.__file__, *words, str(MEMORY)],
-        env={**os.environ, **_QUIET, **variables, "HOME": home, "TMPDIR": home},
+        [runtime.python, "-I", worker.__file__, *words, str(MAX_ADDRESS_BYTES)],
+        env={**os.environ, **_PROCESS_VARIABLES, **variables, "HOME": home, "TMPDIR": home},
         start_new_session=True,
         **options,
     )
@@ -410,7 +374,7 @@ class ScriptRun(NamedTuple):
 def run_script(
     runtime: Runtime, folder: str, name: str, seconds: float, *, fills: bool = False
 ) -> ScriptRun:
-    """Run a script in a folder, with the limits of a call; `fills` memory by `FILLED`."""
+    """Run a script in a folder, with the limits of a call; `fills` memory by `FILLING`."""
     with temporary_folder() as home:
         out, err = (os.path.join(home, each) for each in ("out", "err"))
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
@@ -418,7 +382,7 @@ def run_script(
                 runtime,
                 ("--script", name),
                 home,
-                FILLED if fills else {},
+                FILLING if fills else {},
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
@@ -442,7 +406,7 @@ def run_script(
 def _head(path: str) -> str:
     """Return the text of a file, or the first part of a long one."""
     with open(path, "rb") as file:
-        return file.read(_LONGEST).decode(errors="backslashreplace")
+        return file.read(_MAX_ANSWER_BYTES).decode(errors="backslashreplace")
 
 
 def _ending(status: int) -> str:

@@ -7,26 +7,21 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gathercli.cli.answer import Answer
-from gathercli.cli.command import REQUIRED, Options, option
-from gathercli.cli.groups import OUTPUT, RUNNING
-from gathercli.cli.inputs import TensorOptions, read
-from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.messages import Messages
-from gathercli.cli.operator import NamedOperator
-from gathercli.cli.runtimes import absence_notes
+from gathercli.cli.additions import absence_notes
+from gathercli.cli.call import NamedCall
+from gathercli.cli.declarations import OUTPUT, REQUIRED, RUNNING, Answer, Options, option
 from gathercli.errors import LimitError, OutputError, UsageError, reason_of
-from gathercli.runtimes.options import ALLOW_ABSENT, DEFAULT_SECONDS, check_seconds
+from gathercli.runtimes.options import ALLOW_ABSENT, CALL_SECONDS, check_seconds
 from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from gathercli.cli.runtimes import Runtime
-    from gathercli.compute.groups import Comparison
+    from gathercli.cli.additions import Runtime
+    from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case
-    from gathercli.runtimes.reproduction import Reproduction
+    from gathercli.runtimes.report import Reproduction
 
 
 class ReproductionOptions(Options):
@@ -45,7 +40,7 @@ class ReproductionOptions(Options):
         "--timeout",
         metavar="S",
         kind=float,
-        default=DEFAULT_SECONDS,
+        default=CALL_SECONDS,
         help="Seconds that the import, and each call, may take; default 60.",
         rare=True,
     )
@@ -68,35 +63,23 @@ class ReproductionOptions(Options):
         name = "onnx.reference" if name == "onnx" else name
         runtime, *others = runtimes_of(name + mark + python, "--for")
         if others:
-            raise UsageError(
-                f"is `{clean(self.runtime)}`", rule="usage", subject="--for", expected="one runtime"
-            )
+            raise UsageError(f"is `{clean(self.runtime)}`", subject="--for", expected="one runtime")
         return runtime
 
 
-def run(
-    operator: NamedOperator,
-    tensors: TensorOptions,
-    memory: MemoryOptions,
-    options: ReproductionOptions,
-    messages: Messages,
-) -> Answer:
+def run(call: NamedCall, options: ReproductionOptions) -> Answer:
     """Call the runtime, write the folder, and say what the runtime did."""
-    from gathercli.compute.groups import compared
-    from gathercli.runtimes.reproduction import saw
+    from gathercli.compute.compare import compared
+    from gathercli.runtimes.report import saw
 
     check_seconds(options.timeout)
     runtime = options.chosen()
-    op = operator.row(messages)
-    progress = messages.progress()
-    with messages, tensors.opened(op, memory.limits.memory, messages, progress=progress) as opened:
-        with operator.context(op) as context:
-            read_tensors = read(context, opened, opened.inputs.tensor)
-        case = operator.case(read_tensors, None, progress)
-        comparison = compared([op], case, memory.limits.result, named={op})
+    with call.open() as opened:
+        case, op = opened.case(), opened.op
+        comparison = compared([op], case, call.memory.limits.result, named={op})
         if isinstance(comparison.verdicts[0].error, LimitError):
             raise comparison.verdicts[0].error
-        seen = _reproduced(runtime, comparison, case, operator, options)
+        seen = _reproduced(runtime, comparison, case, call.operator.attrs.typed, options)
         opened.inputs.recheck()
     text = f"{saw(seen)}\n"
     is_written = bool(seen.files)
@@ -113,7 +96,7 @@ def _reproduced(
     runtime: Runtime,
     comparison: Comparison,
     case: Case,
-    operator: NamedOperator,
+    attrs: Mapping[str, Any],
     options: ReproductionOptions,
 ) -> Reproduction:
     """Call the runtime in each of its ways; write the first one with the worst outcome.
@@ -121,17 +104,16 @@ def _reproduced(
     Nothing is written if all agree.
     """
     from gathercli.runtimes.calls import calls, integers
-    from gathercli.runtimes.reproduction import Reproduction
+    from gathercli.runtimes.report import Reproduction
     from gathercli.runtimes.verdict import WORST_FIRST, Runtimes, expected_of
 
     check_new(options.output)
-    op, attrs = comparison.verdicts[0].op, operator.attrs.typed
+    op = comparison.verdicts[0].op
     expected, tensors = expected_of(comparison, case), case.named(op)
     made = list(calls(runtime.name, [op], tensors, integers(attrs) or {}))
     if not made or integers(attrs) is None:
         raise UsageError(
             f"is `{runtime.name}`, which has no call of {op} with these inputs",
-            rule="usage",
             subject="--for",
             value=runtime.name,
             expected="another runtime, or another version",
@@ -152,15 +134,11 @@ def _reproduced(
 
 
 def _written(
-    folder: str,
-    seen: Reproduction,
-    runtime: Runtime,
-    attrs: Mapping[str, Any],
-    seconds: float,
+    folder: str, seen: Reproduction, runtime: Runtime, attrs: Mapping[str, Any], seconds: float
 ) -> Reproduction:
     """Write the files of a reproduction, run its script, and write the report."""
     from gathercli.runtimes.client import run_script
-    from gathercli.runtimes.reproduction import report
+    from gathercli.runtimes.report import report
     from gathercli.runtimes.script import SCRIPT, files_of
 
     files = files_of(seen.call, seen.tensors, attrs, seen.expected)
@@ -192,13 +170,7 @@ def check_new(path: str) -> None:
 
 @contextmanager
 def new_folder(path: str) -> Iterator[str]:
-    """Yield a temporary folder, which becomes `path` if all goes well.
-
-    Raises
-    ------
-    OutputError
-        `path` cannot be made.
-    """
+    """Yield a temporary folder, which becomes `path` if all goes well."""
     parent, name = os.path.split(os.path.abspath(path))
     try:
         folder = os.path.join(parent, f".{name}.{os.getpid()}.tmp")

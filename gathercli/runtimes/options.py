@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.cli.command import flag, option
-from gathercli.cli.groups import RUNNING
-from gathercli.cli.runtimes import RuntimeOptions
+from gathercli.cli.additions import RuntimeOptions
+from gathercli.cli.declarations import RUNNING, flag, option
 from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Final
 
-    from gathercli.cli.runtimes import Addition, Runtime
-    from gathercli.compute.groups import Comparison
+    from gathercli.batch.batch_run import BatchRequest, ReportOptions, RunOptions
+    from gathercli.cli.additions import Addition, Runtime
+    from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case
     from gathercli.runtimes.verdict import Runtimes
 
-DEFAULT_SECONDS = 60.0
+
+CALL_SECONDS: Final = 60.0
 """The most seconds of an import and of a call, unless the user says otherwise."""
 
 ALLOW_ABSENT: Final = flag(
@@ -32,9 +33,7 @@ ALLOW_ABSENT: Final = flag(
 def check_seconds(seconds: float) -> None:
     """Raise if `--timeout` is no positive number."""
     if not 0 < seconds < float("inf"):
-        raise UsageError(
-            f"is {seconds:g}", rule="usage", subject="--timeout", expected="seconds, more than 0"
-        )
+        raise UsageError(f"is {seconds:g}", subject="--timeout", expected="seconds, more than 0")
 
 
 def example(_: Sequence[str]) -> str:
@@ -68,7 +67,6 @@ class NamedRuntimes(RuntimeOptions):
         if self.names is None and self.allow_absent:
             raise UsageError(
                 "is given without `--with`",
-                rule="usage",
                 subject="--allow-absent",
                 expected="the runtimes it allows for",
             )
@@ -81,7 +79,7 @@ class NamedRuntimes(RuntimeOptions):
     @property
     def seconds(self) -> float:
         """The most seconds of an import, and of a call."""
-        return DEFAULT_SECONDS if self.timeout is None else self.timeout
+        return CALL_SECONDS if self.timeout is None else self.timeout
 
     def started(self) -> Runtimes:
         """Return the processes of the runtimes, which the context starts."""
@@ -108,7 +106,6 @@ class TimedRuntimes(NamedRuntimes):
         if self.timeout is not None and self.names is None:
             raise UsageError(
                 "is given without `--with`",
-                rule="usage",
                 subject="--timeout",
                 expected="the runtimes that it limits",
             )
@@ -133,3 +130,42 @@ class TimedRuntimes(NamedRuntimes):
             names = [each.full_name for each in idle]
             absences = processes.absences
         return addition(verdicts, absences, names, allow_absent=self.allow_absent)
+
+
+class BatchRuntimes(NamedRuntimes):
+    """The runtimes that do jobs, one after the other, and write no output.
+
+    They stand in the place of `batch.batch_run.JobRuntimeOptions`.
+    """
+
+    timeout: float | None = option(
+        RUNNING,
+        "--timeout",
+        metavar="S",
+        kind=float,
+        help="Seconds a job may take; after that it has failed. With --with, seconds of the "
+        "import of a runtime, and of a call; default 60.",
+        rare=True,
+    )
+
+    def check(self, running: RunOptions, reporting: ReportOptions) -> None:
+        """Raise if one is wrong, or given with an option that runtimes do not heed."""
+        if not self.chosen():
+            return
+        used = {"timeout", "allow_outside", "report", "fmt"}
+        for group in (running, reporting, running.cluster):
+            for name in group.changed().keys() - used:
+                raise UsageError(
+                    "is given with `--with`, which does jobs one by one and writes no output",
+                    subject=getattr(type(group), name).names[0],
+                    expected="one of them",
+                )
+
+    def status(self, request: BatchRequest) -> int | None:
+        """Do the jobs in runtimes and return the exit status; None if no runtime is named."""
+        if self.names is None:
+            return None
+        from gathercli.runtimes.batch import RuntimeBatch
+
+        with self.started() as processes:
+            return RuntimeBatch(processes, request, allow_absent=self.allow_absent).run()

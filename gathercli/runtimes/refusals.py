@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from gathercli.cli.runtimes import NEGATIVE, NO_BEAM, OUTSIDE, Observation, Reason
+from gathercli.cli.additions import NEGATIVE, NO_BEAM, OUTSIDE, Observation, Reason
 from gathercli.text import short
 
-SHORT: Final = 160
+MAX_SHORT_LENGTH: Final = 160
 """The most characters of a message in a table."""
 
 _AXIS: Final = ("axis-range", "data-rank")  # data of rank 0 has no axis
@@ -30,19 +30,13 @@ _TREE: Final = ("tree-shape",)
 class Refusal(NamedTuple):
     """A refusal of a runtime.
 
-    Attributes
-    ----------
-    pattern
-        A pattern of its message. The group ``index`` has the index that it names, or the tuple;
-        the group ``input`` the input whose type it refuses.
-    rules
-        The rules that it may be the reason of.
-    takes_negative
-        Whether the call that refuses takes indices from -s to -1, if it names no index.
+    The group ``index`` of the pattern of its message has the index that it names, or the tuple; the
+    group ``input`` the input whose type it refuses.
     """
 
     pattern: str
-    rules: tuple[str, ...]
+    rules: tuple[str, ...]  # that it may be the reason of
+    # whether the call takes indices from -s to -1, if it names no index
     takes_negative: bool = True
 
 
@@ -190,4 +184,4 @@ def shortened(message: str) -> str:
     """
     for pattern, replacement in _NOISE:
         message = pattern.sub(replacement, message)
-    return short(message.strip(), SHORT)
+    return short(message.strip(), MAX_SHORT_LENGTH)

@@ -1,4 +1,8 @@
-"""The script of a reproduction: a call in a runtime by itself, without this package."""
+"""The script of a reproduction: a call in a runtime by itself, without this package.
+
+The types that numpy lacks are stored in .npy files as unsigned integers of the same bits. They
+print and compare as numbers that numpy has.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +11,178 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.runtimes.calls import ONNX, OPENVINO, X64, integers
-from gathercli.runtimes.elements import (
-    VALUES,
-    check_type,
-    functions,
-    imports,
-    of_expected,
-    of_result,
-    operand,
-    table,
-)
-from gathercli.runtimes.single_node import CONSTANT, ONE_THREAD
-from gathercli.spec.dtypes import Kind
+from gathercli.compute.storage import byte_values as values
+from gathercli.errors import UsageError
+from gathercli.runtimes.calls import CONSTANT, ONE_THREAD, ONNX, OPENVINO, OWN_NAMES, X64, integers
+from gathercli.spec.dtypes import BFLOAT16, STRING, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
     from gathercli.runtimes.calls import RuntimeCall
     from gathercli.spec.dtypes import DType
 
+
+_OPENVINO, ONNXRUNTIME = "openvino", "onnxruntime"
+VALUES_FILE: Final = "values.npy"
+"""A file with the value of each byte, for the types of 8 bits or less."""
+
+_HAVE_BITS: Final = ("torch", _OPENVINO, ONNXRUNTIME)
+"""The runtimes that give the bits of elements, and need no `ml_dtypes`."""
+
+_PACKING_FUNCTIONS: Final = '''
+def packed(array, width):
+    """Pack elements of some bits, the first one in the lowest bits."""
+    bits = np.unpackbits(array.reshape(-1, 1), axis=1, count=width, bitorder="little")
+    return np.packbits(bits, bitorder="little")
+
+
+def unpacked(tensor, width):
+    """Unpack the elements of a tensor of OpenVINO, whose array has packed ones."""
+    data = tensor.data.view(np.uint8).ravel()
+    bits = np.unpackbits(data, count=tensor.size * width, bitorder="little").reshape(-1, width)
+    return np.packbits(bits, axis=1, bitorder="little").reshape(tensor.shape)
+
+'''
+
+_WIDER_TYPES: Final = {Kind.FLOAT: "float32", Kind.INT: "int8", Kind.UINT: "uint8"}
+"""The types of numpy that hold the values of those it lacks."""
+
+
+def check_type(runtime: str, dtype: DType) -> None:
+    """Raise `UsageError` if a runtime has no such type."""
+    if dtype not in OWN_NAMES.get(runtime, (dtype,)):
+        raise UsageError(
+            f"is `{runtime}`, which has no {dtype.name}",
+            rule="dtype",
+            subject="--for",
+            value=dtype.name,
+            expected="another runtime, or another type",
+        )
+
+
+def imports(runtime: str, dtypes: Iterable[DType]) -> Iterator[str]:
+    """Yield the lines of imports and functions that the types take."""
+    opaque = any(each.opaque for each in dtypes)
+    if opaque and runtime == ONNXRUNTIME:
+        yield "import ctypes"
+    if opaque and runtime not in _HAVE_BITS:
+        yield "import ml_dtypes"
+
+
+def functions(runtime: str, dtypes: Iterable[DType]) -> list[str]:
+    """Return the lines of the functions that the types take."""
+    packs = runtime == _OPENVINO and any(each.opaque and each.bits < 8 for each in dtypes)
+    return _PACKING_FUNCTIONS.splitlines() if packs else []
+
+
+def table(runtime: str, dtype: DType) -> AnyArray | None:
+    """Return the value of each byte, if the script takes it from a file."""
+    return values(dtype) if runtime in _HAVE_BITS and dtype.narrow else None
+
+
+def operand(runtime: str, name: str, tensor: Tensor, *, as_values: bool) -> str:
+    """Return the expression of an input, for onnxruntime possibly as one of its own values."""
+    dtype, array = tensor.dtype, f'np.load("{name}.npy")'
+    if runtime == ONNXRUNTIME and as_values:
+        make = "onnxruntime.OrtValue.ortvalue_from_numpy"
+        number = OWN_NAMES[runtime][dtype]
+        return f"{make}_with_onnx_type({array}, {number})" if dtype.opaque else f"{make}({array})"
+    if dtype.opaque and runtime == _OPENVINO:
+        array = f"packed({array}, {dtype.bits})" if dtype.bits < 8 else array
+        own = OWN_NAMES[runtime][dtype]
+        return f"openvino.Tensor({array}, {list(tensor.shape)}, openvino.Type.{own})"
+    if dtype.opaque and runtime == "torch":
+        array = f"{array}.view(np.int16)" if dtype.bits > 8 else array
+        return f"torch.from_numpy({array}).view(torch.{dtype.name})"
+    if dtype.opaque:
+        array = f"{array}.view(ml_dtypes.{dtype.name})"
+    if dtype is STRING and runtime == ONNXRUNTIME:
+        return f"{array}.astype(object)"
+    return _CONVERSIONS.get(runtime, "{}").format(array)
+
+
+_CONVERSIONS: Final = {
+    "torch": "torch.from_numpy({})",
+    "jax": "jnp.asarray({})",
+    "tensorflow": "tf.constant({})",
+}
+
+
+def of_expected(runtime: str, dtype: DType) -> str:
+    """Return the expression of the expected result, as numbers that numpy has."""
+    array = 'np.load("expected.npy")'
+    if not dtype.opaque:
+        return array
+    if runtime in _HAVE_BITS:
+        return _numbers(dtype, array)
+    return f"{array}.view(ml_dtypes.{dtype.name}).astype(np.{_WIDER_TYPES[dtype.kind]})"
+
+
+def of_result(runtime: str, dtype: DType) -> Iterator[str]:
+    """Yield the lines that make numbers of `result`, and set `dtype`, the type that it has."""
+    if not dtype.opaque:
+        yield from _of_plain(runtime, dtype)
+        return
+    if runtime not in _HAVE_BITS:
+        yield (
+            "result = np.asarray(result)" if runtime != "tensorflow" else "result = result.numpy()"
+        )
+        yield "dtype = result.dtype"
+        yield f"result = result.astype(np.{_WIDER_TYPES[dtype.kind]})"
+        return
+    yield f"dtype = {_DTYPES[runtime]}"
+    yield from _bits(runtime, dtype)
+    yield f"result = {_numbers(dtype, 'bits')}"
+
+
+_DTYPES: Final = {
+    "torch": "result.dtype",
+    _OPENVINO: "result.element_type.get_type_name()",
+    ONNXRUNTIME: "result.data_type()",
+}
+"""The type of a runtime's own tensor."""
+
+
+def _of_plain(runtime: str, dtype: DType) -> Iterator[str]:
+    if runtime in ("torch", "tensorflow"):
+        yield "result = result.numpy()"
+    elif runtime in ("jax", "numpy"):
+        yield "result = np.asarray(result)"
+    if dtype is STRING and runtime == "tensorflow":  # which gives bytes
+        yield "texts = [each.decode() for each in result.ravel()]"
+        yield "result = np.array(texts, str).reshape(result.shape)"
+    elif dtype is STRING:
+        yield "result = result.astype(str)"
+    yield "dtype = result.dtype"
+
+
+def _bits(runtime: str, dtype: DType) -> Iterator[str]:
+    """Yield the lines that set `bits` to those of `result`."""
+    storage = f"np.uint{8 * dtype.itemsize}"
+    if runtime == ONNXRUNTIME:
+        yield f"size = int(np.prod(result.shape())) * {dtype.itemsize}"
+        yield f"bits = np.frombuffer(ctypes.string_at(result.data_ptr(), size), {storage})"
+        yield "bits = bits.reshape(result.shape())"
+    elif runtime == "torch":
+        integers = "int16" if dtype.bits > 8 else "uint8"
+        yield f"bits = result.contiguous().view(torch.{integers}).numpy().view({storage})"
+    elif dtype.bits < 8:
+        yield f"bits = unpacked(result, {dtype.bits})"
+    else:
+        yield f"bits = result.data.view({storage})"
+
+
+def _numbers(dtype: DType, bits: str) -> str:
+    if dtype is BFLOAT16:
+        return f"({bits}.astype(np.uint32) << 16).view(np.float32)"
+    return f'np.load("{VALUES_FILE}")[{bits}]'
+
+
 SCRIPT: Final = "reproduce.py"
-SHOWN: Final = 20
+PRINTED_ELEMENTS: Final = 20
 """The number of elements that the script prints."""
 
 _IMPORTS: Final = {
@@ -62,17 +214,7 @@ def files_of(
 ) -> dict[str, ReproductionFile]:
     """Return the files of a reproduction by name: the script, the tensors, the model.
 
-    Parameters
-    ----------
-    attrs
-        The attributes as the user wrote them.
-    expected
-        The expected result; None if the version refuses.
-
-    Raises
-    ------
-    UsageError
-        A tensor has a type that the runtime has not.
+    The attributes are as the user wrote them; nothing is expected of a version that refuses.
     """
     text = script(call, tensors, expected)
     files = {SCRIPT: ReproductionFile(text.encode(), "makes the call and prints the result")}
@@ -83,7 +225,7 @@ def files_of(
         files[f"{name}.npy"] = ReproductionFile(_npy(tensor), f"{name}, {tensor}")
     first = next(iter(tensors.values())).dtype
     if (values := table(call.runtime, first)) is not None:
-        files[VALUES] = ReproductionFile(_saved(values), f"the value of each byte of {first}")
+        files[VALUES_FILE] = ReproductionFile(_saved(values), f"the value of each byte of {first}")
     if expected is not None:
         doc = f"the expected result, {expected}"
         files["expected.npy"] = ReproductionFile(_npy(expected), doc)
@@ -103,15 +245,7 @@ def _saved(array: AnyArray) -> bytes:
 def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | None) -> str:
     """Return the script: it reads the inputs, makes the call, and prints the result.
 
-    Parameters
-    ----------
-    expected
-        The expected result; None if the version refuses.
-
-    Raises
-    ------
-    UsageError
-        A tensor has a type that the runtime has not.
+    UsageError says that the runtime lacks the type of a tensor.
     """
     runtime, dtypes = call.runtime, [each.dtype for each in tensors.values()]
     for each in dtypes:
@@ -131,7 +265,7 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
         *_expected(runtime, first, expected),
         *_calls(call, list(tensors), as_arrays=not any(each.opaque for each in dtypes)),
         *of_result(runtime, first),
-        f'print("result  ", dtype, result.shape, result.ravel()[:{SHOWN}].tolist())',
+        f'print("result  ", dtype, result.shape, result.ravel()[:{PRINTED_ELEMENTS}].tolist())',
     ]
     if expected is not None:
         nan = ", equal_nan=True" * (first.kind in (Kind.FLOAT, Kind.COMPLEX))
@@ -153,7 +287,7 @@ def _expected(runtime: str, dtype: DType, expected: Tensor | None) -> list[str]:
     return [
         f"expected = {of_expected(runtime, dtype)}",
         f'print("expected", "{dtype}", expected.shape, '
-        f"expected.ravel()[:{SHOWN}].tolist(), flush=True)",
+        f"expected.ravel()[:{PRINTED_ELEMENTS}].tolist(), flush=True)",
     ]
 
 

@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.cli.runtimes import StartedRuntimes
-from gathercli.compute.array_run import run
+from gathercli.cli.additions import StartedRuntimes
 from gathercli.compute.compare import are_equal, difference_at
+from gathercli.compute.run import run
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
-from gathercli.ops import indexed_inputs
-from gathercli.ops.engine import broken_rules
+from gathercli.ops import broken_rules, indexed_inputs
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
-from gathercli.spec.coordinates import coordinate
 from gathercli.spec.op import INTEGERS, OutOfRange
+from gathercli.spec.shapes import coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Self
 
-    from gathercli.cli.runtimes import Absence, Observation, Reason, Runtime
-    from gathercli.compute.groups import Comparison
+    from gathercli.cli.additions import Absence, Observation, Reason, Runtime
+    from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case, Verdict
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
@@ -66,15 +65,9 @@ WORST_FIRST: Final = (
 class Expected(NamedTuple):
     """What versions make of a call.
 
-    Attributes
-    ----------
-    outputs
-        A function that returns the output of each group of equal ones, by letter.
-    letters
-        The letter of the group of each version; None if it refuses. A version whose result is
-        larger than a limit of ours is left out.
-    refuses
-        A function that returns whether a version refuses the call for a reason.
+    `outputs` returns the output of each group of equal ones, by letter. `letters` has that of each
+    version, None if it refuses; a version whose result is larger than a limit of ours is left out.
+    `refuses` returns whether a version refuses the call for a reason.
     """
 
     outputs: Callable[[str], Tensor]
@@ -158,37 +151,20 @@ def _wraps(call: Call, case: Case) -> bool:
 
 
 class RuntimeVerdict(NamedTuple):
-    """The verdict on a call in a runtime.
-
-    Attributes
-    ----------
-    version
-        The version of the runtime.
-    letter
-        The group whose output it equals; None if there is none.
-    result
-        Its output; None if there is none.
-    reference
-        The group that it differs from; None if it refuses, or no version gives values.
-    at, values
-        The first cell that differs, and its values in the runtime and in the group, or each value
-        once of runs that differ; None if the shapes differ.
-    dtype
-        The type that the output should have, if it has another.
-    message
-        What it said, or how it ended.
-    """
+    """The verdict on a call in a runtime."""
 
     call: RuntimeCall
     outcome: RuntimeOutcome
-    version: str | None = None
-    letter: str | None = None
-    result: Tensor | None = None
+    version: str | None = None  # of the runtime
+    letter: str | None = None  # the group whose output it equals; None if there is none
+    result: Tensor | None = None  # None if there is none
+    # the group that it differs from; None if it refuses, or no version gives values
     reference: str | None = None
-    at: tuple[int, ...] | None = None
+    at: tuple[int, ...] | None = None  # the first cell that differs; None if the shapes do
+    # there, in the runtime and in the group, or each value once of runs that differ
     values: tuple[Tensor, ...] | None = None
-    dtype: str | None = None
-    message: str = ""
+    dtype: str | None = None  # that the output should have, if it has another
+    message: str = ""  # what it said, or how it ended
 
     @property
     def disagrees(self) -> bool:
@@ -197,13 +173,7 @@ class RuntimeVerdict(NamedTuple):
 
 
 class Runtimes(StartedRuntimes):
-    """Processes of runtimes for any number of calls; a context that ends them.
-
-    Parameters
-    ----------
-    seconds
-        The most seconds of an import, and of a call.
-    """
+    """Processes of runtimes, with `seconds` for each call; a context that ends them."""
 
     def __init__(self, runtimes: Iterable[Runtime], seconds: float) -> None:
         self._processes = [RuntimeProcess(each, seconds) for each in runtimes]
@@ -236,12 +206,7 @@ class Runtimes(StartedRuntimes):
     ) -> Iterator[RuntimeVerdict]:
         """Yield the verdict on every call of every runtime that corresponds to one of `ops`.
 
-        Parameters
-        ----------
-        tensors
-            The inputs, in the order of the versions.
-        attrs
-            The attributes as the user wrote them.
+        The tensors are in the order of the versions, the attributes as the user wrote them.
         """
         numbers = integers(attrs)
         ops = [op for op in ops if op in expected.letters]
@@ -314,7 +279,7 @@ def _unsteady(verdict: RuntimeVerdict, result: Tensor, others: Sequence[Tensor])
         return verdict
     cells = [_cell(each, first) for each in (result, *others)]
     values = {each.array.tobytes(): each for each in cells}
-    return verdict._replace(at=coordinate(first, result.shape), values=tuple(values.values()))
+    return verdict._replace(at=coordinates(first, result.shape), values=tuple(values.values()))
 
 
 def _differing(
@@ -329,7 +294,7 @@ def _differing(
         return verdict
     first = difference_at(result, wanted)
     values = _cell(result, first or 0), _cell(wanted, first or 0)
-    return verdict._replace(at=coordinate(first or 0, result.shape), values=values)
+    return verdict._replace(at=coordinates(first or 0, result.shape), values=values)
 
 
 def _cell(tensor: Tensor, position: int) -> Tensor:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from gathercli.errors import Hint, OutOfRangeError
 from gathercli.records import NamedTuple
-from gathercli.spec import rules
-from gathercli.spec.coordinates import cell, coordinate
+from gathercli.spec.call import version_that
 from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
-from gathercli.spec.shapes import product
-from gathercli.text import counted, grouped
+from gathercli.spec.shapes import cell, coordinates, product
+from gathercli.text import counted, grouped, interval
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from gathercli.errors import OutOfRangeError
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 
 
 class IndexCount:
-    """The number of indices of one kind, and the first of them.
+    """The number of indices of one kind, with the flat position and the value of the first.
 
-    Attributes
-    ----------
-    number
-        The number of indices.
-    first, value
-        The flat position of the first, row-major, and its value; meaningless if there is none.
+    The first is the least position, row-major; both mean nothing where the number is 0.
     """
 
     def __init__(self) -> None:
@@ -35,15 +29,10 @@ class IndexCount:
         self.value: float = 0
 
     def add(self, mask: Any, block: Any, start: int, step: int = 1) -> None:
-        """Count the indices of a block that `mask` marks.
+        """Count the indices of a block (C,) that a bool `mask` (C,) marks.
 
-        Parameters
-        ----------
-        mask, block
-            Shape (C,): bool, and an integer type.
-        start, step
-            The flat position of the first index of the block, and the distance between
-            consecutive ones. Blocks may come in any order.
+        The block lies at the flat position `start`, its indices `step` apart. Blocks may come in
+        any order.
         """
         number = int(mask.sum())
         if not number:
@@ -77,21 +66,11 @@ class IndexCount:
 
 
 class IndexCounts(NamedTuple):
-    """Counts of negative indices, and of indices outside the axis.
+    """Counts of negative indices, and of indices outside the axis."""
 
-    Attributes
-    ----------
-    negative
-        The indices k < 0.
-    wrapped
-        Those of them that are on the axis after s is added.
-    outside
-        The indices that are not on the axis, with s added if the policy wraps.
-    """
-
-    negative: IndexCount
-    wrapped: IndexCount
-    outside: IndexCount
+    negative: IndexCount  # k < 0
+    wrapped: IndexCount  # those of them that are on the axis after s is added
+    outside: IndexCount  # not on the axis, with s added if the policy wraps
 
     def unwrapped(self) -> IndexCounts:
         """Return the counts without adding s to any index."""
@@ -99,26 +78,14 @@ class IndexCounts(NamedTuple):
 
 
 class Adjustment(NamedTuple):
-    """The treatment of indices that do not address `data`.
+    """The treatment of indices that do not address `data`."""
 
-    Attributes
-    ----------
-    how
-        The treatment: ``zero-filled``, ``clamped``, ``wrapped``, ``counted from the end``.
-    number, total
-        The number of these indices, and of all.
-    value, where
-        The first of them, row-major, and its coordinates in `indices`.
-    legal
-        A description of the range that they are outside of.
-    """
-
-    how: str
-    number: int
-    total: int
-    value: float
-    where: str
-    legal: str
+    how: str  # ``zero-filled``, ``clamped``, ``wrapped``, ``counted from the end``
+    number: int  # of these indices
+    total: int  # of all indices
+    value: float  # of the first, row-major
+    where: str  # its coordinates in `indices`
+    legal: str  # the range that they are outside of, in words
 
     def __str__(self) -> str:
         return (
@@ -141,24 +108,14 @@ def check_counts(
     *,
     used: int | None = None,
 ) -> list[Adjustment]:
-    """Return the adjustments of indices outside their axis.
+    """Return the adjustments of indices outside their axis, or raise `OutOfRangeError`.
 
-    Parameters
-    ----------
-    counts
-        The counts of the indices of each axis, with s added to negative ones if the call does so.
-    shape, used
-        The shape of the indices, and the number in use; None for all.
-
-    Raises
-    ------
-    OutOfRangeError
-        As from `check_indices`.
+    The counts are those of each axis, with s added to negative indices if the call does so. `shape`
+    is that of the indices, of which `used` count; None for all.
     """
     used = product(shape) if used is None else used
     if call.negative is Negative.ERROR:
-        negative = [each.negative for each in counts]
-        _refuse_first(call, rules.index_negative, axes, negative, shape, used)
+        _refuse_first(call, "index-negative", axes, [each.negative for each in counts], shape, used)
     outside = call.outside
     refused = [
         each.outside
@@ -166,7 +123,7 @@ def check_counts(
         else IndexCount()
         for along, each in zip(axes, counts, strict=True)
     ]
-    _refuse_first(call, rules.index_range, axes, refused, shape, used)
+    _refuse_first(call, "index-range", axes, refused, shape, used)
     wraps = call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED
     kinds: list[tuple[str, list[tuple[IndexCount, str]]]] = [
         (FROM_THE_END, [(each.wrapped, "negative") for each in counts if wraps]),
@@ -185,7 +142,8 @@ def check_counts(
             first = min((count for count, _ in hits), key=lambda count: count.first)
             number = sum(count.number for count, _ in hits)
             legal = " or ".join(dict.fromkeys(legal for _, legal in hits))
-            adjustments.append(Adjustment(how, number, used, *_where(first, shape), legal))
+            where = cell(coordinates(first.first, shape))
+            adjustments.append(Adjustment(how, number, used, first.value, where, legal))
     return adjustments
 
 
@@ -197,23 +155,6 @@ def _outside_axis(call: Call, along: IndexedAxis, *, several: bool) -> str:
     return outside_of(call.legal(along.size)) + where
 
 
-def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)
-    call: Call,
-    refusal: Callable[[Call, IndexedAxis, float, str, int, int], OutOfRangeError],
-    axes: Sequence[IndexedAxis],
-    counts: Sequence[IndexCount],
-    shape: tuple[int, ...],
-    used: int,
-) -> None:
-    """Raise for the first index, row-major, in the counts of any axis."""
-    counted = [(count.first, n) for n, count in enumerate(counts) if count.number]
-    if counted:
-        _, n = min(counted)
-        value, where = _where(counts[n], shape)
-        number = sum(count.number for count in counts)
-        raise refusal(call, axes[n], value, where, number, used)
-
-
 def outside_of(legal: tuple[int, int] | None) -> str:
     """Describe indices outside a legal range; None is the range of an empty axis.
 
@@ -223,6 +164,70 @@ def outside_of(legal: tuple[int, int] | None) -> str:
     return f"outside {legal[0]}..{legal[1]}" if legal else "on an empty axis"
 
 
-def _where(count: IndexCount, shape: tuple[int, ...]) -> tuple[float, str]:
-    """Return the value and the coordinates of the first index of a count."""
-    return count.value, cell(coordinate(count.first, shape))
+def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)
+    call: Call,
+    rule: str,
+    axes: Sequence[IndexedAxis],
+    counts: Sequence[IndexCount],
+    shape: tuple[int, ...],
+    used: int,
+) -> None:
+    """Raise for the first index, row-major, in the counts of any axis, which break a rule."""
+    hits = [(count.first, n) for n, count in enumerate(counts) if count.number]
+    if not hits:
+        return
+    first, n = min(hits)
+    along, value, where = axes[n], counts[n].value, cell(coordinates(first, shape))
+    if rule == "index-negative":
+        why, hint = "is negative, and `negative` is `error`", None
+    else:
+        data = call.op.inputs[0].name
+        why = f"is outside axis {along.axis} of `{data}`, whose size is {along.size}"
+        hint = _hint(call, along.size, value)
+    of = "" if along.input == "indices" else f" of `{along.input}`"
+    legal, number = call.legal(along.size), sum(count.number for count in counts)
+    raise OutOfRangeError(
+        f"index {value}{of} at `{where}` {why}",
+        rule=rule,
+        where=where,
+        value=value,
+        expected=interval(*legal) if legal else "no index at all, as the axis is empty",
+        remark=f" ({grouped(number)} of {counted(used, 'index', 'indices')})",
+        count=number,
+        hint=hint,
+    )
+
+
+def _hint(call: Call, size: int, value: float) -> Hint | None:
+    """Name a version or a setting that takes an index outside an axis; None if the call has one."""
+    fills = version_that(
+        call,
+        lambda op: op.out_of_range is OutOfRange.ZERO,
+        "fills such slices with zeros",
+        out_of_range="zero",
+    )
+    if not size and call.out_of_range in (OutOfRange.CLAMP, OutOfRange.WRAP):
+        text = "an empty axis has nothing to clamp or wrap to; {out_of_range} fills"
+        return Hint(text, out_of_range="zero")
+    if not size and call.out_of_range is OutOfRange.SPEC:
+        text = "on an empty axis only {out_of_range} gives an answer"
+        return fills or Hint(text, out_of_range="zero")
+    if -size <= value < 0 and not call.wraps_negative and call.negative is Negative.SPEC:
+        counts = "counts negative indices from the end"
+        signed = version_that(call, lambda op: op.index_range is IndexRange.SIGNED, counts)
+        return signed or Hint(f"{{negative}} {counts}", negative="wrap")
+    if call.out_of_range is OutOfRange.SPEC:
+        text = "{out_of_range} fills such cells with zeros, `clamp` and `wrap` move them"
+        return fills or Hint(text, out_of_range="zero")
+    return None
+
+
+def integer_values_error(name: str, value: object, where: str) -> OutOfRangeError:
+    """Return the error for a value of GatherTree that is no integer."""
+    return OutOfRangeError(
+        f"`{name}` is {value} at `{where}`, which is not an integer",
+        rule="integer-values",
+        where=where,
+        value=str(value),
+        expected="whole numbers",
+    )

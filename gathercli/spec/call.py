@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from functools import cached_property
 
-from gathercli.errors import GatherError
+from gathercli.errors import GatherError, Hint
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import DType, Kind, described
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Final, Protocol, Self
 
-    from gathercli.spec.coordinates import Position
     from gathercli.spec.op import AxisGather, IndexedAxis, Op
+    from gathercli.spec.shapes import Position
 
     class TensorLike(Protocol):
         """An object with the type and the shape of a tensor."""
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
             """
 
 
-FEW: Final = 20
+MOST_HINT_ELEMENTS: Final = 20
 """The largest number of elements in a hint."""
 
 UNKNOWN_AXIS: Final = ("unknown", "?")
@@ -73,22 +73,12 @@ UNKNOWN_AXIS: Final = ("unknown", "?")
 
 
 class Operand(NamedTuple):
-    """The shape and type of an input.
-
-    Attributes
-    ----------
-    shape, dtype
-        The shape, and the type or None if only the shape is known.
-    decided_by
-        The path of the element that decides the type of untyped text (``$[1][2]``), for messages.
-    integers
-        The integers that a few elements may stand for, for hints: `Tensor.integers`.
-    """
+    """The shape and type of an input."""
 
     shape: Shape
-    dtype: DType | None = None
-    decided_by: str | None = None
-    integers: Any = None
+    dtype: DType | None = None  # None if only the shape is known
+    decided_by: str | None = None  # the path of the element that decides the type of untyped text
+    integers: Any = None  # that a few elements may stand for, for hints: `Tensor.integers`
 
     @classmethod
     def of(cls, tensor: TensorLike | Operand) -> Operand:
@@ -104,7 +94,9 @@ class Operand(NamedTuple):
         if self.dtype is None or self.dtype.kind is not Kind.FLOAT or self.integers is not None:
             return False
         sizes = self.shape.sizes
-        return self.decided_by is not None or (sizes is not None and product(sizes) <= FEW)
+        return self.decided_by is not None or (
+            sizes is not None and product(sizes) <= MOST_HINT_ELEMENTS
+        )
 
     def described(self) -> str:
         """Write type and shape as one word, ``i64[2,5]``."""
@@ -117,12 +109,7 @@ class Operand(NamedTuple):
 class CallContext:
     """A context that adds the operator and its inputs to every `GatherError` raised in it.
 
-    Attributes
-    ----------
-    op
-        The row; None if all operators are called.
-    inputs
-        The inputs read so far, by name.
+    `op` is None if all operators are called; `inputs` has those read so far, by name.
     """
 
     def __init__(self, op: Op | None, version_from: str | None = None) -> None:
@@ -150,20 +137,9 @@ class CallContext:
 class Call:
     """An operator version with the inputs and attributes of one call.
 
-    Parameters
-    ----------
-    op, family
-        The row, and its module of `gathercli.ops`.
-    inputs
-        The shapes and types of the inputs, by name.
-    attrs
-        The attributes by name, as passed; the properties `axis` and `batch_dims` are normalized.
-    negative, out_of_range
-        The policies for indices that the version does not accept.
-    shapes_only
-        Whether the inputs have no values, so that an axis that is an input may be unknown.
-    version_from
-        The environment variable that named the version, if one did.
+    `attrs` are as passed; the properties `axis` and `batch_dims` are normalized. With
+    `shapes_only` the inputs have no values, so that an axis that is an input may be unknown.
+    `version_from` is the environment variable that named the version, if one did.
     """
 
     def __init__(
@@ -181,19 +157,6 @@ class Call:
         self.op, self.family, self.inputs, self.attrs = op, family, inputs, attrs
         self.negative, self.out_of_range = negative, out_of_range
         self.shapes_only, self.version_from = shapes_only, version_from
-
-    def with_inputs(self, inputs: Mapping[str, Operand]) -> Call:
-        """Return the same call of other inputs."""
-        return Call(
-            self.op,
-            self.family,
-            inputs,
-            self.attrs,
-            negative=self.negative,
-            out_of_range=self.out_of_range,
-            shapes_only=self.shapes_only,
-            version_from=self.version_from,
-        )
 
     @cached_property
     def shape(self) -> Shape:
@@ -303,16 +266,7 @@ def _from_front(number: int | None, rank: int | None) -> int | None:
 
 
 def as_integer(value: Any) -> int | None:
-    """Convert an attribute to an integer.
-
-    Parameters
-    ----------
-    value
-        An integer of any kind, or a 0-D or one-element 1-D tensor or list of one.
-
-    Returns
-    -------
-        The integer; None for anything else (a boolean, 1.0, two elements).
+    """Convert an integer of any kind, or the only one of a list or tensor of rank 1; else None.
 
     >>> as_integer(-1), as_integer([2]), as_integer(True), as_integer([[1]])
     (-1, 2, None, None)
@@ -329,3 +283,13 @@ def as_integer(value: Any) -> int | None:
         return operator.index(value)
     except TypeError:
         return None
+
+
+def version_that(call: Call, does: Callable[[Op], bool], what: str, **instead: str) -> Hint | None:
+    """Name a version that would accept, best of the same framework, or a setting `instead`."""
+    willing = [op for op in call.family.ROWS if does(op) and op is not call.op]
+    willing.sort(key=lambda op: (op.framework != call.op.framework, -op.version))
+    if not willing:
+        return None
+    ways = ", or ".join(f"{{{name}}}" for name in ("version", *instead))
+    return Hint(f"{willing[0].id} {what}: {ways}", version=willing[0].id, **instead)

@@ -15,26 +15,14 @@ if TYPE_CHECKING:
 
 
 class Decision(NamedTuple):
-    """The answer to an open question of a specification.
+    """The answer to an open question of a specification."""
 
-    Attributes
-    ----------
-    id
-        A permanent short name: ``gather-8-range``.
-    rows
-        The full names of the versions concerned.
-    question
-        The gap or contradiction in the texts.
-    evidence
-        The source of the reason.
-    """
-
-    id: str
-    rows: tuple[str, ...]
-    question: str
+    id: str  # a permanent short name: ``gather-8-range``
+    rows: tuple[str, ...]  # the full names of the versions concerned
+    question: str  # the gap or contradiction in the texts
     choice: str
     reason: str
-    evidence: str
+    evidence: str  # the source of the reason
 
 
 _OPENVINO_GATHER: Final = ("openvino.Gather-8", "openvino.Gather-7", "openvino.Gather-1")

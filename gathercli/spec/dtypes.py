@@ -23,24 +23,14 @@ class Kind(Enum):
 
 
 class DType(NamedTuple):
-    """One element type.
-
-    Attributes
-    ----------
-    name, short, oip
-        Its name here, its short name, and its name in the Open Inference Protocol.
-    bits
-        The bits of an element, stored in whole bytes; 0 for strings, as their width varies.
-    opaque
-        Whether numpy lacks it and stores its bits as unsigned integers.
-    """
+    """One element type."""
 
     name: str
     short: str
-    oip: str
+    oip: str  # its name in the Open Inference Protocol
     kind: Kind
-    bits: int
-    opaque: bool = False
+    bits: int  # of an element, stored in whole bytes; 0 for strings, as their width varies
+    opaque: bool = False  # whether numpy lacks it and stores its bits as unsigned integers
 
     @property
     def narrow(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from gathercli.records import NamedTuple
-from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
+from gathercli.spec.op import FROM_THE_END, REFUSED, Negative, OutOfRange
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from gathercli.spec.op import Op
 
-REFUSED: Final = OutOfRange.ERROR.done
 MODULO: Final = "wrapped modulo s"
 FILLED: Final = "filled with NaN or an extreme of the type"
 
@@ -33,34 +32,16 @@ _OUTSIDE: Final = {
 
 
 class Equivalent(NamedTuple):
-    """A call of another framework.
+    """A call of another framework."""
 
-    Attributes
-    ----------
-    name
-        Its usual name: ``torch.gather``.
-    call
-        The code, with the variables `data`, `indices`, `axis`.
-    rows
-        The full names of the versions equal to it for legal indices, the nearest first.
-    negative, outside
-        The treatment of an index from -s to -1, and of one beyond either end.
-    differs
-        Other differences, a short line each.
-    fixes
-        Pairs of a version and equal code; the last line of code is the call.
-    aliases
-        Its other names.
-    """
-
-    name: str
-    call: str
-    rows: tuple[str, ...]
-    negative: str
-    outside: str
-    differs: tuple[str, ...] = ()
-    fixes: tuple[tuple[str, str], ...] = ()
-    aliases: tuple[str, ...] = ()
+    name: str  # the usual one: ``torch.gather``
+    call: str  # the code, with the variables `data`, `indices`, `axis`
+    rows: tuple[str, ...]  # the versions equal to it for legal indices, the nearest first
+    negative: str  # the treatment of an index from -s to -1
+    outside: str  # the treatment of an index beyond either end
+    differs: tuple[str, ...] = ()  # other differences, a short line each
+    fixes: tuple[tuple[str, str], ...] = ()  # a version and equal code, whose last line is the call
+    aliases: tuple[str, ...] = ()  # other names
 
     def settings(self, op: Op) -> dict[str, str]:
         """Return the options with which a version treats indices like the call, or nearly so."""

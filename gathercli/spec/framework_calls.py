@@ -68,7 +68,6 @@ def equivalent(call: str) -> Equivalent:
     suggestions = [] if why else [f"`gathercli ops --like {shell_word(n)}`" for n in near_names]
     raise UsageError(
         f"no call `{call[:40]}` is known{f' ({why})' if why else ''}",
-        rule="usage",
         value=call,
         expected=listed(each.name for each in EQUIVALENTS),
         hint=f"did you mean {listed(suggestions)}?" if suggestions else None,

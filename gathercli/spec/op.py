@@ -7,7 +7,7 @@ command, the manual, the ids of the tests. Nothing asks for a version by number.
 from __future__ import annotations
 
 from gathercli.records import Enum, NamedTuple
-from gathercli.spec.dtypes import PLAIN, DType, Kind
+from gathercli.spec.dtypes import BFLOAT16, PLAIN, DType, Kind
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     DimMap = Sequence[tuple[int | None, int | None]]
 
 INTEGERS = tuple(dtype for dtype in PLAIN if dtype.integral)
+BEFORE_BFLOAT16 = tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16)
 SIGNED_32_64 = tuple(d for d in PLAIN if d.kind is Kind.INT and d.bits >= 32)
 
 
@@ -77,116 +78,89 @@ _DONE = {
 }
 
 
+class Framework(NamedTuple):
+    """A framework that publishes versions of operators."""
+
+    title: str  # its name for people
+    newest_opset: int  # the newest one covered; later ones may change an operator
+    source: str  # the specification of `op`
+    page: str  # its address
+
+
+FRAMEWORKS: Final = {
+    "openvino": Framework(  # 2026.4
+        "OpenVINO",
+        16,
+        "OpenVINO operation set, {op.name}-{op.version}",
+        "https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/"
+        "operation-specs/movement/{op.family}-{op.version}.html",
+    ),
+    "onnx": Framework(  # 1.23
+        "ONNX",
+        28,
+        "ONNX operator schemas, {op.name} (opset {op.version})",
+        "https://onnx.ai/onnx/operators/onnx__{op.name}.html",
+    ),
+}
+
+
 class Input(NamedTuple):
-    """An input of an operator.
+    """An input of an operator."""
 
-    Attributes
-    ----------
-    name
-        Its name in the specification: ``data``, ``indices``.
-    dtypes
-        The element types it may have.
-    values
-        Whether its elements are indices, which are checked before the output is computed.
-    doc
-        Its meaning, for the help of the command.
-    follows
-        Whether each step's elements index the step before, so that only those on a path are used.
-    copied
-        Whether output cells may copy its elements, as they copy those of the first input.
-    rank
-        Its rank or shape, as people read it, where that is not as for Gather and GatherElements.
-    """
-
-    name: str
+    name: str  # in the specification: ``data``, ``indices``
     dtypes: tuple[DType, ...]
-    values: bool = False
-    doc: str = ""
-    follows: bool = False
+    values: bool = False  # whether its elements are indices, checked before the output is computed
+    doc: str = ""  # its meaning, for the help of the command
+    follows: bool = False  # each step indexes the step before: only elements on a path are used
+    # whether output cells may copy its elements, as they copy those of the first
     copied: bool = False
-    rank: str = ""
+    rank: str = ""  # or shape, for people, where it is not as for Gather and GatherElements
 
 
 class Attr(NamedTuple):
-    """An attribute of an operator: an integer.
-
-    Attributes
-    ----------
-    name
-        ``axis``, ``batch_dims``.
-    default
-        The default; None if the version requires a value.
-    is_input
-        Whether the specification makes it an input, which inference may not know.
-    source
-        What the specification says of it.
-    doc
-        Its meaning, for the help of the command.
-    """
+    """An attribute of an operator: an integer."""
 
     name: str
-    default: int | None
+    default: int | None  # None if the version requires a value
+    # whether the specification makes it an input, which inference may not know
     is_input: bool = False
-    source: str = ""
-    doc: str = ""
+    source: str = ""  # what the specification says of it
+    doc: str = ""  # its meaning, for the help of the command
+
+
+AXIS = Attr(
+    "axis",
+    default=0,
+    source="INT, optional; the schema's default is 0",
+    doc="The dimension of DATA to gather along; negative counts from the end",
+)
+BATCH_DIMS = Attr("batch_dims", default=0, doc="Leading dimensions that are batches")
 
 
 class Op(NamedTuple):
-    """One version of one operator.
-
-    Attributes
-    ----------
-    framework, name, version
-        ``openvino``, ``Gather``, 8: together the full name ``openvino.Gather-8``.
-    family
-        The command, and the module of `gathercli.ops`.
-    inputs, attrs
-        The inputs and the attributes, in order.
-    index_range, out_of_range
-        The legal indices, and the policy for all others; never ``spec``.
-    elementwise
-        Whether an index picks one element, and `indices` has the rank of `data`; otherwise it
-        picks a slice.
-    off_axis
-        How the dimensions beside the axis must compare; None if they need not.
-    narrows
-        Whether inference meets dimensions that must be equal; otherwise it copies those of
-        `indices`.
-    equation, shape
-        The equation of an output cell and the formula of the output shape, for people.
-    changes
-        What the version changed.
-    source
-        The specification.
-    tuples
-        Whether the last dimension of `indices` holds tuples, with a component for each axis.
-    shortest_tuple
-        The smallest length of a tuple.
-    flattens_batch
-        Whether the output has its batch dimensions flattened into one.
-    one_type
-        Whether all inputs have one type; untyped inputs then take that of the others.
-    """
+    """One version of one operator."""
 
     framework: str
     name: str
     version: int
-    family: str
+    family: str  # the command, and the module of `gathercli.ops`
     inputs: tuple[Input, ...]
     attrs: tuple[Attr, ...]
-    index_range: IndexRange
-    out_of_range: OutOfRange
-    elementwise: bool
-    off_axis: OffAxis | None
-    narrows: bool
-    equation: str
-    shape: str
-    changes: str
-    source: str
+    index_range: IndexRange  # the legal indices
+    out_of_range: OutOfRange  # the policy for all others; never ``spec``
+    equation: str  # of an output cell, for people
+    shape: str  # the formula of the output shape, for people
+    changes: str = "the first version"  # what the version changed
+    # an index picks one element, `indices` have the rank of `data`; else it picks a slice
+    elementwise: bool = False
+    off_axis: OffAxis | None = None  # how dimensions beside the axis compare; None: they need not
+    # inference meets dimensions that must be equal; else it copies those of `indices`
+    narrows: bool = False
+    # the last dimension of `indices` holds tuples, with a component for each axis
     tuples: bool = False
-    shortest_tuple: int = 0
-    flattens_batch: bool = False
-    one_type: bool = False
+    shortest_tuple: int = 0  # the smallest length of a tuple
+    flattens_batch: bool = False  # the output has its batch dimensions flattened into one
+    one_type: bool = False  # all inputs have one type; untyped inputs take that of the others
 
     def input(self, name: str) -> Input:
         """Return the input of this name."""
@@ -230,9 +204,14 @@ class Op(NamedTuple):
         return FROM_THE_END if self.index_range is IndexRange.SIGNED else self.out_of_range.done
 
     @property
+    def source(self) -> str:
+        """The specification."""
+        return FRAMEWORKS[self.framework].source.format(op=self)
+
+    @property
     def page(self) -> str:
         """The address of the specification."""
-        return _PAGES[self.framework].format(self.name, self.version, family=self.family)
+        return FRAMEWORKS[self.framework].page.format(op=self)
 
     def __str__(self) -> str:
         return self.full_name
@@ -245,13 +224,7 @@ class Op(NamedTuple):
 
 
 FROM_THE_END: Final = "counted from the end"
-_PAGES: Final = {
-    "openvino": "https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/"
-    "operation-specs/movement/{family}-{1}.html",
-    "onnx": "https://onnx.ai/onnx/operators/onnx__{0}.html",
-}
-"""The address of a specification by framework: {0} is the name of the operator, {1} its version."""
-
+REFUSED: Final = OutOfRange.ERROR.done
 _HEADINGS: Final = {
     "data_types": "data",
     "indices_types": "indices",
@@ -292,37 +265,19 @@ def differences(a: Op, b: Op) -> tuple[str, ...]:
 
 
 class IndexedAxis(NamedTuple):
-    """A dimension of `data` that the indices of an input count along.
+    """A dimension of `data` that the indices of an input count along."""
 
-    Attributes
-    ----------
-    input
-        The name of the input.
-    axis, size
-        The dimension, as passed by the caller, and its size.
-    component
-        The component of the tuples that counts along this axis; None if every element does.
-    """
-
-    input: str
-    axis: int
+    input: str  # its name
+    axis: int  # as passed by the caller
     size: int
+    # of the tuples, that counts along this axis; None if every element does
     component: int | None = None
 
 
 class AxisGather(NamedTuple):
-    """A gather along one axis of a view of `data`.
+    """A gather along one axis of a view of `data`."""
 
-    Attributes
-    ----------
-    axis
-        The dimension of the view that an index, or a tuple, replaces.
-    dim_map
-        For each output dimension, the dimensions of the view and of `indices` it runs along.
-    view
-        The shape of the view: that of `data`, with the axes that a tuple counts along merged.
-    """
-
-    axis: int
+    axis: int  # the dimension of the view that an index, or a tuple, replaces
+    # for each output dimension, those of the view and of `indices` that it runs along
     dim_map: DimMap
-    view: tuple[int, ...]
+    view: tuple[int, ...]  # the shape of `data`, with the axes that a tuple counts along merged

@@ -1,7 +1,8 @@
-"""Dimensions and shapes: numbers, intervals, symbols, unknowns.
+"""Dimensions and shapes, and the coordinates of cells in them.
 
-A dimension is an ``int`` when its size is known, else a `Dim`. A `Shape` is a tuple of dimensions.
-Its ``str`` is the text that users read and write.
+A dimension is an ``int`` when its size is known, else a `Dim`: an interval, a symbol, unknown. A
+`Shape` is a tuple of dimensions. Its ``str`` is the text that users read and write. Flat positions
+are row-major, one or an array of them: the same arithmetic serves both.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gathercli.text import as_written, counted
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Self, SupportsIndex, TypeAlias, overload
+    from typing import Any, Self, SupportsIndex, TypeAlias, overload
 
 LARGEST = 2**63 - 1
 """The largest size a framework can store."""
@@ -88,13 +89,7 @@ def meet(data: AnyDim, indices: AnyDim) -> AnyDim | None:
 
 
 def meet_all(data: Sequence[AnyDim], indices: Sequence[AnyDim]) -> Shape:
-    """Intersect dimensions pairwise.
-
-    Raises
-    ------
-    ValueError
-        A pair cannot be equal; the rules of the operators exclude that.
-    """
+    """Intersect dimensions pairwise; the rules exclude pairs that cannot be equal (ValueError)."""
     shape = Shape(
         dim for pair in zip(data, indices, strict=True) if (dim := meet(*pair)) is not None
     )
@@ -246,22 +241,11 @@ def _refusal(whole: object, what: str, value: object) -> InputError:
 
 
 def parse(text: str) -> Shape:
-    """Read a shape from text.
+    """Read a shape from text, or raise `InputError`.
 
-    Parameters
-    ----------
-    text
-        ``[2,?,1..5,3..,N]`` with or without brackets, or ``2x5``; ``_`` and ``-1`` are ``?``;
-        ``[]`` is 0-D and ``[...]`` of unknown rank. Also a JSON list, ``["N",2,"1..5"]``, and a
-        shape printed by Python: ``(2, 3)``, ``torch.Size([2, 3])``.
+    With or without brackets, or ``2x5``; ``_`` and ``-1`` are ``?``; ``[]`` is 0-D and ``[...]`` of
+    unknown rank. Also a JSON list, and a shape printed by Python.
 
-    Raises
-    ------
-    InputError
-        ``shape-text``.
-
-    Examples
-    --------
     >>> str(parse("2x5")), str(parse("[ 2, -1, 3..3, N ]")), str(parse('["N",2,"1..5"]'))
     ('[2,5]', '[2,?,3,N]', '[N,2,1..5]')
     >>> str(parse("(2,)")), str(parse("torch.Size([2, 3])")), str(parse("TensorShape([None, 3])"))
@@ -311,18 +295,10 @@ def _parse_json(text: str) -> Shape:
 
 
 def as_shape(shape: str | Iterable[object] | Shape) -> Shape:
-    """Read a shape from text or from a sequence of dimensions.
+    """Read a shape from text for `parse`, or from a sequence of dimensions, or raise `InputError`.
 
-    Parameters
-    ----------
-    shape
-        Text for `parse`, a `Shape`, or a sequence of integers (-1 is ``?``), `Dim`, text, or None
-        for ``?``; ``["..."]`` is of unknown rank.
-
-    Raises
-    ------
-    InputError
-        ``shape-text``.
+    A dimension is an integer (-1 is ``?``), a `Dim`, text, or None for ``?``; ``["..."]`` is of
+    unknown rank.
     """
     if isinstance(shape, Shape):
         return shape
@@ -369,3 +345,77 @@ def product(sizes: Sequence[int]) -> int:
     for size in sizes:
         total *= size
     return total
+
+
+Position: TypeAlias = "Any"
+"""An integer or an int64 array: the same arithmetic serves both."""
+
+
+def known(shape: Sequence[AnyDim]) -> tuple[int, ...]:
+    """Return the sizes of a shape without unknown dimensions."""
+    return tuple(size for size in shape if isinstance(size, int))
+
+
+def coordinates(cells: Position, shape: Sequence[AnyDim]) -> tuple[Position, ...]:
+    """Unravel flat positions, one or an int64 array (C,), to one or (C,) for each dimension.
+
+    >>> coordinates(5, (2, 3))
+    (1, 2)
+    """
+    reversed_coordinates = []
+    for size in reversed(known(shape)):
+        reversed_coordinates.append(cells % size)
+        cells = cells // size
+    return tuple(reversed(reversed_coordinates))
+
+
+def flat_positions(at: Sequence[Position], shape: Sequence[AnyDim], *, none: Any) -> Position:
+    """Ravel coordinates, each one or an int64 array (C,); the position is -1 where `none` is true.
+
+    >>> flat_positions((1, 2), (2, 3), none=False), flat_positions((1, 2), (2, 3), none=True)
+    (5, -1)
+    """
+    position: Position = 0
+    for coordinate, size in zip(at, known(shape), strict=True):
+        position = position * size + coordinate
+    return (position + 1) * (1 - none) - 1  # no branch, so that it serves arrays too
+
+
+def letters(name: str, count: int) -> list[str]:
+    """Name coordinates: ``i``, or ``i0, i1`` if there are several.
+
+    >>> letters("p", 1), letters("s", 2)
+    (['p'], ['s0', 's1'])
+    """
+    return [name] if count == 1 else [f"{name}{at}" for at in range(count)]
+
+
+def at(tensor: str, coordinates: Sequence[str]) -> str:
+    """Format a cell of a tensor.
+
+    >>> at("data", ["p", "k"]), at("out", [])
+    ('data[p, k]', 'out')
+    """
+    return f"{tensor}[{', '.join(coordinates)}]" if coordinates else tensor
+
+
+def cell(coordinates: Sequence[int]) -> str:
+    """Format coordinates.
+
+    >>> cell((1, 2))
+    '[1,2]'
+    """
+    return f"[{','.join(map(str, coordinates))}]"
+
+
+class Place:
+    """A formatter of the JSON paths of elements of nested lists: ``$[1][2]``."""
+
+    def __init__(self, root: str, shape: Sequence[int]) -> None:
+        self._root, self._shape = root, shape
+
+    def __call__(self, at: int) -> str:
+        """Return the path of the element at a flat position."""
+        if not at:
+            return self._root + "[0]" * len(self._shape)
+        return self._root + "".join(f"[{i}]" for i in coordinates(at, self._shape))

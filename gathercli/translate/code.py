@@ -7,24 +7,22 @@ expression that uses it; any other one gets a line.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.cli.runtimes import NEGATIVE, OUTSIDE
+from gathercli.cli.additions import NEGATIVE, NO_BEAM, OUTSIDE
 from gathercli.spec.dtypes import Kind
-from gathercli.translate.beams import beam_lines
-from gathercli.translate.dialects import DIALECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from gathercli.spec.call import Call
     from gathercli.translate.program import Program, ProgramValue, Step
     from gathercli.translate.targets import TranslationTarget
 
-_INLINE: Final = frozenset(("size", "either", "zeros", "strides"))
+_INLINED: Final = frozenset(("size", "either", "zeros", "strides"))
 """The primitives with a name that become a part of the expression that uses them, if one does."""
 
-_OPERATORS: Final = {
+_PYTHON_OPERATORS: Final = {
     "add": "+",
     "multiply": "*",
     "modulo": "%",
@@ -35,19 +33,11 @@ _OPERATORS: Final = {
 
 
 class Expression(NamedTuple):
-    """The text of a value.
-
-    Attributes
-    ----------
-    is_operation
-        Whether it needs parentheses beside another operator.
-    is_number
-        Whether it is a number of Python, known without a tensor.
-    """
+    """The text of a value."""
 
     text: str
-    is_operation: bool = False
-    is_number: bool = False
+    is_operation: bool = False  # whether it needs parentheses beside another operator
+    is_number: bool = False  # whether it is a number of Python, known without a tensor
 
     @property
     def operand(self) -> str:
@@ -66,6 +56,7 @@ def code(program: Program, call: Call, target: TranslationTarget) -> str:
     names = ", ".join(program.inputs)
     settings = "".join(f", {each.name} {call.attrs[each.name]}" for each in call.op.attrs)
     about = f"{call.op}{settings}" + ("" if call.op.followed else f": {_operands(program, call)}")
+    body = _beam_lines(dialect) if call.op.followed else _Writer(program, dialect).lines()
     lines = [
         f'"""{about}."""',
         "",
@@ -75,11 +66,8 @@ def code(program: Program, call: Call, target: TranslationTarget) -> str:
         "",
         f"def {function_name(call)}({names}):",
         f'    """Return {call.family.equation(call)}."""',
+        *(f"    {line}" for line in body),
     ]
-    if call.op.followed is not None:
-        lines += [f"    {line}" for line in beam_lines(dialect)]
-    else:
-        lines += [f"    {line}" for line in _Writer(program, target).lines()]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -101,8 +89,8 @@ def _is_wide(program: Program) -> bool:
 class _Writer:
     """A writer of the lines of a program."""
 
-    def __init__(self, program: Program, target: TranslationTarget) -> None:
-        self._program, self._dialect = program, DIALECTS[target.name]
+    def __init__(self, program: Program, dialect: _Dialect) -> None:
+        self._program, self._dialect = program, dialect
         self._uses = Counter(each.number for step in program.steps for each in step.inputs)
         self._known = {value.number: Expression(name) for name, value in program.inputs.items()}
         self._names = set(program.inputs)
@@ -122,7 +110,7 @@ class _Writer:
             self._known[number] = self._known[step.inputs[0].number]
             return
         expression = self._expression(step)
-        short = (not step.output.name or step.primitive in _INLINE) and self._uses[number] == 1
+        short = (not step.output.name or step.primitive in _INLINED) and self._uses[number] == 1
         if last or short or step.primitive == "constant":
             self._known[number] = expression
             return
@@ -146,12 +134,13 @@ class _Writer:
             value = step.settings["value"]
             text = "2**63 - 1" if value == 2**63 - 1 else str(value)
             return Expression(text, is_operation=not text.isdigit(), is_number=True)
-        if step.primitive in _OPERATORS:
+        if step.primitive in _PYTHON_OPERATORS:
             return self._operation(step.primitive, inputs, is_number=numbers)
         if step.primitive in ("minimum", "maximum") and numbers and self._dialect.has_numbers:
             arguments = ", ".join(each.text for each in inputs)
             return Expression(f"{step.primitive[:3]}({arguments})", is_number=True)
-        setup, text = self._dialect.write(step, [each.text for each in inputs])
+        write: Callable[..., str] = _WRITERS.get(step.primitive, _plain)
+        *setup, text = write(self._dialect, step, *(each.text for each in inputs)).split("\n")
         self._lines += setup
         is_number = step.primitive == "size" and self._dialect.has_numbers
         return Expression(text, is_number=is_number)
@@ -164,13 +153,18 @@ class _Writer:
             return Expression(f"-{one.operand}", is_number=is_number)
         if primitive == "add" and other.text.startswith("-"):
             return Expression(f"{one.operand} - {other.text[1:]}", True, is_number)
-        text = f"{one.operand} {_OPERATORS[primitive]} {other.operand}"
+        text = f"{one.operand} {_PYTHON_OPERATORS[primitive]} {other.operand}"
         return Expression(text, is_operation=True, is_number=is_number)
 
     def _widen(self, step: Step) -> list[str]:
         """Return the lines that replace data, an input, if it is empty along an axis."""
         name = self._known[step.inputs[0].number].text
-        condition, value = self._dialect.widened(step, name)
+        start, stop, rank = step.settings["start"], step.settings["stop"], len(step.output.shape)
+        condition, sizes = f"not {name}.shape[{start}]", "1"
+        if stop - start > 1:
+            condition = f"0 in {name}.shape[{start}:{stop}]"
+            sizes = f"*(max(n, 1) for n in {name}.shape[{start}:{stop}])"
+        value = self._dialect.text("zeros", name, shape=_like(name, rank, start, stop, sizes))
         return [f"if {condition}:  # JAX takes nothing from an empty axis", f"    {name} = {value}"]
 
     def _check(self, step: Step) -> list[str]:
@@ -181,4 +175,302 @@ class _Writer:
         parts += [f"{k.operand} >= {size.operand}" for size in sizes]
         condition = " | ".join(f"({part})" for part in parts) if parts[1:] else parts[0]
         message = OUTSIDE if sizes else NEGATIVE
-        return self._dialect.check(k.text, condition, f'"{message}"')
+        return self._dialect.check(k.text, condition, message)
+
+
+# Dialects
+
+
+class _Dialect(NamedTuple):
+    """The expressions of a framework.
+
+    Of an expression ``{0}`` and ``{1}`` are the inputs, and other fields the settings of the
+    primitive, or what `_WRITERS` say; lines before the last one are written before it.
+    """
+
+    imports: tuple[str, ...]
+    expressions: Mapping[str, str]
+    wide: tuple[str, ...] = ()  # lines that a program with values of 64 bits needs
+    has_numbers: bool = True  # whether a size is a number of Python
+
+    def text(self, what: str, *inputs: str, **fields: Any) -> str:
+        """Fill an expression in."""
+        return self.expressions[what].format(*inputs, **fields)
+
+    def check(self, k: str, condition: str, message: str) -> list[str]:
+        """Return the lines that raise an error if a condition holds anywhere."""
+        text = self.text("check", k, condition=condition, message=f'"{message}"')
+        return text.split("\n")
+
+
+_NUMPY_TEXTS: Final = {
+    "check": "if ({condition}).any():\n    raise IndexError({message})",
+    "size": "{0}.shape[{axis}]",
+    "length": "{0}.shape[{axis}]",
+    "sizes": "np.array({0}.shape[{start}:{stop}])",
+    "strides": "np.array({products})",
+    "zeros": "np.zeros({shape}, {0}.dtype)",
+    "no_tuples": "np.zeros({0}.shape[{start}:-1], np.int64)",
+    "range": "np.arange({0}.shape[{axis}])",
+    "cast": "{0}.astype(np.int64)",
+    "concat": "np.concatenate([{0}, {1}], axis={axis})",
+    "narrow": "{0}[{cut}]",
+    "merge": "{0}.reshape({shape})",
+    "expand": "np.expand_dims({0}, {axis})",
+    "transposed": "{0}.transpose({order})",
+    "where": "np.where({0}, {1}, {2})",
+    "minimum": "np.minimum({0}, {1})",
+    "maximum": "np.maximum({0}, {1})",
+    "total": "{0}.sum(-1)",
+    "gather": "{0}[{colons}{1}]",  # np.take ignores an illegal index of an empty result
+    "gather_elements": "np.take_along_axis({0}, {1}, axis={axis})",
+    "gather_nd": "{0}[{place}]",
+    "own beams": "np.broadcast_to(np.arange(width), (batch, width))",
+    "beams": "np.take_along_axis({0}, {1}, axis=1)",
+    "stack": "np.stack({0})",
+    "count": "np.cumsum({0}, axis=0)",
+}
+"""The expressions of NumPy; others have those that differ."""
+
+_TORCH_TEXTS: Final = {
+    "sizes": "torch.tensor({0}.shape[{start}:{stop}], device={0}.device)",
+    "strides": "torch.tensor({products}, device={0}.device)",
+    "zeros": "{0}.new_zeros({shape})",
+    "no_tuples": "{0}.new_zeros({0}.shape[{start}:-1], dtype=torch.int64)",
+    "range": "torch.arange({0}.shape[{axis}], device={0}.device)",
+    "cast": "{0}.long()",
+    "concat": "torch.cat([{0}, {1}], dim={axis})",
+    "expand": "{0}.unsqueeze({axis})",
+    "transposed": "{0}.permute({order})",
+    "minimum": "{0}.clamp(max={1})",
+    "maximum": "{0}.clamp(min={1})",
+    "gather_elements": "torch.gather({0}, {axis}, {1})",
+    "own beams": "torch.arange(width, device=step_ids.device).expand(batch, width)",
+    "beams": "torch.gather({0}, 1, {1})",
+    "count": "torch.cumsum({0}, dim=0)",
+}
+
+_JAX_FILL: Final = 'mode="fill", fill_value=0'
+
+_JAX_TEXTS: Final = {
+    "check": "if not isinstance({0}, jax.core.Tracer):  # a jitted function cannot raise\n"
+    "    if ({condition}).any():\n"
+    "        raise IndexError({message})",
+    "gather": f"jnp.take({{0}}, {{1}}, axis={{axis}}, {_JAX_FILL})",
+    "batched gather": f"take = lambda d, i: jnp.take(d, i, axis={{inner}}, {_JAX_FILL})\n"
+    "{mapped}({0}, {1})",
+    "gather_elements": f"jnp.take_along_axis({{0}}, {{1}}, axis={{axis}}, {_JAX_FILL})",
+    "gather_nd": f"{{0}}.at[{{place}}].get({_JAX_FILL})",
+}
+
+_TENSORFLOW_TEXTS: Final = {
+    "check": "illegal = tf.reduce_any({condition})\n"
+    "tf.debugging.Assert(~illegal, [{message}, {0}])",
+    "size": "tf.shape({0}, tf.int64)[{axis}]",
+    "length": "tf.shape({0})[{axis}]",
+    "sizes": "tf.shape({0}, tf.int64)[{start}:{stop}]",
+    "strides": "tf.math.cumprod(tf.shape({0}, tf.int64)[{start}:{stop}], exclusive=True, "
+    "reverse=True)",
+    "zeros": "{0}",  # tf.pad adds them
+    "no_tuples": "tf.zeros(tf.shape({0})[{start}:-1], tf.int64)",
+    "cast": "tf.cast({0}, tf.int64)",
+    "concat": "tf.pad({0}, {ends})",
+    "merge": "n = tf.shape({0})\n"
+    "tf.reshape({0}, tf.concat([n[:{start}], [tf.reduce_prod(n[{start}:{stop}])], n[{stop}:]], 0))",
+    "transposed": "tf.transpose({0}, [{order}])",
+    "total": "tf.reduce_sum({0}, -1)",
+    "gather": "tf.gather({0}, {1}, axis={axis})",
+    "batched gather": "tf.gather({0}, {1}, axis={axis}, batch_dims={batch_dims})",
+    "gather_elements": "tf.gather({0}, {1}, axis={last})",
+    "batched gather_elements": "tf.gather({0}, {1}, axis={last}, batch_dims={last})",
+    "moved gather_elements": "rows = tf.transpose({0}, {order})\n"
+    "places = tf.transpose({1}, {order})\n"
+    "tf.transpose(tf.gather(rows, places, axis={last}, batch_dims={last}), {back})",
+    "gather_nd": "tf.gather_nd({0}, {1})",
+    "batched gather_nd": "tf.gather_nd({0}, {1}, batch_dims={batch_dims})",
+    "own beams": "tf.broadcast_to(tf.range(width, dtype=tf.int64), (batch, width))",
+    "beams": "tf.gather({0}, {1}, axis=1, batch_dims=1)",
+}
+
+
+def _like_numpy(module: str, expressions: Mapping[str, str]) -> dict[str, str]:
+    """Return expressions, and those of NumPy for the others."""
+    return {w: text.replace("np.", f"{module}.") for w, text in _NUMPY_TEXTS.items()} | {
+        **expressions
+    }
+
+
+DIALECTS: Final[dict[str, _Dialect]] = {
+    "numpy": _Dialect(("import numpy as np",), _NUMPY_TEXTS),
+    "torch": _Dialect(("import torch",), _like_numpy("torch", _TORCH_TEXTS)),
+    "jax": _Dialect(
+        ("import jax", "import jax.numpy as jnp"),
+        _like_numpy("jnp", _JAX_TEXTS),
+        wide=(
+            "",
+            'jax.config.update("jax_enable_x64", True)  # without it 64 bits are cut to 32',
+        ),
+    ),
+    "tensorflow": _Dialect(
+        ("import tensorflow as tf",), _like_numpy("tf", _TENSORFLOW_TEXTS), has_numbers=False
+    ),
+}
+"""The dialects by target."""
+
+
+def _plain(dialect: _Dialect, step: Step, *inputs: str) -> str:
+    """Write a primitive whose expression needs its settings alone."""
+    return dialect.text(step.primitive, *inputs, **step.settings)
+
+
+def _like(x: str, rank: int, before: int, after: int, middle: str) -> str:
+    """Write a shape: that of x, but for the dimensions from `before` up to `after`."""
+    first = [f"*{x}.shape[:{before}]"] if before else []
+    last = [f"*{x}.shape[{after}:]"] if after < rank else []
+    parts = [*first, middle, *last]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def _product(x: str, start: int, stop: int) -> str:
+    """Write a product of sizes."""
+    return " * ".join(f"{x}.shape[{at}]" for at in range(start, stop)) or "1"
+
+
+def _strides(dialect: _Dialect, step: Step, x: str) -> str:
+    start, stop = step.settings["start"], step.settings["stop"]
+    products = ", ".join(_product(x, at + 1, stop) for at in range(start, stop))
+    return dialect.text("strides", x, products=f"[{products}]", **step.settings)
+
+
+def _zeros(dialect: _Dialect, step: Step, x: str) -> str:
+    at = step.settings["axis"]
+    return dialect.text("zeros", x, shape=_like(x, len(step.output.shape), at, at + 1, "1"))
+
+
+def _concat(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+    axis = step.settings["axis"]
+    ends = [[0, int(at == axis)] for at in range(len(step.output.shape))]
+    return dialect.text("concat", x, y, axis=axis, ends=ends)
+
+
+def _narrow(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+    rank, axis = len(step.output.shape), step.settings["axis"]
+    ends = [dialect.text("length", y, axis=at) if at != axis else "" for at in range(rank)]
+    if axis == rank - 1:
+        ends.pop()
+    return dialect.text("narrow", x, cut=", ".join(f":{end}" for end in ends))
+
+
+def _merge(dialect: _Dialect, step: Step, x: str) -> str:
+    start, stop = step.settings["start"], step.settings["stop"]
+    if start == stop:
+        return dialect.text("expand", x, axis=start)
+    shape = _like(x, len(step.inputs[0].shape), start, stop, _product(x, start, stop))
+    return dialect.text("merge", x, shape=shape, **step.settings)
+
+
+def _gather(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+    """Write a gather along an axis; without an expression for batches, by their coordinates."""
+    axis, b = step.settings["axis"], step.settings["batch_dims"]
+    if not b:
+        return dialect.text("gather", x, y, axis=axis, colons=":, " * axis)
+    if "batched gather" in dialect.expressions:
+        mapped = "jax.vmap(" * b + "take" + ")" * b
+        settings = {"axis": axis, "batch_dims": b, "inner": axis - b, "mapped": mapped}
+        return dialect.text("batched gather", x, y, **settings)
+    data, indices = step.inputs
+    m = len(indices.shape)
+    setup, coordinates = _batches(dialect, x, b, m)
+    text = f"{x}[{coordinates}{':, ' * (axis - b)}{y}]"
+    order = _order_after_index(len(data.shape), axis, b, m)
+    if order is not None:
+        text = dialect.text("transposed", text, order=", ".join(map(str, order)))
+    return setup + text
+
+
+def _order_after_index(rank: int, axis: int, b: int, m: int) -> list[int] | None:
+    """Return the order that brings the dimensions of indices back behind those before the axis.
+
+    An index of several arrays with slices between them puts the m dimensions of the arrays first.
+    """
+    if axis == b:
+        return None
+    between = list(range(m, m + axis - b))
+    total = m + rank - b - 1
+    return [*range(b), *between, *range(b, m), *range(m + axis - b, total)]
+
+
+def _batches(dialect: _Dialect, x: str, b: int, m: int) -> tuple[str, str]:
+    """Return lines with the coordinates of b batches for indices of rank m, and their names."""
+    names = ["p"] if b == 1 else [f"p{at}" for at in range(b)]
+    setup = ""
+    for at, name in enumerate(names):
+        new = ", None" * (m - 1 - at)
+        coordinates = dialect.text("range", x, axis=at) + (f"[:{new}]" if new else "")
+        setup += f"{name} = {coordinates}\n"
+    return setup, "".join(f"{name}, " for name in names)
+
+
+def _gather_elements(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+    """Write a gather of elements; TensorFlow gathers along the last axis, the others as batches."""
+    axis, last = step.settings["axis"], len(step.output.shape) - 1
+    order = [*(at for at in range(last + 1) if at != axis), axis]
+    back = [order.index(at) for at in range(last + 1)]
+    kind = "moved " if axis != last else "batched " if last else ""
+    what = f"{kind}gather_elements"
+    what = what if what in dialect.expressions else "gather_elements"
+    return dialect.text(what, x, y, axis=axis, last=last, order=order, back=back)
+
+
+def _gather_nd(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+    """Write a gather at tuples; without an expression for batches, by their coordinates."""
+    indices, b = step.inputs[1], step.settings["batch_dims"]
+    if "batched gather_nd" in dialect.expressions:
+        what = "batched gather_nd" if b else "gather_nd"
+        return dialect.text(what, x, y, batch_dims=b)
+    setup, coordinates = _batches(dialect, x, b, len(indices.shape) - 1)
+    parts = ", ".join(f"{y}[..., {at}]" for at in range(indices.shape[-1]))
+    return setup + dialect.text("gather_nd", x, place=coordinates + parts)
+
+
+_WRITERS: Final[Mapping[str, Callable[..., str]]] = {
+    "strides": _strides,
+    "zeros": _zeros,
+    "concat": _concat,
+    "narrow": _narrow,
+    "merge": _merge,
+    "gather": _gather,
+    "gather_elements": _gather_elements,
+    "gather_nd": _gather_nd,
+}
+"""What writes the primitives whose expressions need more than their settings."""
+
+
+def _beam_lines(dialect: _Dialect) -> list[str]:
+    """Return the lines of the body of a function of step_ids, parent_ids, max_seq_len, end_token.
+
+    No framework has the operator, so this is a loop over the steps. The beam of a sequence that
+    has not begun yet is its own. Everything from the first end on is the end.
+    """
+    text = dialect.text
+    check = dialect.check("beam", "active & ((beam < 0) | (beam >= width))", NO_BEAM)
+    ended = text("count", text("cast", "(output == end_token)"))
+    return [
+        "steps, batch, width = step_ids.shape",
+        "if steps == 0:",
+        "    return step_ids",
+        f"length = {text('cast', 'max_seq_len')}[:, None]",
+        f"beam = {text('own beams')}",
+        "tokens = []",
+        "for step in reversed(range(steps)):",
+        "    active = step < length",
+        *(f"    {line}" for line in check),
+        f"    at = {text('where', 'active', 'beam', '0')}",
+        f"    token = {text('beams', 'step_ids[step]', 'at')}",
+        f"    tokens.insert(0, {text('where', 'active', 'token', 'end_token')})",
+        f"    parent = {text('beams', 'parent_ids[step]', 'at')}",
+        f"    beam = {text('where', 'active', text('cast', 'parent'), 'beam')}",
+        f"output = {text('stack', 'tokens')}",
+        f"ended = {ended} > 0",
+        f"return {text('where', 'ended', 'end_token', 'output')}",
+    ]

@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.answer import Answer
-from gathercli.cli.command import REQUIRED, Options, option
-from gathercli.cli.groups import OUTPUT
-from gathercli.cli.inputs import TensorOptions
-from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.messages import Messages
-from gathercli.cli.operator import NamedOperator
+from gathercli.cli.additions import RuntimeOptions, absence_notes
+from gathercli.cli.call import NamedCall
+from gathercli.cli.declarations import OUTPUT, REQUIRED, Answer, Options, option
 from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT
-from gathercli.cli.runtimes import RuntimeOptions, absence_notes
 from gathercli.errors import UsageError
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
-from gathercli.translate.targets import FRAMEWORKS, NAMES
+from gathercli.translate.targets import TARGET_FRAMEWORKS, TARGET_NAMES
 
 if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
@@ -36,9 +31,13 @@ class TranslationOptions(Options):
         OUTPUT,
         "--to",
         metavar="TARGET",
-        choices=(*FRAMEWORKS, *(each for each in NAMES if each not in FRAMEWORKS)),
+        choices=(
+            *TARGET_FRAMEWORKS,
+            *(each for each in TARGET_NAMES if each not in TARGET_FRAMEWORKS),
+        ),
         default=REQUIRED,
-        help=f"The framework: {listed(NAMES)}; onnx and openvino without an opset are the newest.",
+        help=f"The framework: {listed(TARGET_NAMES)}; onnx and openvino without an opset are the "
+        "newest.",
     )
     output: str | None = option(
         OUTPUT,
@@ -63,7 +62,6 @@ class TranslationOptions(Options):
             raise UsageError(
                 f"is `-`, and the translation to {chosen.name} is written to "
                 f"{chosen.suffix} files only",
-                rule="usage",
                 subject="-o",
                 value=self.output,
                 expected="the name of one",
@@ -73,7 +71,6 @@ class TranslationOptions(Options):
             raise UsageError(
                 f"is `{clean(self.output)}`, and the translation to {chosen.name} is a "
                 f"{chosen.suffix} file",
-                rule="usage",
                 subject="-o",
                 value=self.output,
                 expected="that suffix",
@@ -112,12 +109,9 @@ class TranslationOptions(Options):
 
 
 def run(
-    operator: NamedOperator,
-    tensors: TensorOptions,
-    memory: MemoryOptions,
+    call: NamedCall,
     options: TranslationOptions,
     runtimes: RuntimeOptions,
-    messages: Messages,
     fmt: str = TEXT_FORMAT,
 ) -> Answer:
     """Translate the call, prove it, and return the text or write the files."""
@@ -125,19 +119,16 @@ def run(
 
     target = options.target()
     _check_runtimes(target, runtimes)
-    op = operator.row(messages)
-    progress = messages.progress()
-    with messages, tensors.opened(op, memory.limits.memory, messages, progress=progress) as opened:
-        inputs = opened.inputs
-        with operator.context(op) as context:
-            bound = operator.bound(op, context, opened, inputs.tensor)
-            for most in (memory.limits.result, memory.limits.memory):
+    with call.open() as opened:
+        bound = opened.bound()
+        with opened.context:
+            for most in (call.memory.limits.result, call.memory.limits.memory):
                 bound.check_size(most)
             report = _translated(bound, target, options, runtimes)
-        inputs.recheck()
+        opened.inputs.recheck()
     allowed = runtimes.allow_absent
     status = int(bool(report.absences) and not allowed)
-    answer = _answer(report, quiet=messages.quiet, allow_absent=allowed)
+    answer = _answer(report, quiet=call.messages.quiet, allow_absent=allowed)
     return answer._replace(status=status)
 
 
@@ -147,7 +138,6 @@ def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None
         if each.name not in target.runtimes:
             raise UsageError(
                 f"names `{each.name}`, which does not run {target.name}",
-                rule="usage",
                 subject="--with",
                 value=each.name,
                 expected=listed(target.runtimes),
@@ -161,16 +151,15 @@ def _translated(
     options: TranslationOptions,
     runtimes: RuntimeOptions,
 ) -> TranslationReport:
-    from gathercli.translate.known import known_notes
-    from gathercli.translate.proof import MADE, calls_of, prove
+    from gathercli.translate.proof import MADE_CALLS, calls_of, prove
     from gathercli.translate.report import TranslationReport
-    from gathercli.translate.running import run_in
+    from gathercli.translate.running import known_notes, run_in
     from gathercli.translate.translation import translated
 
     translation = translated(bound.call, target)
     cells = sum(product(each.shape) for each in bound.tensors.values()) + product(bound.shape)
-    most = MADE if translation.any_size else MOST_CELLS // max(1, cells)
-    calls = list(calls_of(translation, bound, max(1, min(MADE, most))))
+    most = MADE_CALLS if translation.any_size else MOST_CELLS // max(1, cells)
+    calls = list(calls_of(translation, bound, max(1, min(MADE_CALLS, most))))
     proof = prove(translation, calls)
     with runtimes.started() as processes:
         seen = [run_in(process, translation, calls) for process in processes.present]

@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.errors import UsageError
-from gathercli.spec.coordinates import known
 from gathercli.spec.dtypes import BOOL, INT64, UINT64, Kind
 from gathercli.spec.op import Negative, OffAxis, OutOfRange
+from gathercli.spec.shapes import known
 from gathercli.translate.program import LARGEST_INDEX, Program, ProgramValue
+from gathercli.translate.targets import TRANSLATION_TARGETS, without
 
 if TYPE_CHECKING:
     from gathercli.spec.call import Call
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
 
 
 def lowered(call: Call, target: TranslationTarget) -> Program:
-    """Return the program of a call in a target.
-
-    Raises
-    ------
-    UsageError
-        ``dtype``: the target lacks a type.
-    """
+    """Return the program of a call in a target; raise UsageError, ``dtype``, if it lacks a type."""
     lowering = _Lowering(call, target)
     op = call.op
     if op.followed is not None:
@@ -48,7 +43,7 @@ def lowered(call: Call, target: TranslationTarget) -> Program:
     return program
 
 
-class Prepared(NamedTuple):
+class TargetIndices(NamedTuple):
     """Indices that the operator of a target takes, and whether they need a slice of zeros."""
 
     indices: ProgramValue
@@ -61,30 +56,28 @@ class _Lowering:
     def __init__(self, call: Call, target: TranslationTarget) -> None:
         self.call, self.target = call, target
         self.relies_on_errors = False
-        inputs = {
-            name: (_typed(each.dtype), known(each.shape)) for name, each in call.inputs.items()
-        }
-        self._check_type(inputs[next(iter(inputs))][0], target.data, target.title)
-        self.program = Program(inputs)
+        # Every input of a bound call of tensors has a type.
+        self.program = Program(
+            {name: (each.dtype or BOOL, known(each.shape)) for name, each in call.inputs.items()}
+        )
+        self._check_type(next(iter(self.program.inputs.values())).dtype, target.data, target.title)
 
     def _check_type(self, dtype: DType, types: tuple[DType, ...], title: str) -> None:
-        if dtype not in types:
-            first = next(iter(self.call.inputs))
-            raise UsageError(
-                f"`{first}` is {dtype}, and {title} has no such type",
-                rule="dtype",
-                value=dtype.name,
-                expected="another type, or another target",
-                hint=f"{self._instead(dtype)}",
-            )
-
-    def _instead(self, dtype: DType) -> str:
-        """Suggest a target that has a type."""
-        from gathercli.translate.targets import TARGETS
-
-        having = [each.name for each in TARGETS if dtype in each.data]
-        having = [each for each in having if each != self.target.name]
-        return f"`--to {having[0]}` has it" if having else "`gathercli convert --dtype` converts it"
+        """Raise if `types` lack a type; suggest a target that has it."""
+        if dtype in types:
+            return
+        others = (each for each in TRANSLATION_TARGETS if each.name != self.target.name)
+        other = next((each.name for each in others if dtype in each.data), None)
+        wider = "int8" if dtype.integral else "float32"
+        raise UsageError(
+            f"`{next(iter(self.call.inputs))}` is {dtype}, and {title} has no such type",
+            rule="dtype",
+            value=dtype.name,
+            expected="another type, or another target",
+            hint=f"`--to {other}` has it"
+            if other
+            else f"`gathercli convert --dtype {wider}` converts it",
+        )
 
     # The families
 
@@ -122,7 +115,7 @@ class _Lowering:
         """Lower a gather of elements."""
         program, own = self.program, self.target.elements
         data, indices = program.inputs.values()
-        self._check_type(data.dtype, _missing(self.target.data, own.lacks), own.title)
+        self._check_type(data.dtype, without(self.target.data, *own.lacks), own.title)
         axis, _ = self.call.normalized
         ready = self._prepared(indices, program.size(data, axis), own)
         if self.call.op.off_axis is OffAxis.AT_MOST and not own.narrows and self._may_narrow:
@@ -197,7 +190,7 @@ class _Lowering:
         """Lower a search of beams."""
         program = self.program
         first = next(iter(program.inputs.values()))
-        types = _missing(self.target.data, self.target.tree_lacks)
+        types = without(self.target.data, *self.target.tree_lacks)
         self._check_type(first.dtype, types, f"the loop of {self.target.title}")
         if self.target.unraised:
             program.notes.append(self.target.unraised)
@@ -213,33 +206,29 @@ class _Lowering:
         if moved or self.call.wraps_negative:
             raise UsageError(
                 f"is given with {self.call.op}, whose beams no target finds in another way",
-                rule="usage",
                 subject="--out-of-range" if moved else "--negative",
                 expected="a call without it",
             )
 
     # Indices
 
-    def _prepared(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> Prepared:
+    def _prepared(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> TargetIndices:
         """Return indices for which `own` does what the call does with `k`.
 
-        Parameters
-        ----------
-        sizes
-            The size of the axis, or of the axis of each component of tuples.
+        `sizes` is the size of the axis, or of the axis of each component of tuples.
         """
         call = self.call
         if own.note and self.target.raises:
             self.program.notes.append(own.note)
         if call.outside is OutOfRange.ERROR:
-            return Prepared(self._taken(self._or_error(k, sizes, own), own))
+            return TargetIndices(self._taken(self._or_error(k, sizes, own), own))
         if call.outside is OutOfRange.ZERO:
             return self._or_zero(k, sizes, own)
         k = self._refused_negative(k)
         self._note_empty_axis(own)
         if call.outside is OutOfRange.WRAP:
-            return Prepared(self._modulo(k, sizes))
-        return Prepared(self._clamped(self._wrapped(k, sizes), sizes))
+            return TargetIndices(self._modulo(k, sizes))
+        return TargetIndices(self._clamped(self._wrapped(k, sizes), sizes))
 
     def _note_empty_axis(self, own: OwnOperator) -> None:
         """Note that an index along an empty axis is not refused."""
@@ -293,18 +282,18 @@ class _Lowering:
             f"{own.title} refuses no index: one outside {legal}, which {op} refuses, gives {what}"
         )
 
-    def _or_zero(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> Prepared:
+    def _or_zero(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> TargetIndices:
         """Return indices that give zeros where the call does."""
         wraps, own_wraps = self.call.wraps_negative, own.negative is Negative.WRAP
         k = self._refused_negative(k)
         if own.outside is OutOfRange.ZERO:
             if k.dtype.kind is not Kind.INT or (wraps and own_wraps):
-                return Prepared(self._near_axis(self._taken(k, own), sizes, own))
-            return Prepared(self._wrapped(k, sizes) if wraps else self._banished(k, sizes))
+                return TargetIndices(self._near_axis(self._taken(k, own), sizes, own))
+            return TargetIndices(self._wrapped(k, sizes) if wraps else self._banished(k, sizes))
         wrapped = self._wrapped(k, sizes)
         far = self._outside(wrapped, sizes)
         place = self.program.element("where", far, sizes, wrapped, name="position")
-        return Prepared(place, pads=True)
+        return TargetIndices(place, pads=True)
 
     def _refused_negative(self, k: ProgramValue) -> ProgramValue:
         """Refuse negative indices, whatever becomes of others, if the call does."""
@@ -388,11 +377,3 @@ class _Lowering:
         k, one = self._wide(k), program.constant(1)
         divisor = program.element("maximum", sizes, one)  # of an empty axis no index is legal
         return program.element("modulo", k, divisor, name="position")
-
-
-def _typed(dtype: DType | None) -> DType:
-    return dtype or BOOL  # every input of a bound call of tensors has a type
-
-
-def _missing(types: tuple[DType, ...], lacks: tuple[DType, ...]) -> tuple[DType, ...]:
-    return tuple(each for each in types if each not in lacks)

@@ -29,18 +29,58 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.compute.cells import broadcast
+import numpy as np
+
+from gathercli.compute.storage import broadcast
 from gathercli.errors import LimitError
 from gathercli.spec.dtypes import BOOL, INT64
 from gathercli.spec.shapes import MAX_RANK, product
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from gathercli.compute.storage import AnyArray
     from gathercli.spec.dtypes import DType
+
 
 LARGEST_INDEX: Final = 2**63 - 1
 """Where an index goes that int64 cannot represent: no axis is as long."""
+
+_READ_SIZES: Final = frozenset(
+    ("size", "sizes", "strides", "zeros", "no_tuples", "narrow", "widen", "merge", "gather_tree")
+)
+"""The primitives that read sizes."""
+
+FROM_SIZES: Final = frozenset(("size", "sizes", "strides", "constant"))
+"""The primitives that read nothing else: `sized` gives their results."""
+
+ARITHMETIC: Final[dict[str, Callable[..., AnyArray]]] = {
+    "cast": lambda x: np.asarray(x).astype(np.int64),
+    "add": np.add,
+    "multiply": np.multiply,
+    "modulo": np.mod,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+    "less": np.less,
+    "at_least": np.greater_equal,
+    "either": np.logical_or,
+    "where": np.where,
+    "total": lambda x: np.asarray(np.sum(x, axis=-1, dtype=np.int64)),
+}
+"""The arithmetic in NumPy."""
+
+
+def sized(primitive: str, shape: Sequence[int], settings: Mapping[str, Any]) -> AnyArray:
+    """Return the result of a primitive of `FROM_SIZES`; `shape` is that of its input."""
+    if primitive == "constant":
+        value: Any = settings["value"]
+    elif primitive == "size":
+        value = shape[settings["axis"]]
+    else:
+        value = shape[settings["start"] : settings["stop"]]
+        if primitive == "strides":
+            value = [product(value[at + 1 :]) for at in range(len(value))]
+    return np.array(value, np.int64)
 
 
 class ProgramValue(NamedTuple):
@@ -62,26 +102,16 @@ class Step(NamedTuple):
 
 
 class Program:
-    """The steps of a call.
-
-    Attributes
-    ----------
-    inputs
-        The inputs of the call, by name.
-    steps
-        The steps in order.
-    notes
-        How the program differs from the version, where the target cannot do the same.
-    refuses
-        Whether the target promises an error where the version raises one.
-    """
+    """The steps of a call in order, and its inputs by name."""
 
     def __init__(self, inputs: Mapping[str, tuple[DType, tuple[int, ...]]]) -> None:
         self._count = 0
         self.inputs = {name: self._value(name, *each) for name, each in inputs.items()}
         self.steps: list[Step] = []
         self.notes: list[str] = []
+        """How the program differs from the version, where the target cannot do the same."""
         self.refuses = True
+        """Whether the target promises an error where the version raises one."""
 
     @property
     def output(self) -> ProgramValue:
@@ -91,7 +121,7 @@ class Program:
     @property
     def fits_all_sizes(self) -> bool:
         """Whether no step depends on a size, so that a graph serves tensors of other sizes."""
-        return _SIZED.isdisjoint(each.primitive for each in self.steps)
+        return _READ_SIZES.isdisjoint(each.primitive for each in self.steps)
 
     def drop_unused(self) -> None:
         """Drop the steps whose results nothing uses."""
@@ -227,9 +257,3 @@ class Program:
         return self._add(
             "gather_tree", *inputs, dtype=first.dtype, shape=first.shape, name="output"
         )
-
-
-_SIZED: Final = frozenset(
-    ("size", "sizes", "strides", "zeros", "no_tuples", "narrow", "widen", "merge", "gather_tree")
-)
-"""The primitives that read sizes."""

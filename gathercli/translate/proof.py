@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.compute.array_run import run
+import numpy as np
+
+from gathercli import ops
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.compare import are_equal
+from gathercli.compute.conversion import convert
+from gathercli.compute.run import run
+from gathercli.compute.storage import storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OperatorError
-from gathercli.translate.made import MadeCall, made_calls
+from gathercli.ops import indexed_inputs
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import INT64, STRING, Kind
+from gathercli.spec.op import OffAxis
+from gathercli.spec.shapes import Shape, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.storage import AnyArray
+    from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import IndexedAxis
     from gathercli.translate.translation import Translation
 
-MADE: Final = 100
+
+MADE_CALLS: Final = 100
 """The number of made calls."""
 
 
@@ -58,34 +72,28 @@ class Proof(NamedTuple):
 def calls_of(
     translation: Translation,
     given: BoundCall,
-    count: int = MADE,
+    count: int = MADE_CALLS,
     *,
     seed: int = 0,
     bits: int = 64,
 ) -> Iterator[ProvenCall]:
     """Yield the given call, and made ones: of other sizes if the translation serves these."""
-    yield _proven(MadeCall(given.call, given.loaded()))
+    yield _proven(given)
     resizes = translation.any_size
-    for made in made_calls(given.call, count, resizes=resizes, seed=seed, bits=bits):
-        yield _proven(made)
+    yield from map(_proven, made_calls(given.call, count, resizes=resizes, seed=seed, bits=bits))
 
 
-def _proven(made: MadeCall) -> ProvenCall:
+def _proven(bound: BoundCall) -> ProvenCall:
+    tensors = bound.loaded()
     try:
-        expected = run(BoundCall(made.call, *made.tensors.values())).whole()
+        expected = run(BoundCall(bound.call, *tensors.values())).whole()
     except OperatorError as error:
-        return ProvenCall(made.tensors, None, error.rule)
-    return ProvenCall(made.tensors, expected)
+        return ProvenCall(tensors, None, error.rule)
+    return ProvenCall(tensors, expected)
 
 
 def prove(translation: Translation, calls: Iterable[ProvenCall]) -> Proof:
-    """Evaluate a translation on calls.
-
-    Raises
-    ------
-    GatherError
-        ``bug``: it is not exact, and no note says so.
-    """
+    """Evaluate a translation on calls; raise GatherError, ``bug``, if it is not exact unsaid."""
     outcomes = tuple(outcome_of(each, translation.evaluate) for each in calls)
     if not translation.program.refuses:  # what our evaluation refuses, the target may not
         open_ = {ProofOutcome.BOTH_REFUSE: ProofOutcome.OPEN}
@@ -117,3 +125,149 @@ def outcome_of(
     if each.expected is None:
         return ProofOutcome.GIVES
     return ProofOutcome.EQUAL if each.gives(result) else ProofOutcome.DIFFERS
+
+
+MOST_MADE_SIZE: Final = 4
+"""The largest size of a made dimension."""
+
+MOST_MADE_AXES: Final = 8
+"""The most axes of made tensors that are longer than 1, so that no result is large."""
+
+_LEGAL_SHARE: Final = 0.6
+"""How many of the calls have legal indices only."""
+
+_MADE_VALUES: Final = 100
+"""The values of made data are less than this, so that every type represents them."""
+
+
+def made_calls(
+    call: Call, count: int, *, resizes: bool, seed: int = 0, bits: int = 64
+) -> Iterator[BoundCall]:
+    """Yield calls with the types, the ranks and the attributes of another.
+
+    The sizes differ, too, if `resizes`. Each index fits into a signed integer of `bits` bits.
+    """
+    maker = _Maker(call, np.random.default_rng(seed), bits)
+    for _ in range(count):
+        yield maker.make(resizes=resizes)
+
+
+class _Maker:
+    def __init__(self, call: Call, random: np.random.Generator, bits: int) -> None:
+        self._call, self._random, self._bits = call, random, bits
+
+    def make(self, *, resizes: bool) -> BoundCall:
+        shapes = {name: known(each.shape) for name, each in self._call.inputs.items()}
+        if resizes:
+            shapes = self._resized(shapes)
+        operands = [
+            Operand(Shape(shapes[name]), each.dtype) for name, each in self._call.inputs.items()
+        ]
+        attrs: Any = dict(self._call.attrs)
+        call = ops.bind(
+            self._call.op,
+            *operands,
+            negative=self._call.negative.value,
+            out_of_range=self._call.out_of_range.value,
+            **attrs,
+        )
+        axes = indexed_inputs(call)
+        tensors = (
+            self._indices(call, name, axes[name])
+            if name in axes
+            else self._data(name, _type_of(each), known(each.shape))
+            for name, each in call.inputs.items()
+        )
+        return BoundCall(call, *tensors)
+
+    def _size(self) -> int:
+        """Return a size: seldom 0."""
+        return int(
+            self._random.integers(0 if self._random.random() < 0.05 else 1, MOST_MADE_SIZE + 1)
+        )
+
+    def _sizes(self, shapes: dict[str, tuple[int, ...]]) -> dict[str, list[int]]:
+        """Return sizes at random, of which few are larger than 1."""
+        sizes = {name: [self._size() for _ in shape] for name, shape in shapes.items()}
+        axes = [(name, at) for name, shape in shapes.items() for at in range(len(shape))]
+        if len(axes) > MOST_MADE_AXES:
+            for axis in self._random.permutation(len(axes))[MOST_MADE_AXES:]:
+                name, at = axes[axis]
+                sizes[name][at] = min(1, sizes[name][at])
+        return sizes
+
+    def _resized(self, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+        """Return other sizes that fit each other."""
+        op, sizes = self._call.op, self._sizes(shapes)
+        if op.followed is not None:
+            steps, _, lengths, _ = sizes
+            return {
+                name: tuple(sizes[steps][1:2]) if name == lengths else tuple(sizes[steps])
+                for name in sizes
+            } | {list(sizes)[-1]: ()}
+        data, indices = sizes.values()
+        if op.elementwise:
+            axis, _ = self._call.normalized
+            for at in range(len(data)):
+                if at != axis:
+                    least = data[at] if op.off_axis is OffAxis.EQUAL else min(1, data[at])
+                    indices[at] = int(self._random.integers(least, data[at] + 1))
+        elif op.tuples:
+            indices[-1] = shapes["indices"][-1]
+        for at in range(self._call.batch_dims or 0):
+            indices[at] = data[at]
+        return {name: tuple(each) for name, each in sizes.items()}
+
+    def _data(self, name: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:
+        random, op = self._random, self._call.op
+        if op.followed is not None:
+            low, high = (-1, MOST_MADE_SIZE + 2) if name == "max_seq_len" else (0, 6)
+            low = max(low, dtype.bounds[0]) if dtype.integral else low
+            return convert(Tensor(INT64, random.integers(low, high, shape)), dtype)
+        if dtype is STRING:
+            words = np.array([f"s{at}" for at in range(_MADE_VALUES)])
+            return Tensor(dtype, words[random.integers(0, _MADE_VALUES, shape)])
+        if dtype.opaque:
+            bits = random.integers(0, 1 << dtype.bits, shape)
+            return Tensor(dtype, bits.astype(storage_of(dtype)))
+        high = 2 if dtype.kind is Kind.BOOL else _MADE_VALUES
+        return Tensor(dtype, random.integers(0, high, shape).astype(storage_of(dtype)))
+
+    def _indices(self, call: Call, name: str, axes: list[IndexedAxis]) -> Tensor:
+        """Return indices: all legal, or a few that are not."""
+        operand = call.inputs[name]
+        dtype, shape = _type_of(operand), known(operand.shape)
+        array = np.zeros(shape, object)
+        is_legal = self._random.random() < _LEGAL_SHARE
+        for along in axes:
+            part = (..., along.component) if along.component is not None else ...
+            cells = array[part]
+            array[part] = self._along(call, along.size, np.shape(cells), dtype, is_legal=is_legal)
+        if dtype.integral:
+            return Tensor(dtype, array.astype(storage_of(dtype)))
+        return convert(Tensor(INT64, array.astype(np.int64)), dtype)
+
+    def _along(
+        self, call: Call, size: int, shape: tuple[int, ...], dtype: DType, *, is_legal: bool
+    ) -> AnyArray:
+        """Return indices along an axis of a size: all legal, or one or two that may not be."""
+        least, most = dtype.bounds if dtype.integral else (-8, 8)
+        low, high = call.legal(size) or (0, 0)
+        indices = self._random.integers(max(low, least), min(high, most) + 1, shape)
+        flat = indices.astype(object).reshape(-1)
+        if not is_legal and flat.size:
+            if self._bits < 64:
+                bound = 2 ** (self._bits - 1)
+                least, most = max(least, -bound), min(most, bound - 1)
+            strange = [-1, size, size + 2, -size - 1, -size, 2**32, 2**32 - 1, least, most]
+            fitting = [each for each in strange if least <= each <= most]
+            for _ in range(int(self._random.integers(1, 3))):
+                at = int(self._random.integers(0, flat.size))
+                flat[at] = fitting[int(self._random.integers(0, len(fitting)))]
+        return flat.reshape(shape)
+
+
+def _type_of(operand: Operand) -> DType:
+    if operand.dtype is None:
+        raise LookupError("an input has no type")
+    return operand.dtype

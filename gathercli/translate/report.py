@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gathercli.cli.runtimes import Absence
+from gathercli.cli.additions import Absence
 from gathercli.report.header import title
 from gathercli.report.versions import aligned
-from gathercli.text import clean, counted
+from gathercli.text import clean, counted, grouped
 from gathercli.translate.proof import ProofOutcome
 
 if TYPE_CHECKING:
@@ -22,24 +22,14 @@ if TYPE_CHECKING:
 
 
 class TranslationReport(NamedTuple):
-    """A translation with its proof.
-
-    Attributes
-    ----------
-    runtimes, absences
-        What runtimes did with it, and those that cannot be called.
-    known
-        What the runtime of the target is known to do wrong on such a call, if none was called.
-    paths
-        The files that were written.
-    """
+    """A translation with its proof."""
 
     translation: Translation
     proof: Proof
-    runtimes: Sequence[RuntimeProof]
-    absences: Sequence[Absence]
-    known: Sequence[str]
-    paths: Sequence[str]
+    runtimes: Sequence[RuntimeProof]  # what runtimes did with it
+    absences: Sequence[Absence]  # those that cannot be called
+    known: Sequence[str]  # what the runtime of the target does wrong, if none was called
+    paths: Sequence[str]  # the files that were written
 
     @property
     def notes(self) -> list[str]:
@@ -58,17 +48,14 @@ def translation_text(report: TranslationReport, width: int | None) -> Text:
     from rich.text import Text
 
     translation = report.translation
-    text = Text("" if report.paths else f"{clean_lines(translation.text)}\n")
+    # A user chose some of the names in the text.
+    lines = [] if report.paths else [*translation.text.splitlines(), ""]
+    text = Text("".join(f"{clean(line)}\n" for line in lines))
     text.append_text(title(translation.call, width))
     text.append(aligned(_pairs(report), width))
     for heading in ("proof", "note"):
         text.highlight_regex(rf"(?m)^  {heading}(?=  )", "bold")
     return text
-
-
-def clean_lines(text: str) -> str:
-    """Clean each line of a text, which may have names that a user chose."""
-    return "".join(f"{clean(line)}\n" for line in text.splitlines())
 
 
 def _pairs(report: TranslationReport) -> Iterator[tuple[str, str]]:
@@ -95,24 +82,16 @@ def proof_text(proof: Proof) -> str:
         ProofOutcome.OPEN: "may give anything for the given tensors, which the version refuses,",
         ProofOutcome.GIVES: "gives values for the given tensors, which the version refuses,",
     }[given]
-    parts = [f"{what} and equal" if given is not ProofOutcome.EQUAL else what]
-    if given is ProofOutcome.EQUAL:
-        parts.append("and")
-    parts.append(f"on {counted(made.count(ProofOutcome.EQUAL), 'made one')}")
-    rest = [
-        f"both refuse {made.count(ProofOutcome.BOTH_REFUSE)} more"
-        if ProofOutcome.BOTH_REFUSE in made
-        else "",
-        counted(made.count(ProofOutcome.OPEN), "more may give anything", "more may give anything")
-        + " where the version refuses"
-        if ProofOutcome.OPEN in made
-        else "",
-        counted(made.count(ProofOutcome.GIVES), "more gives values", "more give values")
-        + " where the version refuses"
-        if ProofOutcome.GIVES in made
-        else "",
-    ]
-    return ", ".join([" ".join(parts), *filter(None, rest)]) + ", by our evaluation"
+    equal = "and" if given is ProofOutcome.EQUAL else "and equal"
+    parts = [f"{what} {equal} on {counted(made.count(ProofOutcome.EQUAL), 'made one')}"]
+    if number := made.count(ProofOutcome.BOTH_REFUSE):
+        parts.append(f"both refuse {number} more")
+    if number := made.count(ProofOutcome.OPEN):
+        parts.append(f"{grouped(number)} more may give anything where the version refuses")
+    if number := made.count(ProofOutcome.GIVES):
+        values = counted(number, "more gives values", "more give values")
+        parts.append(f"{values} where the version refuses")
+    return ", ".join(parts) + ", by our evaluation"
 
 
 def runtime_lines(report: TranslationReport) -> list[str]:

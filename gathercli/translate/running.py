@@ -1,62 +1,54 @@
-"""A translation in a runtime: the same calls as in its proof, in a process of the runtime."""
+"""A translation in a runtime: the calls of its proof, and what runtimes are known to do wrong.
+
+Each mistake was observed on legal models, on processors in late 2026: OpenVINO 2026.4, onnxruntime
+1.31, TensorFlow 2.21, torch 2.13.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
+from gathercli.spec.dtypes import BFLOAT16, FLOAT64, STRING, DType, Kind
+from gathercli.spec.shapes import product
 from gathercli.translate.code import function_name
-from gathercli.translate.known import known_mistake
 from gathercli.translate.proof import ProofOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from gathercli.cli.runtimes import Observation, RuntimeCaller
+    from gathercli.cli.additions import Observation, RuntimeCaller
     from gathercli.compute.tensor import Tensor
+    from gathercli.spec.op import Op
+    from gathercli.translate.program import Step
     from gathercli.translate.proof import ProvenCall
     from gathercli.translate.translation import Translation
-
-THREADS: Final = 2
-"""The threads of a model: with more than one, OpenVINO loses no exception."""
 
 MOST_ENDS: Final = 3
 """After so many deaths, or calls without an answer, a runtime is called no more."""
 
-NAME: Final = "translation"
+FILE_STEM: Final = "translation"
 """The stem of the files that a runtime reads."""
+
+_AGREEING: Final = (ProofOutcome.EQUAL.value, ProofOutcome.BOTH_REFUSE.value)
 
 
 class RuntimeProof(NamedTuple):
-    """What a runtime did on calls.
-
-    Attributes
-    ----------
-    runtime, version
-        The runtime, and its version.
-    outcomes
-        The number of calls by outcome: those of `ProofOutcome`, ``dies``, ``hangs``,
-        ``unsteady`` or ``unsupported``.
-    known
-        What it is known to do wrong, with the number of calls that differ by it.
-    first
-        The number of the first other call that differs, and what the runtime did with it, for
-        people; None if there is none.
-    """
+    """What a runtime did on calls."""
 
     runtime: str
     version: str
+    # The number of calls: by `ProofOutcome`, or what the runtime does in place of an answer.
     outcomes: Mapping[str, int]
-    known: Mapping[str, int]
-    first: tuple[int, str] | None
+    known: Mapping[str, int]  # what it is known to do wrong, and on how many calls it did
+    first: tuple[int, str] | None  # the first other call that differs, and how, for people
 
     @property
     def agreeing(self) -> int:
         """The number of calls on which the runtime agrees with the version."""
-        return sum(self.outcomes.get(each.value, 0) for each in _AGREES)
-
-
-_AGREES: Final = (ProofOutcome.EQUAL, ProofOutcome.BOTH_REFUSE)
+        return sum(self.outcomes.get(each, 0) for each in _AGREEING)
 
 
 def run_in(
@@ -73,50 +65,216 @@ def run_in(
         outcome = judged(each, seen)
         counts[outcome] += 1
         version = seen.version or version
-        if outcome not in _AGREED:
+        if outcome not in _AGREEING:
             mistake = known_mistake(process.runtime.name, translation, each)
             if mistake:
                 known[mistake] += 1
             elif first is None:
-                first = number, _described(outcome, seen)
+                first = number, f"{outcome}: {seen.message}" if seen.message else outcome
         ends += outcome in ("dies", "hangs")
         if ends >= MOST_ENDS:
             break
     return RuntimeProof(process.runtime.name, version, counts, known, first)
 
 
-_AGREED: Final = tuple(each.value for each in _AGREES)
-
-
 def observe(
     translation: Translation, tensors: Mapping[str, Tensor], process: RuntimeCaller
 ) -> Observation:
     """Run the files of a translation on tensors."""
-    files = {f"{NAME}{suffix}": content for suffix, content in translation.files.items()}
+    files = {f"{FILE_STEM}{suffix}": content for suffix, content in translation.files.items()}
     arguments = ", ".join(tensors)
     code = f"{function_name(translation.call)}({arguments})" if ".py" in translation.files else ""
-    return process.call(tensors, code=code, model=files, threads=THREADS)
+    return process.call(tensors, code=code, model=files)
 
 
 def judged(each: ProvenCall, seen: Observation) -> str:
-    """Return what a runtime did, beside what the version does."""
+    """Return what a runtime did, beside what the version does.
+
+    A refusal agrees if its rule is that of the version: an index may have another value in the
+    translation.
+    """
     if seen.problem is not None and seen.problem != "refuses":
         return seen.problem
+    outcome = ProofOutcome.DIFFERS
     if seen.tensor is None:
-        return _refusal(each, seen)
-    if each.expected is None:
-        return ProofOutcome.GIVES.value
-    is_equal = each.gives(seen.tensor)
-    return str((ProofOutcome.EQUAL if is_equal else ProofOutcome.DIFFERS).value)
+        if seen.reason is None:
+            return "unsupported"
+        agrees = each.rule in seen.reason.rules
+        outcome = ProofOutcome.BOTH_REFUSE if agrees else ProofOutcome.REFUSES
+    elif each.expected is None:
+        outcome = ProofOutcome.GIVES
+    elif each.gives(seen.tensor):
+        outcome = ProofOutcome.EQUAL
+    return str(outcome.value)
 
 
-def _refusal(each: ProvenCall, seen: Observation) -> str:
-    """Return what a refusal is; an index may have another value in the translation."""
-    if seen.reason is None:
-        return "unsupported"
-    agrees = each.rule in seen.reason.rules
-    return str((ProofOutcome.BOTH_REFUSE if agrees else ProofOutcome.REFUSES).value)
+class TranslatedCall(NamedTuple):
+    """A call of a translation, as the rows of mistakes ask for it."""
+
+    translation: Translation
+    each: ProvenCall
+
+    @property
+    def op(self) -> Op:
+        """The version."""
+        return self.translation.call.op
+
+    @property
+    def data(self) -> Tensor:
+        """The first input."""
+        return next(iter(self.each.tensors.values()))
+
+    @property
+    def dtype(self) -> DType:
+        """Its type."""
+        return self.data.dtype
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it has 64 bits."""
+        return self.dtype.bits == 64
+
+    @property
+    def indices(self) -> Iterator[Tensor]:
+        """The inputs whose values are indices."""
+        return (self.each.tensors[row.name] for row in self.op.inputs if row.values)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the version refuses the call."""
+        return self.each.expected is None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a tensor has no elements."""
+        expected = self.each.expected
+        tensors = (*self.each.tensors.values(), *([] if expected is None else [expected]))
+        return any(0 in tensor.shape for tensor in tensors)
+
+    def step(self, primitive: str) -> Step | None:
+        """Return the first step with a primitive."""
+        steps = self.translation.program.steps
+        return next((step for step in steps if step.primitive == primitive), None)
 
 
-def _described(outcome: str, seen: Observation) -> str:
-    return f"{outcome}: {seen.message}" if seen.message else outcome
+def _is_beyond_32_bits(call: TranslatedCall) -> bool:
+    low, high = -(2**31), 2**31 - 1
+    arrays = (each.array for each in call.indices)
+    return any(np.any((a < low) | (a > high)) for a in arrays if a.dtype.kind in "iu" and a.size)
+
+
+def _has_wide_index(call: TranslatedCall) -> bool:
+    """Return whether the type of indices has values that 32 bits do not."""
+    rows = (row for row in call.op.inputs if row.values and not row.copied)
+    dtypes = (call.each.tensors[row.name].dtype for row in rows)
+    return any(dtype.integral and dtype.bounds[1] >= 2**31 for dtype in dtypes)
+
+
+def _is_tiny(call: TranslatedCall) -> bool:
+    is_list = len(call.data.shape) == 1 and call.dtype.integral
+    is_last = call.translation.program.steps[-1].primitive == "gather"
+    return is_list and is_last and len(call.each.tensors) > 1
+
+
+def _is_single_batch(call: TranslatedCall) -> bool:
+    settings = step.settings if (step := call.step("gather")) else {"axis": 0, "batch_dims": 0}
+    return settings["batch_dims"] > 0 and product(call.data.shape[: settings["axis"]]) == 1
+
+
+def _has_no_length(call: TranslatedCall) -> bool:
+    lengths = call.each.tensors.get("max_seq_len")
+    return lengths is not None and bool(np.any(lengths.values() <= 0))
+
+
+def _is_narrow(call: TranslatedCall) -> bool:
+    """Return whether data is larger than indices beside the axis."""
+    if not call.op.elementwise or call.op.followed is not None:
+        return False
+    data, indices = call.each.tensors.values()
+    axis, _ = call.translation.call.normalized
+    sizes = enumerate(zip(data.shape, indices.shape, strict=True))
+    return any(one != other for at, (one, other) in sizes if at != axis)
+
+
+def _is_in_doubt(call: TranslatedCall) -> bool:
+    return call.is_refused and bool(call.translation.program.notes)
+
+
+def _is_empty_tuple(call: TranslatedCall) -> bool:
+    return call.op.tuples and call.is_empty
+
+
+def _lacks_type(call: TranslatedCall) -> bool:
+    """Return whether onnxruntime lacks the type of data; it has no Where for beams of 16 bits."""
+    dtype = call.dtype
+    is_beam = call.op.followed is not None and dtype.integral and dtype.bits == 16
+    return is_beam or dtype is BFLOAT16 or dtype.kind is Kind.COMPLEX
+
+
+_MISTAKES: Final[dict[str, dict[str, Callable[[TranslatedCall], bool]]]] = {
+    "openvino": {
+        "it computes float64 as float32": lambda c: c.dtype is FLOAT64,
+        "it need not refuse an illegal index": _is_in_doubt,
+        "it cuts indices to 32 bits": _is_beyond_32_bits,
+        "it computes integers of 64 bits as int32": lambda c: c.dtype.integral and c.is_wide,
+        "it dies or leaves memory as it is where a size is 0": lambda c: c.is_empty,
+        "it checks no bounds on short lists of integers": _is_tiny,
+        "it dies on batches of one": _is_single_batch,
+        "it leaves memory as it is for a length of 0": _has_no_length,
+        "it takes packed elements for bytes": lambda c: (
+            c.dtype.bits == 2 or (c.dtype.bits == 4 and not c.dtype.integral)
+        ),
+        "its GatherND lacks strings": lambda c: c.op.tuples and c.dtype is STRING,
+        "it refuses smaller indices beside the axis": lambda c: (
+            ".onnx" in c.translation.files and _is_narrow(c)
+        ),
+    },
+    "onnxruntime": {
+        "it gathers only the first string of a slice": lambda c: c.dtype is STRING,
+        "it lacks the type": _lacks_type,
+        "it keeps the axis of a sum of nothing": lambda c: (
+            c.step("total") is not None and not c.each.tensors["indices"].array.size
+        ),
+    },
+    "onnx.reference": {
+        "it refuses smaller indices beside the axis": _is_narrow,
+        "it wraps illegal indices of elements": lambda c: c.op.elementwise and c.is_refused,
+        "it checks no indices of an empty result": lambda c: c.is_empty,
+    },
+    "tensorflow": {"tf.gather_nd refuses a legal index of no slice": _is_empty_tuple},
+    "torch": {"it refuses no index where the slices have no elements": lambda c: c.is_empty},
+}
+"""What each runtime does wrong, and on which calls."""
+
+_TYPE_CUTS: Final[dict[str, dict[str, Callable[[TranslatedCall], bool]]]] = {
+    "openvino": {
+        "it cuts indices to 32 bits, and may die of a constant one of 2^31 or more": _has_wide_index
+    },
+    "jax": {
+        "it cuts 64 bits to 32 unless `jax_enable_x64` is set": lambda c: (
+            (c.is_wide and c.dtype.kind is not Kind.COMPLEX) or _has_wide_index(c)
+        )
+    },
+}
+"""What runtimes do to types, whether or not an element of a call shows it."""
+
+_IN_NOTES: Final = (_is_in_doubt, _is_empty_tuple)
+"""What the notes of the program say, too."""
+
+
+def known_notes(translation: Translation, each: ProvenCall) -> list[str]:
+    """Return what the runtime of a target is known to do wrong on such a call."""
+    runtime, call = translation.target.runtimes[0], TranslatedCall(translation, each)
+    rows = (*_MISTAKES.get(runtime, {}).items(), *_TYPE_CUTS.get(runtime, {}).items())
+    return [
+        f"{runtime}, as was seen: {what}"
+        for what, concerns in rows
+        if concerns not in _IN_NOTES and concerns(call)
+    ]
+
+
+def known_mistake(runtime: str, translation: Translation, each: ProvenCall) -> str | None:
+    """Return what a runtime is known to do wrong on such a call; None if that is nothing."""
+    call = TranslatedCall(translation, each)
+    rows = _MISTAKES.get(runtime, {}).items()
+    return next((what for what, concerns in rows if concerns(call)), None)

@@ -1,159 +1,352 @@
-"""A translated call: its files, and what they compute."""
+"""A translated call: its files, and what they compute by our own operators and NumPy.
+
+Code is evaluated as its program; a graph is read from its files, and every node of it is run as
+its specification says. An error of an operator is raised.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
+from gathercli import ops
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.run import run
+from gathercli.compute.storage import broadcast, storage_of
+from gathercli.compute.tensor import Tensor
+from gathercli.errors import OutOfRangeError
 from gathercli.io.ir.graphs import ir_files, read_ir_graph
 from gathercli.io.onnx.graphs import onnx_bytes, read_onnx
+from gathercli.io.onnx.tensorproto import ONNX_TYPES
+from gathercli.ops import OPERATORS, gather, gather_elements, gather_nd, gather_tree
+from gathercli.ops.versions import find
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import BOOL, INT64
+from gathercli.spec.shapes import product
 from gathercli.text import counted
-from gathercli.translate.evaluate import ONNX, OPENVINO, evaluated, evaluated_graph
-from gathercli.translate.ir_graph import OPSETS, ir_graph
+from gathercli.translate.code import code
+from gathercli.translate.graph import IR_OPSETS, ONNX_OPSET, ir_graph, onnx_graph, onnx_text
 from gathercli.translate.lowering import lowered
-from gathercli.translate.onnx_graph import OPSET, onnx_graph, onnx_text
+from gathercli.translate.program import ARITHMETIC, FROM_SIZES, sized
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from gathercli.compute.tensor import Tensor
-    from gathercli.io.graph import Graph
+    from gathercli.compute.storage import AnyArray
+    from gathercli.io.graph import Graph, GraphNode, GraphValue
     from gathercli.spec.call import Call
-    from gathercli.translate.program import Program
-    from gathercli.translate.targets import TranslationTarget
+    from gathercli.spec.op import Op
+    from gathercli.translate.program import Program, Step
+    from gathercli.translate.targets import OwnOperator, TranslationTarget
 
 
-class Translation(ABC):
-    """A call in another framework.
+class Translation(NamedTuple):
+    """A call in another framework."""
 
-    Attributes
-    ----------
-    call, target
-        The call, and the target.
-    program
-        Its program.
-    files
-        The files by suffix; the first one is the translation itself.
-    text
-        The translation as text.
-    """
-
-    files: Mapping[str, bytes]
+    call: Call
+    target: TranslationTarget
+    program: Program
     text: str
-
-    def __init__(self, call: Call, target: TranslationTarget) -> None:
-        self.call, self.target = call, target
-        self.program: Program = lowered(call, target)
+    files: Mapping[str, bytes]  # by suffix; the first one is the translation itself
+    graph: Graph | None = None  # as it is read from the files; None for code
 
     @property
     def any_size(self) -> bool:
-        """Whether it serves tensors of other sizes, of the same ranks."""
-        return self.program.fits_all_sizes
+        """Whether it serves tensors of other sizes, of the same ranks: code reads them."""
+        return self.graph is None or self.program.fits_all_sizes
 
     @property
-    @abstractmethod
     def size(self) -> str:
         """How large it is, for people: ``5 nodes``."""
+        if self.graph is None:
+            return counted(len(self.text.splitlines()), "line")
+        return counted(len(self.graph.nodes), "node")
 
-    @abstractmethod
     def evaluate(self, tensors: Mapping[str, Tensor]) -> Tensor:
         """Return what the files compute, by our own evaluation."""
-
-
-class OnnxTranslation(Translation):
-    """A call as a model of ONNX."""
-
-    def __init__(self, call: Call, target: TranslationTarget) -> None:
-        super().__init__(call, target)
-        graph = onnx_graph(self.program)
-        self.files = {".onnx": onnx_bytes(graph, OPSET)}
-        self.text = onnx_text(graph)
-
-    @cached_property
-    def graph(self) -> Graph:
-        """The graph as it is read from the file."""
-        return read_onnx(self.files[".onnx"])
-
-    @property
-    def size(self) -> str:
-        """The number of its nodes."""
-        return _nodes(self.graph)
-
-    def evaluate(self, tensors: Mapping[str, Tensor]) -> Tensor:
-        """Run the graph of the file."""
-        return evaluated_graph(self.graph, ONNX, tensors)
-
-
-class OpenVinoTranslation(Translation):
-    """A call as an IR of OpenVINO."""
-
-    def __init__(self, call: Call, target: TranslationTarget) -> None:
-        super().__init__(call, target)
-        self._ir = files = ir_files(ir_graph(self.program), OPSETS)
-        self.files = {".xml": files.xml.encode(), ".bin": files.weights}
-        self.text = files.xml
-
-    @cached_property
-    def graph(self) -> Graph:
-        """The graph as it is read from the files."""
-        return read_ir_graph(self._ir)
-
-    @property
-    def size(self) -> str:
-        """The number of its nodes."""
-        return _nodes(self.graph)
-
-    def evaluate(self, tensors: Mapping[str, Tensor]) -> Tensor:
-        """Run the graph of the files."""
-        return evaluated_graph(self.graph, OPENVINO, tensors)
-
-
-class CodeTranslation(Translation):
-    """A call as a function in Python."""
-
-    def __init__(self, call: Call, target: TranslationTarget) -> None:
-        from gathercli.translate.code import code
-
-        super().__init__(call, target)
-        self.text = code(self.program, call, target)
-        self.files = {".py": self.text.encode()}
-
-    @property
-    def any_size(self) -> bool:
-        """Whether it serves tensors of other sizes: code reads them."""
-        return True
-
-    @property
-    def size(self) -> str:
-        """The number of its lines."""
-        return counted(len(self.text.splitlines()), "line")
-
-    def evaluate(self, tensors: Mapping[str, Tensor]) -> Tensor:
-        """Run the program."""
-        return evaluated(self.program, self.target, tensors)
-
-
-def _nodes(graph: Graph) -> str:
-    from gathercli.text import counted
-
-    return counted(len(graph.nodes), "node")
-
-
-_KINDS: Final[dict[str, Callable[[Call, TranslationTarget], Translation]]] = {
-    ".onnx": OnnxTranslation,
-    ".xml": OpenVinoTranslation,
-    ".py": CodeTranslation,
-}
-"""The translations by the suffix of their targets."""
+        if self.graph is None:
+            return _evaluated(self.program, self.target, tensors)
+        return _results(self.graph, dict(tensors))[0]
 
 
 def translated(call: Call, target: TranslationTarget) -> Translation:
-    """Translate a bound call.
+    """Translate a bound call; raise UsageError if the target cannot express it."""
+    program = lowered(call, target)
+    if target.suffix == ".onnx":
+        graph = onnx_graph(program)
+        model = onnx_bytes(graph, ONNX_OPSET)
+        files = {".onnx": model}
+        return Translation(call, target, program, onnx_text(graph), files, read_onnx(model))
+    if target.suffix == ".xml":
+        ir = ir_files(ir_graph(program), IR_OPSETS)
+        files = {".xml": ir.xml.encode(), ".bin": ir.weights}
+        return Translation(call, target, program, ir.xml, files, read_ir_graph(ir))
+    text = code(program, call, target)
+    return Translation(call, target, program, text, {".py": text.encode()})
 
-    Raises
-    ------
-    UsageError
-        The target cannot express it.
-    """
-    return _KINDS[target.suffix](call, target)
+
+def _gathered(
+    op: Op,
+    tensors: Sequence[Tensor],
+    attrs: Mapping[str, Any],
+    *,
+    negative: str = "spec",
+    out_of_range: str = "spec",
+) -> Tensor:
+    """Return the output of an operator of the family."""
+    call = ops.bind(
+        op, *map(Operand.of, tensors), negative=negative, out_of_range=out_of_range, **attrs
+    )
+    return run(BoundCall(call, *tensors)).whole()
+
+
+# Programs
+
+
+def _evaluated(
+    program: Program, target: TranslationTarget, tensors: Mapping[str, Tensor]
+) -> Tensor:
+    """Return what a program computes for tensors of any sizes."""
+    values = {value.number: tensors[name] for name, value in program.inputs.items()}
+    for step in program.steps:
+        inputs = [values[each.number] for each in step.inputs]
+        values[step.output.number] = _step(step, inputs, target)
+    return values[program.output.number]
+
+
+def _step(step: Step, inputs: list[Tensor], target: TranslationTarget) -> Tensor:
+    arrays = [each.array for each in inputs]
+    if step.primitive in _FAMILY_OPERATORS:
+        field, op = _FAMILY_OPERATORS[step.primitive]
+        return _own(getattr(target, field), op, inputs, step.settings)
+    if step.primitive == "gather_tree":
+        return _gathered(gather_tree.OPENVINO_1, inputs, {})
+    if step.primitive in FROM_SIZES:
+        array = sized(step.primitive, inputs[0].shape if inputs else (), step.settings)
+    elif step.primitive in ARITHMETIC:
+        array = np.asarray(ARITHMETIC[step.primitive](*arrays))
+    else:
+        array = _MOVES[step.primitive](*arrays, **step.settings)
+    return Tensor(step.output.dtype, array)
+
+
+_FAMILY_OPERATORS: Final = {
+    "gather": ("gather", gather.OPENVINO_8),
+    "gather_elements": ("elements", gather_elements.ONNX_13),
+    "gather_nd": ("tuples", gather_nd.OPENVINO_8),
+}
+"""The operators of targets, and versions that have their attributes."""
+
+
+def _own(own: OwnOperator, op: Op, inputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Tensor:
+    data, indices = inputs
+    if indices.dtype not in op.input("indices").dtypes:
+        indices = Tensor(INT64, indices.array.astype(np.int64))
+    attrs = {key: value for key, value in settings.items() if op.attr(key)}
+    # An index that is not legal is an error before it is one outside.
+    negative = own.negative.value
+    return _gathered(op, (data, indices), attrs, negative=negative, out_of_range=own.outside.value)
+
+
+def _check(k: AnyArray, sizes: AnyArray | None = None, *, signed: bool) -> AnyArray:
+    wide = k.astype(object)  # integers of Python, of any size
+    outside = wide < (-sizes if signed and sizes is not None else 0)
+    if sizes is not None:
+        outside |= wide >= sizes
+    if np.any(outside):
+        raise OutOfRangeError("an index is outside the axis", rule="index-range")
+    return k
+
+
+def _narrow(x: AnyArray, y: AnyArray, axis: int) -> AnyArray:
+    return x[tuple(slice(None if at == axis else n) for at, n in enumerate(y.shape))]
+
+
+def _widen(x: AnyArray, start: int, stop: int) -> AnyArray:
+    sizes = [max(1, size) for size in x.shape[start:stop]]
+    if 0 not in x.shape[start:stop]:
+        return x
+    return np.zeros((*x.shape[:start], *sizes, *x.shape[stop:]), x.dtype)
+
+
+def _merge(x: AnyArray, start: int, stop: int) -> AnyArray:
+    return x.reshape(*x.shape[:start], product(x.shape[start:stop]), *x.shape[stop:])
+
+
+_MOVES: Final[dict[str, Callable[..., Any]]] = {
+    "zeros": lambda x, axis: np.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype),
+    "no_tuples": lambda x, start: np.zeros(x.shape[start:-1], np.int64),
+    "concat": lambda x, y, axis: np.concatenate([x, y], axis),
+    "narrow": _narrow,
+    "widen": _widen,
+    "merge": _merge,
+    "unsqueeze": lambda x: x[..., None],
+    "transpose": lambda x, order: x.transpose(order),
+    "check": _check,
+}
+"""The primitives that are neither arithmetic nor operators of the target."""
+
+
+# Graphs
+
+
+def _results(graph: Graph, values: dict[str, Tensor]) -> list[Tensor]:
+    """Return the results of a graph; `values` are its inputs and those of graphs around it."""
+    values |= graph.constants
+    for node in graph.nodes:
+        inputs = [values[name] for name in node.inputs]
+        if node.operator == "Scan":
+            outputs = _scan(node, inputs, values)
+        else:
+            outputs = [_GRAPH_OPERATORS[node.operator](node.attributes, *inputs)]
+        values |= dict(zip((port.name for port in node.outputs), outputs, strict=True))
+    return [values[port.name] for port in graph.outputs]
+
+
+def _scan(node: GraphNode, inputs: list[Tensor], outer: Mapping[str, Tensor]) -> list[Tensor]:
+    """Run Scan-11: states, then inputs that are cut along their first axis."""
+    body: Graph = node.attributes["body"]
+    count = node.attributes["num_scan_inputs"]
+    states, scanned = inputs[:-count], inputs[-count:]
+    backward = node.attributes.get("scan_input_directions", (0,) * count)
+    names = [port.name for port in body.inputs]
+    collected: list[list[Tensor]] = [[] for _ in body.outputs[len(states) :]]
+    for step in range(scanned[0].shape[0]):
+        parts = [
+            Tensor(each.dtype, np.asarray(each.array[-1 - step if back else step]))
+            for each, back in zip(scanned, backward, strict=True)
+        ]
+        fed = dict(zip(names, (*states, *parts), strict=True))
+        results = _results(body, {**outer, **fed})
+        states = results[: len(states)]
+        for each, result in zip(collected, results[len(states) :], strict=True):
+            each.append(result)
+    reverse = node.attributes.get("scan_output_directions", (0,) * len(collected))
+    declared = body.outputs[len(states) :]
+    return [*states, *map(_stacked, declared, collected, reverse)]
+
+
+def _stacked(port: GraphValue, tensors: list[Tensor], back: int) -> Tensor:
+    """Return tensors as one, in order or backward."""
+    if not tensors:
+        sizes = [size or 0 for size in port.shape]
+        return Tensor(port.dtype, np.empty((0, *sizes), storage_of(port.dtype)))
+    arrays = [each.array for each in tensors]
+    return Tensor(port.dtype, np.stack(arrays[::-1] if back else arrays))
+
+
+def _arithmetic(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """Return an operator: its result is boolean, or of the type of the last operand."""
+
+    def apply(_: object, *inputs: Tensor) -> Tensor:
+        array = np.asarray(function(*(each.array for each in inputs)))
+        return Tensor(BOOL if array.dtype == np.bool_ else inputs[-1].dtype, array)
+
+    return apply
+
+
+def _equal(_: object, x: Tensor, y: Tensor) -> Tensor:
+    return Tensor(BOOL, np.asarray(x.values() == y.values()))
+
+
+def _cast(attributes: Mapping[str, Any], x: Tensor) -> Tensor:
+    dtype = ONNX_TYPES[attributes["to"]] or INT64
+    return Tensor(dtype, x.values().astype(storage_of(dtype)))
+
+
+def _total(_: object, x: Tensor, axes: Tensor) -> Tensor:
+    along = tuple(np.atleast_1d(axes.array).tolist())
+    return Tensor(INT64, np.asarray(np.sum(x.array, axis=along, dtype=np.int64)))
+
+
+def _expanded(_: object, x: Tensor, shape: Tensor) -> Tensor:
+    sizes = broadcast(x.shape, tuple(shape.array.tolist()))
+    return Tensor(x.dtype, np.broadcast_to(x.array, sizes))
+
+
+def _concatenated(attributes: Mapping[str, Any], *parts: Tensor) -> Tensor:
+    arrays = [each.array for each in parts]
+    return Tensor(parts[0].dtype, np.concatenate(arrays, int(attributes["axis"])))
+
+
+def _sliced(_: object, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor) -> Tensor:
+    """Cut along the axes."""
+    cut = [slice(None)] * len(x.shape)
+    for at, start, end in zip(axes.array, starts.array, ends.array, strict=True):
+        cut[int(at)] = slice(int(start), int(end))
+    return Tensor(x.dtype, x.array[tuple(cut)])
+
+
+def _strided(attributes: object, x: Tensor, starts: Tensor, ends: Tensor, steps: Tensor) -> Tensor:
+    """Cut along every axis; each of our steps is 1."""
+    return _sliced(attributes, x, starts, ends, Tensor(INT64, np.arange(len(steps.array))))
+
+
+def _reshaped(attributes: Mapping[str, Any], x: Tensor, shape: Tensor) -> Tensor:
+    """Reshape; a size of 0 stands for that of the input, unless OpenVINO is told otherwise."""
+    sizes = shape.array.tolist()
+    if "special_zero" not in attributes:
+        sizes = [n or x.shape[at] for at, n in enumerate(sizes)]
+    return Tensor(x.dtype, x.array.reshape(sizes))
+
+
+def _unsqueezed(_: object, x: Tensor, axes: Tensor) -> Tensor:
+    return Tensor(x.dtype, np.expand_dims(x.array, tuple(np.atleast_1d(axes.array).tolist())))
+
+
+def _transposed(attributes: Mapping[str, Any], x: Tensor, order: Tensor | None = None) -> Tensor:
+    axes = attributes["perm"] if order is None else order.array
+    return Tensor(x.dtype, x.array.transpose(axes))
+
+
+def _of_family(operator: str) -> Callable[..., Tensor]:
+    """Return an operator of the family, of the opset that a layer of OpenVINO has, or ONNX 13."""
+    family = next(op.family for op in OPERATORS if op.name == operator)
+
+    def apply(attributes: Mapping[str, Any], *inputs: Tensor) -> Tensor:
+        opset = attributes.get("opset")
+        op, _ = find(f"openvino-{opset}" if opset else f"onnx-{ONNX_OPSET}", family)
+        names = ("axis", "batch_dims")
+        attrs = {name: int(attributes[name]) for name in names if name in attributes}
+        if len(inputs) > len(op.inputs):  # the axis is an input
+            attrs["axis"] = int(inputs[-1].array)
+        return _gathered(op, inputs[: len(op.inputs)], attrs)
+
+    return apply
+
+
+_GRAPH_OPERATORS: Final[dict[str, Callable[..., Tensor]]] = {
+    "Add": _arithmetic(np.add),
+    "Mul": _arithmetic(np.multiply),
+    "Multiply": _arithmetic(np.multiply),
+    "Mod": _arithmetic(np.mod),
+    "FloorMod": _arithmetic(np.mod),
+    "Minimum": _arithmetic(np.minimum),
+    "Maximum": _arithmetic(np.maximum),
+    "Less": _arithmetic(np.less),
+    "GreaterOrEqual": _arithmetic(np.greater_equal),
+    "GreaterEqual": _arithmetic(np.greater_equal),
+    "Or": _arithmetic(np.logical_or),
+    "LogicalOr": _arithmetic(np.logical_or),
+    "Where": _arithmetic(np.where),
+    "Select": _arithmetic(np.where),
+    "CumSum": _arithmetic(lambda x, axis: np.cumsum(x, int(axis))),
+    "Equal": _equal,
+    "Cast": _cast,
+    "Convert": lambda _, x: Tensor(INT64, x.array.astype(np.int64)),
+    "ReduceSum": _total,
+    "Expand": _expanded,
+    "Broadcast": _expanded,
+    "Concat": _concatenated,
+    "Slice": _sliced,
+    "StridedSlice": _strided,
+    "Reshape": _reshaped,
+    "Unsqueeze": _unsqueezed,
+    "Transpose": _transposed,
+    **{name: _of_family(name) for name in ("Gather", "GatherElements", "GatherND", "GatherTree")},
+}
+"""The operators of ONNX, opset 13, and of OpenVINO, opset 8, as far as translations use them.
+
+Where both have one of this name, its attributes and inputs tell which it is.
+"""

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from campaigns import mistakes
 from gathercli.compute.compare import Tolerance
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
 from gathercli.diagnose.diagnosis import diagnose
 from gathercli.errors import InputError
-from tests.campaign import mistakes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
     from gathercli.diagnose.diagnosis import Diagnosis
-    from tests.conftest import Ran
+    from tests.conftest import Run
 
-    Run = Callable[..., Ran]
 
 ONE = 20
 TWO = 5

@@ -79,10 +79,10 @@ def _blocks(lines: list[str], lead: int) -> Iterator[_Block]:
     """Yield the blocks of all panels: a title, and what is below it up to an empty line."""
     panels: list[tuple[int, At]] = [(0, ())]
     for n, line in enumerate(lines):
-        found = [(each.start(), _numbers(each[1] or each[2])) for each in _BATCH.finditer(line)]
-        is_heading = found and all(len(at) == lead for _, at in found)
+        headings = [(each.start(), _numbers(each[1] or each[2])) for each in _BATCH.finditer(line)]
+        is_heading = headings and all(len(at) == lead for _, at in headings)
         if lead and is_heading and not _BATCH.sub("", line).strip(" …"):
-            panels = found
+            panels = headings
         titles = list(_TITLE.finditer(line))
         if not titles or _TITLE.sub("", line).strip() or (lead and "i64" in line):
             continue

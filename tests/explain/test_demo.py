@@ -12,22 +12,19 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from gathercli.cli.limits import Limits
 from gathercli.cli.messages import Messages
-from gathercli.cli.open_call import of_job
-from gathercli.compute.array_run import run as run_call
-from gathercli.explain.demo_lessons import LESSONS, DemoLesson, command_line, job_of, tour
+from gathercli.cli.options import Limits
+from gathercli.compute.run import run_arrays as run_call
+from gathercli.explain.demo import LESSONS, DemoLesson, command_line, job_of, tour
+from gathercli.explain.explained_call import of_job
 from gathercli.io.jobs.job import jobs
-from tests.explain.test_explain import at_a_terminal
+from tests.explain.test_walk import at_a_terminal
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
-    from tests.conftest import Ran
+    from tests.conftest import Program, Run
 
-    Run = Callable[..., Ran]
-    Program = Callable[..., subprocess.CompletedProcess[bytes]]
     Code = Callable[..., Any]
 
 NAMES: Final = [lesson.name for lesson in LESSONS]

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.conftest import Ran
+    from tests.conftest import Run
 
-    Run = Callable[..., Ran]
 
 COMMANDS: Final = {
     "explain": ("explain", "gather", "[1,2]", "0"),

@@ -153,7 +153,7 @@ def test_constants_behind_too_many_nodes_are_not_followed(kinds: Sequence[str | 
         )
         known.append(elements(value))
 
-    assert known == [[7]] * fold.DEEPEST + [None] * (2000 - fold.DEEPEST)
+    assert known == [[7]] * fold.MOST_FOLDS + [None] * (2000 - fold.MOST_FOLDS)
     assert value.shape == Shape([1])
 
 

@@ -12,8 +12,8 @@ from onnx import TensorProto, helper
 
 from gathercli.errors import InputError
 from gathercli.io.graph import Constant
-from gathercli.models import ReadOptions, read
-from gathercli.models.finding import ERROR, NOTE, WARNING
+from gathercli.models.files import ReadOptions, read
+from gathercli.models.findings import ERROR, NOTE, WARNING
 from gathercli.models.lint import findings, node_findings
 from gathercli.ops.portability import target
 from gathercli.spec.dtypes import INT64 as INDEX
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gathercli.compute.tensor import Tensor
-    from gathercli.models.finding import Finding
+    from gathercli.models.findings import Finding
 
 EXPORTED: Final = sorted((TOUR.parent / "models").glob("*.onnx"))
 
@@ -183,11 +183,11 @@ def test_a_reported_model_has_one_finding_with_value_range_and_fates(
 ) -> None:
     report = REPORTS[name]
 
-    (found,) = of_model(report.model(), tmp_path, report.to)
+    (finding,) = of_model(report.model(), tmp_path, report.to)
 
-    assert (found.node, found.rule, found.value) == ("pick", report.rule, report.value)
-    assert report.words in found.text
-    assert found.does == report.does
+    assert (finding.node, finding.rule, finding.value) == ("pick", report.rule, report.value)
+    assert report.words in finding.text
+    assert finding.does == report.does
 
 
 @pytest.mark.parametrize("path", EXPORTED, ids=lambda path: path.stem)
@@ -240,9 +240,9 @@ RULES: Final[dict[str, tuple[Callable[[], onnx.ModelProto], str, object]]] = {
 def test_a_rule_of_shapes_types_and_attributes_is_a_finding(name: str, tmp_path: Path) -> None:
     make, rule, number = RULES[name]
 
-    (found,) = of_model(make(), tmp_path)
+    (finding,) = of_model(make(), tmp_path)
 
-    assert (found.rule, found.value, found.level) == (rule, number, "error")
+    assert (finding.rule, finding.value, finding.level) == (rule, number, "error")
 
 
 @pytest.mark.parametrize(("number", "words"), [(1, "1 input"), (3, "3 inputs")])
@@ -250,10 +250,10 @@ def test_an_input_too_few_or_too_many_is_a_finding(number: int, words: str, tmp_
     node = helper.make_node("Gather", ["data"] * number, ["out"], name="pick")
     model = onnx_model([node], [value("data", INT64, [3])], [value("out", INT64, None)])
 
-    (found,) = of_model(model, tmp_path)
+    (finding,) = of_model(model, tmp_path)
 
-    assert found.rule == "inputs"
-    assert found.message == f"it has {words}: expected `data` and `indices`"
+    assert finding.rule == "inputs"
+    assert finding.message == f"it has {words}: expected `data` and `indices`"
 
 
 def test_zeros_of_a_version_are_a_warning_or_a_note_by_option(tmp_path: Path) -> None:
@@ -262,20 +262,20 @@ def test_zeros_of_a_version_are_a_warning_or_a_note_by_option(tmp_path: Path) ->
     inputs.append(ir.constant("axis", np.array(0)))
     ir.result(ir.layer("pick", "Gather", inputs, "f32", [2], batch_dims=0))
 
-    (found,) = of_model(ir, tmp_path, "openvino")
+    (finding,) = of_model(ir, tmp_path, "openvino")
     (filled,) = of_model(ir, tmp_path, allow_fill=True)
 
     assert (
-        found.text
+        finding.text
         == "index 3 at `[0]` is outside -3..2 (1 of 2 indices); openvino.Gather-8 gives zeros"
     )
-    assert (found.level, filled.level) == ("warning", NOTE)
+    assert (finding.level, filled.level) == ("warning", NOTE)
 
 
 def test_an_index_that_is_refused_stays_an_error_where_fills_are_allowed(tmp_path: Path) -> None:
-    (found,) = of_model(one_gather(indices=[10]), tmp_path, "openvino", allow_fill=True)
+    (finding,) = of_model(one_gather(indices=[10]), tmp_path, "openvino", allow_fill=True)
 
-    assert found.level == "error"
+    assert finding.level == "error"
 
 
 def test_a_negative_index_of_an_unknown_size_is_illegal_where_none_is_legal(
@@ -283,10 +283,10 @@ def test_a_negative_index_of_an_unknown_size_is_illegal_where_none_is_legal(
 ) -> None:
     model = one_gather(data=["n", 2], indices=[-1], opset=10)
 
-    (found,) = of_model(model, tmp_path)
+    (finding,) = of_model(model, tmp_path)
 
-    assert found.rule == "index-range"
-    assert "expected 0 or more" in found.message
+    assert finding.rule == "index-range"
+    assert "expected 0 or more" in finding.message
 
 
 @pytest.mark.parametrize("dims", [["n"], None])
@@ -333,9 +333,9 @@ CHANGES: Final[dict[str, tuple[Callable[[], onnx.ModelProto], str, str]]] = {
 def test_what_changes_on_the_way_to_a_target_is_a_warning(name: str, tmp_path: Path) -> None:
     make, to, rule = CHANGES[name]
 
-    found = of_model(make(), tmp_path, to)
+    results = of_model(make(), tmp_path, to)
 
-    assert {(each.rule, each.target, each.level) for each in found} == {(rule, to, "warning")}
+    assert {(each.rule, each.target, each.level) for each in results} == {(rule, to, "warning")}
 
 
 def test_batch_dimensions_beyond_those_of_a_target_are_a_warning(tmp_path: Path) -> None:
@@ -344,9 +344,9 @@ def test_batch_dimensions_beyond_those_of_a_target_are_a_warning(tmp_path: Path)
     inputs.append(ir.constant("axis", np.array(2)))
     ir.result(ir.layer("pick", "Gather", inputs, "f32", [2, 2, 1], batch_dims=2))
 
-    (found,) = of_model(ir, tmp_path, "tensorrt")
+    (finding,) = of_model(ir, tmp_path, "tensorrt")
 
-    assert found.message == "`batch_dims` is 2: tensorrt has 1 at most"
+    assert finding.message == "`batch_dims` is 2: tensorrt has 1 at most"
 
 
 def test_one_batch_dimension_is_as_many_as_tensorrt_has(tmp_path: Path) -> None:
@@ -368,9 +368,9 @@ def test_an_index_beyond_the_bits_of_a_target_is_a_warning(index: int, tmp_path:
 
 
 def test_an_illegal_index_is_one_finding_however_wide(tmp_path: Path) -> None:
-    (found,) = of_model(one_gather(indices=[2**32 + 1]), tmp_path, "openvino")
+    (finding,) = of_model(one_gather(indices=[2**32 + 1]), tmp_path, "openvino")
 
-    assert (found.rule, found.value) == ("index-range", 2**32 + 1)
+    assert (finding.rule, finding.value) == ("index-range", 2**32 + 1)
 
 
 def test_tuples_into_data_of_unknown_rank_are_no_finding_of_any_target(tmp_path: Path) -> None:
@@ -387,10 +387,10 @@ def test_data_in_fewer_bits_is_one_note_for_all_nodes(tmp_path: Path) -> None:
     outputs = [value(name, INT64, None) for name in names]
     model = onnx_model(nodes, [value("data", INT64, [3])], outputs, constants(i=[0]))
 
-    (found,) = of_model(model, tmp_path, "openvino")
+    (finding,) = of_model(model, tmp_path, "openvino")
 
-    assert (found.rule, found.level, found.node) == ("data-width", NOTE, "a")
-    assert found.message == "`data` of 2 nodes is int64, which openvino computes as int32"
+    assert (finding.rule, finding.level, finding.node) == ("data-width", NOTE, "a")
+    assert finding.message == "`data` of 2 nodes is int64, which openvino computes as int32"
 
 
 def moved_out(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -495,7 +495,7 @@ def test_a_default_behind_a_cast_is_one(tmp_path: Path) -> None:
     assert (finding.rule, finding.level) == ("index-range", WARNING)
 
 
-def typed(folder: Path, number: int) -> Path:
+def model_of_type(folder: Path, number: int) -> Path:
     """Return a model of one node whose indices are in a typed field; the last is illegal."""
     model = one_gather(indices=[0])
     indices = helper.make_tensor("indices", INT64, [number], [*([1] * (number - 1)), 10])
@@ -509,7 +509,7 @@ def typed(folder: Path, number: int) -> Path:
 def test_indices_that_are_decoded_are_checked_within_the_limit(
     limit: int, rule: str, tmp_path: Path
 ) -> None:
-    path = typed(tmp_path, 1000)
+    path = model_of_type(tmp_path, 1000)
 
     with closing(read(str(path), ReadOptions(limit=limit))) as model:
         (finding,) = findings(model)
@@ -539,7 +539,7 @@ def test_the_limit_holds_behind_a_cast(tmp_path: Path) -> None:
 
 
 def test_elements_that_are_decoded_are_dropped_after_their_node(tmp_path: Path) -> None:
-    path = typed(tmp_path, 1000)
+    path = model_of_type(tmp_path, 1000)
 
     with closing(read(str(path))) as model:
         constant = model.tensors["indices"]
@@ -550,9 +550,9 @@ def test_elements_that_are_decoded_are_dropped_after_their_node(tmp_path: Path) 
 
 
 def test_a_position_from_the_end_may_be_beyond_32_bits(tmp_path: Path) -> None:
-    (found,) = of_model(one_gather(data=[2**20, 2**12], indices=[0, -1]), tmp_path)
+    (finding,) = of_model(one_gather(data=[2**20, 2**12], indices=[0, -1]), tmp_path)
 
-    assert (found.rule, found.value, found.where) == ("position-width", -1, "[1]")
+    assert (finding.rule, finding.value, finding.where) == ("position-width", -1, "[1]")
 
 
 @pytest.mark.parametrize(("kind", "size"), [(INT32, "n"), (TensorProto.INT64, 2**31 - 1)])
@@ -592,18 +592,18 @@ def test_what_a_target_does_alike_is_no_finding(tmp_path: Path) -> None:
 
 
 def test_an_older_opset_refuses_what_counts_from_the_end(tmp_path: Path) -> None:
-    (found,) = of_model(one_gather(indices=[-1]), tmp_path, "onnx-9")
+    (finding,) = of_model(one_gather(indices=[-1]), tmp_path, "onnx-9")
 
-    assert found.does == {"onnx-9": "refused"}
+    assert finding.does == {"onnx-9": "refused"}
 
 
 def test_positions_are_counted_exactly(tmp_path: Path) -> None:
     model = one_gather(data=[2**40, 2**62], indices=[0, 3, -1], axis=1)
 
-    (found,) = of_model(model, tmp_path)
+    (finding,) = of_model(model, tmp_path)
 
-    assert found.value == 0
-    assert f"reads position {(2**40 - 1) * 2**62} of" in found.message
+    assert finding.value == 0
+    assert f"reads position {(2**40 - 1) * 2**62} of" in finding.message
 
 
 def test_openvino_runs_its_own_versions_as_they_are(tmp_path: Path) -> None:
@@ -618,9 +618,9 @@ def test_a_negative_index_has_no_promise_in_an_older_version_of_openvino(tmp_pat
     inputs.append(ir.constant("axis", np.array(0)))
     ir.result(ir.layer("pick", "Gather", inputs, "f32", [1], opset="opset7", batch_dims=0))
 
-    (found,) = of_model(ir, tmp_path, "openvino,tflite")
+    (finding,) = of_model(ir, tmp_path, "openvino,tflite")
 
-    assert found.does == {
+    assert finding.does == {
         "openvino.Gather-7": "refused",
         "openvino": "undefined",
         "tflite": "refused",
@@ -633,9 +633,9 @@ def test_beams_are_known_to_openvino_alone(tmp_path: Path) -> None:
     inputs += [ir.parameter("lengths", "i32", [1]), ir.parameter("end", "i32", [])]
     ir.result(ir.layer("walk", "GatherTree", inputs, "i32", [4, 1, 2], opset="opset1"))
 
-    found = of_model(ir, tmp_path, "openvino,xla")
+    results = of_model(ir, tmp_path, "openvino,xla")
 
-    assert [each.message for each in found] == ["xla has no GatherTree"]
+    assert [each.message for each in results] == ["xla has no GatherTree"]
 
 
 def test_a_parent_that_no_beam_follows_is_no_finding(tmp_path: Path) -> None:
@@ -645,9 +645,9 @@ def test_a_parent_that_no_beam_follows_is_no_finding(tmp_path: Path) -> None:
     inputs += [ir.parameter("lengths", "i64", [1]), ir.parameter("end", "i64", [])]
     ir.result(ir.layer("walk", "GatherTree", inputs, "i64", [2, 1, 1], opset="opset1"))
 
-    found = of_model(ir, tmp_path, "openvino")
+    results = of_model(ir, tmp_path, "openvino")
 
-    assert [each.rule for each in found] == ["data-width"]
+    assert [each.rule for each in results] == ["data-width"]
 
 
 def test_a_malformed_constant_is_an_error_of_the_model(tmp_path: Path) -> None:
@@ -683,9 +683,9 @@ def test_a_constant_is_checked_behind_other_nodes(name: str, tmp_path: Path) -> 
     arrays = constants(c=[0, 9], zero=[0], shape=[2, 1])
     inputs, outputs = [value("data", FLOAT, [3])], [value("out", FLOAT, None)]
 
-    (found,) = of_model(onnx_model([*BEHIND[name], last], inputs, outputs, arrays), tmp_path)
+    (finding,) = of_model(onnx_model([*BEHIND[name], last], inputs, outputs, arrays), tmp_path)
 
-    assert (found.rule, found.value) == ("index-range", 9)
+    assert (finding.rule, finding.value) == ("index-range", 9)
 
 
 def test_a_node_in_a_body_is_found_by_its_name(tmp_path: Path) -> None:
@@ -699,6 +699,6 @@ def test_a_node_in_a_body_is_found_by_its_name(tmp_path: Path) -> None:
     )
     inputs = [value("data", FLOAT, [3]), value("yes", TensorProto.BOOL, [])]
 
-    (found,) = of_model(onnx_model([outer], inputs, [value("out", FLOAT, None)]), tmp_path)
+    (finding,) = of_model(onnx_model([outer], inputs, [value("out", FLOAT, None)]), tmp_path)
 
-    assert (found.node, found.value) == ("choice/else_branch/inside", 3)
+    assert (finding.node, finding.value) == ("choice/else_branch/inside", 3)

@@ -15,14 +15,13 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case import node
 
 from gathercli.cli.registry import COMMANDS, command_of
-from gathercli.models.node_call import CALLS
+from gathercli.models.node_call import CALL_COMMANDS
 from tests.modelfiles import FLOAT, INT32, TOUR, Ir, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:
     from onnx.backend.test.case.test_case import TestCase
 
-    from tests.conftest import Ran
-    from tests.tensorfiles import Run
+    from tests.conftest import Ran, Run
 
 ENCODER: Final = f"{TOUR}/encoder.onnx"
 IR: Final = f"{TOUR}/encoder.xml"
@@ -156,7 +155,7 @@ def test_every_command_that_takes_a_call_takes_a_node(
 def test_every_command_with_an_option_to_feed_a_node_takes_one() -> None:
     feeding = {name for name in COMMANDS if "feed" in command_of(name).parameters}
 
-    assert feeding == {*CALLS, "batch"}
+    assert feeding == {*CALL_COMMANDS, "batch"}
 
 
 def test_the_shape_of_a_node_needs_no_feed(run: Run) -> None:
@@ -287,7 +286,7 @@ def test_what_is_no_tensor_of_a_model_is_refused(run: Run, key: str, message: st
     assert message in ran.err
 
 
-def test_a_converted_tensor_is_held_within_the_limit(tmp_path: Path, run: Run) -> None:
+def test_a_converted_tensor_takes_memory_within_the_limit(tmp_path: Path, run: Run) -> None:
     nodes = [
         helper.make_node("Cast", ["w"], ["wide"], to=FLOAT),
         helper.make_node("Gather", ["wide", "i"], ["y"]),

@@ -15,14 +15,13 @@ import onnx
 import pytest
 from onnx import helper
 
-from gathercli import models
-from gathercli.models.node_patterns import FedNode
+from gathercli.models import files, node_jobs
+from gathercli.models.node_jobs import FedNode
 from tests.modelfiles import FLOAT, INT64, TOUR, Ir, constants, onnx_model, value
 
 if TYPE_CHECKING:
     from gathercli.models.graph import Model
-    from tests.conftest import Ran
-    from tests.tensorfiles import Run
+    from tests.conftest import Ran, Run
 
 pytestmark = pytest.mark.usefixtures("one_core")
 WORDS = "encoder.onnx#/words/Gather"
@@ -227,7 +226,7 @@ def test_an_invalid_job_of_a_node_is_a_mistake(run: Run, job: dict[str, Any], me
     assert f"jobs.jsonl, line 1: {message}" in ran.err
 
 
-def test_text_that_is_no_json_is_reported_as_ever(run: Run) -> None:
+def test_text_that_is_no_json_is_an_error_of_its_line(run: Run) -> None:
     with open("j.jsonl", "w", encoding="utf-8") as file:
         file.write('{"node": 1,}\n')
 
@@ -236,14 +235,14 @@ def test_text_that_is_no_json_is_reported_as_ever(run: Run) -> None:
 
 def test_a_model_is_read_once_for_its_jobs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     paths: list[str] = []
-    read = models.read
+    read = files.read
 
-    def note(path: str, options: models.ReadOptions) -> Model:
+    def note(path: str, options: files.ReadOptions) -> Model:
         paths.append(path)
         return read(path, options)
 
-    monkeypatch.setattr(models, "read", note)
-    monkeypatch.setattr("gathercli.models.jobs._MOST_MODELS", 1)
+    monkeypatch.setattr(node_jobs, "read", note)
+    monkeypatch.setattr(node_jobs, "_MOST_MODELS", 1)
     nodes = [WORDS, WORDS, "encoder.xml#/words/Gather", WORDS]
 
     ran = run(

@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 
 from gathercli.io.onnx.wire import Span, WireReader
 from gathercli.models import infer_child, onnx_infer
-from gathercli.models.infer_child import ABSENT
+from gathercli.models.infer_child import ABSENT_STATUS
 from tests.modelfiles import FLOAT, constants, onnx_model, value
 
 
@@ -60,7 +60,7 @@ def test_the_elements_of_large_tensors_are_left_out(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("status", "out", "note"),
     [
-        (ABSENT, b"", "`pip install 'gathercli[onnx]'` infers more"),
+        (ABSENT_STATUS, b"", "`pip install 'gathercli[onnx]'` infers more"),
         (1, b"", "onnx's shape inference failed"),
         (-9, b"", "onnx's shape inference failed"),
         (0, b"{", "onnx's shape inference failed"),
@@ -106,7 +106,7 @@ def test_a_process_that_does_not_end_gives_a_note(
 def test_a_model_that_is_large_without_its_weights_is_not_inferred(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(onnx_infer, "MOST_BYTES", 10)
+    monkeypatch.setattr(onnx_infer, "MOST_MODEL_BYTES", 10)
 
     assert inferred(model())[1] == "the model is too large for onnx's shape inference"
 

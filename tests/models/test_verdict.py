@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gathercli.compute.check import count
-from gathercli.models import read, verdict
+from gathercli.models import verdict
+from gathercli.models.files import read
 from gathercli.models.verdict import NodeVerdict, judge
 from tests.modelfiles import Ir
 

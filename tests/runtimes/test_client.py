@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gathercli.cli.runtimes import Runtime
+from gathercli.cli.additions import Runtime
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import UsageError
 from gathercli.ops.gather import ONNX_13
@@ -23,7 +23,7 @@ from tests.runtimes.fakes import ONCE, fake_python
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.cli.runtimes import Observation
+    from gathercli.cli.additions import Observation
 
 INDICES = Tensor(INT64, np.array([1, 0]))
 CALL = RuntimeCall("onnxruntime", "gather", "Gather-13", op=ONNX_13)
@@ -31,14 +31,14 @@ CALL = RuntimeCall("onnxruntime", "gather", "Gather-13", op=ONNX_13)
 
 @pytest.fixture(scope="module")
 def process(python: str) -> Iterator[RuntimeProcess]:
-    with RuntimeProcess(Runtime("onnxruntime", python)) as process:
+    with RuntimeProcess(Runtime("onnxruntime", python), 60) as process:
         yield process
 
 
 @pytest.fixture(scope="module")
 def numpy_process() -> Iterator[RuntimeProcess]:
     (runtime,) = runtimes_of("numpy")
-    with RuntimeProcess(runtime) as process:
+    with RuntimeProcess(runtime, 60) as process:
         yield process
 
 
@@ -66,7 +66,7 @@ def test_a_failure_is_one_observation_and_the_next_call_is_made(
 
 
 def test_a_call_that_dies_after_another_one_is_judged_by_itself(python: str) -> None:
-    with RuntimeProcess(Runtime("onnxruntime", python)) as process:
+    with RuntimeProcess(Runtime("onnxruntime", python), 60) as process:
         seen = [observed(process, 10) for _ in range(2)]
         alone = observed(process, 2)
 
@@ -153,7 +153,7 @@ def test_a_runtime_that_cannot_be_started_again_keeps_its_last_verdict(tmp_path:
     runtime = Runtime("jax", fake_python(tmp_path / "venv", {"jax": ONCE}))
     tensors = {"data": INDICES, "indices": INDICES}
 
-    with RuntimeProcess(runtime) as process:
+    with RuntimeProcess(runtime, 60) as process:
         first, second = (process.call(tensors, code="data") for _ in range(2))
         absence = process.absence()
 
@@ -168,7 +168,7 @@ def test_a_runtime_without_numpy_cannot_be_started(tmp_path: Path) -> None:
     site = sysconfig.get_path("purelib", "venv", {"base": str(tmp_path / "venv")})
     Path(site, "jax.py").write_text("__version__ = '1'")
 
-    with RuntimeProcess(Runtime("jax", str(tmp_path / "venv" / "bin" / "python"))) as process:
+    with RuntimeProcess(Runtime("jax", str(tmp_path / "venv" / "bin" / "python")), 60) as process:
         absence = process.absence()
 
     why = "cannot be started: ModuleNotFoundError: No module named 'numpy'"
@@ -222,7 +222,7 @@ def test_no_temporary_file_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (runtime,) = runtimes_of("numpy")
 
-    with RuntimeProcess(runtime) as process:
+    with RuntimeProcess(runtime, 60) as process:
         process.call({"data": INDICES}, code="data")
         inside = len(list(tmp_path.iterdir()))
 

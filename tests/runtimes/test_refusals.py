@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from gathercli.compute.groups import compared
+from gathercli import ops
+from gathercli.compute.compare import compared
 from gathercli.compute.verdicts import Case
 from gathercli.io.source import Inputs
-from gathercli.ops import FAMILIES, OPERATORS, engine
+from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.runtimes import client
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
@@ -23,7 +24,7 @@ from tests.runtimes.peers import PEERS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gathercli.cli.runtimes import Observation
+    from gathercli.cli.additions import Observation
     from gathercli.compute.tensor import Tensor
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
@@ -93,7 +94,7 @@ def test_each_known_refusal_is_one_of_the_runtime(
 
     monkeypatch.setattr(client, "refusal", observed)
 
-    with RuntimeProcess(PEERS[runtime]) as process:
+    with RuntimeProcess(PEERS[runtime], 60) as process:
         if process.absence():
             pytest.skip(f"{runtime} is not installed")
         for family, words, attrs in REFUSED:
@@ -247,7 +248,7 @@ def verdict_on(each: Message) -> RuntimeVerdict:
     tensors = tensors_of(each.words)
 
     def bind(row: Op) -> Call:
-        return engine.bind(row, *map(Operand.of, tensors), **dict[str, Any](each.attrs))
+        return ops.bind(row, *map(Operand.of, tensors), **dict[str, Any](each.attrs))
 
     case = Case(bind, *tensors)
     expected = expected_of(compared([op], case, named={op}), case)

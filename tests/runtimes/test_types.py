@@ -1,6 +1,6 @@
 """Every element type goes into every runtime and comes out as the type and the bits it has there.
 
-A runtime that is not installed is skipped by name, as in `test_observations`.
+A runtime that is not installed is skipped by name, as in `test_verdict`.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def test_a_type_comes_out_as_it_went_in(
     if runtime not in PEERS:
         pytest.skip(f"{runtime} is not named")
     if runtime not in started:
-        started[runtime] = RuntimeProcess(PEERS[runtime])
+        started[runtime] = RuntimeProcess(PEERS[runtime], 60)
     data = tensor(dtype)
 
     seen = call_of(runtime, data).run(started[runtime], {"data": data, "indices": INDICES}, AXIS)
@@ -208,7 +208,7 @@ def test_strings_come_out_of_an_empty_result_as_strings(
     if runtime not in PEERS:
         pytest.skip(f"{runtime} is not named")
     if runtime not in started:
-        started[runtime] = RuntimeProcess(PEERS[runtime])
+        started[runtime] = RuntimeProcess(PEERS[runtime], 60)
     data = Tensor(STRING, np.empty((5, 0), "U1"))
 
     seen = call_of(runtime, data).run(started[runtime], {"data": data, "indices": INDICES}, AXIS)

@@ -31,7 +31,7 @@ def main() -> int:
             continue
         translation, calls, known = trials(pair, words.calls)
         proof = prove(translation, calls)
-        with RuntimeProcess(peers[pair.runtime]) as process:
+        with RuntimeProcess(peers[pair.runtime], 60) as process:
             seen = run_in(process, translation, calls)
         print(f"{name(pair)}\n    {proof_text(proof)}\n    {runtime_text(seen)}", flush=True)
         for mistake, count in known.items():

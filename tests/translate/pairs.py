@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli import ops
 from gathercli.compute.bound import BoundCall
 from gathercli.io.source import Inputs
-from gathercli.ops import OPERATORS, engine
+from gathercli.ops import OPERATORS
 from gathercli.spec.call import Operand
-from gathercli.translate.known import known_mistake
 from gathercli.translate.proof import calls_of
+from gathercli.translate.running import known_mistake
 from gathercli.translate.targets import target
 from gathercli.translate.translation import translated
 
@@ -93,7 +94,7 @@ def bound(version: str, tensors: str, **options: Any) -> BoundCall:
     op = next(each for each in OPERATORS if each.full_name == version)
     with Inputs(None, notes=[]) as inputs:
         read = [inputs.tensor(word.strip(), "input") for word in tensors.split(";")]
-    return BoundCall(engine.bind(op, *map(Operand.of, read), **options), *read)
+    return BoundCall(ops.bind(op, *map(Operand.of, read), **options), *read)
 
 
 def translation_of(version: str, tensors: str, to: str, **options: Any) -> Translation:

@@ -101,7 +101,7 @@ def test_an_exact_translation_has_no_note(to: str) -> None:
 def test_a_type_that_a_target_lacks_is_refused(
     tensors: str, to: str, version: str, options: dict[str, object]
 ) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as refusal:
         translation_of(version, tensors, to, **options)
 
-    assert caught.value.rule == "dtype"
+    assert refusal.value.rule == "dtype"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-WORDED = {"gathercli.errors": "GatherError", "gathercli.models.finding": "Finding"}
+WORDED = {"gathercli.errors": "GatherError", "gathercli.models.findings": "Finding"}
 """The classes that put data in a sentence, by module."""
 
 

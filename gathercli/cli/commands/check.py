@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.command import Options, flag
-from gathercli.cli.groups import OUTPUT
-from gathercli.cli.inputs import TensorOptions, read
-from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.additions import PictureOptions
+from gathercli.cli.call import NamedCall
+from gathercli.cli.declarations import OUTPUT, Options, flag
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import NamedOperator
 from gathercli.cli.options import TEXT_FORMAT, THREADS
-from gathercli.cli.pictures import PictureOptions
 from gathercli.report.terminal import print_text
-from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gathercli.compute.verdicts import CheckedCall
 
-SHOWN: Final = 20
+MOST_SHOWN_INDICES: Final = 20
 """The number of illegal indices in a list without `--all`."""
 
-_TOGETHER: Final = 4096
+_LINES_AT_A_TIME: Final = 4096
 """Lines of a list to write at a time."""
 
 
@@ -42,9 +37,7 @@ class CheckOptions(Options):
 
 
 def run(
-    operator: NamedOperator,
-    tensors: TensorOptions,
-    memory: MemoryOptions,
+    call: NamedCall,
     options: CheckOptions,
     pictures: PictureOptions,
     messages: Messages,
@@ -52,36 +45,29 @@ def run(
 ) -> int:
     """Check the indices and print the result."""
     from gathercli.compute.verdicts import checked
-    from gathercli.ops import family_of
+    from gathercli.ops.versions import family_of
 
-    op = operator.row(messages)
-    progress = messages.progress()
-    opened = tensors.opened(op, memory.limits.memory, messages, progress=progress)
-    with ExitStack() as stack:
-        outputs = pictures.opened(stack)
-        stack.enter_context(messages)
-        inputs = stack.enter_context(opened).inputs
-        with (call := operator.context(op)):
-            read_tensors = read(call, opened, inputs.tensor)
-        case = operator.case(read_tensors, threads, progress)
+    opened = call.open()
+    op, inputs = opened.op, opened.inputs
+    with pictures.opened() as saved, opened:
+        case = opened.case(threads)
         result = checked(op, family_of(op.family).ROWS, case)
-        if outputs and result.chosen.call is not None:
-            pictures.draw(outputs, result, result.chosen.call)
+        if saved.files and result.chosen.call is not None:
+            pictures.draw(saved.files, result, result.chosen.call)
             inputs.recheck()
-            for output in outputs:
-                output.commit()
+            saved.commit()
         _print(result, options, messages)
         inputs.recheck()
     chosen = result.chosen
     refused = chosen.error is not None and not chosen.refuses_index
     if not refused:
         messages.clear()
-        for output in outputs:
-            messages.say(f"wrote {clean(output.path)}")
+        for remark in saved.remarks:
+            messages.say(remark)
     if not (refused and messages.json_errors):
         messages.print()
     if chosen.error is not None and refused:
-        with call:
+        with opened.context:
             raise chosen.error
     return int(chosen.refuses_index or (chosen.filled > 0 and not options.allow_fill))
 
@@ -95,7 +81,7 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
     from gathercli.report.terminal import rendered, wants_color, width_of
 
     notes, call, case = list(warnings(result)), result.chosen.call, result.case
-    most = None if options.every else SHOWN
+    most = None if options.every else MOST_SHOWN_INDICES
     shown = iter(()) if call is None else islice(illegal(call, case), most)
     if options.fmt == "json":
         _write(report.check_json(result, notes, shown), messages)
@@ -105,7 +91,7 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
     print_text(rendered(report.opening(result, width), color=color))
     number = 0 if call is None else number_illegal(call, case)
     if call is not None and number:
-        first = list(islice(shown, SHOWN))
+        first = list(islice(shown, MOST_SHOWN_INDICES))
         extremes: tuple[float, ...] = case.census[-2:] if options.every else ()
         listing = report.Listing.of(
             case.indices.shape, [*extremes, *(each.value for each in first)], legal_ends(call)
@@ -118,8 +104,8 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
 
 
 def _write(pieces: Iterable[str], messages: Messages) -> None:
-    """Write the lines of a list, `_TOGETHER` at a time."""
+    """Write the lines of a list, `_LINES_AT_A_TIME` at a time."""
     lines: Iterator[str] = iter(pieces)
-    while text := "".join(islice(lines, _TOGETHER)):
+    while text := "".join(islice(lines, _LINES_AT_A_TIME)):
         messages.clear()
         print_text(text)

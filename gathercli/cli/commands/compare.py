@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.cli.answer import Answer
-from gathercli.cli.command import Options, option
+from gathercli.cli.additions import PictureOptions, RuntimeOptions
+from gathercli.cli.call import CallOptions, TensorOptions, TypeOptions, inputs_of
 from gathercli.cli.commands.ops import exactly, named
-from gathercli.cli.groups import OPERATOR
-from gathercli.cli.inputs import TensorOptions, TypeOptions, inputs_of, read
-from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.declarations import OPERATOR, Answer, Options, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.operator import OperatorOptions
-from gathercli.cli.options import TEXT_FORMAT, THREADS
-from gathercli.cli.pictures import PictureOptions
-from gathercli.cli.runtimes import RuntimeOptions
+from gathercli.cli.options import TEXT_FORMAT, THREADS, OperatorOptions
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.report.terminal import rendered
 from gathercli.spec.call import CallContext
-from gathercli.text import clean, listed
+from gathercli.text import listed
 
 if TYPE_CHECKING:
-    from gathercli.cli.runtimes import Addition
-    from gathercli.compute.groups import Comparison
+    from gathercli.cli.additions import Addition
+    from gathercli.compute.compare import Comparison
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Case
     from gathercli.report.terminal import Styled
@@ -83,11 +78,29 @@ class ComparedOperators(OperatorOptions):
         del command
         return cls
 
+    def row(self, messages: Messages) -> Op:
+        """Return the first version, which has the inputs of all."""
+        del messages
+        return FIRST.ROWS[0]
+
+    def context(self, op: Op) -> CallContext:
+        """Return a context that names no operator."""
+        del op
+        return CallContext(None)
+
+    def version_from(self, op: Op) -> None:
+        """Return None: an environment variable names no version here."""
+
+
+class ComparedCall(CallOptions):
+    """A call of every version."""
+
+    operator: ComparedOperators
+    tensors: ComparedTensors
+
 
 def run(
-    operators: ComparedOperators,
-    tensors: ComparedTensors,
-    memory: MemoryOptions,
+    call: ComparedCall,
     running: RuntimeOptions,
     pictures: PictureOptions,
     messages: Messages,
@@ -95,30 +108,32 @@ def run(
     threads: int | None = THREADS,
 ) -> Answer:
     """Call every version, and group those with equal output; then call the runtimes."""
-    from gathercli.compute.groups import compared
+    from gathercli.compute.compare import compared
+    from gathercli.report.verdicts import Elements
 
     running.chosen()
+    operators = call.operator
     rows, by_name = _rows(operators.version, messages)
-    progress = messages.progress()
-    opened = tensors.opened(FIRST.ROWS[0], memory.limits.memory, messages, progress=progress)
-    with ExitStack() as stack:
-        outputs = pictures.opened(stack)
-        stack.enter_context(messages)
-        inputs = stack.enter_context(opened).inputs
-        with CallContext(None) as call:
-            read_tensors = read(call, opened, inputs.tensor)
-        case = operators.case(read_tensors, threads, progress)
-        comparison = compared(rows, case, memory.limits.result, by_name)
+    opened = call.open()
+    with pictures.opened() as saved, opened:
+        case = opened.case(threads)
+        comparison = compared(rows, case, call.memory.limits.result, by_name)
         is_named = operators.version is not None
         added = running.compared(comparison, case, operators.attrs.typed, named=is_named)
-        answer = _answer(comparison, operators, case, added, fmt)
-        if outputs:
-            pictures.draw(outputs, *_picture(comparison, operators, case, added))
-        inputs.recheck()
-        for output in outputs:
-            output.commit()
-    return answer._replace(
-        remarks=tuple(f"wrote {clean(output.path)}" for output in outputs),
+        call_text = _call_text(comparison, operators, case)
+        shows = fmt != "json" or bool(saved.files)
+        elements = _elements(comparison, case) if shows else Elements((), ())
+        text = _ComparisonText(comparison, call_text, elements, added)
+        line = _json(comparison, operators, case, added) if fmt == "json" else ""
+        if saved.files:
+            pictures.draw(saved.files, *text.picture())
+        opened.inputs.recheck()
+        saved.commit()
+    return Answer(
+        lambda width, color: rendered(text.text(width), color=color),
+        lambda: line,
+        notes=() if line else added.notes,
+        remarks=saved.remarks,
         status=added.status,
     )
 
@@ -126,9 +141,7 @@ def run(
 def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]]:
     """Return the rows of a list of commands, versions and full names, in the order of all rows.
 
-    Returns
-    -------
-        The rows; and the subset that the list names by itself or by its command.
+    With them, those that it names by themselves or by their command.
     """
     if text is None:
         return COMPARED, set()
@@ -167,36 +180,50 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
     return tuple(op for op in COMPARED if op in chosen), by_name
 
 
-def _answer(
-    comparison: Comparison,
-    operator: OperatorOptions,
-    case: Case,
-    added: Addition,
-    fmt: str,
-) -> Answer:
-    """Return the answer of a comparison; format its values while the inputs are open."""
+class _ComparisonText(NamedTuple):
+    """What says the outcome of a comparison; its elements are read while the inputs are open."""
+
+    comparison: Comparison
+    call: str  # the inputs and the attributes
+    elements: Elements
+    added: Addition
+
+    def text(self, width: int | None) -> Styled:
+        """Format the tables and their explanations."""
+        from gathercli.report.verdicts import compared_text
+
+        text = compared_text(self.comparison, self.call, self.elements, width)
+        return text if self.added.text is None else text.append_text(self.added.text(width))
+
+    def picture(self) -> tuple[Any, ...]:
+        """Return the call, the tables and the lines of a picture, and what writes characters."""
+        from gathercli.report import verdicts as report
+        from gathercli.report.terminal import PICTURE_WIDTH
+
+        comparison, elements, rows = self.comparison, self.elements, self.added.rows
+        tables: list[Any] = [(report.COMPARED_HEADINGS, report.compared_rows(comparison))]
+        if rows:
+            tables.append((rows[0], rows[1:]))
+        results = report.compared_results(comparison, elements.differences)
+        lines = [": ".join(each) for each in report.compared_reasons(comparison)]
+        lines += ["".join(each) for each in results]
+        lines += report.compared_outputs(comparison, elements.outputs, PICTURE_WIDTH)
+        text = partial(self.text, PICTURE_WIDTH)
+        return " · ".join(self.call.split("   ")), tables, lines, text
+
+
+def _json(comparison: Comparison, operator: OperatorOptions, case: Case, added: Addition) -> str:
     from gathercli.report.header import tensor_json
-    from gathercli.report.terminal import rendered
     from gathercli.report.verdicts import compared_json
 
-    data, indices = case.data, case.indices
-    if fmt == "json":
-        fields = {
-            "data": tensor_json(data.dtype, data.shape),
-            "indices": tensor_json(indices.dtype, indices.shape),
-            **operator.attrs.typed,
-            "negative": operator.negative,
-            "out_of_range": operator.out_of_range,
-        }
-        line = compared_json(comparison, fields, _values(comparison, "quoted"), added.fields)
-        return Answer(lambda *_: line, lambda: line)
-    call = _call_text(comparison, operator, case)
-    elements = _elements(comparison, case)
-
-    def text(width: int | None, color: bool) -> str:
-        return rendered(_text(comparison, call, elements, added, width), color=color)
-
-    return Answer(text, notes=added.notes)
+    fields = {
+        "data": tensor_json(case.data.dtype, case.data.shape),
+        "indices": tensor_json(case.indices.dtype, case.indices.shape),
+        **operator.attrs.typed,
+        "negative": operator.negative,
+        "out_of_range": operator.out_of_range,
+    }
+    return compared_json(comparison, fields, _values(comparison, "quoted"), added.fields)
 
 
 def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) -> str:
@@ -212,42 +239,9 @@ def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) ->
     return call
 
 
-def _text(
-    comparison: Comparison,
-    call: str,
-    elements: Elements,
-    added: Addition,
-    width: int | None,
-) -> Styled:
-    from gathercli.report.verdicts import compared_text
-
-    answer = compared_text(comparison, call, elements, width)
-    if added.text is not None:
-        answer.append_text(added.text(width))
-    return answer
-
-
-def _picture(
-    comparison: Comparison, operator: OperatorOptions, case: Case, added: Addition
-) -> tuple[Any, ...]:
-    """Return the call, the tables and the lines of a picture, and what writes its characters."""
-    from gathercli.report import verdicts as report
-    from gathercli.report.terminal import PICTURE_WIDTH
-
-    call, elements = _call_text(comparison, operator, case), _elements(comparison, case)
-    tables: list[Any] = [(report.COMPARED_HEADINGS, report.compared_rows(comparison))]
-    if added.rows:
-        tables.append((added.rows[0], added.rows[1:]))
-    lines = [": ".join(each) for each in report.compared_reasons(comparison)]
-    lines += ["".join(each) for each in report.compared_results(comparison, elements.differences)]
-    lines += report.compared_outputs(comparison, elements.outputs, PICTURE_WIDTH)
-    text = partial(_text, comparison, call, elements, added, PICTURE_WIDTH)
-    return " · ".join(call.split("   ")), tables, lines, text
-
-
 def _elements(comparison: Comparison, case: Case) -> Elements:
     """Format the elements of a comparison that its text shows."""
-    from gathercli.compute.groups import first_elements
+    from gathercli.compute.compare import first_elements
     from gathercli.io.formats.encode import json_texts
     from gathercli.report.verdicts import Elements
 

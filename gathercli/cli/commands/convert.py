@@ -5,20 +5,7 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
-from gathercli.cli.command import Options, argument, flag, option
-from gathercli.cli.groups import OUTPUT
-from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.messages import Messages
-from gathercli.cli.options import (
-    CHUNKS,
-    EXTERNAL_DATA,
-    FORCE_FORMAT,
-    NONFINITE,
-    SOURCE_DTYPE,
-    type_of,
-)
-from gathercli.cli.output import WriteOptions, chunks_of, losses
-from gathercli.cli.targets import (
+from gathercli.cli.commands.convert_destination import (
     Target,
     check_copy,
     check_names,
@@ -27,8 +14,20 @@ from gathercli.cli.targets import (
     outputs_of,
     split_paths,
 )
+from gathercli.cli.declarations import OUTPUT, Options, argument, flag, option
+from gathercli.cli.messages import Messages
+from gathercli.cli.options import (
+    CHUNKS,
+    EXTERNAL_DATA,
+    FORCE_FORMAT,
+    NONFINITE,
+    SOURCE_DTYPE,
+    MemoryOptions,
+    type_of,
+)
+from gathercli.cli.output import WriteOptions, chunks_of, losses
 from gathercli.compute.blocks import CopyBlocks
-from gathercli.compute.cast import CastTensor
+from gathercli.compute.conversion import CastTensor
 from gathercli.compute.result import source_of
 from gathercli.compute.streamed import BlockResult
 from gathercli.errors import GatherError, LimitError, UsageError
@@ -39,7 +38,7 @@ from gathercli.io.write import make_folder
 from gathercli.text import clean, counted, in_bytes, listed
 
 if TYPE_CHECKING:
-    from gathercli.cli.limits import Limits
+    from gathercli.cli.options import Limits
     from gathercli.compute.result import Result
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.formats.raw import NamedResult
@@ -153,13 +152,10 @@ class ConvertOptions(Options):
         _ = self.chunk_sizes  # raises for invalid sizes
         option = "--truncate" if self.truncate else "--lossy"
         if (self.lossy or self.truncate) and self.target_dtype is None:
-            raise UsageError(
-                "is given without `--dtype`", rule="usage", subject=option, expected="both"
-            )
+            raise UsageError("is given without `--dtype`", subject=option, expected="both")
         if self.truncate and self.target_dtype is not None and not self.target_dtype.integral:
             raise UsageError(
                 f"is given with `--dtype {self.target_dtype}`",
-                rule="usage",
                 subject="--truncate",
                 value=self.target_dtype.name,
                 expected="an integer type",
@@ -176,157 +172,137 @@ def run(options: ConvertOptions, messages: Messages) -> int:
         options.paths, options.to, options.directory, force=options.force_format
     )
     Inputs.check_stdin(*sources)
-    with (
-        messages,
-        messages.inputs(options.limits.memory, messages.progress()) as inputs,
-    ):
+    with messages, messages.inputs(options.limits.memory, messages.progress()) as inputs:
         inputs.external = options.external_data
-        files: dict[str, str] = {}
+        conversion = _Conversion(options, target, inputs, messages)
         if target.folder is None and len(sources) > 1:
             check_names(sources, inputs)
-            _merge(sources, target, options, inputs, messages)
-            messages.print()
-            return 0
-        if target.folder is not None:
-            files = check_names(sources, inputs)
-        written: dict[str | None, str] = {}
-
-        def write(token: str, output: tuple[str | None, list[Source]]) -> int:
-            path, members = output
-            check_path(path, token, files, written)
-            _check_memory(members, options)
-            # --data-dtype converts a single tensor, but of several only declares untyped ones.
-            one = len(members) == 1
-            results = [_read(member, options, messages, converts=one) for member in members]
+            conversion.merge(sources)
+            status = 0
+        else:
             if target.folder is not None:
-                make_folder(target.folder)
-            _write(target.fmt, path, results, options, inputs, messages)
-            written[path] = token
-            return 0
-
-        def convert(token: str) -> int:
-            try:
-                source = inputs.open(token, declared=options.declared)
-                if not options.changes:
-                    check_copy(source, target, options.to)
-                outputs = outputs_of(source, token, target)
-                return messages.each(outputs, partial(write, token), _member)
-            finally:
-                inputs.close_files()
-
-        status = messages.each(sources, convert)
+                conversion.files = check_names(sources, inputs)
+            status = messages.each(sources, conversion.convert)
     if not (status and messages.json_errors):
         messages.print()
     return status
 
 
-def _member(output: tuple[str | None, list[Source]]) -> str:
-    """Return the name of the member that an output is of."""
-    return str(output[1][0])
+class _Conversion:
+    """The conversion of sources to a target; `files` are the sources by real path."""
 
+    def __init__(
+        self, options: ConvertOptions, target: Target, inputs: Inputs, messages: Messages
+    ) -> None:
+        self.options, self.target, self.inputs, self.messages = options, target, inputs, messages
+        self.files: dict[str, str] = {}
+        self.written: dict[str | None, str] = {}
 
-def _merge(
-    sources: list[str], target: Target, options: ConvertOptions, inputs: Inputs, messages: Messages
-) -> None:
-    """Write the tensors of several sources to one file."""
-    members = named_members(
-        sources, [inputs.open(token, declared=options.declared) for token in sources]
-    )
-    _check_memory(list(members.values()), options)
-    results = [(name, _read(member, options, messages)[1]) for name, member in members.items()]
-    _write(target.fmt, target.path, results, options, inputs, messages)
+    def convert(self, token: str) -> int:
+        """Convert the tensors of a source; return the status."""
+        try:
+            source = self.inputs.open(token, declared=self.options.declared)
+            if not self.options.changes:
+                check_copy(source, self.target, self.options.to)
+            outputs = outputs_of(source, token, self.target)
+            write = partial(self._write_output, token)
+            return self.messages.each(outputs, write, lambda output: str(output[1][0]))
+        finally:
+            self.inputs.close_files()
 
+    def _write_output(self, token: str, output: tuple[str | None, list[Source]]) -> int:
+        path, members = output
+        check_path(path, token, self.files, self.written)
+        self._check_memory(members)
+        # --data-dtype converts a single tensor, but of several only declares untyped ones.
+        one = len(members) == 1
+        results = [self._read(member, converts=one) for member in members]
+        if self.target.folder is not None:
+            make_folder(self.target.folder)
+        self._write(path, results)
+        self.written[path] = token
+        return 0
 
-def _check_memory(members: list[Source], options: ConvertOptions) -> None:
-    """Raise if several tensors together exceed the memory limit."""
-    mapped = row_of(members[0].content.format).mapped
-    if len(members) == 1 or options.limits.memory is None or mapped:
-        return
-    total = sum(member.layout(assumed=options.declared).nbytes for member in members)
-    if total > options.limits.memory:
-        what = f"the {len(members)} tensors take {in_bytes(total)} together"
-        raise LimitError.over(what, total, options.limits.memory)
+    def merge(self, sources: list[str]) -> None:
+        """Write the tensors of several sources to one file."""
+        opened = [self.inputs.open(token, declared=self.options.declared) for token in sources]
+        members = named_members(sources, opened)
+        self._check_memory(list(members.values()))
+        results = [(name, self._read(member)[1]) for name, member in members.items()]
+        self._write(self.target.path, results)
 
+    def _check_memory(self, members: list[Source]) -> None:
+        """Raise if several tensors together exceed the memory limit."""
+        mapped, most = row_of(members[0].content.format).mapped, self.options.limits.memory
+        if len(members) == 1 or most is None or mapped:
+            return
+        total = sum(member.layout(assumed=self.options.declared).nbytes for member in members)
+        if total > most:
+            what = f"the {len(members)} tensors take {in_bytes(total)} together"
+            raise LimitError.over(what, total, most)
 
-def _read(
-    source: Source, options: ConvertOptions, messages: Messages, *, converts: bool = False
-) -> NamedResult:
-    """Read and convert a tensor; if `converts`, `--data-dtype` applies to typed tensors too."""
-    declared = options.declared if converts else None
-    name = "output" if source.key is None else source.key
-    if is_chunked(source.content.format) and options.target_dtype is None:
-        array = source.chunked(declared=declared)
-        if array.in_memory is None:
-            memory, progress = options.limits.memory, messages.progress()
-            return name, BlockResult(CopyBlocks(array), memory, threads=cores(), progress=progress)
-    tensor = source.tensor(declared=declared, assumed=options.declared)
-    if options.target_dtype is None or options.target_dtype is tensor.dtype:
-        return name, tensor
-    lossy = options.lossy or options.truncate
-    try:
-        cast = CastTensor(tensor, options.target_dtype, lossy=lossy, truncate=options.truncate)
-    except GatherError as error:
-        source.name(error)
-        raise
-    if cast.note:
-        messages.notes.append(f"{source}: {cast.note}" if options.directory else cast.note)
-    return name, cast
+    def _read(self, source: Source, *, converts: bool = False) -> NamedResult:
+        """Read and convert a tensor; if `converts`, `--data-dtype` applies to typed tensors too."""
+        options, progress = self.options, self.messages.progress()
+        declared = options.declared if converts else None
+        name = "output" if source.key is None else source.key
+        if is_chunked(source.content.format) and options.target_dtype is None:
+            array = source.chunked(declared=declared)
+            if array.in_memory is None:
+                blocks, memory = CopyBlocks(array), options.limits.memory
+                return name, BlockResult(blocks, memory, threads=cores(), progress=progress)
+        tensor = source.tensor(declared=declared, assumed=options.declared)
+        if options.target_dtype is None or options.target_dtype is tensor.dtype:
+            return name, tensor
+        lossy = options.lossy or options.truncate
+        try:
+            cast = CastTensor(tensor, options.target_dtype, lossy=lossy, truncate=options.truncate)
+        except GatherError as error:
+            source.name(error)
+            raise
+        if cast.note:
+            note = f"{source}: {cast.note}" if options.directory else cast.note
+            self.messages.notes.append(note)
+        return name, cast
 
+    def _write(self, path: str | None, results: list[NamedResult]) -> None:
+        """Write an output, atomically to a file."""
+        fmt, options, messages = self.target.fmt, self.options, self.messages
+        if is_chunked(fmt):
+            self._write_chunks(path, results[0][1])
+            return
+        size = sum(result.nbytes for _, result in results)
+        limits, progress = options.limits, messages.progress()
+        if limits.result is not None and size > limits.result:
+            raise LimitError.over(f"the output takes {in_bytes(size)}", size, limits.result)
+        for _, result in results:
+            messages.notes += losses(fmt, result, path, option="--to")
 
-def _write(
-    fmt: str,
-    path: str | None,
-    results: list[NamedResult],
-    options: ConvertOptions,
-    inputs: Inputs,
-    messages: Messages,
-) -> None:
-    """Write an output, atomically to a file."""
-    if is_chunked(fmt):
+        def encode(out: save.CheckedStream) -> None:
+            stream = _ProgressStream(out, size, progress) if path else out
+            nonfinite = options.nonfinite
+            save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=limits.memory)
+
+        room = save.least_sum(fmt, results)
+        options.write_options.write(path, fmt, room, self.inputs, encode, way="")
+        if path is not None:
+            one = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")
+            messages.say(f"wrote {clean(path)}: {one}")
+
+    def _write_chunks(self, path: str | None, result: Result) -> None:
+        """Write a tensor in chunks."""
+        fmt, options, messages = self.target.fmt, self.options, self.messages
         if path is None:
-            raise UsageError(
-                f"{fmt} is a folder", rule="usage", value="-", expected="a name for it"
-            )
-        _write_chunks(fmt, path, results[0][1], options, inputs, messages)
-        return
-    size = sum(result.nbytes for _, result in results)
-    limit = options.limits.result
-    if limit is not None and size > limit:
-        raise LimitError.over(f"the output takes {in_bytes(size)}", size, limit)
-    for _, result in results:
+            raise UsageError(f"{fmt} is a folder", value="-", expected="a name for it")
         messages.notes += losses(fmt, result, path, option="--to")
-
-    def encode(out: save.CheckedStream) -> None:
-        stream = _ProgressStream(out, size, messages.progress()) if path else out
-        nonfinite, memory = options.nonfinite, options.limits.memory
-        save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=memory)
-
-    room = save.least_sum(fmt, results)
-    options.write_options.write(path, fmt, room, inputs, encode, way="")
-    if path is None:
-        return
-    what = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")
-    messages.say(f"wrote {clean(path)}: {what}")
-
-
-def _write_chunks(
-    fmt: str,
-    path: str,
-    result: Result,
-    options: ConvertOptions,
-    inputs: Inputs,
-    messages: Messages,
-) -> None:
-    """Write a tensor in chunks."""
-    messages.notes += losses(fmt, result, path, option="--to")
-    options.write_options.write_chunks(
-        path,
-        fmt,
-        source_of(result),
-        inputs,
-        chunks=options.chunk_sizes,
-        memory=options.limits.memory,
-        threads=cores(),
-        progress=messages.progress(),
-    )
-    messages.say(f"wrote {clean(path)}: {result}")
+        options.write_options.write_chunks(
+            path,
+            fmt,
+            source_of(result),
+            self.inputs,
+            chunks=options.chunk_sizes,
+            memory=options.limits.memory,
+            threads=cores(),
+            progress=messages.progress(),
+        )
+        messages.say(f"wrote {clean(path)}: {result}")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.command import Options, argument, flag
-from gathercli.cli.groups import INPUT
-from gathercli.cli.limits import MemoryOptions
+from gathercli.cli.additions import PictureOptions
+from gathercli.cli.declarations import INPUT, Options, argument, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import (
     EXTERNAL_DATA,
@@ -15,20 +13,14 @@ from gathercli.cli.options import (
     SOURCE_DTYPE,
     TENSOR_HELP,
     TEXT_FORMAT,
+    MemoryOptions,
     type_of,
 )
-from gathercli.cli.pictures import PictureOptions
 from gathercli.errors import GatherError, InputError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.table import row_of
-from gathercli.report.info import MEMBERS, FileDescription, Info, as_json, text
-from gathercli.report.terminal import (
-    print_text,
-    rendered,
-    wants_color,
-    width_of,
-)
-from gathercli.text import clean
+from gathercli.report.info import MOST_LISTED_MEMBERS, FileDescription, Info, as_json, text
+from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,9 +74,8 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
     options.pictures.check(files, header=options.header)
     Inputs.check_stdin(*files)
     printed = 0
-    with ExitStack() as stack:
-        outputs = options.pictures.opened(stack)
-        inputs = stack.enter_context(messages.inputs(options.memory.limits.memory))
+    opened = messages.inputs(options.memory.limits.memory)
+    with options.pictures.opened() as saved, opened as inputs:
         inputs.external = options.external_data
 
         def show(token: str) -> int:
@@ -92,11 +83,10 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
             try:
                 info = _info(inputs.open(token, declared=options.declared), token, options)
                 text = _text(info, options, messages.color, first=not printed)
-                if outputs:
-                    options.pictures.draw(outputs, info, options.precision)
+                if saved.files:
+                    options.pictures.draw(saved.files, info, options.precision)
                 inputs.recheck()
-                for output in outputs:
-                    output.commit()
+                saved.commit()
                 print_text(text)
                 printed += 1
             finally:
@@ -104,8 +94,8 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
             return InputError.status if any(each.refused for each in info.members) else 0
 
         status = messages.each(files, show)
-    for output in outputs:
-        messages.say(f"wrote {clean(output.path)}")
+    for remark in saved.remarks:
+        messages.say(remark)
     messages.print()
     return status
 
@@ -117,7 +107,7 @@ def _info(source: Source, token: str, options: InfoOptions) -> Info:
     names = source.content.names
     info = Info(source.file.name if source.file else token, source.content.format)
     if source.key is None and names is not None and len(names) != 1:
-        listed = names if options.fmt == "json" else names[:MEMBERS]
+        listed = names if options.fmt == "json" else names[:MOST_LISTED_MEMBERS]
         members = (_member(source._replace(key=name), options.declared) for name in listed)
         info = info._replace(members=tuple(members), hidden=len(names) - len(listed))
     else:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from gathercli.cli.answer import Answer
-from gathercli.cli.command import argument
+from gathercli.cli.declarations import Answer, argument
 from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.registry import COMMANDS
 from gathercli.errors import UsageError
-from gathercli.ops import foreign_name_error
+from gathercli.ops.unknown import foreign_name_error
 from gathercli.text import closest, listed
 
 _WIDEST: Final = 100
@@ -25,7 +24,7 @@ def run(*, topic: str | None = TOPIC, errors: ErrorOptions) -> Answer:
     """Return a page of the manual."""
     del errors  # used for errors alone
     from gathercli.cli.manual.pages import TOPICS, page
-    from gathercli.report.manual import page_text
+    from gathercli.cli.manual.prose import page_text
 
     if topic is not None:
         topic = topic.removeprefix("gathercli").removeprefix("-") or None
@@ -36,7 +35,7 @@ def run(*, topic: str | None = TOPIC, errors: ErrorOptions) -> Answer:
         if topic in _rules():
             hint = "`gathercli man` explains the rules, under RULES"
         raise foreign_name_error(topic, "no page") or UsageError(
-            f"no page `{topic}`", rule="usage", value=topic, expected=listed(topics), hint=hint
+            f"no page `{topic}`", value=topic, expected=listed(topics), hint=hint
         )
 
     def text(width: int | None, color: bool) -> str:
@@ -48,7 +47,7 @@ def run(*, topic: str | None = TOPIC, errors: ErrorOptions) -> Answer:
 def _rules() -> set[str]:
     """Return the names of the rules that the manual explains."""
     from gathercli.cli.manual.pages import page
-    from gathercli.report.manual import Terms
+    from gathercli.cli.manual.prose import Terms
 
     blocks = page(None).blocks("RULES")
     terms = (term for block in blocks if isinstance(block, Terms) for term, _ in block.pairs)

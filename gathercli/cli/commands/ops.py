@@ -7,16 +7,16 @@ import re
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from gathercli.cli.answer import Answer
-from gathercli.cli.command import argument, flag, option
-from gathercli.cli.groups import VIEW
+from gathercli.cli.declarations import VIEW, Answer, argument, flag, option
 from gathercli.cli.messages import ErrorOptions
-from gathercli.cli.operator import VARIABLE, Choice, choice
-from gathercli.cli.options import TEXT_FORMAT
+from gathercli.cli.options import TEXT_FORMAT, VARIABLE, Choice, choice
 from gathercli.errors import Hint, UsageError, VersionError
-from gathercli.ops import FAMILIES, NEWEST_OPSET, OPERATORS, VersionMatch, find, foreign_name_error
+from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.ops.unknown import foreign_name_error
+from gathercli.ops.versions import VersionMatch, find
 from gathercli.spec.decisions import DECISIONS
 from gathercli.spec.framework_calls import equivalent, of_framework
+from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import clean, closest, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -59,14 +59,13 @@ def run(
     fmt: str = TEXT_FORMAT,
     errors: ErrorOptions,
 ) -> Answer:
-    """Show one view: all versions, some, a difference, an equivalent or the decisions."""
+    """Show one view: all versions, some, a versions, an equivalent or the decisions."""
     del fmt, errors  # used by the caller
     views = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
     names = [name for name, value in views.items() if value is not None]
     if len(names) > 1:
         raise UsageError(
             f"{listed((f'`{name}`' for name in names), 'and')} are given",
-            rule="usage",
             value=names[1],
             expected="one of them",
         )
@@ -130,7 +129,7 @@ def _defaults() -> tuple[list[Op], str, tuple[str, ...]]:
 
 
 def _object(op: Op, defaults: list[Op]) -> dict[str, Any]:
-    from gathercli.report.versions import as_json
+    from gathercli.report.versions import version_json as as_json
 
     return as_json(op) | {"default": op in defaults}
 
@@ -150,16 +149,16 @@ def _sheets(version: str) -> Answer:
 
 def _difference(a: str, b: str) -> Answer:
     """Compare two versions; of two opsets, every operator that has a version in both."""
-    from gathercli.report import difference
+    from gathercli.report import versions
 
     sides = named(a), named(b)
     pairs = [(x, y) for x in sides[0] for y in sides[1] if x.op.family == y.op.family]
     notes = _left_out((a, b), sides) if pairs and min(map(len, sides)) > 1 else ()
     if not pairs:
         pairs = [(exactly(a, sides[0])[0], exactly(b, sides[1])[0])]
-    objects = [difference.as_json(x.op, y.op) for x, y in pairs]
+    objects = [versions.difference_json(x.op, y.op) for x, y in pairs]
     answer = _answer(
-        lambda width: "\n".join(difference.text(x.op, y.op, width) for x, y in pairs),
+        lambda width: "\n".join(versions.difference_text(x.op, y.op, width) for x, y in pairs),
         lambda: objects[0] if len(objects) == 1 else objects,
         (match for pair in pairs for match in pair),
     )
@@ -179,7 +178,7 @@ def _left_out(
 
 
 def _like(call: str) -> Answer:
-    from gathercli.report import equivalents
+    from gathercli.report import versions
 
     try:
         each = equivalent(clean(call))
@@ -190,14 +189,16 @@ def _like(call: str) -> Answer:
             error.hint = f"`gathercli ops {near}` lists its versions"
         raise
     nearest = next(op for op in OPERATORS if op.full_name == each.rows[0])
-    return _answer(partial(equivalents.text, each, nearest), partial(equivalents.as_json, each))
+    return _answer(
+        partial(versions.equivalent_text, each, nearest), partial(versions.equivalent_json, each)
+    )
 
 
 def _decisions() -> Answer:
-    from gathercli.report import decisions
+    from gathercli.report import versions
 
     return _answer(
-        partial(decisions.text, DECISIONS), lambda: [each._asdict() for each in DECISIONS]
+        partial(versions.decisions_text, DECISIONS), lambda: [each._asdict() for each in DECISIONS]
     )
 
 
@@ -217,9 +218,10 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
         except VersionError as error:
             refusals.append(error)
     number = int(version) if version.isascii() and version.isdigit() else 0
-    if matches and not _is_of_both(number):
+    if matches and len({op.framework for op in OPERATORS if op.version == number}) <= 1:
         return matches
-    if 0 < number <= max(NEWEST_OPSET.values()):  # of both frameworks, or an opset
+    newest = max(each.newest_opset for each in FRAMEWORKS.values())
+    if 0 < number <= newest:  # of both frameworks, or an opset
         first = refusals[0]
         first.hint = _versions_after(prefix, first.advice)
         raise first
@@ -250,23 +252,14 @@ def _nearest(version: str, prefix: str) -> str | None:
     """Suggest the versions with an operator and a number, those of the operator, or the closest."""
     key = _letters(version)
     near = [op.full_name for op in OPERATORS if key == _letters(f"{op.name}{op.version}")]
-    if not near and (op := next((op for op in OPERATORS if _is_version_of(op, key)), None)):
+    name = key.rstrip("0123456789")  # of an operator, whose version it is not
+    if not near and (op := next((op for op in OPERATORS if _letters(op.name) == name), None)):
         return f"`gathercli ops {op.name}` lists its versions"
     closely = closest(version, [name for op in OPERATORS for name in (op.full_name, op.id)])
     near = near or ([closely] if closely else [])
     return f"did you mean {listed(f'`{prefix}{each}`' for each in near)}?" if near else None
 
 
-def _is_version_of(op: Op, key: str) -> bool:
-    """Return whether a word is the name of an operator and a number."""
-    return key.rstrip("0123456789") == _letters(op.name)
-
-
 def _letters(word: str) -> str:
     """Return the letters and digits of a name: ``gather_nd-8`` and ``GatherND-8`` are one."""
     return "".join(filter(str.isalnum, word.lower()))
-
-
-def _is_of_both(number: int) -> bool:
-    """Return whether versions of this number belong to several frameworks."""
-    return len({op.framework for op in OPERATORS if op.version == number}) > 1

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from gathercli.cli.answer import Answer
-from gathercli.cli.inputs import TensorOptions, read
-from gathercli.cli.limits import MemoryOptions
-from gathercli.cli.messages import Messages
-from gathercli.cli.operator import NamedOperator
+from gathercli.cli.call import NamedCall, TensorOptions
+from gathercli.cli.declarations import Answer
 from gathercli.cli.options import TEXT_FORMAT
 from gathercli.report.terminal import rendered
 
@@ -26,31 +23,28 @@ class ShapeArguments(TensorOptions):
         return _SHAPE_HELP if is_first else "A shape or a tensor, given likewise."
 
 
-def run(
-    operator: NamedOperator,
-    shapes: ShapeArguments,
-    memory: MemoryOptions,
-    messages: Messages,
-    fmt: str = TEXT_FORMAT,
-) -> Answer:
+class InferredCall(NamedCall):
+    """A call of shapes."""
+
+    tensors: ShapeArguments
+
+
+def run(call: InferredCall, fmt: str = TEXT_FORMAT) -> Answer:
     """Infer the shape."""
     del fmt  # used by the caller
-    from gathercli.ops import engine
 
-    op = operator.row(messages)
-    opened = shapes.opened(op, memory.limits.memory, messages)
-    with opened, operator.context(op) as context:
-        read(context, opened, opened.inputs.shape_or_operand)
-        call = operator.bind(op, context.inputs.values(), shapes_only=True)
-    shape = engine.infer(call)
-    for each in op.inputs:
+    with call.open(shows_progress=False) as opened:
+        bound = opened.inferred()
+    notes = call.messages.notes
+    shape = bound.shape
+    for each in opened.op.inputs:
         if each.values:
-            messages.notes += _doubts(opened.tokens[each.name].text)
+            notes += _doubts(opened.tokens[each.name].text)
 
     def text(width: int | None, color: bool) -> str:
         from gathercli.report.header import header
 
-        return rendered(header(call, shape, width), color=color)
+        return rendered(header(bound, shape, width), color=color)
 
     def as_json() -> str:
         import json

@@ -1,4 +1,4 @@
-# bash completion for gathercli; written by `python -m gathercli.cli.manual.generate`
+# bash completion for gathercli; written by `python -m man.generate`
 # Complete what follows "#" in a word: _gathercli_names KIND WORD, with the word that is replaced.
 # It fails where there is no "#". Whatever names hold, nothing of them is expanded or run.
 _gathercli_names() {

@@ -1,4 +1,4 @@
-# fish completion for gathercli; written by `python -m gathercli.cli.manual.generate`
+# fish completion for gathercli; written by `python -m man.generate`
 function __gathercli_in
     set -l words (commandline -opc)
     test "$words[2]" = "$argv[1]"

@@ -1,5 +1,5 @@
 #compdef gathercli
-# zsh completion for gathercli; written by `python -m gathercli.cli.manual.generate`
+# zsh completion for gathercli; written by `python -m man.generate`
 # Complete what follows "#" in a word, and the names of files before it: _gathercli_names KIND.
 _gathercli_names() {
     local kind=$1

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.command import Argument, Option
-from gathercli.cli.groups import GROUPS, MESSAGES
+from gathercli.cli.declarations import GROUPS, MESSAGES, Argument, Option
 from gathercli.cli.manual import prose
-from gathercli.cli.manual.examples import console
+from gathercli.cli.manual.prose import Block, Console, Page, Terms, console
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
-from gathercli.io.jobs.job import INLINE, SHAPE, Job, keys_of
-from gathercli.io.jobs.jobfile import LINES, LONGEST, SUFFIXES
+from gathercli.io.jobs.job import INLINE_BYTES, SHAPE, Job, keys_of
+from gathercli.io.jobs.jobfile import JOB_SUFFIXES, LINE_SUFFIXES, MAX_JOB_BYTES
 from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.report.manual import Block, Console, Page, Terms
 from gathercli.report.versions import cells, table, timeline, version_text
 from gathercli.slices import given
 from gathercli.spec import rules
@@ -27,7 +25,7 @@ from gathercli.text import listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gathercli.cli.command import Parameter
+    from gathercli.cli.declarations import Parameter
     from gathercli.spec.equivalents import Equivalent
 
 _WIDTH: Final = 72
@@ -55,10 +53,10 @@ def _jobs() -> Page:
             "either": listed(FAMILIES),
             "negatives": listed(each.value for each in Negative),
             "outside": listed(each.value for each in OutOfRange),
-            "lines": ", ".join(LINES),
-            "suffixes": listed(SUFFIXES),
-            "longest": str(LONGEST >> 20),
-            "inline": str(INLINE >> 20),
+            "lines": ", ".join(LINE_SUFFIXES),
+            "suffixes": listed(JOB_SUFFIXES),
+            "longest": str(MAX_JOB_BYTES >> 20),
+            "inline": str(INLINE_BYTES >> 20),
         },
     )
 
@@ -138,12 +136,7 @@ def _planning() -> Page:
     return prose.page("planning")
 
 
-TOPICS: Final = {
-    "formats": _formats,
-    "jobs": _jobs,
-    "operators": _operators,
-    "planning": _planning,
-}
+TOPICS: Final = {"formats": _formats, "jobs": _jobs, "operators": _operators, "planning": _planning}
 """The pages about topics other than commands."""
 
 

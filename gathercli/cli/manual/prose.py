@@ -1,25 +1,65 @@
-"""The prose of the manual: Markdown files with ``{{placeholders}}``.
+"""Pages of the manual: read from Markdown with ``{{placeholders}}``, written as roff or text.
 
 A page starts with ``# NAME(SECTION)`` and a summary. Its ``## HEADINGS`` have paragraphs, fenced
-lines, and terms with their meaning on the next lines, after ``:``.
+lines, and terms with their meaning on the next lines, after ``:``. In ``examples.md`` a command has
+fenced lines: ``# DESCRIPTION``, ``$ COMMAND``, and the output, or ``...`` if that is too long for a
+page; those without a description are for the manual alone. A test runs each.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from gathercli.report.manual import Console, Page, Terms
+from gathercli.report.terminal import assembled, rendered
 from gathercli.slices import SLICES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from gathercli.report.manual import Block
 
-    Values = Mapping[str, str | Terms | Console | tuple[Block, ...]]
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Terms with their explanations."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """Lines that are not wrapped: commands after ``$`` and their output."""
+
+    text: str
+
+
+Block: TypeAlias = str | Terms | Console
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the manual; `sections` are headings with their blocks."""
+
+    name: str
+    summary: str
+    sections: tuple[tuple[str, tuple[Block, ...]], ...]
+    number: int = 1
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file: ``gathercli-gather.1``."""
+        return f"{self.name}.{self.number}"
+
+    def blocks(self, heading: str) -> tuple[Block, ...]:
+        """Return the blocks of a section."""
+        return dict(self.sections)[heading]
+
+
+Values: TypeAlias = Mapping[str, str | Terms | Console | tuple[Block, ...]]
 
 FOLDER: Final = Path(__file__).parent
 _PLACE: Final = re.compile(r"\{\{([\w-]+)\}\}")
@@ -37,15 +77,7 @@ PLACES: Final = (
 def page(name: str, values: Values | None = None) -> Page:
     """Return the page of ``NAME.md``.
 
-    Parameters
-    ----------
-    values
-        The values of the placeholders: text within a text, or blocks for a whole paragraph.
-
-    Raises
-    ------
-    KeyError
-        A placeholder has no value.
+    The values of its placeholders are text within a text, or blocks for a whole paragraph.
     """
     head, *sections = _read(name)
     title, summary = head.split("\n\n")
@@ -124,3 +156,107 @@ def _words(text: str, values: Values) -> str:
         return " ".join(map(str, value if isinstance(value, tuple) else (value,)))
 
     return _PLACE.sub(fill, " ".join(text.split())).rstrip()
+
+
+MOST_HELP_EXAMPLES: Final = 3
+"""The number of first examples in the help of a command."""
+
+_EXAMPLE: Final = re.compile(r"(?:^# (.*)\n)?^\$ (.*)\n?((?:^(?![#$] ).*\n?)*)", re.MULTILINE)
+
+
+class Example(NamedTuple):
+    """A command line and its output."""
+
+    shows: str  # a description; empty for the manual's own examples
+    command: str
+    output: str | None  # of the command; None if it is too long
+
+    @classmethod
+    def read_all(cls, text: str) -> tuple[Example, ...]:
+        """Read the examples of a command."""
+        return tuple(
+            cls(shows or "", command, None if output.startswith("...") else output.rstrip("\n"))
+            for shows, command, output in _EXAMPLE.findall(text)
+        )
+
+
+EXAMPLES: Final = {
+    command: Example.read_all("\n".join(each.text for each in blocks if isinstance(each, Console)))
+    for command, blocks in sections_of_all("examples").items()
+}
+
+
+def console(command: str) -> str:
+    """Format the examples of a command for the manual; nothing if it has none."""
+    lines = ((f"$ {each.command}", each.output) for each in EXAMPLES.get(command, ()))
+    return "\n".join(part for pair in lines for part in pair if part)
+
+
+def text(page: Page, width: int = 80) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a page, each after its style: heading, term, console or body."""
+    yield "heading", "NAME"
+    yield from _block_text(f"{page.name} - {page.summary}", width)
+    for heading, blocks in page.sections:
+        yield "body", ""
+        yield "heading", heading
+        for at, block in enumerate(blocks):
+            if at:
+                yield "body", ""
+            yield from _block_text(block, width)
+
+
+def page_text(page: Page, width: int, *, color: bool) -> str:
+    """Format a page as text, in colour or plain."""
+    if not color:  # which needs no rich
+        return "".join(f"{line}\n" for _, line in text(page, width))
+    styles = {"heading": "bold", "term": "cyan", "console": "green"}
+    lines = ((f"{line}\n", styles.get(style, "")) for style, line in text(page, width))
+    return rendered(assembled(lines), color=True)
+
+
+def _block_text(block: Block, width: int) -> Iterator[tuple[str, str]]:
+    if isinstance(block, Console):
+        for line in block.text.splitlines():
+            yield "console", f"    {line}".rstrip()
+    elif isinstance(block, Terms):
+        for term, meaning in block.pairs:
+            yield "term", f"    {term}"
+            for line in textwrap.wrap(meaning, width - 12, break_on_hyphens=False):
+                yield "body", f"            {line}"
+    else:
+        for line in textwrap.wrap(block, width - 4, break_on_hyphens=False):
+            yield "body", f"    {line}"
+
+
+def roff(page: Page) -> str:
+    """Format a page as roff for man(1)."""
+    lines = [
+        '.\\" Written by `python -m man.generate`; edit the declarations instead.',
+        f'.TH {page.name.upper()} {page.number} "" "gathercli" "gathercli manual"',
+        ".SH NAME",
+        f"{_escaped(page.name)} \\- {_escaped(page.summary)}",
+    ]
+    for heading, blocks in page.sections:
+        lines.append(f'.SH "{heading}"')
+        for at, block in enumerate(blocks):
+            lines += _block_roff(block, first=not at)
+    return "\n".join(lines) + "\n"
+
+
+def _block_roff(block: Block, *, first: bool) -> Iterator[str]:
+    if isinstance(block, Console):
+        lines = (_escaped(line) or "\\&" for line in block.text.splitlines())
+        yield from (".PP", ".RS 4", ".EX", *lines, ".EE", ".RE")
+    elif isinstance(block, Terms):
+        for term, meaning in block.pairs:
+            yield from (".TP", f"\\fB{_escaped(term)}\\fR", _escaped(meaning))
+    else:
+        yield from (() if first else (".PP",))
+        yield _escaped(block)
+
+
+def _escaped(words: str) -> str:
+    words = words.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    words = words.replace("`", "\\(ga").replace("^", "\\(ha").replace("~", "\\(ti")
+    words = "".join(c if c.isascii() else f"\\[u{ord(c):04X}]" for c in words)
+    return "\\&" + words if words.startswith((".", "\\(aq")) else words

@@ -4,59 +4,198 @@ from __future__ import annotations
 
 from itertools import product as combinations
 from math import ceil
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from gathercli.explain.drawing.frame import HEIGHT, NARROWEST, SPACE, GridFrame, Ruler
-from gathercli.explain.drawing.lanes import Lane, Lanes
-from gathercli.explain.drawing.routes import Stop, turned
-from gathercli.explain.drawing.scene import Caption, GridCell, GridSlice, cell_id, slice_id
-from gathercli.explain.drawing.shapes import Box, text_width
+from gathercli.explain.drawing.routes import Lane, Lanes, Stop, turned
+from gathercli.explain.drawing.scene import (
+    Box,
+    Caption,
+    GridCell,
+    GridSlice,
+    around,
+    cell_id,
+    slice_id,
+    text_width,
+)
 from gathercli.explain.panel import OUT
 from gathercli.explain.provenance import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from gathercli.explain.panel import At, PanelTensor
+    from gathercli.explain.panel import At, Panel, PanelTensor
 
-TEXT: Final = 15
+
+CELL_HEIGHT: Final = 38
+"""The height of a cell."""
+LEAST_WIDTH: Final = 44
+"""The smallest width of a cell."""
+CELL_SPACE: Final = 10
+"""The space between other cells."""
+
+_HIDDEN_SPACE: Final = 24
+"""The space in place of hidden rows or columns."""
+_COORDINATE_SIZE: Final = 12
+"""The size of the text of a coordinate."""
+_LABEL_SPACE: Final = 8
+"""The space between coordinates and cells, and about that to the rectangle of a slice."""
+_SLICE_BORDER: Final = 3
+"""The space between the cells of a slice and its rectangle."""
+
+
+CELL_TEXT: Final = 15
 """The size of the text of cells."""
 
-_BETWEEN: Final = 22
+_FACET_SPACE: Final = 22
 """The space between facets."""
-_SUBTITLE: Final = 20
+_SUBTITLE_HEIGHT: Final = 20
 """The height of the name of a facet."""
-_CORNER: Final = 6
+_CORNER_SPACE: Final = 6
 """The space after it, where arrows come in from above."""
 
 
-class Excerpt(NamedTuple):
-    """A tensor to draw.
+class Ruler:
+    """One direction of a frame: coordinates, and where each begins.
 
-    Attributes
-    ----------
-    tensor
-        Its cells.
-    upright
-        Whether a vector is a column.
-    lane
-        The space between its cells for the lines that run there; 0 without lines.
-    has_entries
-        Whether such lines come in to cells, so that there is a space before the first ones.
-    from_end
-        The dimensions whose coordinates are also written from the end.
+    The coordinates, ascending, are None for a direction of one cell that has none; `from_end` tells
+    whether each is also written from the end; `space` lies between two cells and around them.
     """
 
-    tensor: PanelTensor
-    upright: bool = False
-    lane: float = 0
-    has_entries: bool = False
-    from_end: frozenset[int] = frozenset()
+    def __init__(
+        self,
+        coordinates: Sequence[int] | None,
+        size: int,
+        length: float,
+        space: float,
+        *,
+        from_end: bool = False,
+    ) -> None:
+        self.names = None if coordinates is None else list(coordinates)
+        self.size, self.length, self.space, self.from_end = size, length, space, from_end
+        self.starts: list[float] = []
+        self.gaps: list[float] = []
+        at, last = 0.0, -1
+        for n in self.names if self.names is not None else [0]:
+            if self.names is not None and n != last + 1:
+                self.gaps.append(at + _HIDDEN_SPACE / 2)
+                at += _HIDDEN_SPACE + space
+            self.starts.append(at)
+            at += length + space
+            last = n
+        if self.names is not None and last + 1 < size:
+            self.gaps.append(at + _HIDDEN_SPACE / 2)
+            at += _HIDDEN_SPACE + space
+        self.total = max(at - space, 0)
 
     @property
-    def name(self) -> str:
-        """The name of the tensor."""
-        return self.tensor.name
+    def label_width(self) -> float:
+        """The width of the widest coordinate."""
+        words = [word for n in self.names or [] for word in self.words(n)]
+        return max((text_width(word, _COORDINATE_SIZE) for word in words), default=0)
+
+    @property
+    def label_rows(self) -> int:
+        """The number of coordinates that each cell has."""
+        return 0 if self.names is None else 2 if self.from_end else 1
+
+    def words(self, n: int) -> list[str]:
+        """Return a coordinate, and that from the end if it is wanted."""
+        return [str(n), str(n - self.size)] if self.from_end else [str(n)]
+
+
+class GridFrame:
+    """The places of the cells of a matrix or vector, with labels above and to the left.
+
+    The labels of rows are at least `corner` wide. With `has_entries` lines come in to cells, so
+    that there is a space before the first ones. `width` and `height` include the labels.
+    """
+
+    def __init__(
+        self, rows: Ruler, columns: Ruler, *, corner: float = 0, has_entries: bool = False
+    ) -> None:
+        self.rows, self.columns = rows, columns
+        self._x = self._y = 0.0
+        self._step = rows.label_width + 8
+        self._label_width = self._step * rows.label_rows + _LABEL_SPACE if rows.label_rows else 0
+        self.left = max(self._label_width, corner)
+        self.top = 15.0 * columns.label_rows + _LABEL_SPACE if columns.label_rows else 0
+        self.lane_left = columns.space if has_entries and columns.space > CELL_SPACE else 0
+        self.lane_top = rows.space if has_entries and rows.space > CELL_SPACE else 0
+        self.width = self.left + self.lane_left + columns.total + _after(columns)
+        self.height = self.top + self.lane_top + rows.total + _after(rows)
+
+    def move_to(self, x: float, y: float) -> None:
+        """Set the upper left corner."""
+        self._x, self._y = x, y
+
+    @property
+    def outer(self) -> Box:
+        """The place of the frame with its labels."""
+        return Box(self._x, self._y, self.width, self.height)
+
+    @property
+    def inner(self) -> Box:
+        """The place of the cells."""
+        x, y = self._x + self.left + self.lane_left, self._y + self.top + self.lane_top
+        return Box(x, y, self.columns.total, self.rows.total)
+
+    def box(self, row: int, column: int) -> Box:
+        """Return the place of a cell by the numbers of its row and column in the frame."""
+        inner = self.inner
+        return Box(
+            inner.x + self.columns.starts[column],
+            inner.y + self.rows.starts[row],
+            self.columns.length,
+            self.rows.length,
+        )
+
+    def __contains__(self, box: Box) -> bool:
+        """Return whether the middle of a box lies in the frame."""
+        (x, y), outer = box.center, self.outer
+        return outer.x <= x <= outer.right and outer.y <= y <= outer.bottom
+
+    def around(
+        self, rows: Sequence[int], columns: Sequence[int], *, with_rows: bool, with_columns: bool
+    ) -> Box:
+        """Return the place of rows and columns by number, with or without their coordinates."""
+        box = around([self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])])
+        left = up = 0.0
+        if with_rows and self.rows.names is not None:
+            left = box.x - self.inner.x + self._label_width + self.lane_left
+        if with_columns and self.columns.names is not None:
+            up = box.y - self.inner.y + self.top + self.lane_top
+        rest = 2 * _SLICE_BORDER
+        x, y = box.x - left - _SLICE_BORDER, box.y - up - _SLICE_BORDER
+        return Box(x, y, box.width + left + rest, box.height + up + rest)
+
+    def captions(self, rows: Mapping[int, str], columns: Mapping[int, str]) -> Iterator[Caption]:
+        """Yield the coordinates, some of further kinds, and the marks of what is hidden."""
+        inner = self.inner
+        for number, n in enumerate(self.columns.names or []):
+            x = inner.x + self.columns.starts[number] + self.columns.length / 2
+            for level, word in enumerate(self.columns.words(n)):
+                y = inner.y - self.lane_top - 6 - 15 * level
+                yield Caption(x, y, word, _kind(level, columns.get(n, "")), "middle")
+        for number, n in enumerate(self.rows.names or []):
+            y = inner.y + self.rows.starts[number] + self.rows.length / 2 + 4
+            for level, word in enumerate(self.rows.words(n)):
+                x = inner.x - self.lane_left - _LABEL_SPACE - self._step * level
+                yield Caption(x, y, word, _kind(level, rows.get(n, "")), "end")
+        for gap in self.rows.gaps:
+            x = inner.x - self.lane_left - 6
+            yield Caption(x, inner.y + gap + 5, "⋮", "gap", "end")
+        for gap in self.columns.gaps:
+            y = inner.y - self.lane_top - 6
+            yield Caption(inner.x + gap, y, "⋯", "gap", "middle")
+
+
+def _after(ruler: Ruler) -> float:
+    """Return the space after the last cell, for lines."""
+    return ruler.space if ruler.space > CELL_SPACE else 0
+
+
+def _kind(level: int, further: str) -> str:
+    return " ".join(filter(None, ("coordinate", "from-end" if level else "", further)))
 
 
 def cell_text(tensor: PanelTensor, at: tuple[int, ...]) -> str:
@@ -68,36 +207,34 @@ def cell_text(tensor: PanelTensor, at: tuple[int, ...]) -> str:
 
 
 class TensorBlock:
-    """A part of a tensor, laid out.
+    """A tensor, laid out: the frame of each facet, and the size of all.
 
-    Parameters
-    ----------
-    excerpt
-        What to draw.
-    down
-        Whether the drawing flows downwards, so that facets stand beside each other.
-    narrowest
-        The smallest width of a cell.
-
-    Attributes
-    ----------
-    frames
-        The frame of each facet.
-    width, height
-        The size.
+    Where the panel flows down, facets stand beside each other. Its cells are `narrowest` wide at
+    least; lines run between them in lanes so wide, 0 without lines. The coordinates of the
+    dimensions `from_end` are also written from the end.
     """
 
-    def __init__(self, excerpt: Excerpt, *, down: bool, narrowest: float = NARROWEST) -> None:
-        self.excerpt, self._down = excerpt, down
-        tensor = self.tensor = excerpt.tensor
+    def __init__(
+        self,
+        panel: Panel,
+        tensor: PanelTensor,
+        from_end: frozenset[int],
+        *,
+        lane: float,
+        narrowest: float = LEAST_WIDTH,
+    ) -> None:
+        self.tensor, self.space, self._from_end = tensor, lane, from_end
+        self._down, self._has_entries = panel.flows_down, tensor.name in panel.entries
         lead, rank = len(tensor.lead), len(tensor.inner)
         self.is_empty = tensor.is_empty
         dims: list[int | None] = [*range(lead, lead + rank)]
         if rank < 2:
-            dims = [*dims, None] if excerpt.upright else [None, *dims]
+            dims = [*dims, None] if tensor.name in panel.upright else [None, *dims]
         self._dims = [None, None, *dims][-2:]
         self.facets = tensor.facets
-        widest = max((text_width(cell_text(tensor, at), TEXT) for at in tensor.cells), default=0)
+        widest = max(
+            (text_width(cell_text(tensor, at), CELL_TEXT) for at in tensor.cells), default=0
+        )
         # Whole pixels, an even number: positions and centres need no decimals.
         self.cell_width = max(narrowest, 2 * ceil(widest / 2 + 11))
         self.frames = {} if self.is_empty else {facet: self._frame() for facet in self.facets}
@@ -105,25 +242,25 @@ class TensorBlock:
         self._place(0, 0)
 
     def _frame(self) -> GridFrame:
-        tensor, excerpt = self.tensor, self.excerpt
+        tensor = self.tensor
         # The lines of a drawing that flows down run between columns, else between rows.
-        spaces: list[float] = [SPACE, SPACE]
-        if excerpt.lane:
-            spaces[self._down] = excerpt.lane
-        lengths = (HEIGHT, self.cell_width)
+        spaces: list[float] = [CELL_SPACE, CELL_SPACE]
+        if self.space:
+            spaces[self._down] = self.space
+        lengths = (CELL_HEIGHT, self.cell_width)
         rulers = []
         for d, length, space in zip(self._dims, lengths, spaces, strict=True):
             names = None if d is None else tensor.coordinates[d - len(tensor.lead)]
             size = 1 if d is None else tensor.shape[d]
-            rulers.append(Ruler(names, size, length, space, from_end=d in excerpt.from_end))
-        corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER
+            rulers.append(Ruler(names, size, length, space, from_end=d in self._from_end))
+        corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER_SPACE
         beside = self._down and len(tensor.inner) > 2
-        return GridFrame(*rulers, corner=corner if beside else 0, has_entries=excerpt.has_entries)
+        return GridFrame(*rulers, corner=corner if beside else 0, has_entries=self._has_entries)
 
     def _subtitle(self, facet: tuple[int, ...]) -> str:
         """Return the name of a facet, and that from the end if it is wanted."""
         tensor, at = self.tensor, (*self.tensor.lead, *facet)
-        from_end, name = self.excerpt.from_end, tensor.facet_name(facet)
+        from_end, name = self._from_end, tensor.facet_name(facet)
         if not any(d in from_end for d in range(len(tensor.lead), len(at))):
             return name
         sizes = enumerate(zip(at, tensor.shape, strict=False))
@@ -132,7 +269,7 @@ class TensorBlock:
 
     @property
     def _subtitle_height(self) -> float:
-        return _SUBTITLE if self.has_subtitles else 0
+        return _SUBTITLE_HEIGHT if self.has_subtitles else 0
 
     def _place(self, x: float, y: float) -> None:
         """Set the place of each frame, from that of the block."""
@@ -144,9 +281,9 @@ class TensorBlock:
             left, up = (along, below) if self._down else (0.0, along + below)
             frame.move_to(x + left, y + up)
             right, bottom = max(right, left + frame.width), max(bottom, up + frame.height)
-            along = (right if self._down else bottom) + _BETWEEN
+            along = (right if self._down else bottom) + _FACET_SPACE
         if self.is_empty:
-            right, bottom = 190, HEIGHT
+            right, bottom = 190, CELL_HEIGHT
         self.width, self.height = right, bottom
 
     def move_to(self, x: float, y: float) -> None:
@@ -167,13 +304,7 @@ class TensorBlock:
     def captions(
         self, facet: tuple[int, ...], rows: dict[int, str], columns: dict[int, str]
     ) -> Iterator[Caption]:
-        """Yield the coordinates of a facet, and its name.
-
-        Parameters
-        ----------
-        rows, columns
-            Further kinds of coordinates.
-        """
+        """Yield the coordinates of a facet, some of further kinds, and its name."""
         frame = self.frames[facet]
         yield from frame.captions(rows, columns)
         if self.has_subtitles:
@@ -182,13 +313,7 @@ class TensorBlock:
     def cells(
         self, facet: tuple[int, ...], traced: Collection[tuple[int, ...]]
     ) -> Iterator[GridCell]:
-        """Yield the cells of a facet, row-major.
-
-        Parameters
-        ----------
-        traced
-            The coordinates of those on the path of the traced cell.
-        """
+        """Yield the cells of a facet, row-major; those at `traced` are on the traced path."""
         tensor, frame = self.tensor, self.frames[facet]
         rows, columns = (range(len(each.starts)) for each in (frame.rows, frame.columns))
         for row, column in combinations(rows, columns):
@@ -210,32 +335,15 @@ class TensorBlock:
                 (*cell.kinds, "traced") if at in traced else cell.kinds,
             )
 
-    def _numbers(self, at: At) -> tuple[GridFrame, list[int], list[int]] | None:
-        """Return the frame, rows and columns of a cell or slice; None if it is not drawn."""
-        inner = at[len(self.tensor.lead) :]
-        facet = tuple(n for n in inner[: max(0, len(inner) - 2)] if n is not None)
-        frame = self.frames.get(facet)
-        if frame is None:
-            return None
+    def _place_of(self, at: At) -> tuple[GridFrame, list[int], list[int]]:
+        """Return the frame, rows and columns of a cell or slice that the picture shows."""
+        frame = self.frames[self.tensor.facet_of(at)]
         numbers = []
         for d, ruler in zip(self._dims, (frame.rows, frame.columns), strict=True):
             n = None if d is None else at[d]
-            if n is not None and n not in (ruler.names or []):
-                return None
-            numbers.append(
-                [*range(len(ruler.starts))] if n is None else [(ruler.names or []).index(n)]
-            )
+            every = [*range(len(ruler.starts))]
+            numbers.append(every if n is None else [(ruler.names or []).index(n)])
         return frame, numbers[0], numbers[1]
-
-    def _place_of(self, at: At) -> tuple[GridFrame, list[int], list[int]]:
-        place = self._numbers(at)
-        if place is None:
-            raise LookupError(f"{self.tensor.name} is drawn without {at}")
-        return place
-
-    def has(self, at: At) -> bool:
-        """Return whether a cell or slice is drawn."""
-        return self._numbers(at) is not None
 
     def is_slice(self, at: At, *, leaves: bool) -> bool:
         """Return whether an arrow ends at a slice instead of a cell.
@@ -300,15 +408,7 @@ class TensorBlock:
         return lanes.width({self._grid(frame) for frame in self.frames.values()})
 
     def stop(self, at: At, lanes: Lanes, *, leaves: bool, turns: bool = False) -> Stop:
-        """Return the end of an arrow.
-
-        Parameters
-        ----------
-        leaves
-            Whether the arrow leaves it.
-        turns
-            Whether an arrow that comes in turns round at the far end of the grid.
-        """
+        """Return the end of an arrow, which may come in from the far end of the grid."""
         outer, above = self._place_of(at)[0].outer, self._subtitle_height if self._down else 0
         frame = self._turn(Box(outer.x, outer.y - above, outer.width, outer.height + above))
         if self.is_slice(at, leaves=leaves):

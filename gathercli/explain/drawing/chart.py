@@ -4,56 +4,74 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Final
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.explain.drawing.shapes import (
+from gathercli.explain.drawing.scene import Box, text_width
+from gathercli.explain.drawing.svg import (
+    COLORS,
+    DARK,
+    LIGHT,
     SANS,
-    Box,
     document,
     element,
     path,
     rect,
     safe,
+    style_sheet,
     text,
-    text_width,
 )
-from gathercli.explain.drawing.theme import DARK, LIGHT, style_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from gathercli.explain.drawing.theme import Theme
+    from gathercli.explain.drawing.svg import Theme
 
-MARGIN: Final = 28
-LABEL: Final = 12
+
+CHART_MARGIN: Final = 28
+LABEL_SIZE: Final = 12
 """The size of the text of axes."""
 
-LINE: Final = 20
+NOTE_LINE: Final = 20
 """The height of a line of notes."""
 
 
-_SIZES: Final = {"heading": 19, "title": 15, "note": 13.5}
+_TEXT_SIZES: Final = {"heading": 19, "title": 15, "note": 13.5}
 """The sizes of the text of the style sheet."""
 
 
-class Chart:
-    """The elements of a picture, and its size as they are added.
+_CHART_SHAPES: Final = (
+    f".drawing .axis{{font:{LABEL_SIZE}px {SANS}}}"
+    ".drawing .rule{fill:none;stroke-width:1}.drawing .thick{fill:none;stroke-width:2.5}"
+    f".drawing .value{{font-size:{LABEL_SIZE}px;text-anchor:middle}}"
+    f".drawing .small text{{font-size:{LABEL_SIZE}px}}"
+    f".drawing .word{{font-size:{LABEL_SIZE}px}}.drawing .head{{font-weight:700}}"
+    ".drawing .on-light{fill:#000;stroke:none}.drawing .on-dark{fill:#fff;stroke:none}"
+    ".drawing .bin rect,.drawing .ramp{shape-rendering:crispEdges}"  # no seams between neighbours
+    ".drawing .hatch.on-light{fill:none;stroke:#000}.drawing .hatch.on-dark{fill:none;stroke:#fff}"
+)
 
-    Attributes
-    ----------
-    title, description
-        What it shows, in words.
-    box
-        The place of what was added so far.
-    """
+MOST_CHARACTERS: Final = 72
+"""The most characters of a line of a cell."""
+
+_TABLE_TEXT: Final = 12
+_COLUMN_GAP: Final = 24
+_ROW_PADDING: Final = 12
+"""The space above and below the text of a row."""
+
+
+class Chart:
+    """The elements of a picture, and the box of what was added so far."""
 
     def __init__(self, title: str, description: str, heading: str, *notes: str) -> None:
         self.title, self.description = title, description
-        self.box = Box(0, 0, MARGIN, MARGIN)
+        self.box = Box(0, 0, CHART_MARGIN, CHART_MARGIN)
         self._elements: list[str] = []
-        self.add_text(MARGIN, MARGIN + 16, heading, "heading")
+        self.add_text(CHART_MARGIN, CHART_MARGIN + 16, heading, "heading")
         for number, note in enumerate(notes):
-            self.add_text(MARGIN, MARGIN + 16 + LINE * (number + 1.2), note, "note")
+            self.add_text(
+                CHART_MARGIN, CHART_MARGIN + 16 + NOTE_LINE * (number + 1.2), note, "note"
+            )
 
     def add(self, box: Box, elements: Iterable[str]) -> None:
         """Add elements that fill a box."""
@@ -63,12 +81,12 @@ class Chart:
 
     def add_text(self, x: float, y: float, words: str, kind: str) -> None:
         """Add a line of text of a kind of the style sheet: a heading, a title or a note."""
-        width = text_width(words, _SIZES[kind], mono=False)
+        width = text_width(words, _TEXT_SIZES[kind], mono=False)
         self.add(Box(x, y, width, 6), [text(x, y, words, class_=kind)])
 
     def svg(self, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
         """Return the picture; `aspect` and `dark` are as in `svg.svg`."""
-        size = self.box.width + MARGIN, self.box.height + MARGIN
+        size = self.box.width + CHART_MARGIN, self.box.height + CHART_MARGIN
         style = style_sheet(dark) + _style(dark)
         return document(size, self.title, self.description, style, self._elements, aspect=aspect)
 
@@ -147,20 +165,8 @@ def spread(count: int, most: int) -> list[int]:
 def _style(dark: bool | None) -> str:
     """Return the styles of charts, as `theme.style_sheet` does those of all drawings."""
     if dark is not None:
-        return _SHAPES + _colors(DARK if dark else LIGHT)
-    return f"{_SHAPES}{_colors(LIGHT)}@media(prefers-color-scheme:dark){{{_colors(DARK)}}}"
-
-
-_SHAPES: Final = (
-    f".drawing .axis{{font:{LABEL}px {SANS}}}"
-    ".drawing .rule{fill:none;stroke-width:1}.drawing .thick{fill:none;stroke-width:2.5}"
-    f".drawing .value{{font-size:{LABEL}px;text-anchor:middle}}"
-    f".drawing .small text{{font-size:{LABEL}px}}"
-    f".drawing .word{{font-size:{LABEL}px}}.drawing .head{{font-weight:700}}"
-    ".drawing .on-light{fill:#000;stroke:none}.drawing .on-dark{fill:#fff;stroke:none}"
-    ".drawing .bin rect,.drawing .ramp{shape-rendering:crispEdges}"  # no seams between neighbours
-    ".drawing .hatch.on-light{fill:none;stroke:#000}.drawing .hatch.on-dark{fill:none;stroke:#fff}"
-)
+        return _CHART_SHAPES + _colors(DARK if dark else LIGHT)
+    return f"{_CHART_SHAPES}{_colors(LIGHT)}@media(prefers-color-scheme:dark){{{_colors(DARK)}}}"
 
 
 def _colors(theme: Theme) -> str:
@@ -176,3 +182,78 @@ def _colors(theme: Theme) -> str:
     for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
         rules[f".group.c{n}"] = f"fill:{fill};stroke:{line}"
     return "".join(f".drawing {selector}{{{body}}}" for selector, body in rules.items())
+
+
+class Table(NamedTuple):
+    """A table of words; all rows are as long as the headings.
+
+    One column is headed ``group`` and has letters: ``A`` for the first group, ``-`` for none.
+    """
+
+    headings: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+    @property
+    def letters(self) -> int:
+        """The number of the column of letters."""
+        return self.headings.index("group")
+
+
+def versions_chart(call: str, tables: Sequence[Table], lines: Sequence[str]) -> Chart:
+    """Draw tables below each other, then lines of text, below the words of the call."""
+    said = "; ".join(", ".join(row) for table in tables for row in table.rows)
+    description = f"{said}. {' '.join(lines)}".strip()
+    chart = Chart(f"Versions by agreement: {call}", description, call)
+    for table in tables:
+        drawing = _TableDrawing(table, chart.box.bottom + NOTE_LINE)
+        chart.add(drawing.box, drawing.elements())
+    for line in lines:
+        for number, part in enumerate(wrap(line, 2 * MOST_CHARACTERS)):
+            y = chart.box.bottom + (NOTE_LINE if number else 1.6 * NOTE_LINE)
+            words = text(CHART_MARGIN, y, part, class_="word")
+            chart.add(Box(CHART_MARGIN, y, text_width(part, _TABLE_TEXT), 0), [words])
+    return chart
+
+
+class _TableDrawing:
+    """The elements of a table."""
+
+    def __init__(self, table: Table, y: float) -> None:
+        self._table = table
+        self._rows = [
+            [wrap(word, MOST_CHARACTERS) or [""] for word in row]
+            for row in (table.headings, *table.rows)
+        ]
+        widths = [
+            max(text_width(line, _TABLE_TEXT) for cell in column for line in cell) + _COLUMN_GAP
+            for column in zip(*self._rows, strict=True)
+        ]
+        self._starts = [CHART_MARGIN + sum(widths[:n]) for n in range(len(widths))]
+        self._heights = [NOTE_LINE * max(map(len, row)) + _ROW_PADDING for row in self._rows]
+        self.box = Box(CHART_MARGIN, y, sum(widths), sum(self._heights))
+
+    def elements(self) -> Iterator[str]:
+        """Yield the words of each row above a line."""
+        y = self.box.y
+        for number, (row, height) in enumerate(zip(self._rows, self._heights, strict=True)):
+            for column, (x, lines) in enumerate(zip(self._starts, row, strict=True)):
+                for place, line in enumerate(lines):
+                    at = y + NOTE_LINE * (place + 1)
+                    if number and column == self._table.letters and line != "-":
+                        yield _badge(x, at, line)
+                    else:
+                        kind = "word" if number else "word head"
+                        yield text(x, at, line, class_=kind)
+            y += height
+            yield ruled(CHART_MARGIN, y, self.box.right, y, "rule" if number else "thick")
+
+
+def _badge(x: float, y: float, letter: str) -> str:
+    """Return a letter on the colour of its group."""
+    box = Box(x - 7, y - 15, 22, 21)
+    return element(
+        "g",
+        rect(box, rx=4, class_=f"group c{(ord(letter[0]) - ord('A')) % COLORS}"),
+        text(box.center[0], y, letter, class_="value"),
+        class_="badge",
+    )

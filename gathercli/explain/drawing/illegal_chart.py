@@ -2,134 +2,341 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.verdicts import Illegal, fate, legal, outside
 from gathercli.explain.drawing.chart import (
-    LABEL,
-    MARGIN,
+    CHART_MARGIN,
+    LABEL_SIZE,
     Chart,
     axis_label,
+    ruled,
     spread,
     swatch,
     tooltip,
 )
-from gathercli.explain.drawing.number_line import NumberLine
-from gathercli.explain.drawing.shapes import Box, element, hatch, path, rect, text, text_width
-from gathercli.explain.illegal_map import illegal_maps
-from gathercli.explain.terminal.ramps import Scale
-from gathercli.spec.coordinates import cell, coordinate
+from gathercli.explain.drawing.scene import Box, text_width
+from gathercli.explain.drawing.svg import element, hatch, path, rect, text
+from gathercli.explain.heatmap import Scale, edges
+from gathercli.ops import indexed_inputs
 from gathercli.spec.op import OutOfRange
+from gathercli.spec.shapes import cell, coordinates, product
 from gathercli.text import counted, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.verdicts import Case, Illegal
-    from gathercli.explain.illegal_map import IllegalMap
+    from gathercli.compute.verdicts import Case
     from gathercli.spec.call import Call
+    from gathercli.spec.op import IndexedAxis
 
-BINS: Final = (32, 60)
+
+_SIDE_CODES: Final = 128
+"""The code of the first distance above the legal range; those below it begin at 0."""
+
+_AXIS_CODES: Final = 2 * _SIDE_CODES
+"""The codes of an axis: a side, and the bits of a distance of at most 2^64."""
+
+
+NUMBER_LINE_HEIGHT: Final = 96
+MOST_SIDE_MARKS: Final = 6
+"""The most marks on each side of the legal range."""
+
+_SLOT_WIDTH: Final = 84
+"""The least distance of two marks."""
+
+_BAND_WIDTH: Final = 240
+"""The width of the legal range."""
+
+MOST_INDEX_BINS: Final = (32, 60)
 """The most rows and columns of bins."""
 
-WHOLE: Final = (16, 16)
+MOST_SINGLE_INDICES: Final = (16, 16)
 """The most rows and columns of indices to write one by one."""
 
-_WIDTH: Final = 900
-_HEIGHT: Final = 420
-_CELL: Final = 34
+_MAP_WIDTH: Final = 900
+_MAP_HEIGHT: Final = 420
+_CELL_SIDE: Final = 34
+
+
+class Outliers(NamedTuple):
+    """Illegal indices on one side of the legal range whose distances from it have equal bits."""
+
+    least: float  # the extremes of their values: the least
+    most: float  # and the greatest
+    number: int  # how many there are
+
+
+class AxisOutliers(NamedTuple):
+    """The illegal indices along one axis, ascending; all are below for an empty axis."""
+
+    along: IndexedAxis
+    legal: tuple[int, int] | None  # its least and greatest legal index; None if it is empty
+    below: tuple[Outliers, ...]
+    above: tuple[Outliers, ...]
+
+
+class IllegalMap(NamedTuple):
+    """The places of the illegal indices of one input, of shape (I..), in R by C bins.
+
+    The rows are those of the input as a matrix: its last dimension along the columns.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    rows: tuple[int, ...]  # the R + 1 positions at which bins begin and the last one ends
+    columns: tuple[int, ...]  # the C + 1 such positions
+    counts: AnyArray  # shape (R, C), int64: the illegal indices of each bin
+    first: dict[tuple[int, int], Illegal]  # the first illegal index of each bin that has one
+    axes: tuple[AxisOutliers, ...]
+
+
+def illegal_maps(call: Call, case: Case, most: tuple[int, int]) -> Iterator[IllegalMap]:
+    """Yield the map of each input of indices, of at most so many rows and columns of bins."""
+    for name, axes in indexed_inputs(call).items():
+        shape = case.array(call.op, name).shape
+        sizes = product(shape[:-1]), shape[-1] if shape else 1
+        if product(sizes) and axes:
+            yield _Places(call, case, name, axes, sizes).map(most)
+
+
+class _Places:
+    """Counts of the illegal indices of an input so far."""
+
+    def __init__(
+        self,
+        call: Call,
+        case: Case,
+        name: str,
+        axes: Sequence[IndexedAxis],
+        sizes: tuple[int, int],
+    ) -> None:
+        self._call, self._case, self._name, self._axes = call, case, name, axes
+        self._shape, self._sizes = case.array(call.op, name).shape, sizes
+        self._fates = [fate(call, along) for along in axes]
+        self._groups: dict[int, Outliers] = {}
+
+    def map(self, most: tuple[int, int]) -> IllegalMap:
+        rows, columns = (edges(size, n) for size, n in zip(self._sizes, most, strict=True))
+        shape = len(rows) - 1, len(columns) - 1
+        counts = np.zeros(product(shape), np.int64)
+        first: dict[tuple[int, int], Illegal] = {}
+        for positions, values in outside(self._call, self._case, self._name, self._axes):
+            if not positions.size:
+                continue
+            row, column = np.divmod(positions, self._sizes[1])
+            bins = np.searchsorted(rows, row, "right") - 1
+            bins = bins * shape[1] + np.searchsorted(columns, column, "right") - 1
+            new = np.flatnonzero(counts[bins] == 0)
+            for each, at in zip(*np.unique(bins[new], return_index=True), strict=True):
+                n = int(new[at])
+                place = int(each) // shape[1], int(each) % shape[1]
+                first[place] = self._illegal(int(positions[n]), int(values[n]))
+            counts += np.bincount(bins, minlength=counts.size)
+            self._group(positions, values)
+        axes = tuple(map(self._outliers, range(len(self._axes))))
+        return IllegalMap(
+            self._name, self._shape, rows, columns, counts.reshape(shape), first, axes
+        )
+
+    def _illegal(self, position: int, value: int) -> Illegal:
+        j = position % len(self._axes)
+        return Illegal(
+            coordinates(position, self._shape),
+            self._case.value(self._name, position, value),
+            self._fates[j](value),
+            self._axes[j],
+            legal(self._call, self._axes[j]),
+        )
+
+    def _group(self, positions: AnyArray, values: AnyArray) -> None:
+        """Add indices to the groups of their axis, side and distance."""
+        component = positions % len(self._axes)
+        low, high = (
+            np.array(each)[component]
+            for each in zip(*(legal(self._call, a) or (0, -1) for a in self._axes), strict=True)
+        )
+        above = values > high
+        # Modulo 2^64 the differences are right even where they overflow int64.
+        ends, unsigned = np.where(above, high, low).astype(np.uint64), values.astype(np.uint64)
+        distance = np.where(above, unsigned - ends, ends - unsigned)
+        bits = np.frexp(distance.astype(np.float64))[1]
+        codes = component * _AXIS_CODES + above * _SIDE_CODES + bits
+        for code in np.unique(codes).tolist():
+            of_code = codes == code
+            own, at = values[of_code], positions[of_code]
+            least, most = (
+                self._case.value(self._name, int(at[n]), int(own[n]))
+                for n in (int(own.argmin()), int(own.argmax()))
+            )
+            old = self._groups.get(code, Outliers(least, most, 0))
+            self._groups[code] = Outliers(
+                min(old.least, least), max(old.most, most), old.number + int(own.size)
+            )
+
+    def _outliers(self, component: int) -> AxisOutliers:
+        along = self._axes[component]
+        by_side: tuple[list[Outliers], list[Outliers]] = ([], [])
+        for code, each in sorted(self._groups.items()):
+            if code // _AXIS_CODES == component:
+                by_side[code % _AXIS_CODES >= _SIDE_CODES].append(each)
+        below, above = by_side
+        ends = legal(self._call, along)
+        if ends is None:
+            return AxisOutliers(along, None, tuple(sorted(below + above)), ())
+        return AxisOutliers(along, ends, tuple(reversed(below)), tuple(above))
+
+
+class NumberLine:
+    """The elements of the number line of one axis, from its upper left corner."""
+
+    def __init__(self, axis: AxisOutliers, x: float, y: float) -> None:
+        self._axis = axis
+        self._below, self._above = _some(axis.below[::-1])[::-1], _some(axis.above)
+        labels = [label_of(each) for each in (*self._below, *self._above)]
+        widest = max((text_width(label, LABEL_SIZE, mono=False) for label in labels), default=0)
+        self._slot = max(_SLOT_WIDTH, widest + 40)
+        legal = 0 if axis.legal is None else _BAND_WIDTH
+        self._band = Box(x + self._slot * len(self._below) + 12, y + 34, legal, 18)
+        width = self._band.right + self._slot * len(self._above) + 12 - x
+        self.box = Box(x, y, width, NUMBER_LINE_HEIGHT)
+
+    def elements(self) -> Iterator[str]:
+        """Yield the line, the legal range, and a mark for each group of illegal indices."""
+        band, y = self._band, self._band.center[1]
+        yield ruled(self.box.x, y, band.x, y, "thick")
+        yield ruled(band.right, y, self.box.right, y, "thick")
+        for number, each in enumerate(self._below):
+            yield from self._mark(each, band.x - self._slot * (len(self._below) - number - 0.4))
+        for number, each in enumerate(self._above):
+            yield from self._mark(each, band.right + self._slot * (number + 0.6))
+        if self._axis.legal is not None:
+            yield from self._range(*self._axis.legal)
+
+    def _range(self, low: int, high: int) -> Iterator[str]:
+        """Yield the legal range; the part from the end has a place of its own."""
+        band = self._band
+        yield element("g", tooltip(f"legal: {low} to {high}"), rect(band, class_="band"))
+        yield axis_label(band.x, band.bottom + 16, str(low))
+        if high != low:
+            yield axis_label(band.right, band.bottom + 16, str(high))
+        yield axis_label(band.center[0], band.y - 6, "legal")
+        if low < 0:
+            x = band.x + band.width / 2
+            yield ruled(x, band.y, x, band.bottom, "thick")
+            yield axis_label(x, band.bottom + 16, "0")
+            yield axis_label(band.x + band.width / 4, band.y + 13, "from the end")
+
+    def _mark(self, each: Outliers, x: float) -> Iterator[str]:
+        y = self._band.center[1]
+        diamond = path(f"M{x:.1f} {y - 9:.1f}l9 9l-9 9l-9 -9Z", class_="outlier")
+        words = f"{label_of(each)}: {counted(each.number, 'index', 'indices')}"
+        yield element("g", tooltip(words), diamond)
+        yield axis_label(x, y - 16, f"\N{MULTIPLICATION SIGN}{grouped(each.number)}")
+        yield axis_label(x, y + 26, label_of(each))
+
+
+def label_of(each: Outliers) -> str:
+    """Format the values of a group."""
+    one = each.least == each.most
+    return f"{each.least}" if one else f"{each.least}..{each.most}"
+
+
+def _some(groups: Sequence[Outliers]) -> list[Outliers]:
+    """Return at most `MOST_SIDE_MARKS` groups; those in the middle are joined."""
+    if len(groups) <= MOST_SIDE_MARKS:
+        return list(groups)
+    first, last = groups[: MOST_SIDE_MARKS - 3], groups[-2:]
+    middle = groups[MOST_SIDE_MARKS - 3 : -2]
+    least, most = min(each.least for each in middle), max(each.most for each in middle)
+    return [*first, Outliers(least, most, sum(each.number for each in middle)), *last]
 
 
 def illegal_chart(
     call: Call, case: Case, headline: str, verdicts: Sequence[tuple[str, str]]
 ) -> Chart:
-    """Draw the indices of a call.
-
-    Parameters
-    ----------
-    headline
-        How many indices are illegal.
-    verdicts
-        The name and the verdict of each version.
-    """
+    """Draw the indices of a call, with the verdict of each version by name."""
     title = f"Illegal indices of {call.op}"
     said = ". ".join(f"{name}: {verdict}" for name, verdict in verdicts)
     inputs = " · ".join(f"{name} {tensor}" for name, tensor in case.named(call.op).items())
     chart = Chart(title, f"{headline}. {said}.", f"{call.op}", inputs, headline)
-    for found in illegal_maps(call, case, BINS):
+    for places in illegal_maps(call, case, MOST_INDEX_BINS):
         y = chart.box.bottom + 34
-        chart.add_text(MARGIN, y, f"where in {found.name} {cell(found.shape)}", "title")
-        panel = _MapPanel(found, case.array(call.op, found.name), call, y + 14)
+        chart.add_text(CHART_MARGIN, y, f"where in {places.name} {cell(places.shape)}", "title")
+        panel = _MapPanel(places, case.array(call.op, places.name), call, y + 14)
         chart.add(panel.box, panel.elements())
-        for axis in found.axes:
+        for axis in places.axes:
             y = chart.box.bottom + 34
             along = axis.along
             words = f"values along axis {along.axis} of size {grouped(along.size)}, not to scale"
             if along.component is not None:
                 words = f"component {along.component}: {words}"
-            chart.add_text(MARGIN, y, words, "title")
-            line = NumberLine(axis, MARGIN, y + 8)
+            chart.add_text(CHART_MARGIN, y, words, "title")
+            line = NumberLine(axis, CHART_MARGIN, y + 8)
             chart.add(line.box, line.elements())
-    chart.add_text(MARGIN, chart.box.bottom + 34, "verdicts", "title")
-    names = max(text_width(name, LABEL) for name, _ in verdicts)
+    chart.add_text(CHART_MARGIN, chart.box.bottom + 34, "verdicts", "title")
+    names = max(text_width(name, LABEL_SIZE) for name, _ in verdicts)
     for name, verdict in verdicts:
-        x, y = MARGIN + names + 16, chart.box.bottom + 18
-        pair = [text(MARGIN, y, name, class_="word"), text(x, y, verdict, class_="word")]
-        chart.add(Box(x, y, text_width(verdict, LABEL), 0), pair)
+        x, y = CHART_MARGIN + names + 16, chart.box.bottom + 18
+        pair = [text(CHART_MARGIN, y, name, class_="word"), text(x, y, verdict, class_="word")]
+        chart.add(Box(x, y, text_width(verdict, LABEL_SIZE), 0), pair)
     return chart
 
 
 class _MapPanel:
     """The elements of the map of one input: its indices as a matrix, one by one or in bins."""
 
-    def __init__(self, found: IllegalMap, indices: AnyArray, call: Call, y: float) -> None:
-        self._found, self._call = found, call
-        high, wide = found.counts.shape
+    def __init__(self, places: IllegalMap, indices: AnyArray, call: Call, y: float) -> None:
+        self._places, self._call = places, call
+        high, wide = places.counts.shape
         self._values: AnyArray | None = None
-        whole = found.rows[-1] == high and found.columns[-1] == wide
-        if whole and high <= WHOLE[0] and wide <= WHOLE[1]:
+        whole = places.rows[-1] == high and places.columns[-1] == wide
+        if whole and high <= MOST_SINGLE_INDICES[0] and wide <= MOST_SINGLE_INDICES[1]:
             self._values = indices.reshape(high, wide)
-        self._lead, self._width = found.shape[:-1], found.columns[-1]
-        margin = max(text_width(self._row(n), LABEL, mono=False) for n in found.rows[:-1]) + 12
-        if self._values is None:
-            step = max(1, min(_CELL, int(_WIDTH / wide)))
-            self._step = step, max(1, min(max(step, 18), int(_HEIGHT / high)))
-        else:
-            widest = max(text_width(str(each), LABEL) for each in self._values.flat)
-            self._step = max(_CELL, int(widest) + 14), _CELL
-        self._map = Box(
-            int(MARGIN + margin), int(y + 20), self._step[0] * wide, self._step[1] * high
+        self._lead, self._width = places.shape[:-1], places.columns[-1]
+        margin = (
+            max(text_width(self._row(n), LABEL_SIZE, mono=False) for n in places.rows[:-1]) + 12
         )
-        self.box = Box(MARGIN, y, self._map.right - MARGIN, self._map.bottom + 28 - y)
+        if self._values is None:
+            step = max(1, min(_CELL_SIDE, int(_MAP_WIDTH / wide)))
+            self._step = step, max(1, min(max(step, 18), int(_MAP_HEIGHT / high)))
+        else:
+            widest = max(text_width(str(each), LABEL_SIZE) for each in self._values.flat)
+            self._step = max(_CELL_SIDE, int(widest) + 14), _CELL_SIDE
+        self._map = Box(
+            int(CHART_MARGIN + margin), int(y + 20), self._step[0] * wide, self._step[1] * high
+        )
+        self.box = Box(CHART_MARGIN, y, self._map.right - CHART_MARGIN, self._map.bottom + 28 - y)
 
     def _row(self, row: int) -> str:
         """Return the name of a row: its coordinates in the leading dimensions."""
         if len(self._lead) < 2:
             return str(row) if self._lead else ""
-        return cell((*coordinate(row, self._lead),)).replace("]", ",:]")
+        return cell((*coordinates(row, self._lead),)).replace("]", ",:]")
 
     def elements(self) -> Iterator[str]:
         """Yield the coordinates, the indices or bins, and the meaning of the marks."""
-        found, area, (wide, high) = self._found, self._map, self._step
-        for n in spread(len(found.rows) - 1, max(1, int(area.height / 16))):
+        places, area, (wide, high) = self._places, self._map, self._step
+        for n in spread(len(places.rows) - 1, max(1, int(area.height / 16))):
             y = area.y + (n + 0.5) * high + 4
-            yield axis_label(area.x - 8, y, self._row(found.rows[n]), "end")
-        widest = text_width(str(found.columns[-1]), LABEL, mono=False) + 12
-        if found.shape:
-            for n in spread(len(found.columns) - 1, max(1, int(area.width / widest))):
-                yield axis_label(area.x + (n + 0.5) * wide, area.y - 6, str(found.columns[n]))
-        for row, column in np.ndindex(found.counts.shape):
+            yield axis_label(area.x - 8, y, self._row(places.rows[n]), "end")
+        widest = text_width(str(places.columns[-1]), LABEL_SIZE, mono=False) + 12
+        if places.shape:
+            for n in spread(len(places.columns) - 1, max(1, int(area.width / widest))):
+                yield axis_label(area.x + (n + 0.5) * wide, area.y - 6, str(places.columns[n]))
+        for row, column in np.ndindex(places.counts.shape):
             box = Box(area.x + column * wide, area.y + row * high, wide, high)
             yield self._bin(row, column, box)
         yield from self._legend()
 
     def _bin(self, row: int, column: int, box: Box) -> str:
-        found = self._found
-        number, first = int(found.counts[row, column]), found.first.get((row, column))
-        size = (found.rows[row + 1] - found.rows[row]) * (
-            found.columns[column + 1] - found.columns[column]
+        places = self._places
+        number, first = int(places.counts[row, column]), places.first.get((row, column))
+        size = (places.rows[row + 1] - places.rows[row]) * (
+            places.columns[column + 1] - places.columns[column]
         )
         if self._values is not None:
             kind = "" if first is None else _kind(first)
@@ -154,7 +361,7 @@ class _MapPanel:
         x, y = self._map.x, self._map.bottom + 12
         box = Box(x, y, 14, 14)
         if self._values is not None:
-            fates = sorted({each.does for each in self._found.first.values()})
+            fates = sorted({each.does for each in self._places.first.values()})
             yield from swatch(box, "plain", ", ".join(fates) or "all legal")
             if fates:
                 yield path(hatch(box, 5), class_="hatch")

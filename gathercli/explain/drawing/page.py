@@ -10,36 +10,227 @@ import base64
 import hashlib
 import json
 import os
+import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.explain.drawing.page_content import page_content
-from gathercli.explain.drawing.shapes import MONO, SANS, safe
-from gathercli.explain.drawing.svg import svg
-from gathercli.explain.drawing.theme import DARK, LIGHT
+import numpy as np
+
+from gathercli import ops
+from gathercli.compute import check
+from gathercli.compute.verdicts import fate
+from gathercli.errors import OperatorError
+from gathercli.explain.dispatch import view_of
+from gathercli.explain.drawing.scene import cell_id
+from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, safe, svg
+from gathercli.explain.panel import NO_TARGETS, OUT
+from gathercli.explain.provenance import Fate
+from gathercli.ops import indexed_inputs
+from gathercli.spec.op import FROM_THE_END, OutOfRange
+from gathercli.spec.shapes import flat_positions
+from gathercli.text import grouped
 
 if TYPE_CHECKING:
-    from gathercli.explain.drawing.scene import Scene
-    from gathercli.explain.drawing.theme import Theme
-    from gathercli.explain.look import Look
-    from gathercli.explain.provenance import Provenance
+    from collections.abc import Collection, Iterable, Sequence
 
-_FOLDER: Final = os.path.dirname(__file__)
-_BODY: Final = (
+    from gathercli.explain.drawing.scene import Scene
+    from gathercli.explain.drawing.svg import Theme
+    from gathercli.explain.panel import Look
+    from gathercli.explain.provenance import Provenance
+    from gathercli.explain.terminal.layout import Line
+    from gathercli.spec.call import Call
+    from gathercli.spec.op import IndexedAxis, Op
+
+
+MOST_TABLE_AXIS: Final = 64
+"""The largest axis of which every index value is in the table."""
+
+_TABLE_EDGE: Final = 2
+"""The values on each side of -s, 0 and s-1 for a larger axis."""
+
+
+_PAGE_FOLDER: Final = os.path.dirname(__file__)
+_BODY_STYLE: Final = (
     "html{scroll-padding-bottom:15em}"  # the height of the trace, which would cover a cell
     "body{margin:0;padding:8px;background:var(--page)}"
     "h1{position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)}"
 )
 
 
-def page(lesson: Provenance[Any], look: Look, scene: Scene, title: str) -> str:
-    """Write a drawing as an interactive page.
+class IndexSpan(NamedTuple):
+    """The index values k from the span before up to `last`, and what becomes of each.
 
-    Parameters
-    ----------
-    title
-        The title of the page.
+    The rule is ``plus`` for the position k + value, ``modulo`` for k modulo value, and ``is`` for
+    the position, or a word, that is the value: ``none``, ``refused``, or nothing.
     """
+
+    last: int | None  # the greatest; None for no limit
+    rule: str
+    value: int | str
+    why: str  # nothing if the version refuses
+
+
+class IndexFates(NamedTuple):
+    """The fates of index values on one axis."""
+
+    input: str  # the name of the input of the index values
+    axis: int  # the dimension of the first input, counted from the front
+    size: int
+    component: int | None  # of the tuples, that counts along it; None if every index does
+    values: list[int]  # index values from -s-2 to s+1, and those drawn; ascending
+    # what becomes of every integer, ascending; of a version that refuses the call one span with its
+    # rule
+    versions: dict[str, list[IndexSpan]]
+
+
+def index_fates(provenance: Provenance[Any], drawn: Collection[Sequence[int]]) -> list[IndexFates]:
+    """Return the fates of index values, with those drawn, on each axis that indices count along."""
+    call = provenance.call
+    rank = len(call.data.shape.sizes or ())
+    tables = []
+    for n, along in enumerate(_axes(call)):
+        values = sorted({*_tabled_values(along.size), *(numbers[n] for numbers in drawn)})
+        versions = {op.full_name: _spans(op, call, n) for op in call.family.ROWS}
+        axis = along.axis % rank
+        tables.append(IndexFates(along.input, axis, along.size, along.component, values, versions))
+    return tables
+
+
+def _axes(call: Call) -> list[IndexedAxis]:
+    return [along for axes in indexed_inputs(call).values() for along in axes]
+
+
+def _tabled_values(size: int) -> Iterable[int]:
+    """Return every value from -s-2 to s+1, or those at the ends and around 0."""
+    if size <= MOST_TABLE_AXIS:
+        return range(-size - 2, size + 2)
+    middles = (-size, 0, size - 1)
+    return [middle + step for middle in middles for step in range(-_TABLE_EDGE, _TABLE_EDGE + 1)]
+
+
+def _spans(op: Op, chosen: Call, n: int) -> list[IndexSpan]:
+    """Return what a version makes of index values on axis n in the call of another."""
+    try:
+        call = ops.bind(
+            op,
+            *chosen.inputs.values(),
+            negative=chosen.negative.value,
+            out_of_range=chosen.out_of_range.value,
+            **chosen.attrs,
+        )
+    except OperatorError as error:
+        return [IndexSpan(None, "is", "", f"refuses the call: {error.rule}")]
+    along = _axes(call)[n]
+    ends = sorted({-along.size - 1, -1, along.size - 1})
+    return [
+        *(_span(call, along, last, last) for last in ends),
+        _span(call, along, None, along.size),
+    ]
+
+
+def _span(call: Call, along: IndexedAxis, last: int | None, k: int) -> IndexSpan:
+    """Return the span up to `last`, of which k is one."""
+    how = fate(call, along)(k)
+    position = int(check.positions(call, along, np.array([k], np.int64))[0])
+    if k == position >= 0:
+        return IndexSpan(last, "plus", 0, "a position")
+    if position < 0:
+        fills = how == Fate.FILLED.value
+        return IndexSpan(
+            last, "is", NO_TARGETS[Fate.FILLED if fills else Fate.REFUSED], how * fills
+        )
+    if how == FROM_THE_END:
+        return IndexSpan(last, "plus", along.size, how)
+    if call.outside is OutOfRange.WRAP:
+        return IndexSpan(last, "modulo", along.size, how)
+    return IndexSpan(last, "is", position, how)
+
+
+class TextTable:
+    """Lines of text, each stored once: their templates and their numbers."""
+
+    def __init__(self) -> None:
+        self.templates: dict[tuple[str, ...], int] = {}
+        self.lines: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Return the number of a line, which is added if it is new."""
+        parts = re.split(r"([0-9]+)", text)
+        template = self.templates.setdefault(tuple(parts[::2]), len(self.templates))
+        line = " ".join([str(template), *parts[1::2]])
+        return self.lines.setdefault(line, len(self.lines))
+
+    def numbers(self, lines: Iterable[Line]) -> str:
+        """Return the numbers of lines, each of words with styles: ``0,4,1``."""
+        texts = ("".join(word for word, _ in line) for line in lines)
+        return ",".join(str(self.number(text)) for text in texts)
+
+
+def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[str, Any]:
+    """Return what a page says of the cells of a drawing, for JSON.
+
+    ``tensors``, ``templates``, ``lines`` and ``cells``, row-major, are as above; ``start`` is the
+    id of the traced cell; ``total`` the number of cells of the output if not all are drawn;
+    ``indices`` has the numbers of each index by id, as texts; ``fates`` is as in `IndexFates`.
+    """
+    view, texts = view_of(provenance), TextTable()
+    tensors = (OUT, *provenance.call.inputs)
+    drawn = {cell.at: "traced" in cell.kinds for cell in scene.cells if cell.tensor == OUT}
+    flat = sorted(flat_positions(at, provenance.shape, none=False) for at in drawn)
+    cells: list[str] = []
+    indices: dict[str, tuple[int, ...]] = {}
+    for trace in provenance.traces(np.array(flat, np.int64)):
+        pointer, source, numbers = view.ends(provenance, trace)
+        if numbers is not None:
+            indices[cell_id(*pointer)] = numbers
+        ends = ((OUT, trace.out), pointer, source)
+        lines = texts.numbers(view.trace_steps(provenance, trace, look))
+        cells.append(" ".join([*(_id(tensors, end) for end in ends), lines]))
+    return {
+        "version": provenance.call.op.full_name,
+        "total": None if len(cells) == provenance.size else grouped(provenance.size),
+        "tensors": tensors,
+        "templates": list(texts.templates),
+        "lines": list(texts.lines),
+        "cells": cells,
+        "start": next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None),
+        "indices": {name: _texts(numbers) for name, numbers in indices.items()},
+        "fates": [_table(each) for each in index_fates(provenance, indices.values())],
+    }
+
+
+def _id(tensors: Sequence[str], cell: tuple[str, Sequence[int]] | None) -> str:
+    """Write the id of a cell with the number of its tensor; ``-`` for none."""
+    if cell is None:
+        return "-"
+    tensor, at = cell
+    return cell_id(str(tensors.index(tensor)), at)
+
+
+def _table(fates: IndexFates) -> dict[str, Any]:
+    """Return the fates on an axis; numbers that have no limit are texts, which stay exact."""
+    versions = {
+        name: [_span_fields(each) for each in spans] for name, spans in fates.versions.items()
+    }
+    return {
+        **fates._asdict(),
+        "size": str(fates.size),
+        "values": _texts(fates.values),
+        "versions": versions,
+    }
+
+
+def _span_fields(span: IndexSpan) -> dict[str, str | None]:
+    last = None if span.last is None else str(span.last)
+    return {**span._asdict(), "last": last, "value": str(span.value)}
+
+
+def _texts(numbers: Iterable[int]) -> list[str]:
+    return [str(number) for number in numbers]
+
+
+def page(provenance: Provenance[Any], look: Look, scene: Scene, title: str) -> str:
+    """Write a drawing as an interactive page with a title."""
     script = _shipped("page.js")
     policy = (
         f"default-src 'none'; script-src 'sha256-{_sha256(script)}'; style-src 'unsafe-inline'; "
@@ -49,25 +240,25 @@ def page(lesson: Provenance[Any], look: Look, scene: Scene, title: str) -> str:
         '<!doctype html>\n<html lang="en" class="page">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{safe(title)}</title>\n<style>{_colors('.page')}{_BODY}</style>\n"
+        f"<title>{safe(title)}</title>\n<style>{_colors('.page')}{_BODY_STYLE}</style>\n"
         f"</head>\n<body>\n<main>\n<h1>{safe(title)}</h1>\n"
-        f"{_host(svg(scene), lesson, look, scene)}</main>\n</body>\n</html>\n"
+        f"{_host(svg(scene), provenance, look, scene)}</main>\n</body>\n</html>\n"
     )
 
 
-def notebook_output(lesson: Provenance[Any], look: Look, scene: Scene) -> str:
+def notebook_output(provenance: Provenance[Any], look: Look, scene: Scene) -> str:
     """Write a drawing as HTML for a notebook, which may hold several and may drop scripts.
 
     The drawing is an image, as notebooks that are not trusted drop SVG elements.
     """
     encoded = base64.b64encode(svg(scene).encode()).decode()
     image = f'<img alt="{safe(scene.title)}" src="data:image/svg+xml;base64,{encoded}">\n'
-    return _host(image, lesson, look, scene)
+    return _host(image, provenance, look, scene)
 
 
-def _host(drawing: str, lesson: Provenance[Any], look: Look, scene: Scene) -> str:
+def _host(drawing: str, provenance: Provenance[Any], look: Look, scene: Scene) -> str:
     """Write the element that holds a drawing and all that makes it interactive."""
-    content = json.dumps(page_content(lesson, look, scene), separators=(",", ":"))
+    content = json.dumps(page_content(provenance, look, scene), separators=(",", ":"))
     for mark in "<>&":
         content = content.replace(mark, f"\\u{ord(mark):04x}")
     style = f"{_colors(':host')}\n{_shipped('page.css')}"
@@ -101,7 +292,7 @@ def _properties(selector: str, theme: Theme) -> str:
 @cache
 def _shipped(name: str) -> str:
     """Read a file beside this module."""
-    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
+    with open(os.path.join(_PAGE_FOLDER, name), encoding="utf-8") as file:
         return file.read()
 
 

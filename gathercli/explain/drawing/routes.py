@@ -8,47 +8,90 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.explain.drawing.shapes import Box, number
+from gathercli.explain.drawing.scene import Box
+from gathercli.explain.drawing.svg import number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-Point = tuple[float, float]
 
-_CORNER: Final = 5
+_LANE_PITCH: Final = 8
+"""The distance of lines in a space."""
+_HEAD_SPACE: Final = 8
+"""The further distance from the cells that lines lead into, for heads."""
+
+
+_CORNER_RADIUS: Final = 5
 """The radius of a turn."""
-_HEAD: Final = 6.5
+_HEAD_LENGTH: Final = 6.5
 """The length of the sides of a head, along the flow."""
-_SHAFT: Final = 15
+_SHAFT_LENGTH: Final = 15
 """The length of the straight line before a slice, most of it before the head."""
 
-
-_WIDEST: Final = 14
+_LARGEST_PITCH: Final = 14
 """The largest distance of arrows that come into one box."""
 
 
-class Stop(NamedTuple):
-    """An end of an arrow, along the flow and across it.
+class Lane(NamedTuple):
+    """The use of the space beside a row of cells by a line, across the flow."""
 
-    Attributes
-    ----------
-    box
-        The cell or slice.
-    frame
-        The grid that it lies in, with its labels.
-    lane
-        The place across the flow where the line runs between cells; None if it reaches the edge of
-        the grid without that.
-    back
-        The same on the far side of the cell, for a line that turns round at the end of the grid.
-    shift
-        How far from the middle of the box a line without a lane comes in, across the flow.
+    grid: str  # what tells grids apart
+    start: float  # where the space begins
+    space: float  # its width
+    # whether the line leads into the cells after the space; else it leaves those before it
+    enters: bool
+    order: float  # where the line meets the cell, along the flow
+
+
+class Lanes:
+    """The lanes that lines use, and where in its space each lies.
+
+    Lines to and from a nearer cell keep closer to it, so that they cross no other's last piece.
     """
 
-    box: Box
-    frame: Box
+    def __init__(self) -> None:
+        self._spaces: dict[tuple[str, int], set[Lane]] = {}
+
+    def add(self, lane: Lane) -> None:
+        """Add a use; equal ones share a place."""
+        self._spaces.setdefault((lane.grid, round(lane.start)), set()).add(lane)
+
+    def place(self, lane: Lane) -> float:
+        """Return the place of the line across the flow.
+
+        >>> lanes, lane = Lanes(), Lane("data", 10, 18, True, 0)
+        >>> lanes.add(lane)
+        >>> lanes.place(lane)
+        19.0
+        """
+        uses = self._spaces[lane.grid, round(lane.start)]
+        order = sorted(uses, key=lambda use: (use.enters, -use.order))
+        pitch = lane.space / (len(order) + 1) if lane.space < _width(uses) else _LANE_PITCH
+        return lane.start + pitch * (order.index(lane) + 1)
+
+    def width(self, grids: Collection[str]) -> float:
+        """Return the space that the lines in any of these grids need; 0 without lines."""
+        spaces = (uses for (grid, _), uses in self._spaces.items() if grid in grids)
+        return max(map(_width, spaces), default=0)
+
+
+def _width(uses: set[Lane]) -> float:
+    return _LANE_PITCH * (len(uses) + 1) + (_HEAD_SPACE if any(use.enters for use in uses) else 0)
+
+
+Point = tuple[float, float]
+
+
+class Stop(NamedTuple):
+    """An end of an arrow, along the flow and across it."""
+
+    box: Box  # the cell or slice
+    frame: Box  # the grid that it lies in, with its labels
+    # where the line runs between cells, across the flow; None if it reaches the edge without that
     lane: float | None = None
+    # the same on the far side of the cell, for a line that turns round at the end of the grid
     back: float | None = None
+    # how far from the middle of the box a line without a lane comes in, across the flow
     shift: float = 0
 
     @property
@@ -60,16 +103,12 @@ class Stop(NamedTuple):
 def spread(sources: Sequence[float], targets: Sequence[Stop]) -> list[Stop]:
     """Return the ends of arrows that come into one box side by side, as far as it has room.
 
-    Parameters
-    ----------
-    sources
-        Where each comes from, across the flow.
-    targets
-        Their ends in the middle of the box, or in the lanes to it.
+    The sources are where each comes from, across the flow; the targets lie in the middle of the
+    box, or in the lanes to it.
     """
     last = len(sources) - 1
-    pitch = min(_WIDEST, (targets[0].box.height - _WIDEST) / last) if last else 0
-    if targets[0].lane is not None or pitch < _HEAD:
+    pitch = min(_LARGEST_PITCH, (targets[0].box.height - _LARGEST_PITCH) / last) if last else 0
+    if targets[0].lane is not None or pitch < _HEAD_LENGTH:
         return [*targets]
     order = sorted(range(len(sources)), key=sources.__getitem__)
     shifts = ((order.index(n) - last / 2) * pitch for n in range(len(sources)))
@@ -84,15 +123,7 @@ def turned(box: Box) -> Box:
 def route(source: Stop, target: Stop, *, down: bool, bend: float | None = None) -> str:
     """Return the path of an arrow.
 
-    Parameters
-    ----------
-    source, target
-        Its ends.
-    down
-        Whether the flow is downwards instead of to the right.
-    bend
-        The place across the flow that the line passes, beyond the end of an axis; None for a
-        straight one.
+    It passes `bend`, a place across the flow beyond the end of an axis; None for a straight one.
     """
     start, out = _exit(source)
     into, end = _entry(target)
@@ -115,10 +146,7 @@ def route(source: Stop, target: Stop, *, down: bool, bend: float | None = None) 
 def climb(source: Box, target: Box, lane: float) -> str:
     """Return the path of an arrow from the upper edge of a cell to the lower edge of another.
 
-    Parameters
-    ----------
-    lane
-        The part of the space between them below its way across, from 0 to 1.
+    The lane is the part of the space between them below its way across, from 0 to 1.
     """
     pen = _Pen(down=False)
     (start, _), (end, _) = source.center, target.center
@@ -143,7 +171,7 @@ def _entry(stop: Stop) -> tuple[Point, list[Point]]:
     """Return the point on the edge of the grid, and those from there."""
     box, frame = stop.box, stop.frame
     if stop.lane is None:
-        return (min(box.x, frame.x) - _SHAFT, stop.level), [(box.x, stop.level)]
+        return (min(box.x, frame.x) - _SHAFT_LENGTH, stop.level), [(box.x, stop.level)]
     edge, u = (frame.x - 4, stop.lane), box.x + box.width * 0.28
     if stop.back is None:
         return edge, [(u, stop.lane), (u, box.y)]
@@ -180,8 +208,8 @@ class _Pen:
     def head(self, before: Point, tip: Point) -> None:
         """Draw the head of an arrow."""
         du, dv = _direction(before, tip)
-        back = tip[0] - du * _HEAD, tip[1] - dv * _HEAD
-        side = dv * _HEAD * 0.75, du * _HEAD * 0.75
+        back = tip[0] - du * _HEAD_LENGTH, tip[1] - dv * _HEAD_LENGTH
+        side = dv * _HEAD_LENGTH * 0.75, du * _HEAD_LENGTH * 0.75
         one = back[0] + side[0], back[1] + side[1]
         other = back[0] - side[0], back[1] - side[1]
         self.d += f"M{self._point(one)}L{self._point(tip)}L{self._point(other)}"
@@ -194,8 +222,8 @@ def _direction(start: Point, end: Point) -> tuple[float, float]:
 
 
 def _towards(at: Point, other: Point) -> Point:
-    """Return the point where a turn begins: up to `_CORNER` from its corner."""
+    """Return the point where a turn begins: up to `_CORNER_RADIUS` from its corner."""
     u, v = other[0] - at[0], other[1] - at[1]
     length = (u * u + v * v) ** 0.5
-    part = min(_CORNER, length / 2) / length if length else 0
+    part = min(_CORNER_RADIUS, length / 2) / length if length else 0
     return at[0] + u * part, at[1] + v * part

@@ -8,29 +8,270 @@ slice is a rectangle of class ``slice`` with the tensor in ``data-tensor`` and t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from html import escape
+from math import prod, sqrt
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from gathercli.explain.drawing.shapes import document, element, hatch, path, rect, safe, text
-from gathercli.explain.drawing.theme import COLORS, style_sheet
+from gathercli.errors import UsageError
+from gathercli.explain.drawing.scene import Box
+from gathercli.report.palette import (
+    DARK_PAGE,
+    HUES,
+    LIGHT_PAGE,
+    ON_FILL,
+    REFUSED_ON_DARK,
+    REFUSED_ON_LIGHT,
+)
+from gathercli.text import clean, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gathercli.explain.drawing.scene import Arrow, Caption, GridCell, GridSlice, Scene
 
-_RADIUS: Final = 3
+
+MONO: Final = "Menlo,Consolas,'DejaVu Sans Mono',monospace"
+SANS: Final = "system-ui,'Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif"
+
+_SPECIAL_ATTRIBUTES: Final = {"class_": "class", "xml_space": "xml:space"}
+
+
+COLORS: Final = len(HUES)
+
+_CELL_RADIUS: Final = 3
+
+CONVERTED_SUFFIXES: Final = (".png", ".pdf")
+"""The suffixes that need the extra ``pictures``."""
+DRAWN_SUFFIXES: Final = (".svg", *CONVERTED_SUFFIXES)
+"""The suffixes of files of drawings."""
+
+_PNG_DENSITY: Final = 192
+"""The pixels of a PNG in 72 points: twice those of the SVG in each direction."""
+_MOST_PIXELS: Final = 24_000_000
+"""The most pixels of a PNG: `typst` takes 13 bytes for each, and aborts the process at 2^31."""
+_LEAST_DENSITY_PART: Final = 0.25
+"""The least part of `_PNG_DENSITY`, below which no text is readable."""
+
+_TYPST_PAGE: Final = b"""\
+#set document(date: none, title: sys.inputs.title)
+#set page(width: auto, height: auto, margin: 0pt)
+#image(bytes(sys.inputs.drawing), format: "svg", alt: sys.inputs.description)
+"""
+
+
+def number(value: float) -> str:
+    """Write a length with at most one decimal.
+
+    >>> number(3.0), number(2.25), number(-0.04)
+    ('3', '2.2', '0')
+    """
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def safe(text: str) -> str:
+    """Escape markup, and replace characters that XML excludes."""
+    return escape(re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text))
+
+
+def element(name: str, /, *content: str, **attributes: float | str | None) -> str:
+    """Return an element; the content is markup, attributes are text.
+
+    An attribute that is None is left out; `stroke_width` is written ``stroke-width``, `class_`
+    ``class``, `xml_space` ``xml:space``.
+
+    >>> element("g", element("rect", x=1.0, class_="cell a<b", y=None), id="g")
+    '<g id="g"><rect x="1" class="cell a&lt;b"/></g>'
+    """
+    words = [name]
+    for key, value in attributes.items():
+        if value is not None:
+            text = safe(value) if isinstance(value, str) else number(value)
+            label = _SPECIAL_ATTRIBUTES.get(key, key.replace("_", "-"))
+            words.append(f'{label}="{text}"')
+    head = " ".join(words)
+    return f"<{head}>{''.join(content)}</{name}>" if content else f"<{head}/>"
+
+
+def rect(box: Box, **attributes: float | str | None) -> str:
+    """Return a rectangle."""
+    return element("rect", x=box.x, y=box.y, width=box.width, height=box.height, **attributes)
+
+
+def text(x: float, y: float, words: str, **attributes: float | str | None) -> str:
+    """Return a text whose baseline starts at a point, or is centred there by `text_anchor`."""
+    return element("text", safe(words), x=x, y=y, **attributes)
+
+
+def path(d: str, **attributes: float | str | None) -> str:
+    """Return a path."""
+    return element("path", d=d, **attributes)
+
+
+def hatch(box: Box, step: float = 7) -> str:
+    """Return the path data of diagonal lines in a box.
+
+    >>> hatch(Box(0, 0, 14, 7))
+    'M7 0L0 7M14 0L7 7'
+    """
+    lines = []
+    offset = step
+    while offset < box.width + box.height:
+        x, y = min(offset, box.width), max(0, offset - box.width)
+        left = max(0, offset - box.height)
+        start = f"M{number(box.x + x)} {number(box.y + y)}"
+        lines.append(f"{start}L{number(box.x + left)} {number(box.y + offset - left)}")
+        offset += step
+    return "".join(lines)
+
+
+def document(
+    size: tuple[float, float],
+    title: str,
+    description: str,
+    style: str,
+    body: list[str],
+    *,
+    aspect: tuple[int, int] | None = None,
+) -> str:
+    """Return a whole SVG document: a drawing from (0, 0), its elements one a line.
+
+    Each selector of the style sheet should start with ``.drawing``, the class of the root, so that
+    it applies to nothing else in a page. Margins bring it to the aspect, the ratio of width to
+    height.
+    """
+    width, height = size
+    if aspect is not None:
+        width, height = (
+            max(width, height * aspect[0] / aspect[1]),
+            max(height, width * aspect[1] / aspect[0]),
+        )
+    x, y = (size[0] - width) / 2, (size[1] - height) / 2
+    corner_and_size = [number(each) for each in (x, y, width, height)]
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" role="img" '
+        f'viewBox="{" ".join(corner_and_size)}" width="{number(width)}" height="{number(height)}">'
+    )
+    lines = [
+        head,
+        element("title", safe(title)),
+        element("desc", safe(description)),
+        f"<style>{style}</style>",
+        rect(Box(x, y, width, height), class_="page"),
+        *body,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+class Theme(NamedTuple):
+    """The colours of a page, as hex codes."""
+
+    page: str  # the background
+    ink: str
+    faint: str  # text of coordinates
+    line: str  # the frames of cells
+    cell: str  # the fill of cells of no part
+    refused: str  # the line and text of what is refused
+    fills: tuple[str, ...]  # for each number of a colour, the ground of text in `ON_FILL`
+    lines: tuple[str, ...]  # and its lines
+
+
+LIGHT: Final = Theme(
+    page=LIGHT_PAGE,
+    ink="#1f2328",
+    faint="#59636e",
+    line="#b6bec8",
+    cell="#ffffff",
+    refused=REFUSED_ON_LIGHT,
+    fills=tuple(hue.fill for hue in HUES),
+    lines=tuple(hue.ink for hue in HUES),
+)
+DARK: Final = Theme(
+    page=DARK_PAGE,
+    ink="#e6edf3",
+    faint="#9aa4af",
+    line="#48515c",
+    cell="#161b22",
+    refused=REFUSED_ON_DARK,
+    fills=LIGHT.fills,
+    lines=tuple(hue.fill for hue in HUES),
+)
+
+
+def style_sheet(dark: bool | None) -> str:
+    """Return the styles for a dark page, a light page, or (None) for both."""
+    if dark is not None:
+        return _DRAWING_SHAPES + _colors(DARK if dark else LIGHT)
+    return f"{_DRAWING_SHAPES}{_colors(LIGHT)}@media(prefers-color-scheme:dark){{{_colors(DARK)}}}"
+
+
+def _rules(rules: dict[str, str]) -> str:
+    return "".join(
+        f"{','.join(f'.drawing {each}' for each in selectors.split(','))}{{{body}}}"
+        for selectors, body in rules.items()
+    )
+
+
+_DRAWING_SHAPES: Final = _rules(
+    {
+        "text": f"font:15px {MONO}",
+        ".cell text": "text-anchor:middle",
+        ".cell .letter": "font-size:11px;font-weight:700;text-anchor:start",
+        ".title": f"font:600 15px {SANS}",
+        ".heading": f"font:600 19px {SANS}",
+        ".equation": "font-size:16px",
+        ".note,.facet": f"font:13.5px {SANS}",
+        ".coordinate": f"font:12px {MONO}",
+        ".gap": f"font:700 15px {MONO}",
+        ".coordinate.replaced": f"font:700 13px {MONO}",
+        ".coordinate.stays": "font-size:13px;text-decoration:underline",
+        "tspan": "font:inherit",
+        ".strong,tspan.replaced": "font-weight:700",
+        "text.stays,text.shared": f"font:13.5px {SANS}",
+        "text.replaced": f"font:700 13.5px {SANS}",
+        "tspan.stays": "text-decoration:underline",
+        ".arrow": "fill:none;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round",
+        ".arrow.traced": "stroke-width:3.4",
+        ".slice": "fill:none;stroke-width:1.8",
+        ".slice.traced": "stroke-width:2.6",
+        ".cell rect": "stroke-width:1",
+        ".cell.traced rect": "stroke-width:3",
+        ".hatch": "fill:none;stroke-width:1;opacity:.55",
+        ".filled text,.refused text": "paint-order:stroke;stroke-width:4px;stroke-linejoin:round",
+        ".outside": "stroke-dasharray:4 3",
+        ".faint .arrow:not(.traced),.faint .slice:not(.traced)": "opacity:.18",
+        ".faint .cell:not(.traced)": "opacity:.45",
+    }
+)
+
+
+def _colors(theme: Theme) -> str:
+    rules = {
+        ".page": f"fill:{theme.page}",
+        "text": f"fill:{theme.ink}",
+        ".cell rect": f"fill:{theme.cell};stroke:{theme.line}",
+        ".unread text,.coordinate,.gap": f"fill:{theme.faint}",
+        ".coordinate.replaced,.coordinate.stays": f"fill:{theme.ink}",
+        ".arrow,.slice": f"stroke:{theme.faint}",
+        ".hatch": f"stroke:{theme.faint}",
+        ".filled text,.refused text": f"stroke:{theme.cell}",
+        ".badge text": f"fill:{ON_FILL}",
+        ".refused text": f"fill:{theme.refused}",
+        ".cell.refused rect,.refused .hatch,.refused.arrow,.refused.slice": (
+            f"stroke:{theme.refused}"
+        ),
+    }
+    for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
+        rules[f".cell.c{n} rect"] = f"fill:{fill};stroke:{line}"
+        rules[f".cell.c{n} text"] = f"fill:{ON_FILL}"
+        rules[f".arrow.c{n},.slice.c{n}"] = f"stroke:{line}"
+    return _rules(rules)
 
 
 def svg(scene: Scene, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
-    """Write a scene as SVG.
-
-    Parameters
-    ----------
-    aspect
-        The ratio of width to height; None for that of the scene.
-    dark
-        Whether for a dark page; None to let the viewer choose.
-    """
+    """Write a scene as SVG, for a dark page or a light one; None to let the viewer choose."""
     return document(
         (scene.width, scene.height),
         scene.title,
@@ -63,7 +304,7 @@ def _classes(*words: str, color: int | None = None) -> str:
 
 def _cell(cell: GridCell) -> str:
     x, y = cell.box.center
-    parts = [rect(cell.box, rx=_RADIUS)]
+    parts = [rect(cell.box, rx=_CELL_RADIUS)]
     if cell.fate not in ("", "copied"):
         parts.append(path(hatch(cell.box), class_="hatch"))
     parts.append(text(x, y + 7, cell.text))
@@ -80,7 +321,7 @@ def _cell(cell: GridCell) -> str:
 def _slice(part: GridSlice) -> str:
     return rect(
         part.box,
-        rx=_RADIUS + 2,
+        rx=_CELL_RADIUS + 2,
         id=part.id,
         class_=_classes("slice", *part.kinds, color=part.color),
         data_tensor=part.tensor,
@@ -115,3 +356,35 @@ def _caption(caption: Caption) -> str:
         class_=caption.kind,
         text_anchor=anchor,
     )
+
+
+def encode(document: str, path: str, title: str, description: str) -> bytes:
+    """Return the content of a file of a drawing, an SVG document, by the suffix of its path.
+
+    PNG and PDF have its colours for a light page; a PDF says the title and the description to
+    people who do not see it. Raise `UsageError` if the drawing is too large for a PNG.
+    """
+    if not path.endswith(CONVERTED_SUFFIXES):
+        return document.encode()
+    density = _density(document, path) if path.endswith(".png") else _PNG_DENSITY
+    import typst
+
+    inputs = {"drawing": document, "title": title, "description": description}
+    kind: Literal["png", "pdf"] = "pdf" if path.endswith(".pdf") else "png"
+    content: bytes = typst.compile(_TYPST_PAGE, format=kind, ppi=density, sys_inputs=inputs)
+    return content
+
+
+def _density(document: str, path: str) -> float:
+    """Return the density of a PNG: less than usual if the drawing is large."""
+    size = re.findall(r' (?:width|height)="([\d.]+)"', document.partition(">")[0])
+    pixels = prod(map(float, size)) * (_PNG_DENSITY / 96) ** 2
+    scale = min(1.0, sqrt(_MOST_PIXELS / pixels))
+    if scale < _LEAST_DENSITY_PART:
+        width, height = (grouped(round(float(each))) for each in size)
+        raise UsageError(
+            f"`{clean(path)}` cannot hold a drawing of {width} by {height} pixels",
+            value=path,
+            expected=".svg, .pdf or a smaller drawing",
+        )
+    return _PNG_DENSITY * scale

@@ -2,69 +2,272 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from gathercli.compute.summary import Histogram
-from gathercli.explain.drawing.chart import LINE, MARGIN, Chart
-from gathercli.explain.drawing.heat_panel import HeatPanel, most_bins
-from gathercli.explain.drawing.histogram import histogram_elements
-from gathercli.explain.drawing.shapes import Box
-from gathercli.explain.heatmap import heat_map
-from gathercli.explain.terminal.heat import title_of
+from gathercli.explain.drawing.chart import (
+    CHART_MARGIN,
+    LABEL_SIZE,
+    NOTE_LINE,
+    Chart,
+    axis_label,
+    round_ticks,
+    ruled,
+    spread,
+    swatch,
+    ticks,
+    tooltip,
+)
+from gathercli.explain.drawing.scene import Box, text_width
+from gathercli.explain.drawing.svg import element, hatch, path, rect, text
+from gathercli.explain.heatmap import Scale, heat_map
+from gathercli.explain.terminal.heat import scale_of, title_of
 from gathercli.report.info import header_words, summary_lines
 from gathercli.spec.dtypes import Kind
-from gathercli.text import clean
+from gathercli.text import clean, counted, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from gathercli.compute.summary import Summary
     from gathercli.compute.tensor import Tensor
-    from gathercli.explain.heatmap import Plane
+    from gathercli.explain.heatmap import HeatMap, Plane
     from gathercli.report.info import Info
 
-WIDTH: Final = 560
-HEIGHT: Final = 460
+
+_HISTOGRAM_FOOT: Final = 38
+"""The height of the labels and the name of the axis of values."""
+
+_LEAST_BAR: Final = 1.5
+"""The height of the bar of a few elements, so that none but an empty bin looks empty."""
+
+
+MOST_HEAT_BINS: Final = (32, 48)
+"""The most rows and columns of bins."""
+
+MOST_SINGLE_ELEMENTS: Final = 2500
+"""The most elements of a slice to show one by one, `MOST_SINGLE_SIDE` along each dimension."""
+
+MOST_SINGLE_SIDE: Final = 90
+
+LARGEST_BIN_SIDE: Final = 64
+"""The largest side of a bin."""
+
+_LEAST_MAP_SIDE: Final = 120
+_SCALE_HEIGHT: Final = 16
+_SCALE_STEPS: Final = 32
+_HEAT_FOOT: Final = 66
+"""The height of the bar of colours, its labels and the meaning of marks."""
+
+PANEL_WIDTH: Final = 560
+PANEL_HEIGHT: Final = 460
 """The size of each panel."""
 
-_GAP: Final = 56
-_BETWEEN: Final = " · "
+_PANEL_GAP: Final = 56
+_SEPARATOR: Final = " · "
 
-_MANY: Final = 1000
+_FINE_ELEMENTS: Final = 1000
 """The elements from which a histogram has more bins."""
 
 
-def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) -> Chart:
-    """Draw a tensor with elements that are numbers.
+def histogram_elements(
+    histogram: Histogram, box: Box, write: Callable[[float], str], *, names: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the elements of a histogram that fills a box, by names of bins or by their edges."""
+    counts, most = histogram.counts, max(1, *histogram.counts)
+    marks = ticks(most)
+    margin = max(text_width(grouped(mark), LABEL_SIZE, mono=False) for mark in marks) + 24
+    area = Box(box.x + margin, box.y + 18, box.width - margin, box.height - 18 - _HISTOGRAM_FOOT)
+    for mark in marks:
+        y = area.bottom - area.height * mark / most
+        yield ruled(area.x, y, area.right, y)
+        yield axis_label(area.x - 6, y + 4, grouped(mark), "end")
+    yield axis_label(area.x, box.y + 8, "count", "end")
+    step = area.width / len(counts)
+    edges = [write(edge) for edge in histogram.edges]
+    for number, count in enumerate(counts):
+        height = max(_LEAST_BAR, area.height * count / most) if count else 0.0
+        x, bar = area.x + number * step, max(step - 1, step * 0.8)
+        place = names[number] if names else _range(edges, number, len(counts))
+        title = tooltip(f"{place}: {counted(count, 'element')}")
+        if height:
+            place_of_bar = Box(x, area.bottom - height, bar, height)
+            yield element("g", title, rect(place_of_bar, class_="bar"))
+        if step > text_width(grouped(most), LABEL_SIZE, mono=False) + 4:
+            yield axis_label(x + bar / 2, area.bottom - height - 4, grouped(count))
+    yield ruled(area.x, area.bottom, area.right, area.bottom, "thick")
+    places = [area.x + (number + 0.5) * step for number in range(len(counts))]
+    labels = list(names)
+    if not names:
+        low, high = histogram.edges[0], histogram.edges[-1]
+        marks_of_values = round_ticks(low, high, int(area.width / (7 * LABEL_SIZE)))
+        labels = list(map(write, marks_of_values))
+        scale = Scale(low, high)
+        places = [area.x + scale.place(mark) * area.width for mark in marks_of_values]
+    widest = max(text_width(label, LABEL_SIZE, mono=False) for label in labels)
+    for number in spread(len(labels), max(1, int(area.width / (widest + 12)))):
+        yield ruled(places[number], area.bottom, places[number], area.bottom + 4)
+        yield axis_label(places[number], area.bottom + 16, labels[number])
+    yield axis_label(area.x + area.width / 2, box.bottom - 4, "value")
 
-    Parameters
-    ----------
-    info
-        The description of its file.
-    summary
-        With the histogram for pictures.
-    chosen
-        The slice of the heat map.
-    """
+
+def _range(edges: list[str], number: int, count: int) -> str:
+    """Return a bin as an interval; the last one includes both edges."""
+    return f"[{edges[number]}, {edges[number + 1]}{']' if number == count - 1 else ')'}"
+
+
+class HeatPanel:
+    """The elements of a heat map, within a box as large as the slice needs."""
+
+    def __init__(
+        self, bins: HeatMap, chosen: Plane, write: Callable[[float], str], room: Box
+    ) -> None:
+        self._bins, self._chosen, self._write = bins, chosen, write
+        self._scale = scale_of(bins)
+        high, wide = bins.mean.shape
+        row, column = chosen.first
+        self._rows = [str(row + n) for n in bins.rows[:-1]]
+        self._columns = [str(column + n) for n in bins.columns[:-1]]
+        margin = text_width(self._rows[-1], LABEL_SIZE, mono=False) + 10
+        width = min(room.width - margin, LARGEST_BIN_SIDE * wide)
+        height = min(room.height - 20 - _HEAT_FOOT, LARGEST_BIN_SIDE * high)
+        rows, columns = chosen.shape  # bins keep the ratio of the slice where the room allows it
+        across = max(min(width, height * columns / rows), min(width, _LEAST_MAP_SIDE))
+        down = max(min(height, width * rows / columns), min(height, _LEAST_MAP_SIDE))
+        # whole pixels, or viewers show seams between bins
+        self._step = max(1, int(across / wide)), max(1, int(down / high))
+        self._map = Box(
+            int(room.x + margin), int(room.y + 20), self._step[0] * wide, self._step[1] * high
+        )
+        self.box = Box(room.x, room.y, room.width, 20 + self._map.height + _HEAT_FOOT)
+        self._has_labels = not bins.binned and self._step[1] > 14 and self._widest() < self._step[0]
+
+    def _widest(self) -> float:
+        """Return the width of the widest number, with a margin."""
+        numbers = self._bins.mean[np.isfinite(self._bins.mean)].tolist()
+        return max((text_width(self._write(each), LABEL_SIZE) for each in numbers), default=0) + 6
+
+    def elements(self) -> Iterator[str]:
+        """Yield the elements of the coordinates, the bins and the bar of colours."""
+        area, (wide, high) = self._map, self._step
+        every = max(1, int(area.height / 18))
+        for row in spread(len(self._rows), every):
+            y = area.y + (row + 0.5) * high + 4
+            yield axis_label(area.x - 6, y, self._rows[row], "end")
+        widest = text_width(self._columns[-1], LABEL_SIZE, mono=False) + 10
+        for column in spread(len(self._columns), max(1, int(area.width / widest))):
+            yield axis_label(area.x + (column + 0.5) * wide, area.y - 6, self._columns[column])
+        for place in np.ndindex(self._bins.mean.shape):
+            yield self._bin(*place)
+        yield from self._legend()
+
+    def _bin(self, row: int, column: int) -> str:
+        """Return a bin with its mean as its colour, and as text if there is room."""
+        wide, high = self._step
+        x, y = self._map.x + column * wide, self._map.y + row * high
+        place, value = (row, column), float(self._bins.mean[row, column])
+        box = Box(x, y, wide, high)
+        parts = [tooltip(self._words(row, column))]
+        ink = ""
+        if self._scale is None or isnan(value):
+            parts.append(rect(box, class_="plain"))
+        else:
+            color = self._scale.color(value)
+            ink = "on-light" if color.is_light else "on-dark"
+            parts.append(rect(box, fill=color.code))
+        if self._bins.nan[place]:
+            parts.append(path(hatch(box, min(7, high / 2)), class_=f"hatch {ink}".strip()))
+        mark = "∞" if self._bins.infinite[place] else ""
+        label = mark if mark or isnan(value) or not self._has_labels else self._write(value)
+        if label:
+            x, y = box.center
+            parts.append(text(x, y + 4, label, class_=f"value {ink}".strip()))
+        return element("g", *parts, class_="bin")
+
+    def _words(self, row: int, column: int) -> str:
+        """Return the place of a bin, its statistics and its special elements."""
+        bins, place = self._bins, (row, column)
+        at = self._chosen.part(bins.rows[row : row + 2], bins.columns[column : column + 2])
+        words = []
+        least, mean, most = (float(each[place]) for each in (bins.least, bins.mean, bins.most))
+        if not isnan(mean) and not bins.binned:
+            words.append(self._write(mean))
+        elif not isnan(mean):
+            numbers = tuple(map(self._write, (mean, least, most)))
+            words.append("mean {}, from {} to {}".format(*numbers))
+        for counts, noun in ((bins.nan, "NaN"), (bins.infinite, "infinite")):
+            if counts[place]:
+                words.append(f"{grouped(int(counts[place]))} {noun}")
+        return f"{at}: {', '.join(words)}"
+
+    def _legend(self) -> Iterator[str]:
+        x, y = self._map.x, self._map.bottom + 12
+        if self._scale is not None:
+            yield from self._bar(self._scale, x, y)
+        y += _SCALE_HEIGHT + 24
+        for counts, kind, noun in (
+            (self._bins.nan, "hatch", "NaN"),
+            (self._bins.infinite, "value", "infinite"),
+        ):
+            number = int(counts.sum())
+            if not number:
+                continue
+            box = Box(x, y, 14, 14)
+            words = f"{grouped(number)} {noun}"
+            yield from swatch(box, "plain", words)
+            if kind == "hatch":
+                yield path(hatch(box, 5), class_=kind)
+            else:
+                yield text(x + 7, y + 11, "∞", class_=kind)
+            x += 34 + text_width(words, LABEL_SIZE, mono=False)
+
+    def _bar(self, scale: Scale, x: float, y: float) -> Iterator[str]:
+        """Yield the colours from low to high with their numbers."""
+        step = max(5, int(self._map.width / _SCALE_STEPS))
+        width = step * _SCALE_STEPS
+        for n in range(_SCALE_STEPS):
+            color = scale.at((n + 0.5) / _SCALE_STEPS)
+            yield rect(Box(x + n * step, y, step, _SCALE_HEIGHT), fill=color.code, class_="ramp")
+        ends = [(0.0, scale.low, "start"), (1.0, scale.high, "end")]
+        if scale.low == scale.high:
+            ends = [(0.5, scale.low, "middle")]
+        elif scale.diverges:
+            ends.insert(1, (0.5, 0.0, "middle"))
+        for place, value, anchor in ends:
+            yield axis_label(x + place * width, y + _SCALE_HEIGHT + 14, self._write(value), anchor)
+
+
+def most_bins(chosen: Plane) -> tuple[int, int]:
+    """Return the most rows and columns of bins of a slice."""
+    rows, columns = chosen.shape
+    few = rows * columns <= MOST_SINGLE_ELEMENTS and max(rows, columns) <= MOST_SINGLE_SIDE
+    return chosen.shape if few else MOST_HEAT_BINS
+
+
+def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) -> Chart:
+    """Draw a tensor with elements that are numbers, and its slice; `info` describes its file."""
     from gathercli.report.grid import GridWriter
 
     write, number = GridWriter(tensor, 6), "{:.4g}".format
-    header = _BETWEEN.join(header_words(info.one)) if info.one is not None else ""
-    facts = _BETWEEN.join(f"{name} {value}" for name, value in summary_lines(summary, tensor, 6))
+    header = _SEPARATOR.join(header_words(info.one)) if info.one is not None else ""
+    facts = _SEPARATOR.join(f"{name} {value}" for name, value in summary_lines(summary, tensor, 6))
     name = clean(info.file + (f"#{info.one.name}" if info.one and info.one.name else ""))
     bins = heat_map(tensor, chosen, most_bins(chosen))
-    title = title_of(tensor, bins, chosen).replace("   ", _BETWEEN)
+    title = title_of(tensor, bins, chosen).replace("   ", _SEPARATOR)
     histogram, names = _bars(summary, tensor, write)
     what = f"{title}, and a histogram of the values" if histogram else title
     chart = Chart(f"{name}: {header}", f"{facts}. {what}.", name, header, facts)
-    x, y = MARGIN, chart.box.bottom + 44
+    x, y = CHART_MARGIN, chart.box.bottom + 44
     if histogram is not None:
-        box = Box(x, y, WIDTH, HEIGHT - 60)
+        box = Box(x, y, PANEL_WIDTH, PANEL_HEIGHT - 60)
         chart.add_text(x, y - 12, "histogram of the finite values", "title")
         chart.add(box, histogram_elements(histogram, box, number, names=names))
-        x += WIDTH + _GAP
+        x += PANEL_WIDTH + _PANEL_GAP
     chart.add_text(x, y - 12, title, "title")
-    panel = HeatPanel(bins, chosen, number, Box(x, y + LINE / 2, WIDTH, HEIGHT))
+    panel = HeatPanel(bins, chosen, number, Box(x, y + NOTE_LINE / 2, PANEL_WIDTH, PANEL_HEIGHT))
     chart.add(panel.box, panel.elements())
     return chart
 
@@ -76,7 +279,7 @@ def _bars(
     if tensor.dtype.kind is Kind.BOOL and summary.true is not None:
         false = tensor.array.size - summary.true
         return Histogram((0, 1, 2), (false, summary.true)), ["false", "true"]
-    histogram = summary.fine if tensor.array.size >= _MANY else summary.histogram
+    histogram = summary.fine if tensor.array.size >= _FINE_ELEMENTS else summary.histogram
     if histogram is not None and tensor.dtype.integral:
         first, second, *_ = histogram.edges
         if second - first == 1:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.explain.heatmap import Scale
 from gathercli.explain.terminal.layout import append, joined
-from gathercli.explain.terminal.ramps import Scale
 from gathercli.spec.dtypes import STRING, Kind
 from gathercli.text import grouped
 
@@ -21,84 +21,57 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.compute.tensor import Tensor
-    from gathercli.explain.heatmap import HeatMap, Plane
+    from gathercli.explain.heatmap import Color, HeatMap, Plane
     from gathercli.explain.terminal.layout import Line, Word
-    from gathercli.explain.terminal.ramps import Color
     from gathercli.report.terminal import Depth
 
-LINES: Final = 20
+MOST_HEAT_LINES: Final = 20
 """The most lines of a heat map."""
 
-BINS: Final = (40, 80)
+MOST_JSON_BINS: Final = (40, 80)
 """The most rows and columns of bins in JSON."""
 
-_BAR: Final = 24
+_SCALE_COLUMNS: Final = 24
 """The columns of the bar of colours."""
 
 _SHADES: Final = "·░▒▓█"
 _DIGITS: Final = "0123456789"
 
-_HALF: Final = "▀"
+_HALF_CELL: Final = "▀"
 """The upper half of a cell: its colour is that of one bin, the background that of the next."""
 
 
 class HeatMarks(NamedTuple):
-    """The characters of a heat map.
+    """The characters of a heat map."""
 
-    Attributes
-    ----------
-    levels
-        Those of numbers from low to high, without colour.
-    nan, infinite
-        Those of a bin with such elements.
-    half
-        Whether a line may have two rows of bins.
-    """
-
-    levels: str = _SHADES
-    nan: str = "\N{MULTIPLICATION SIGN}"
+    levels: str = _SHADES  # those of numbers from low to high, without colour
+    nan: str = "\N{MULTIPLICATION SIGN}"  # that of a bin with such elements
     infinite: str = "∞"
-    half: bool = True
+    half: bool = True  # whether a line may have two rows of bins
 
 
 ASCII_HEAT: Final = HeatMarks(_DIGITS, "x", "i", half=False)
 
 
 class HeatLayout(NamedTuple):
-    """How bins stand in the lines of a terminal.
+    """How bins stand in the lines of a terminal."""
 
-    Attributes
-    ----------
-    rows, columns
-        The most bins along each dimension.
-    per_line, width
-        The rows of bins in a line, and the columns of a bin.
-    room
-        The columns of a line.
-    """
-
-    rows: int
+    rows: int  # the most bins along each dimension
     columns: int
-    per_line: int
-    width: int
-    room: int
+    per_line: int  # the rows of bins in a line
+    width: int  # the columns of a bin
+    room: int  # the columns of a line
 
 
 def heat_layout(chosen: Plane, width: int, marks: HeatMarks, depth: Depth | None) -> HeatLayout:
-    """Choose the bins of a slice that fit a width.
-
-    Parameters
-    ----------
-    depth
-        The colours of the terminal; None to draw without colour.
-    """
+    """Choose the bins of a slice that fit a width; None for a depth is to draw without colour."""
     rows, columns = chosen.shape
     room = max(8, width - len(str(chosen.first[0] + rows - 1)) - 2)
-    if rows <= LINES and columns * 2 <= room:
-        return HeatLayout(LINES, room // 2, 1, 2, width)
+    if rows <= MOST_HEAT_LINES and columns * 2 <= room:
+        return HeatLayout(MOST_HEAT_LINES, room // 2, 1, 2, width)
     if depth and marks.half:
-        return HeatLayout(2 * LINES, room, 2, 1, width)
-    return HeatLayout(LINES, room, 1, 1, width)
+        return HeatLayout(2 * MOST_HEAT_LINES, room, 2, 1, width)
+    return HeatLayout(MOST_HEAT_LINES, room, 1, 1, width)
 
 
 def heat_text(
@@ -111,17 +84,7 @@ def heat_text(
     title: str,
     write: Callable[[float], str],
 ) -> Text:
-    """Draw a heat map below its title.
-
-    Parameters
-    ----------
-    depth
-        As for `heat_layout`.
-    title
-        The first line.
-    write
-        Formats a number.
-    """
+    """Draw a heat map below its title; None for a depth is to draw without colour."""
     from rich.text import Text
 
     fitted = title if len(title) <= layout.room else title.replace("   ", "\n")
@@ -244,7 +207,7 @@ class _Drawing:
             return mark * width, f"bold {ink}{ground}".strip()
         if self._layout.per_line == 2 and names[0]:
             # an odd last row has no lower half
-            return _HALF, f"{names[0]} {ground}" if len(places) == 2 else names[0]
+            return _HALF_CELL, f"{names[0]} {ground}" if len(places) == 2 else names[0]
         return " " * width, ground
 
     def _name(self, color: Color) -> str:
@@ -269,7 +232,7 @@ class _Drawing:
     def legend(self, write: Callable[[float], str]) -> Iterator[Line]:
         """Yield the bar of colours or levels between its ends, and each mark in use."""
         if self._scale is not None and self._depth:
-            steps = (self._scale.at(n / (_BAR - 1)) for n in range(_BAR))
+            steps = (self._scale.at(n / (_SCALE_COLUMNS - 1)) for n in range(_SCALE_COLUMNS))
             bar = [(" ", f"on {self._name(each)}") for each in steps]
             low, high = write(self._scale.low), write(self._scale.high)
             yield [(f"{low} ", ""), *bar, (f" {high}", "")]

@@ -10,30 +10,27 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
+from rich.text import Text
 
 from gathercli.explain.panel import Placement
 from gathercli.explain.provenance import Fate
 from gathercli.report.grid import at_the_point
-from gathercli.report.palette import REFUSED, STYLES
-from gathercli.spec.coordinates import flat_positions
-from gathercli.spec.shapes import product
+from gathercli.report.palette import REFUSED_STYLE, STYLES
+from gathercli.spec.shapes import flat_positions, product
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rich.text import Text
-
-    from gathercli.explain.look import Marks
-    from gathercli.explain.panel import PanelCell, PanelTensor
+    from gathercli.explain.panel import Marks, PanelCell, PanelTensor
 
 Word: TypeAlias = tuple[str, str]
 """Text and a style."""
 Line: TypeAlias = list[Word]
 
-GAP: Final = 4
+BLOCK_GAP: Final = 4
 """Blanks between blocks side by side."""
 
-CURRENT: Final = "bold reverse"
+CURRENT_STYLE: Final = "bold reverse"
 """The style of the current cell, in the terminal's own colours."""
 
 
@@ -44,22 +41,13 @@ class Edge(str):
 
 
 class Cell(NamedTuple):
-    """An element of a tensor.
-
-    Attributes
-    ----------
-    label, text, tail
-        Its letter, its value, and the position after an index.
-    style
-        Its style; if that has a ground, this fills the cell with a blank on either side.
-    here
-        Whether it is the current cell: in brackets, which take the place of blanks.
-    """
+    """An element of a tensor."""
 
     label: str
     text: str
-    tail: str = ""
-    style: str = ""
+    tail: str = ""  # the position after an index
+    style: str = ""  # if it has a ground, this fills the cell with a blank on either side
+    # whether it is the current cell: in brackets, which take the place of blanks
     here: bool = False
 
     def box(self, text: str, start: int, stop: int) -> PaddedCell:
@@ -70,7 +58,7 @@ class Cell(NamedTuple):
         text = f" {text} "
         text = f"{text[:start]}[{text[start + 1 : stop + 1]}]{text[stop + 2 :]}"
         first, middle, last = text[0], text[1:-1], text[-1]
-        return PaddedCell((first, CURRENT), (middle, CURRENT), (last, CURRENT))
+        return PaddedCell((first, CURRENT_STYLE), (middle, CURRENT_STYLE), (last, CURRENT_STYLE))
 
 
 class PaddedCell(NamedTuple):
@@ -89,7 +77,7 @@ def painted(cell: PanelCell, *, here: bool) -> Cell:
 def style_of(cell: PanelCell) -> str:
     """Return the style of a cell: refused, of its letter, filled or unread."""
     if cell.fate is Fate.REFUSED:
-        return REFUSED
+        return REFUSED_STYLE
     if cell.color is not None:
         return letter_style(cell.color)
     if cell.fate is Fate.FILLED and cell.mark:
@@ -140,7 +128,7 @@ def joined(entries: Iterable[Line], room: int) -> Iterator[Line]:
 def beside(blocks: Sequence[list[Line]]) -> list[Line]:
     """Put blocks of lines side by side."""
     *left, last = [block for block in blocks if block] or [[]]
-    widths = [widest(block) + GAP for block in left]
+    widths = [widest(block) + BLOCK_GAP for block in left]
     lines: list[Line] = []
     for row in zip_longest(*left, last, fillvalue=Line()):
         line: Line = []
@@ -155,7 +143,7 @@ def in_rows(blocks: Iterable[list[Line]], room: int) -> list[Line]:
     lines: list[Line] = []
     row: list[list[Line]] = []
     for block in blocks:
-        if row and sum(map(widest, row)) + widest(block) + GAP * len(row) > room:
+        if row and sum(map(widest, row)) + widest(block) + BLOCK_GAP * len(row) > room:
             lines += [*beside(row), []]
             row = []
         row.append(block)
@@ -186,6 +174,13 @@ def append(text: Text, lines: Iterable[Line]) -> None:
         for word, style in words:
             text.append(word, style)
         text.append("\n")
+
+
+def text_of(lines: Iterable[Line]) -> Text:
+    """Join lines into a text."""
+    text = Text()
+    append(text, lines)
+    return text
 
 
 def folded(text: Text, most: int) -> Text:
@@ -290,7 +285,7 @@ class _Drawing:
         boxes: list[PaddedCell] = []
         for column in self._columns:
             cells = [self._cells[(*facet, row, column)] for row in self._rows]
-            cell = next((each for each in cells if each.style != REFUSED), cells[0])
+            cell = next((each for each in cells if each.style != REFUSED_STYLE), cells[0])
             _, value, tail = self._widths[column]
             style = cell.style if cell.label else ""
             text = cell.label.rjust(value) + " " * tail

@@ -12,7 +12,7 @@ from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, beginning, load, row
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
-from gathercli.text import can_be_argument, clean, closest_member, in_bytes, short
+from gathercli.text import can_be_argument, clean, closest_member, in_bytes, short, some
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -42,16 +42,10 @@ if TYPE_CHECKING:
             """Describe a tensor; read only the header if the format has one."""
 
         def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-            """Read a tensor.
+            """Read a tensor; `key` is None for the only one.
 
-            Parameters
-            ----------
-            key
-                The name of the tensor; None for the only one.
-            declared
-                The type of an untyped source.
-            empty
-                The type of an untyped list without elements.
+            `declared` is the type of an untyped source, `empty` that of an untyped list without
+            elements.
             """
 
     class ChunkedContent(Content, Protocol):
@@ -61,35 +55,21 @@ if TYPE_CHECKING:
             """Open a tensor to read box by box."""
 
 
-_BARE: Final = "gathercli.io.formats.bare:read"
-"""The reader of text from a pipe that is not JSON."""
-
-_OWN_RULES: Final = ("npy", "npz")
-"""The formats whose errors have a rule of their name."""
+# The reader of text from a pipe that is not JSON.
+_PIPE_READER: Final = "gathercli.io.formats.textfile:read_piped"
+_OWN_RULES: Final = ("npy", "npz")  # the formats whose errors have a rule of their name
 
 
 class Layout(NamedTuple):
-    """The layout of a tensor in the bytes of its source.
-
-    Attributes
-    ----------
-    file_dtype
-        The numpy dtype in the source, including the byte order; None for that of `dtype`,
-        little-endian.
-    offset
-        The offset of the first element in bytes.
-    fortran
-        Whether the first dimension varies fastest.
-    chunks
-        The layout of the chunks; None if the elements are contiguous.
-    """
+    """The layout of a tensor in the bytes of its source."""
 
     dtype: DType
     shape: tuple[int, ...]
+    # with the byte order; None: that of `dtype`, little-endian
     file_dtype: np.dtype[Any] | None = None
-    offset: int = 0
-    fortran: bool = False
-    chunks: ChunkLayout | None = None
+    offset: int = 0  # of the first element, in bytes
+    fortran: bool = False  # whether the first dimension varies fastest
+    chunks: ChunkLayout | None = None  # None: the elements are contiguous
 
     @property
     def nbytes(self) -> int:
@@ -150,12 +130,7 @@ class Literal(TextContent):
         """Return the tensor; raise InputError if `key` is not None."""
         del declared, empty  # the parser has used both
         if key is not None:
-            raise InputError(
-                f"a literal has no member `{clean(short(key))}`",
-                rule="literal",
-                value=key,
-                expected="no key",
-            )
+            raise no_member("a literal has", key, rule="literal")
         return self._tensor
 
 
@@ -176,14 +151,7 @@ class MemberHint(Hint):
 def key_hint(name: str, key: str | None, known: Iterable[str], noun: str) -> Hint | None:
     """Suggest the name of a tensor in a source, or on standard input of data and indices.
 
-    Parameters
-    ----------
-    name, key
-        The name of the source, and an unknown name of a tensor or None.
-    known
-        The names of the tensors in the source.
-    noun
-        The term of the format for a tensor.
+    `key` is an unknown name or None, `noun` the term of the format for a tensor.
 
     >>> print(key_hint("w.npz", "embeding", ["bias", "embedding"], "member"))
     name the member: `'w.npz#embedding'`
@@ -211,10 +179,16 @@ def check_pointer(start: bytes) -> None:
 
 
 def malformed(
-    what: str, expected: str, hint: str | None = None, *, rule: str = "format"
+    what: str,
+    expected: str,
+    hint: str | None = None,
+    *,
+    rule: str = "format",
+    where: str | None = None,
+    value: Any = None,
 ) -> InputError:
-    """Return the error for a file that violates its format."""
-    return InputError(what, rule=rule, expected=expected, hint=hint)
+    """Return the error for a source that violates its format, or one of its rules."""
+    return InputError(what, rule=rule, where=where, value=value, expected=expected, hint=hint)
 
 
 def truncated(size: int, expected: str, *, inside: str = "", rule: str = "format") -> InputError:
@@ -223,19 +197,53 @@ def truncated(size: int, expected: str, *, inside: str = "", rule: str = "format
     return malformed(f"the file is truncated: it ends at byte {size}{part}", expected, rule=rule)
 
 
+def no_member(has: str, key: str, hint: str | None = None, *, rule: str = "format") -> InputError:
+    """Return the error for a key of a source that has one tensor, without a name."""
+    what = f"{has} no member `{clean(short(key))}`"
+    return malformed(what, "no key", hint, rule=rule, value=key)
+
+
+def unknown_name(
+    has: str,
+    key: str | None,
+    names: Iterable[str],
+    noun: str,
+    source: str,
+    *,
+    none: str = "nothing",
+    rule: str = "format",
+) -> InputError:
+    """Return the error for a missing or wrong name of a tensor, by the term of the format.
+
+    `has` is the subject and verb of the message, `source` the name of the file.
+    """
+    names = list(names)
+    held = some(f"`{clean(name)}`" for name in names) if names else none
+    expected = f"the {noun} `{clean(short(key))}`" if key else "the name of one"
+    return malformed(f"{has} {held}", expected, key_hint(source, key, names, noun), rule=rule)
+
+
+def check_number(what: str, number: int, most: int) -> None:
+    """Raise LimitError if a source has more of something than is read of any; `what` says so."""
+    if number > most:
+        raise LimitError(what, value=number, expected=f"at most {most}")
+
+
+def check_limit(what: str, size: int, limit: int | None, instead: str = "") -> None:
+    """Raise LimitError if `size` bytes of memory are more than `limit`; `what` needs them."""
+    if limit is not None and size > limit:
+        raise LimitError.over(what, size, limit, instead=instead)
+
+
 def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
     """Raise LimitError if a shape has too many dimensions or bytes.
 
-    Parameters
-    ----------
-    declares
-        The subject and verb of the message: ``the file declares``.
+    `declares` is the subject and verb of the message: ``the file declares``.
     """
     if len(shape) > MAX_RANK or product([n for n in shape if n]) * itemsize > LARGEST:
         sizes = f"{list(shape)}" if len(shape) <= 2 * MAX_RANK else f"of rank {len(shape)}"
         raise LimitError(
             f"{declares} the shape {sizes}",
-            rule="limit",
             expected=f"rank at most {MAX_RANK} and less than 2^63 bytes",
         )
 
@@ -249,7 +257,9 @@ def _text_reader(file: File) -> str:
         raise truncated(len(start), f"a .{fmt} file", rule=fmt if fmt in _OWN_RULES else "format")
     refuse(file, start)
     piped = file.name == "-" or not file.regular
-    return _BARE if piped and start.lstrip()[:1] not in (b"[", b"{") else FORMATS["json"].reader
+    return (
+        _PIPE_READER if piped and start.lstrip()[:1] not in (b"[", b"{") else FORMATS["json"].reader
+    )
 
 
 def content(file: File | Folder) -> Content:
@@ -262,9 +272,9 @@ def content(file: File | Folder) -> Content:
         fmt = sniff(start)
         path = row_of(fmt).reader if fmt else _text_reader(file)
         if not path:  # no slice reads it
-            from gathercli.io.formats.foreign import READ, describe
+            from gathercli.io.formats.foreign import READ_FORMATS, describe
 
-            raise malformed(f"the input is {describe(file.name, start)}", READ)
+            raise malformed(f"the input is {describe(file.name, start)}", READ_FORMATS)
     else:
         path = FORMATS[file.format].reader
     reader: Content = load(path)(file)

@@ -9,15 +9,13 @@ from __future__ import annotations
 import os
 import stat
 
-from gathercli.compute import elements
-from gathercli.compute.tensor import Tensor
+from gathercli.compute.tensor import Tensor, element_texts
 from gathercli.errors import InputError, LimitError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats import fast
 from gathercli.records import NamedTuple
-from gathercli.spec.coordinates import cell, coordinate
 from gathercli.spec.dtypes import BOOL, FLOAT64, INT64, STRING, UINT64, DType, Kind
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import cell, coordinates, product
 from gathercli.text import in_bytes, json_string
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -29,38 +27,25 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.io.formats.raw import NamedResult
 
+# The JSON of NaN and the infinities, by the value of `--nonfinite`.
 NONFINITE: Final[dict[str, dict[str, str]]] = {
     "quoted": {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'},
     "bare": {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"},
     "null": dict.fromkeys(("nan", "inf", "-inf"), "null"),
     "error": {},
 }
-"""The JSON of NaN and the infinities, by the value of `--nonfinite`."""
 
 
 class TextOptions(NamedTuple):
-    """Options of text formats.
+    """Options of text formats."""
 
-    Attributes
-    ----------
-    nonfinite
-        A key of `NONFINITE`.
-    parameters
-        The parameters of ``oip`` outputs.
-    max_bytes
-        The longest text of an empty tensor in bytes; None for no limit.
-    """
-
-    nonfinite: str = "quoted"
-    parameters: dict[str, Any] | None = None
-    max_bytes: int | None = None
+    nonfinite: str = "quoted"  # a key of `NONFINITE`
+    parameters: dict[str, Any] | None = None  # of ``oip`` outputs
+    max_bytes: int | None = None  # the longest text of an empty tensor
 
 
-_ROWS: Final = 1024
-"""Rows of empty lists written at once."""
-
-_ENTRY: Final = 1 << 16
-"""The most elements of a list written at once."""
+_EMPTY_LISTS: Final = 1024  # rows of empty lists written at once
+_MAX_ENTRY: Final = 1 << 16  # the most elements of a list written at once
 
 
 def digits(values: AnyArray) -> list[str]:
@@ -70,7 +55,7 @@ def digits(values: AnyArray) -> list[str]:
     if values.dtype.itemsize == 8:
         return list(map(repr, values.tolist()))
     # numpy computes the digits; Python formats them, as numpy's format depends on its version.
-    is_long = values.nbytes >= fast.LONG
+    is_long = values.nbytes >= fast.LONG_TEXT
     floats = fast.shortest(values) if is_long else list(map(float, map(str, values)))
     texts = list(map(repr, floats))
     # Readers parse float64, from which a few of the shortest digits round to a neighbour.
@@ -87,21 +72,15 @@ def _float_texts(values: AnyArray) -> list[str]:
     return digits(values.astype(np.float32) if values.dtype == np.float16 else values)
 
 
-Piece: TypeAlias = "bytes | memoryview"
-"""A piece of text, in UTF-8."""
-
+Piece: TypeAlias = "bytes | memoryview"  # a piece of text, in UTF-8
 Pair: TypeAlias = "Callable[[str, str], str]"
 
 
 def _texts(dtype: DType, block: AnyArray, nonfinite: dict[str, str], pair: Pair) -> list[str]:
     """Write the elements of a block, shape (N,), one by one.
 
-    Parameters
-    ----------
-    nonfinite
-        The texts of NaN and the infinities.
-    pair
-        The function that joins the texts of a real and an imaginary part.
+    `nonfinite` has the texts of NaN and the infinities; `pair` joins those of a real and an
+    imaginary part.
     """
     values = Tensor(dtype, block).values()
     if dtype.kind is Kind.BOOL:
@@ -138,49 +117,63 @@ def _nested(
 ) -> Iterator[Piece]:
     """Write a tensor as nested lists, block by block.
 
-    Parameters
-    ----------
-    write
-        The function that writes entries, shape (N, D..), with the separators of `lists`.
-    nonfinite
-        The texts of NaN and the infinities.
+    `write` writes entries, shape (N, D..), with the separators of `lists`; `nonfinite` has the
+    texts of NaN and the infinities.
     """
     shape = result.shape
     if 0 in shape:
-        yield from _empty(list(shape[: list(shape).index(0)]), lists, options.max_bytes)
+        lead = shape[: shape.index(0)]
+        empty = _empty_lists(product(lead), options.max_bytes)
+        yield from _rows(
+            lead, lists, lists.between, empty, lambda part: [lists.empty(len(part)).encode()]
+        )
         return
-    texts = elements.texts(result.dtype, result.raw, nonfinite)
+    texts = element_texts(result.dtype, result.raw, nonfinite)
     if texts is not None:
         yield lists.join(texts, shape).encode()
         return
     # The brackets of dimensions before `depth` are written here, the rest by `write`.
     depth = len(shape)
-    while depth > 1 and product(shape[depth - 1 :]) <= _ENTRY:
+    while depth > 1 and product(shape[depth - 1 :]) <= _MAX_ENTRY:
         depth -= 1
     entry = shape[depth:]
-    *outer, width = shape[:depth] or (1,)
     join = lists.between if entry else lists.comma
+    blocks = (e.reshape(-1, *entry) for e in _whole_entries(result.blocks(), product(entry)))
+    yield from _rows(shape[:depth], lists, join, blocks, write)
+
+
+def _rows(
+    shape: Sequence[int],
+    lists: Lists,
+    join: str,
+    blocks: Iterable[Any],
+    write: Callable[[Any], Iterable[Piece]],
+) -> Iterator[Piece]:
+    """Write the brackets of the outer dimensions, `shape`, around entries that `write` writes.
+
+    A block is a sequence of entries, which need not end with a row; `join` is between two entries.
+    """
+    *outer, width = shape or (1,)
     at = 0
-    for block in _whole_entries(result.blocks(), product(entry)):
-        entries = block.reshape(-1, *entry)
+    for entries in blocks:
         start, count = 0, len(entries)
-        while start < count:
+        while start < count:  # up to the end of a row, or of the block
             row, column = divmod(at + start, width)
             stop = min(start + width - column, count)
-            opened = _boundaries(row, outer) + 1 if depth and not column else 0
+            opened = _boundaries(row, outer) + 1 if shape and not column else 0
             yield ((join if column else lists.between if row else "") + "[" * opened).encode()
             yield from write(entries[start:stop])
-            at_end = depth and column + stop - start == width
+            at_end = shape and column + stop - start == width
             yield b"]" * (_boundaries(row + 1, outer) + 1 if at_end else 0)
             start = stop
         at += count
 
 
 def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
-    """Regroup blocks at multiples of `size` elements, with few more than `fast.NUMBERS` in each."""
+    """Regroup blocks at multiples of `size` elements, few more than `fast.NUMBERS_AT_ONCE` each."""
     import numpy as np
 
-    most = -(-fast.NUMBERS // size) * size
+    most = -(-fast.NUMBERS_AT_ONCE // size) * size
     rest: AnyArray | None = None
     for block in blocks:
         joined = block if rest is None else np.concatenate((rest, block))
@@ -204,27 +197,22 @@ class Lists(NamedTuple):
             join = self.between
         return join.join(texts)
 
+    def empty(self, count: int) -> str:
+        """Join empty lists."""
+        return self.between.join(["[]"] * count)
 
-def _empty(lead: Sequence[int], lists: Lists, max_bytes: int | None) -> Iterator[bytes]:
-    """Write the brackets of an empty tensor; `lead` are the dimensions before the first 0."""
-    count = product(lead)
+
+def _empty_lists(count: int, max_bytes: int | None) -> Iterator[range]:
+    """Yield the empty lists of a tensor without elements, many at once; raise for too many."""
     if max_bytes is not None and count * 3 > max_bytes:
         raise LimitError(
             f"the brackets of the empty result take {in_bytes(count * 3)}",
-            rule="limit",
             value=count * 3,
             expected=f"at most {in_bytes(max_bytes)}",
             hint="npy and oip keep its shape",
         )
-    # The last dimension of `lead` is a row of `[]`.
-    *outer, width = lead or (1,)
-    for row in range(count // width):
-        opened, closed = (_boundaries(each, outer) + bool(lead) for each in (row, row + 1))
-        yield ((lists.between if row else "") + "[" * opened).encode()
-        for start in range(0, width, _ROWS):
-            texts = ["[]"] * min(_ROWS, width - start)
-            yield ((lists.between if start else "") + lists.between.join(texts)).encode()
-        yield b"]" * closed
+    for start in range(0, count, _EMPTY_LISTS):
+        yield range(start, min(start + _EMPTY_LISTS, count))
 
 
 def _boundaries(row: int, outer: Sequence[int]) -> int:
@@ -260,7 +248,7 @@ def _json_writer(
     def special(values: AnyArray) -> list[str]:
         return [nonfinite.get(text, text) for text in digits(values)]
 
-    if product(result.shape) < fast.LONG or dtype.kind in (Kind.COMPLEX, Kind.STRING):
+    if product(result.shape) < fast.LONG_TEXT or dtype.kind in (Kind.COMPLEX, Kind.STRING):
         return one_by_one
     import numpy as np
 
@@ -307,7 +295,7 @@ def _flat(fields: dict[str, Any], result: Result, nonfinite: str) -> Iterator[Pi
     import json
 
     yield (json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":[').encode()
-    texts = elements.texts(result.dtype, result.raw, NONFINITE[nonfinite])
+    texts = element_texts(result.dtype, result.raw, NONFINITE[nonfinite])
     if texts is not None:
         yield ",".join(texts).encode()
         yield b"]}"
@@ -349,7 +337,7 @@ def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
             if wrong.any():
                 at = int(wrong.argmax())
                 (value,) = _texts(result.dtype, block[at : at + 1], {}, _sum)
-                where = cell(coordinate(start + at, result.shape))
+                where = cell(coordinates(start + at, result.shape))
                 what = "the result" if len(results) == 1 else f"`{name}`"
                 raise InputError(
                     f"{what} has {value} at `{where}`, which `--nonfinite error` refuses",
@@ -368,14 +356,13 @@ def json_losses(result: Result, path: str | None, option: str) -> Iterator[str]:
         yield text.format("complex numbers, written as [re, im]", option)
     elif 0 in result.shape[:-1]:
         yield text.format(f"the shape [{','.join(map(str, result.shape))}]", option)
-    elif result.dtype not in _KEPT and (path is not None or _is_pipe(STDOUT)):
+    elif result.dtype not in _KEPT_TYPES and (path is not None or _is_pipe(STDOUT)):
         back = FLOAT64 if result.dtype.kind is Kind.FLOAT else INT64
         comes = "may come" if result.dtype is UINT64 else "comes"  # it stays from 2^63 on
         yield text.format(f"the type {result.dtype}, which {comes} back as {back}", option)
 
 
-_KEPT: Final = (BOOL, INT64, FLOAT64, STRING)
-"""The types that plain JSON comes back with."""
+_KEPT_TYPES: Final = (BOOL, INT64, FLOAT64, STRING)  # the types that plain JSON comes back with
 
 
 def _is_pipe(fd: int) -> bool:

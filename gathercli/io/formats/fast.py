@@ -20,41 +20,24 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
 
-LONG: Final = 1 << 16
-"""Bytes of text, read or written, from which orjson is worth its import."""
-
-_SHORT: Final = 200
-"""The longest text, in characters, that is parsed one by one: no number of it overflows."""
-
+LONG_TEXT: Final = 1 << 16  # bytes of text, read or written, from which orjson is worth its import
+# The longest text, in characters, that is parsed one by one: no number of it overflows.
+_SHORT_TEXT: Final = 200
 _LIST_CHARACTERS: Final = frozenset("0123456789.-,[] ")
+_LARGE_FLOAT: Final = 2.0**63  # the smallest float that may be an integer orjson has rounded
+_LIST_BYTES: Final = 8  # bytes of text for each list; with fewer the text is mostly lists
+_MIN_NUMPY_BYTES: Final = 1 << 12  # bytes from which numpy counts faster than Python
+_BRACKET_BYTES: Final = 1 << 12  # bytes at either end of a text that contain its outermost brackets
+_PIECE_BYTES: Final = 1 << 15  # bytes of text parsed at a time
+# Numbers written at a time: their text stays in the cache, and its memory is used again.
+NUMBERS_AT_ONCE: Final = 1 << 15
+# Bytes of text scanned for brackets at a time: the arrays stay in the cache.
+_SCAN_BYTES: Final = 1 << 16
 
-_LARGE: Final = 2.0**63
-"""The smallest float that may be an integer orjson has rounded."""
-
-_SPARSE: Final = 8
-"""Bytes of text for each list; with fewer the text is mostly lists."""
-
-_COUNTED: Final = 1 << 12
-"""Bytes from which numpy counts faster than Python."""
-
-_ENDS: Final = 1 << 12
-"""Bytes at either end of a text that contain its outermost brackets."""
-
-_PIECE: Final = 1 << 15
-"""Bytes of text parsed at a time."""
-
-NUMBERS: Final = 1 << 15
-"""Numbers written at a time: their text stays in the cache, and its memory is used again."""
-
-_SCANNED: Final = 1 << 16
-"""Bytes of text scanned for brackets at a time: the arrays stay in the cache."""
-
-_PLAIN: Final = (1e-4, 1e9)
-"""Magnitudes of floats that orjson writes as Python does: without exponent, the shortest digits.
-
-They also read back through float64: the shortest digits of a float32 are at most 9, and without an
-exponent they are more than half a step of float64 away from the middle between two float32.
-"""
+# Magnitudes of floats that orjson writes as Python does: without exponent, the shortest digits.
+# They also read back through float64: the shortest digits of a float32 are at most 9, and without
+# an exponent they are more than half a step of float64 away from the middle between two float32.
+_PLAIN_MAGNITUDES: Final = (1e-4, 1e9)
 
 
 def short_lists(text: str) -> Any | None:
@@ -65,7 +48,7 @@ def short_lists(text: str) -> Any | None:
     >>> short_lists("[[1,2],[-3, 4]]"), short_lists("[0.5,[]]"), short_lists("[1,]")
     ([[1, 2], [-3, 4]], [0.5, []], None)
     """
-    if text[:1] != "[" or len(text) > _SHORT or not _LIST_CHARACTERS.issuperset(text):
+    if text[:1] != "[" or len(text) > _SHORT_TEXT or not _LIST_CHARACTERS.issuperset(text):
         return None
     lists: list[Any] = [[]]  # the list that is open, and those around it; the first has the value
     before = ","
@@ -102,7 +85,9 @@ def parse(raw: bytes) -> Any | None:
     """
     import orjson
 
-    if count(raw, b"[") > 1000 + len(raw) // _SPARSE:  # mostly lists: memory matters more than time
+    if (
+        count(raw, b"[") > 1000 + len(raw) // _LIST_BYTES
+    ):  # mostly lists: memory matters more than time
         return None
     try:
         value = orjson.loads(raw)
@@ -115,27 +100,19 @@ def parse(raw: bytes) -> Any | None:
 
 
 def plain_array(read: Callable[[int], bytes]) -> AnyArray | None:
-    """Parse nested lists of floats only, or of integers only; return None for any other text.
+    """Parse nested lists of only floats or only integers to float64 or int64; else return None.
 
     The text is cut at commas of the outermost list, and each piece parsed as a list of its own: its
-    text and its objects stay in the cache. If all pieces are lists, so is the whole.
-
-    Parameters
-    ----------
-    read
-        A function that returns up to so many next bytes of the text.
-
-    Returns
-    -------
-        float64 or int64.
+    text and its objects stay in the cache. If all pieces are lists, so is the whole. `read` returns
+    up to so many next bytes of the text.
     """
     import re
 
     import numpy as np
     import orjson
 
-    text = read(_ENDS + _PIECE)
-    opening = re.match(rb"[ \t\r\n]*((?:\[[ \t\r\n]*){1,64})", text[:_ENDS])
+    text = read(_BRACKET_BYTES + _PIECE_BYTES)
+    opening = re.match(rb"[ \t\r\n]*((?:\[[ \t\r\n]*){1,64})", text[:_BRACKET_BYTES])
     if opening is None:
         return None
     closing = b"]" * (opening[1].count(b"[") - 1)
@@ -157,25 +134,21 @@ def plain_array(read: Callable[[int], bytes]) -> AnyArray | None:
         parts.append(part)
     array = np.concatenate(parts)
     # A larger magnitude, or -2^63, may be a rounded integer of more than 64 bits.
-    return array if array.min() > -_LARGE and array.max() < _LARGE else None
+    return array if array.min() > -_LARGE_FLOAT and array.max() < _LARGE_FLOAT else None
 
 
 def _pieces(text: bytes, closing: bytes, read: Callable[[int], bytes]) -> Iterator[bytes]:
     """Cut a list at commas between its entries, and yield the pieces as lists of their own.
 
-    Parameters
-    ----------
-    text, read
-        The start of the text after its first bracket, and a function that returns what follows.
-    closing
-        The brackets that close an entry.
+    `text` starts after the first bracket, and `read` returns what follows; `closing` are the
+    brackets that close an entry.
     """
     while True:
         stop = text.rfind(closing + b",") + len(closing)
         if stop >= len(closing):
             yield b"".join((b"[", memoryview(text)[:stop], b"]"))
-            text = text[stop + 1 :] + read(_PIECE)
-        elif more := read(max(_PIECE, len(text))):
+            text = text[stop + 1 :] + read(_PIECE_BYTES)
+        elif more := read(max(_PIECE_BYTES, len(text))):
             text += more
         else:
             yield b"[" + text  # with the last bracket, if it is there
@@ -184,7 +157,7 @@ def _pieces(text: bytes, closing: bytes, read: Callable[[int], bytes]) -> Iterat
 
 def count(part: bytes, mark: bytes) -> int:
     """Count a byte; in a long text with numpy, which has more overhead but counts faster."""
-    if len(part) < _COUNTED:
+    if len(part) < _MIN_NUMPY_BYTES:
         return part.count(mark)
     import numpy as np
 
@@ -195,7 +168,7 @@ def count(part: bytes, mark: bytes) -> int:
 
 def largest(part: bytes) -> int:
     """Return the largest byte; of a long text with numpy, as `count` does."""
-    if len(part) < _COUNTED:
+    if len(part) < _MIN_NUMPY_BYTES:
         return max(part, default=0)
     import numpy as np
 
@@ -208,7 +181,7 @@ def is_deep(text: str) -> bool:
     >>> is_deep("[" * 501), is_deep('["' + "[" * 501)
     (True, False)
     """
-    if len(text) < LONG and text.count("[") + text.count("{") <= DEEPEST:
+    if len(text) < LONG_TEXT and text.count("[") + text.count("{") <= DEEPEST:
         return False
     import numpy as np
 
@@ -216,8 +189,8 @@ def is_deep(text: str) -> bool:
     if b"\\" in raw:  # the remaining quotes begin or end a string
         raw = raw.replace(rb"\\", b"").replace(rb"\"", b"")
     strings, quoted, level = b'"' in raw, 0, 0
-    for at in range(0, len(raw), _SCANNED):
-        codes = np.frombuffer(raw, np.uint8, min(_SCANNED, len(raw) - at), at)
+    for at in range(0, len(raw), _SCAN_BYTES):
+        codes = np.frombuffer(raw, np.uint8, min(_SCAN_BYTES, len(raw) - at), at)
         brackets = codes | 0x20  # maps "[" and "]" to "{" and "}"
         opens, closes = brackets == ord("{"), brackets == ord("}")
         if strings:
@@ -278,7 +251,7 @@ def is_certain(tensor: Tensor) -> bool:
     if tensor.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX) or tensor.dtype.name == "float16":
         return True
     magnitude = np.abs(tensor.values())
-    return not ((magnitude >= _LARGE) & np.isfinite(magnitude)).any()
+    return not ((magnitude >= _LARGE_FLOAT) & np.isfinite(magnitude)).any()
 
 
 def text(
@@ -286,12 +259,8 @@ def text(
 ) -> Iterator[bytes | memoryview]:
     """Write numbers or booleans as JSON entries, separated by commas, and yield the text in pieces.
 
-    Parameters
-    ----------
-    values
-        Shape (N, D..), float32, float64, an integer type or bool; native byte order.
-    special
-        Writes the elements, shape (N,), that orjson writes in another way than Python.
+    The values, shape (N, D..), are float32, float64, of an integer type or bool, in native byte
+    order; `special` writes those, shape (N,), that orjson writes in another way than Python.
     """
     import numpy as np
     import orjson
@@ -301,7 +270,9 @@ def text(
     raw: bytes | bytearray = write(values) if write else b""
     if values.dtype.kind == "f" and (not raw or b"n" in raw):
         magnitude = np.abs(values)
-        is_special = ~((magnitude >= _PLAIN[0]) & (magnitude < _PLAIN[1])) & (values != 0)
+        is_special = ~((magnitude >= _PLAIN_MAGNITUDES[0]) & (magnitude < _PLAIN_MAGNITUDES[1])) & (
+            values != 0
+        )
         if is_special.any():
             texts = special(values[is_special])
             values = values if raw else np.where(is_special, values.dtype.type("nan"), values)

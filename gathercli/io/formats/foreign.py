@@ -17,37 +17,28 @@ if TYPE_CHECKING:
 
     from gathercli.io.files import File
 
-READ: Final = listed([*(f.suffix for f in FORMATS.values() if f.binary and f.sniff), "JSON"])
-"""The supported formats, for messages."""
+# The supported formats, for messages.
+READ_FORMATS: Final = listed(
+    [*(f.suffix for f in FORMATS.values() if f.binary and f.sniff), "JSON"]
+)
 
-SAMPLE: Final = 1 << 18
-"""Bytes of a .csv file used to infer the types of its cells."""
+SAMPLE_BYTES: Final = 1 << 18  # bytes of a .csv file used to infer the types of its cells
 
 
 class Conversion(NamedTuple):
-    """Python that converts a file of another format.
+    """Python that converts a file of another format."""
 
-    Attributes
-    ----------
-    modules, code
-        The imports, and the statements that convert SOURCE to TARGET.
-    suffix
-        The suffix of TARGET: ``.npz`` for a format of several tensors.
-    more
-        A second hint.
-    """
-
-    modules: str
-    code: str
-    suffix: str = ".npz"
-    more: str = ""
+    modules: str  # to import
+    code: str  # the statements that convert SOURCE to TARGET
+    suffix: str = ".npz"  # of TARGET; of several tensors
+    more: str = ""  # a second hint
 
 
-_SAVE: Final = (
+# Save all tensors of a dictionary `d`, or a single tensor.
+_SAVE_ALL: Final = (
     "numpy.savez(TARGET, **{k: v.numpy(force=True) "
     'for k, v in getattr(d, "items", {"data": d}.items)()})'
 )
-"""Save all tensors of a dictionary `d`, or a single tensor."""
 
 _CONVERSIONS: Final = {
     "pickle": Conversion(
@@ -59,11 +50,11 @@ _CONVERSIONS: Final = {
     "csv": Conversion("numpy", "numpy.save(TARGET, numpy.READER)", ".npy"),
     "torch": Conversion(
         "numpy, torch",
-        f'd = torch.load(SOURCE, "cpu", weights_only=True); {_SAVE}',
+        f'd = torch.load(SOURCE, "cpu", weights_only=True); {_SAVE_ALL}',
         more="`gathercli man formats` has a script for nested or bfloat16 tensors",
     ),
     "torchscript": Conversion(
-        "numpy, torch", f'd = torch.jit.load(SOURCE, "cpu").state_dict(); {_SAVE}'
+        "numpy, torch", f'd = torch.jit.load(SOURCE, "cpu").state_dict(); {_SAVE_ALL}'
     ),
     "parquet": Conversion(
         "numpy, pyarrow.parquet",
@@ -85,7 +76,7 @@ _CONVERSIONS: Final = {
         ".npy",
     ),
 }
-_MARKS: Final = (
+_FOREIGN_MARKS: Final = (
     (rb"\x80\x02\x8a\x0al\xfc\x9cF\xf9", "an old PyTorch file", "torch"),
     (
         rb"\x80[\x02-\x05]|c[\w.]+\n[\w.]+\n|\((?:lp|dp)|[\]}]q",
@@ -95,26 +86,26 @@ _MARKS: Final = (
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "hdf5"),
     (rb"PAR1", "a Parquet file", "parquet"),
 )
-_TABLES: Final = {".csv": "a .csv file", ".tsv": "a .tsv file"}
-_TEXTS: Final = {
-    **_TABLES,
+_TABLE_KINDS: Final = {".csv": "a .csv file", ".tsv": "a .tsv file"}
+# Text formats by the suffix of the file.
+_TEXT_KINDS: Final = {
+    **_TABLE_KINDS,
     **dict.fromkeys((".yaml", ".yml"), "a YAML file"),
     ".svg": "an SVG picture",
     ".xml": "an XML file",
 }
-"""Text formats by the suffix of the file."""
 
-_TAGS: Final = (
+# Text formats by the first tag.
+_TEXT_TAGS: Final = (
     (rb"(?is)\s*<(?:!doctype\s+html|html)\b", "an HTML page"),
     (rb"(?s)\s*<(?:\?xml\b.*<)?svg\b", "an SVG picture"),
     (rb"\s*<\?xml\b", "an XML file"),
 )
-"""Text formats by the first tag."""
 
-_BARE: Final = rb"(?=[-+.]?\d)[-+.\dEe]+(?:(?:[ \t,]+[-+.\dEe]+)*|(?:\s*\n[-+.\dEe]+)*),?\s*"
-"""A list without brackets: on one line, or an element a line."""
+# A list without brackets: on one line, or an element a line.
+_BARE_LIST: Final = rb"(?=[-+.]?\d)[-+.\dEe]+(?:(?:[ \t,]+[-+.\dEe]+)*|(?:\s*\n[-+.\dEe]+)*),?\s*"
 
-_PACKED: Final = {
+_COMPRESSIONS: Final = {
     b"\x1f\x8b": "zcat",
     b"BZh": "bzcat",
     b"\xfd7zXZ": "xzcat",
@@ -124,15 +115,14 @@ _PACKED: Final = {
 
 def refuse(file: File, start: bytes) -> None:
     """Raise if a file is not text; name its format if it is known."""
-    for mark, what, kind in _MARKS:
+    for mark, what, kind in _FOREIGN_MARKS:
         if re.match(mark, start):
             raise foreign_error(file.name, what, kind)
-    for magic, program in _PACKED.items():
+    for magic, program in _COMPRESSIONS.items():
         if start.startswith(magic):
             raise InputError(
                 "the input is compressed",
-                rule="format",
-                expected=READ,
+                expected=READ_FORMATS,
                 hint=_unpacking(program, file.name),
             )
     refuse_binary(file, start)
@@ -151,7 +141,7 @@ def describe(name: str, start: bytes) -> str | None:
     """Describe the format of a file by its first bytes; return None for JSON or an unknown one."""
     if (fmt := sniff(start)) not in (None, "json"):
         return f"an {MODELS[fmt].title.rpartition(' ')[0]}" if fmt in MODELS else f"a .{fmt} file"
-    matches = (what for mark, what, _ in _MARKS if re.match(mark, start))
+    matches = (what for mark, what, _ in _FOREIGN_MARKS if re.match(mark, start))
     return next(matches, None) or text_kind(name, start)
 
 
@@ -161,8 +151,7 @@ def refuse_binary(file: File, part: bytes) -> None:
     if b"\0" in part or start[:1] > b"\xf4":
         raise InputError(
             f"the input starts with the bytes {start.hex(' ')}",
-            rule="format",
-            expected=READ,
+            expected=READ_FORMATS,
             hint=raw_hint(file),
         )
 
@@ -180,27 +169,27 @@ def raw_hint(file: File) -> Hint:
 def foreign_error(name: str, what: str, kind: str) -> InputError:
     """Return the error for a file of another format, with Python that converts it."""
     return InputError(
-        f"the input is {what}", rule="format", expected=READ, hint=conversion_hint(kind, name)
+        f"the input is {what}", expected=READ_FORMATS, hint=conversion_hint(kind, name)
     )
 
 
 def text_kind(name: str, start: bytes) -> str | None:
     """Describe the format of text by its first bytes or the name of the file."""
-    matches = (what for mark, what in _TAGS if re.match(mark, start))
-    return next(matches, None) or _TEXTS.get(os.path.splitext(name)[1].lower())
+    matches = (what for mark, what in _TEXT_TAGS if re.match(mark, start))
+    return next(matches, None) or _TEXT_KINDS.get(os.path.splitext(name)[1].lower())
 
 
 def text_hint(file: File, kind: str) -> Hint | None:
     """Write Python that converts a text format, if possible."""
-    if kind in _TABLES.values():
-        return table_hint(file.name, file.start(SAMPLE), kind)
+    if kind in _TABLE_KINDS.values():
+        return table_hint(file.name, file.start(SAMPLE_BYTES), kind)
     return conversion_hint("yaml", file.name) if kind == "a YAML file" else None
 
 
 def is_bare(start: bytes) -> bool:
     """Tell whether the start of a text is a list without brackets."""
     lines = start.rpartition(b"\n")[0] if len(start) >= SNIFF_SIZE else start
-    return re.fullmatch(_BARE, lines or start) is not None
+    return re.fullmatch(_BARE_LIST, lines or start) is not None
 
 
 def pipe_hint(name: str) -> Hint:
@@ -213,12 +202,7 @@ def pipe_hint(name: str) -> Hint:
 def table_hint(name: str, start: bytes, kind: str = "a .csv file") -> Hint:
     """Write Python that converts a table.
 
-    Parameters
-    ----------
-    start
-        The first `SAMPLE` bytes, used to detect a heading and the types of the cells.
-    kind
-        The description of the table.
+    `start`, of `SAMPLE_BYTES`, tells its heading and the types of its cells; `kind` describes it.
     """
     return conversion_hint("csv", name, f"converts {kind} and writes", reader=_reader(start))
 
@@ -226,12 +210,7 @@ def table_hint(name: str, start: bytes, kind: str = "a .csv file") -> Hint:
 def conversion_hint(kind: str, name: str, does: str = "writes", *, reader: str = "") -> Hint:
     """Write Python that converts a file to a new one.
 
-    Parameters
-    ----------
-    does
-        The verb of the hint, before the name of the new file.
-    reader
-        The numpy call that reads a table.
+    `does` is the verb before the name of the new file, `reader` the numpy call that reads a table.
     """
     modules, code, suffix, more = _CONVERSIONS[kind]
     target, source = _new_file(name, suffix), json_string(name)
@@ -261,7 +240,7 @@ def _new_file(name: str, suffix: str) -> str:
 def _reader(start: bytes) -> str:
     """Write the numpy call for the delimiter, heading and cell types of a table."""
     lines = start.decode("utf-8-sig", errors="replace").splitlines()
-    lines = lines[:-1] if len(start) >= SAMPLE else lines  # the last may be incomplete
+    lines = lines[:-1] if len(start) >= SAMPLE_BYTES else lines  # the last may be incomplete
     first = next((at for at, line in enumerate(lines) if line.strip()), 0)
     delimiter = next((each for each in ",;\t" if each in "".join(lines[first : first + 1])), ",")
     head, body = (set(_kinds(part, delimiter)) for part in (lines[: first + 1], lines[first + 1 :]))

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats import fast
-from gathercli.io.formats.content import key_hint
+from gathercli.io.formats.content import key_hint, malformed
 from gathercli.spec.dtypes import dtype_in_json
 from gathercli.spec.shapes import LARGEST, MAX_RANK
 from gathercli.text import NON_FINITE, Overflow, clean, listed, short, some, value_text
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 
-_VALUE: Final = "Expecting value"
-_NAME: Final = "Expecting property name"
-_WORDS: Final = {
-    _VALUE: "expecting value",
-    _NAME: "expecting property name enclosed in double quotes",
+_NO_VALUE: Final = "Expecting value"
+_NO_NAME: Final = "Expecting property name"
+# Our description of an error, by the beginning of Python's.
+_DESCRIPTIONS: Final = {
+    _NO_VALUE: "expecting value",
+    _NO_NAME: "expecting property name enclosed in double quotes",
     "Expecting ':'": "expecting ':' delimiter",
     "Expecting ','": "expecting ',' delimiter",
     "Extra data": "extra data",
@@ -39,21 +40,20 @@ _WORDS: Final = {
     "Invalid \\u": "invalid \\uXXXX escape",
     "Invalid \\": "invalid \\escape",
 }
-"""Our description of an error, by the beginning of Python's."""
 
-_NOT_JSON: Final = (
+# Words of other languages that JSON lacks, and a hint on the JSON for each.
+_JSON_HINTS: Final = (
     ("(?i)[-+]?(?:nan|inf)", "in JSON they are `NaN`, `Infinity` and `-Infinity`"),
     ("True|False", "in JSON they are `true` and `false`"),
     ("'", "in JSON strings have double quotes"),
 )
-"""Words of other languages that JSON lacks, and a hint on the JSON for each."""
 
-_GROUPS: Final = ("inputs", "outputs")
-"""The keys of the tensors in an inference request or response."""
+# The keys of the tensors in an inference request or response.
+_MESSAGE_KEYS: Final = ("inputs", "outputs")
 
 
-_KEYS: Final = ("name", "shape", "datatype", "dtype", "data", "parameters")
-"""The keys of a typed tensor."""
+# The keys of a typed tensor.
+_TENSOR_KEYS: Final = ("name", "shape", "datatype", "dtype", "data", "parameters")
 
 
 class EncodingError(InputError):
@@ -61,17 +61,7 @@ class EncodingError(InputError):
 
 
 class JsonError(InputError):
-    """Text that is not JSON.
-
-    Attributes
-    ----------
-    what, near
-        What is wrong, and the text there.
-    line, column
-        The place in the text, from 1 on.
-    is_cut
-        Whether the text ends there.
-    """
+    """Text that is not JSON."""
 
     what = near = ""
     line = column = 0
@@ -83,19 +73,9 @@ class JsonError(InputError):
 
 
 def parse(raw: bytes | str, *, rule: str = "json") -> Any:
-    """Parse JSON text.
+    """Parse JSON text: UTF-8 with or without a byte order mark; NaN and Infinity may be bare.
 
-    Parameters
-    ----------
-    raw
-        UTF-8, with or without a byte order mark; NaN and Infinity may be bare.
-    rule
-        The rule of the error if the text is malformed.
-
-    Raises
-    ------
-    InputError
-        `rule`, with the line and column or the byte.
+    Raise InputError of the given rule, with the line and column or the byte, if it is malformed.
     """
     text = decode(raw, rule) if isinstance(raw, bytes) else raw
     try:
@@ -104,7 +84,7 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
         what, error = _describe(error)
         place = f"line {error.lineno}, column {error.colno}"
         start = text[error.pos : error.pos + 10]
-        excerpt = f"`{clean(start.translate(_BLANKS))}`"
+        excerpt = f"`{clean(start.translate(_BLANK_ESCAPES))}`"
         near = f"where the text has {excerpt}" if start else "at the end of the text"
         refusal = JsonError(
             what,
@@ -112,25 +92,21 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
             where=place,
             value=start or None,
             expected="JSON",
-            hint=next((hint for pattern, hint in _NOT_JSON if re.match(pattern, start)), None),
+            hint=next((hint for pattern, hint in _JSON_HINTS if re.match(pattern, start)), None),
         )
         refusal.what, refusal.near, refusal.is_cut = what, near, not start
         refusal.line, refusal.column = error.lineno, error.colno
         refusal.move(f"at {place}")
         raise refusal from None
     except RecursionError:
-        raise InputError(
-            "brackets are nested too deeply",
-            rule=rule,
-            expected=f"at most {MAX_RANK} dimensions",
+        raise malformed(
+            "brackets are nested too deeply", f"at most {MAX_RANK} dimensions", rule=rule
         ) from None
     except ValueError as error:  # the interpreter's limit on the digits of an integer
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            "an integer has more than 4300 digits",
-            rule="dtype",
-            expected="one that a type can hold",
+        raise malformed(
+            "an integer has more than 4300 digits", "one that a type can hold", rule="dtype"
         ) from None
 
 
@@ -153,13 +129,7 @@ def _decoder(rule: str) -> json.JSONDecoder:
 
 
 def decode(raw: bytes, rule: str) -> str:
-    """Decode UTF-8 text, with or without a byte order mark.
-
-    Raises
-    ------
-    InputError
-        `rule`, with the first byte that is not UTF-8.
-    """
+    """Decode UTF-8 text, with or without a byte order mark; raise for the first wrong byte."""
     text = raw.removeprefix(codecs.BOM_UTF8)
     try:
         return text.decode()
@@ -170,17 +140,19 @@ def decode(raw: bytes, rule: str) -> str:
         ) from None
 
 
-_BLANKS: Final = {ord(blank): f"\\{letter}" for blank, letter in zip("\n\r\t", "nrt", strict=True)}
-"""Escapes of the blanks that would break a message."""
+# Escapes of the blanks that would break a message.
+_BLANK_ESCAPES: Final = {
+    ord(blank): f"\\{letter}" for blank, letter in zip("\n\r\t", "nrt", strict=True)
+}
 
 
 def _describe(error: json.JSONDecodeError) -> tuple[str, json.JSONDecodeError]:
     """Return the description and the place of an error, the same for all versions of Python."""
     if error.msg.startswith("Illegal trailing comma"):  # Python 3.13 names the comma
         rest = error.doc[error.pos + 1 :].lstrip(" \t\r\n")
-        wanted = _NAME if rest.startswith("}") else _VALUE
+        wanted = _NO_NAME if rest.startswith("}") else _NO_VALUE
         error = json.JSONDecodeError(wanted, error.doc, len(error.doc) - len(rest))
-    texts = (text for start, text in _WORDS.items() if error.msg.startswith(start))
+    texts = (text for start, text in _DESCRIPTIONS.items() if error.msg.startswith(start))
     return next(texts, "malformed text"), error
 
 
@@ -203,35 +175,20 @@ def _object(rule: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def tensor(
     value: Any,
     key: str | None,
-    *,
     declared: DType | None,
     empty: DType,
     max_bytes: int | None,
-    name: str | None,
+    *,
+    name: str | None = None,
     notes: list[str] | None = None,
 ) -> Tensor:
-    """Convert a parsed JSON document, or a member of it, to a tensor.
+    """Convert a parsed JSON document, or the member `key` of it, to a tensor.
 
-    Parameters
-    ----------
-    value
-        A plain nested list; a typed tensor ``{"shape","datatype","data"}``; an inference request
-        or response of typed tensors; an object with any of these as values.
-    key
-        The member of a document of several tensors.
-    declared
-        The type of plain lists.
-    empty
-        The type of a plain list without elements, if `declared` is None.
-    name
-        The name of the document, for the hint; None for a literal.
-    notes
-        A list to which a note is appended if a typed tensor has keys that it does not know.
-
-    Raises
-    ------
-    InputError
-        ``json``, ``dtype``, ``ragged``.
+    It is a plain nested list; a typed tensor ``{"shape","datatype","data"}``; an inference request
+    or response of typed tensors; an object with any of these as values. `declared` is the type of
+    plain lists, `empty` that of one without elements. `name` is that of the document, for a hint;
+    None for a literal. A note says which keys of a typed tensor nothing reads. Raise InputError:
+    ``json``, ``dtype``, ``ragged``.
     """
     from gathercli.io.formats.values import tensor_of
 
@@ -248,7 +205,7 @@ def tensor(
         )
     if isinstance(value, dict):
         found = typed_tensor(value, root, max_bytes=max_bytes)
-        unknown = [f"`{clean(short(each))}`" for each in value if each not in _KEYS]
+        unknown = [f"`{clean(short(each))}`" for each in value if each not in _TENSOR_KEYS]
         text = f"the tensor at `{root}` has {some(unknown)}, which nothing reads"
         if unknown and notes is not None and text not in notes:
             notes.append(text)
@@ -282,7 +239,7 @@ def members_of(document: dict[str, Any]) -> dict[str, tuple[Any, str]]:
     if not is_message(document):
         return {key: (value, f"$.{key}") for key, value in document.items()}
     members: dict[str, tuple[Any, str]] = {}
-    for group in filter(document.__contains__, _GROUPS):
+    for group in filter(document.__contains__, _MESSAGE_KEYS):
         for at, each in enumerate(document[group]):
             name, where = str(each.get("name", at)), f"$.{group}[{at}]"
             if name in members:
@@ -300,8 +257,8 @@ def members_of(document: dict[str, Any]) -> dict[str, tuple[Any, str]]:
 
 def is_message(document: dict[str, Any]) -> bool:
     """Tell whether a document is an inference request or response: lists of typed tensors."""
-    groups = [document[group] for group in _GROUPS if group in document]
-    only_groups = bool(groups) and document.keys() <= set(_GROUPS)
+    groups = [document[group] for group in _MESSAGE_KEYS if group in document]
+    only_groups = bool(groups) and document.keys() <= set(_MESSAGE_KEYS)
     return (any(groups) or only_groups) and all(
         isinstance(group, list) and all(isinstance(each, dict) for each in group)
         for group in groups

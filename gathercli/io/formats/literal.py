@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gathercli.compute.elements import MOST, is_packed, pack
-from gathercli.compute.tensor import Tensor
+from gathercli.compute.tensor import MOST_PACKED_VALUES, Tensor, is_packed, pack
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats import fast
 from gathercli.io.formats.values import tensor_of
@@ -42,18 +41,17 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
 
 GENERATORS: Final = ("arange", "zeros", "rand")
-
 # Patterns are text: `re` compiles and caches those that an argument needs.
-_GENERATOR: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9_]*))?((?:,[^,]*)*)"
-_TYPED: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9_]*)=(.*)"
-_START: Final = rf"(?as)(?:(?:(?:\d+x)+|x)[a-z][a-z0-9_]*=|(?:{'|'.join(GENERATORS)}):).*"
-_FLOAT: Final = r"(?ai)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
-_COMPLEX: Final = r"(?ai)[-+.\deainf]*j"
-_TOKEN: Final = (
+_GENERATOR_PATTERN: Final = r"(?a)([a-z]+):((?:\d+(?:x\d+)*)?)(?:x([a-z][a-z0-9_]*))?((?:,[^,]*)*)"
+_TYPED_PATTERN: Final = r"(?as)((?:\d+x)+|x)([a-z][a-z0-9_]*)=(.*)"
+_START_PATTERN: Final = rf"(?as)(?:(?:(?:\d+x)+|x)[a-z][a-z0-9_]*=|(?:{'|'.join(GENERATORS)}):).*"
+_FLOAT_PATTERN: Final = r"(?ai)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_COMPLEX_PATTERN: Final = r"(?ai)[-+.\deainf]*j"
+_TOKEN_PATTERN: Final = (
     r"""(?s)\s*(?:(?P<open>\[)|(?P<close>\])|(?P<comma>,)|(?P<double>"(?:[^"\\]|\\.)*")"""
     r"""|(?P<single>'[^']*')|(?P<word>[^\s\[\],"']+))"""
 )
-_WORDS: Final[dict[str, float | bool]] = {
+_VALUE_WORDS: Final[dict[str, float | bool]] = {
     "nan": float("nan"),
     "inf": float("inf"),
     "+inf": float("inf"),
@@ -77,7 +75,7 @@ def looks_literal(token: str) -> bool:
     generator = token.partition(":")[0]
     return bool(
         (":" in token and generator in GENERATORS)
-        or _match(_TYPED, token)
+        or _match(_TYPED_PATTERN, token)
         or is_document(token)
         or _match(r"[-+]?[.\d][-+.,\deE\s]*", token)
     )
@@ -85,7 +83,7 @@ def looks_literal(token: str) -> bool:
 
 def starts_literal(text: str) -> bool:
     """Tell whether a text starts like a typed literal or a generator."""
-    return bool(_match(_START, text))
+    return bool(_match(_START_PATTERN, text))
 
 
 def parse(
@@ -96,36 +94,16 @@ def parse(
     max_bytes: int | None,
     notes: list[str] | None = None,
 ) -> Tensor | None:
-    """Parse a literal.
+    """Parse a literal; return None if the token has none of the forms.
 
-    Parameters
-    ----------
-    token
-        The argument.
-    declared
-        The type of untyped literals; None infers it.
-    empty
-        The type of ``[]``.
-    max_bytes
-        The bytes of memory the tensor may take; None for no limit.
-    notes
-        As in `jsontext.tensor`.
-
-    Returns
-    -------
-        None if `token` has none of the forms.
-
-    Raises
-    ------
-    InputError
-        ``literal``, ``ragged``, ``dtype``: it has a form, and is malformed.
-    LimitError
-        ``limit``.
+    `declared` is the type of an untyped one, None to infer it, and `empty` that of ``[]``; the
+    notes are those of `jsontext.tensor`. Raise InputError (``literal``, ``ragged``, ``dtype``) if
+    it has a form and is malformed, LimitError if it takes more than `max_bytes` of memory.
     """
     name, colon, _ = token.partition(":")
     if colon and name in GENERATORS:
         return _generate(token, max_bytes)
-    if "=" in token and (match := _match(_TYPED, token)):
+    if "=" in token and (match := _match(_TYPED_PATTERN, token)):
         return _typed(match, max_bytes)
     if is_document(token):
         document = fast.short_lists(token)
@@ -133,18 +111,8 @@ def parse(
             from gathercli.io.formats import jsontext
 
             document = jsontext.parse(token, rule="literal")
-        if isinstance(document, dict):
-            from gathercli.io.formats import jsontext
-
-            return jsontext.tensor(
-                document,
-                None,
-                declared=declared,
-                empty=empty,
-                max_bytes=max_bytes,
-                name=None,
-                notes=notes,
-            )
+            if isinstance(document, dict):
+                return jsontext.tensor(document, None, declared, empty, max_bytes, notes=notes)
         return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
     items = token.split(",")
     values = [item(each.strip()) for each in items if each.strip()]
@@ -165,18 +133,18 @@ def is_document(token: str) -> bool:
 
 def _is_json(word: str) -> bool:
     """Tell whether a single word is a number or a constant of JSON."""
-    return bool(_match(_FLOAT, word)) or word in ("true", "false", *NON_FINITE)
+    return bool(_match(_FLOAT_PATTERN, word)) or word in ("true", "false", *NON_FINITE)
 
 
 def item(word: str) -> Any:
     """Parse a number, or a word such as nan or true; return None for any other word."""
     if is_integer(word):
         return int(word)
-    if _match(_FLOAT, word):
+    if _match(_FLOAT_PATTERN, word):
         number = float(word)
         return number if abs(number) != float("inf") else Overflow(word)
-    value = _WORDS.get(word.lower())
-    if value is None and _match(_COMPLEX, word):
+    value = _VALUE_WORDS.get(word.lower())
+    if value is None and _match(_COMPLEX_PATTERN, word):
         with suppress(ValueError):
             return complex(word)
     return value
@@ -204,7 +172,6 @@ def _sizes(dims: str, token: str) -> tuple[int, ...]:
     if any(size > LARGEST for size in sizes) or len(sizes) > MAX_RANK:
         raise LimitError(
             f"the shape of `{token[:60]}` is too large",
-            rule="limit",
             expected="rank at most 64 and sizes below 2^63",
         )
     return sizes
@@ -217,7 +184,6 @@ def _check_size(shape: tuple[int, ...], dtype: DType, max_bytes: int | None) -> 
         sizes = ",".join(map(str, shape))
         raise LimitError(
             f"the tensor {described(dtype, sizes)} takes {in_bytes(size)}",
-            rule="limit",
             value=size,
             expected=f"at most {in_bytes(allowed)}",
             hint=None if max_bytes is None else Hint("{max_bytes} lifts the limit", max_bytes=0),
@@ -239,7 +205,7 @@ def _typed(match: re.Match[str], max_bytes: int | None) -> Tensor:
 
 def _filled(one: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Return a tensor of `shape` with all elements equal to `one`, of shape ()."""
-    if one.raw is not None and product(shape) <= MOST:
+    if one.raw is not None and product(shape) <= MOST_PACKED_VALUES:
         return Tensor.of_bytes(one.dtype, shape, bytes(one.raw) * product(shape))
     import numpy as np
 
@@ -281,7 +247,7 @@ def parse_values(body: str, token: str) -> list[Any]:
 def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
     import re
 
-    at, body, pattern = 0, body.rstrip(), re.compile(_TOKEN)
+    at, body, pattern = 0, body.rstrip(), re.compile(_TOKEN_PATTERN)
     while at < len(body):
         match = pattern.match(body, at)
         if match is None:
@@ -308,7 +274,7 @@ def _suggest_shape(token: str) -> Hint | None:
 
 def _generate(token: str, max_bytes: int | None) -> Tensor:
     """Generate the tensor of ``arange:2x5xf32``, ``zeros:3x4`` or ``rand:4x3,seed=7``."""
-    match = _match(_GENERATOR, token)
+    match = _match(_GENERATOR_PATTERN, token)
     if match is None or not (match[2] or match[3]):
         raise _literal_error(
             f"`{token[:60]}` has no shape",
@@ -329,7 +295,9 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
         return _zeros(dtype, shape)
     if dtype in (BOOL, STRING):
         raise _literal_error(f"arange counts, which {dtype} cannot", "a number type", token)
-    if (count := product(shape)) <= MOST and (raw := pack(dtype, range(count), {int})) is not None:
+    if (count := product(shape)) <= MOST_PACKED_VALUES and (
+        raw := pack(dtype, range(count), {int})
+    ) is not None:
         return Tensor.of_bytes(dtype, shape, raw)
     import numpy as np
 
@@ -343,7 +311,7 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
 
 
 def _zeros(dtype: DType, shape: tuple[int, ...]) -> Tensor:
-    if is_packed(dtype) and product(shape) <= MOST:
+    if is_packed(dtype) and product(shape) <= MOST_PACKED_VALUES:
         return Tensor.of_bytes(dtype, shape, bytes(product(shape) * dtype.itemsize))
     import numpy as np
 
@@ -398,7 +366,7 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
     if dtype.bits > 16:
         return generator.random(shape, storage_of(dtype).type)
     if dtype.narrow:
-        from gathercli.compute.narrow import steps_below_one
+        from gathercli.compute.storage import steps_below_one
 
         steps = steps_below_one(dtype)
     else:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import Layout, check_shape, malformed, truncated
+from gathercli.io.formats.content import Layout, check_shape, malformed, no_member, truncated
 from gathercli.io.formats.raw import write_elements
 from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described
 from gathercli.spec.shapes import product
-from gathercli.text import clean, in_bytes
+from gathercli.text import in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -31,60 +31,38 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
     from gathercli.io.formats.raw import ByteTarget, NamedResult
 
-MAX_HEADER: Final = 10_000
-"""The longest header in bytes; the limit of numpy."""
-
-PREAMBLE: Final = len(MAGIC) + 2 + 4 + MAX_HEADER
-"""Bytes of a file that contain its header."""
-
-_OPAQUE: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat16")}
-"""By the size of a void type: its description, and a type that numpy saves as such."""
-
+MAX_HEADER: Final = 10_000  # the longest header in bytes; the limit of numpy
+PREAMBLE: Final = len(MAGIC) + 2 + 4 + MAX_HEADER  # bytes of a file that contain its header
+# By the size of a void type: its description, and a type that numpy saves as such.
+_OPAQUE_TYPES: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat16")}
+# The bytes of the header's length, by the version of the format.
 _LENGTH_BYTES: Final[dict[tuple[int, ...], int]] = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
-"""The bytes of the header's length, by the version of the format."""
-
-_ORDERS: Final = "|<"
-"""The byte order of one byte, and of more."""
-
+_BYTE_ORDERS: Final = "|<"  # the byte order of one byte, and of more
 _VERSION_1: Final = MAGIC + b"\1\0"
 
+# The types that headers of ordinary files name.
 _DESCR_OF: Final = {
-    dtype: f"{_ORDERS[dtype.itemsize > 1]}{code}{dtype.itemsize}"
+    dtype: f"{_BYTE_ORDERS[dtype.itemsize > 1]}{code}{dtype.itemsize}"
     for code, kind in (("b", Kind.BOOL), ("i", Kind.INT), ("u", Kind.UINT), ("f", Kind.FLOAT))
     for dtype in PLAIN
     if dtype.kind is kind and not dtype.opaque
 }
-"""The types that headers of ordinary files name."""
 
+# The types of ordinary headers, by their start.
 _DTYPE_OF: Final = {f"{{'descr': '{descr}'".encode(): dtype for dtype, descr in _DESCR_OF.items()}
-"""The types of ordinary headers, by their start."""
-
-_GROWTH: Final = 21
-"""Digits for which a header has room in its first size."""
-
-_ALIGNMENT: Final = 64
-"""The elements start at a multiple of so many bytes."""
-
-_ORDER: Final = b", 'fortran_order': False, 'shape': ("
-
+_GROWTH_DIGITS: Final = 21  # digits for which a header has room in its first size
+_ALIGNMENT: Final = 64  # the elements start at a multiple of so many bytes
+_ORDER_FIELD: Final = b", 'fortran_order': False, 'shape': ("
 _malformed: Final = partial(malformed, rule="npy")
 
 
 class Header(NamedTuple):
-    """The header of a .npy file.
-
-    Attributes
-    ----------
-    shape, fortran_order, file_dtype
-        Shape, memory order, and numpy dtype with its byte order.
-    offset
-        The position of the first element, in bytes.
-    """
+    """The header of a .npy file."""
 
     shape: tuple[int, ...]
-    fortran_order: bool
-    file_dtype: np.dtype[Any]
-    offset: int
+    fortran_order: bool  # whether the first dimension varies fastest
+    file_dtype: np.dtype[Any]  # with the byte order
+    offset: int  # of the first element, in bytes
 
     @property
     def nbytes(self) -> int:
@@ -99,9 +77,9 @@ class Header(NamedTuple):
 
         file_dtype = self.file_dtype
         dtype, size = dtype_of(file_dtype), file_dtype.itemsize
-        if file_dtype.kind == "V" and size in _OPAQUE and file_dtype.names is None:
+        if file_dtype.kind == "V" and size in _OPAQUE_TYPES and file_dtype.names is None:
             if declared is None or not declared.opaque or declared.itemsize != size:
-                bytes_, name = _OPAQUE[size]
+                bytes_, name = _OPAQUE_TYPES[size]
                 raise _malformed(
                     f"the type is |V{size}, {bytes_} of unknown meaning",
                     "a declared type",
@@ -128,13 +106,8 @@ class Npy:
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Read the header."""
         if key is not None:
-            raise InputError(
-                f"a .npy file holds one tensor and no member `{clean(key)}`",
-                rule="npy",
-                value=key,
-                expected="no key",
-                hint=Hint("{source}", source=self._file.name),
-            )
+            hint = Hint("{source}", source=self._file.name)
+            raise no_member("a .npy file holds one tensor and", key, hint, rule="npy")
         start = self._file.start(PREAMBLE)
         if ordinary := ordinary_layout(start):
             end = ordinary.offset + ordinary.nbytes
@@ -167,7 +140,7 @@ def ordinary_layout(start: bytes) -> Layout | None:
 def _ordinary_layout(header: bytes) -> Layout | None:
     """Parse a whole header as `ordinary_layout` does, with a cache, as many files have the same."""
     text = header[len(_VERSION_1) + 2 :]
-    head, _, rest = text.partition(_ORDER)
+    head, _, rest = text.partition(_ORDER_FIELD)
     sizes, end, padding = rest.partition(b"), }")
     dtype = _DTYPE_OF.get(head)
     if not header.startswith(_VERSION_1) or dtype is None or not end:
@@ -184,19 +157,9 @@ def _ordinary_layout(header: bytes) -> Layout | None:
 
 
 def read_header(start: bytes) -> Header:
-    """Parse a header.
+    """Parse the header in the first `PREAMBLE` bytes of a file, or in all of a shorter one.
 
-    Parameters
-    ----------
-    start
-        The first `PREAMBLE` bytes of the file, or all of a shorter file.
-
-    Raises
-    ------
-    InputError
-        ``npy``.
-    LimitError
-        ``limit``: more elements than can be addressed.
+    Raise InputError (``npy``), or LimitError for more elements than can be addressed.
     """
     fixed = len(MAGIC) + 2
     version = tuple(start[len(MAGIC) : fixed])
@@ -281,10 +244,7 @@ def _check_declared(shape: tuple[int, ...], file_dtype: np.dtype[Any]) -> None:
 def check_length(header: Header, length: int, *, has_more: bool = False) -> None:
     """Raise if a file of `length` bytes has more or fewer than its header declares.
 
-    Parameters
-    ----------
-    has_more
-        Whether a stream has unread bytes.
+    `has_more` tells whether a stream has unread bytes.
     """
     if length == header.offset + header.nbytes:
         return
@@ -336,7 +296,7 @@ def encode_header(descr: str, shape: tuple[int, ...]) -> bytes:
     """
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
     if shape:  # room for the first size to grow
-        text += " " * (_GROWTH - len(repr(shape[0])))
+        text += " " * (_GROWTH_DIGITS - len(repr(shape[0])))
     size = len(_VERSION_1) + 2 + len(text) + 1
     text += " " * (_ALIGNMENT - size % _ALIGNMENT) + "\n"
     return _VERSION_1 + len(text).to_bytes(2, "little") + text.encode()  # 64 sizes fit 64 KiB
@@ -360,7 +320,7 @@ def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
     """Yield a note on a type that numpy lacks."""
     del path, option
     if result.dtype.opaque:
-        name, size = result.dtype, _OPAQUE[result.dtype.itemsize][0]
+        name, size = result.dtype, _OPAQUE_TYPES[result.dtype.itemsize][0]
         yield (
             f"{name} is written as <V{name.itemsize}, which numpy reads as {size} an element; "
             f"`--data-dtype {name}` reads it here"

@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING, NoReturn, Self
 
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats import npy
-from gathercli.io.formats.content import key_hint, malformed, truncated
+from gathercli.io.formats.content import check_limit, malformed, truncated, unknown_name
 from gathercli.io.formats.foreign import foreign_error
 from gathercli.io.formats.table import NPY
-from gathercli.text import counted, in_bytes, short, some
+from gathercli.text import counted, in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from gathercli.io.formats.raw import ByteTarget, NamedResult
     from gathercli.spec.dtypes import DType
 
-MAX_MEMBERS = 100_000
+MAX_ARCHIVE_MEMBERS = 100_000
 MAX_RATIO = 200
-MAX_UNQUESTIONED = 256 << 20
-"""Bytes up to which a member may have any compression ratio."""
+MAX_UNQUESTIONED_MEMBER = 256 << 20  # bytes up to which a member may have any compression ratio
 _ENCRYPTED = 0x1
-_END, _END_SIZE, MAX_COMMENT = b"PK\x05\x06", 22, 65535
-"""The start and the size of the record that ends an archive, and the longest comment after it."""
+# The start and the size of the record that ends an archive, and the longest comment after it.
+_END_MARK, _END_SIZE, MAX_COMMENT = b"PK\x05\x06", 22, 65535
 
 
 def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
@@ -45,7 +44,7 @@ def _has_end(stream: IO[bytes]) -> bool:
     """Return whether a file has the record that ends an archive, whole, before a comment."""
     stream.seek(max(0, stream.seek(0, os.SEEK_END) - _END_SIZE - MAX_COMMENT))
     end = stream.read()
-    return 0 <= end.rfind(_END) <= len(end) - _END_SIZE
+    return 0 <= end.rfind(_END_MARK) <= len(end) - _END_SIZE
 
 
 @contextmanager
@@ -82,10 +81,10 @@ class Archive:
             scripted = any("/code/" in info.filename for info in members)
             kind = "torchscript" if scripted else "torch"
             raise foreign_error(file.name, "a PyTorch archive", kind)
-        if len(members) > MAX_MEMBERS:
+        if len(members) > MAX_ARCHIVE_MEMBERS:
             _refuse(
                 f"the archive has {counted(len(members), 'member', exact=True)}",
-                f"at most {MAX_MEMBERS}",
+                f"at most {MAX_ARCHIVE_MEMBERS}",
             )
         self._members: dict[str, zipfile.ZipInfo] = {}
         for member, info in zip(names, members, strict=True):
@@ -108,11 +107,7 @@ class Archive:
         for name in () if key is None else (key, key.removesuffix(".npy")):
             if name in self._members:
                 return self._members[name]
-        _refuse(
-            f"the archive has {some(f'`{name}`' for name in self._members)}",
-            f"the member `{short(key)}`" if key else "the name of one",
-            key_hint(self._name, key, self._members, "member"),
-        )
+        raise unknown_name("the archive has", key, self._members, "member", self._name, rule="npz")
 
     def layout(self, key: str | None, declared: DType | None) -> Layout:
         """Inflate the header of a member."""
@@ -121,24 +116,15 @@ class Archive:
             return self._header(info, self._read(stream, npy.PREAMBLE)).layout(declared)
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        """Inflate a member.
-
-        Raises
-        ------
-        InputError
-            ``npz`` or ``npy``.
-        LimitError
-            ``limit``: the member takes more memory than allowed.
-        """
+        """Inflate a member; raise LimitError if it takes more memory than allowed."""
         del empty  # the header has the type
         info = self._member(key)
         with _name_member(info), self._open(info) as stream:
             start = self._read(stream, npy.PREAMBLE)
             header = self._header(info, start)
             size = header.offset + header.nbytes
-            if self._limit is not None and size > self._limit:
-                what = f"the member `{info.filename}` inflates to {in_bytes(size)}"
-                raise LimitError.over(what, size, self._limit)
+            what = f"the member `{info.filename}` inflates to {in_bytes(size)}"
+            check_limit(what, size, self._limit)
             self._check_ratio(info)
             raw = bytearray(start)
             while len(raw) <= size and (part := self._read(stream, 1 << 20)):
@@ -148,7 +134,7 @@ class Archive:
 
     def _check_ratio(self, info: zipfile.ZipInfo) -> None:
         """Raise for a large member with a ratio beyond that of tensors: it may be a bomb."""
-        if self._limit is None or info.file_size < MAX_UNQUESTIONED:
+        if self._limit is None or info.file_size < MAX_UNQUESTIONED_MEMBER:
             return
         if info.file_size > MAX_RATIO * info.compress_size:
             raise LimitError.over(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import Layout, check_shape
+from gathercli.io.formats.content import Layout, check_shape, no_member
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import STRING, DType, described, named
 from gathercli.spec.shapes import product
@@ -31,14 +31,11 @@ if TYPE_CHECKING:
             """Let the threads of a result append its elements; return False if impossible."""
 
 
+# The name of a tensor in a file of several, and the tensor.
 NamedResult: TypeAlias = "tuple[str, Result]"
-"""The name of a tensor in a file of several, and the tensor."""
-
-SHORT: Final = 1 << 17
-"""Bytes of elements that are written at once."""
-
-PREFIX: Final = "bin:"
-_PATTERN: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
+SHORT_RESULT_BYTES: Final = 1 << 17  # bytes of elements that are written at once
+RAW_PREFIX: Final = "bin:"
+_RAW_PATTERN: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
 
 
 class Description(NamedTuple):
@@ -50,18 +47,10 @@ class Description(NamedTuple):
 
 
 def parse(token: str) -> Description:
-    """Parse ``bin:SHAPExTYPE@FILE``.
-
-    Raises
-    ------
-    InputError
-        ``literal``: the token is malformed, or there is no such type.
-    LimitError
-        ``limit``: the shape is too large.
-    """
+    """Parse ``bin:SHAPExTYPE@FILE``; raise InputError, or LimitError for a large shape."""
     import re
 
-    match = re.fullmatch(_PATTERN, token)
+    match = re.fullmatch(_RAW_PATTERN, token)
     if match is None:
         raise InputError(
             f"`{clean(token[:80])}` does not say what the bytes are",
@@ -97,19 +86,13 @@ class Raw:
         del declared  # the token has the type
         shape, dtype, _ = self._description
         if key is not None:
-            raise InputError(
-                f"raw bytes hold one tensor and no member `{clean(key)}`",
-                rule="format",
-                value=key,
-                expected="no key",
-            )
+            raise no_member("raw bytes hold one tensor and", key)
         layout = Layout(dtype, shape)
         size = self._file.length(layout.nbytes)
         if size != layout.nbytes:
             more = " or more" if self._file.has_more else ""
             raise InputError(
                 f"the file has {in_bytes(size)}{more}",
-                rule="format",
                 value=size,
                 expected=f"{layout.nbytes}, for {described(dtype, ','.join(map(str, shape)))}",
                 hint=None if more else self._advice(size),
@@ -123,7 +106,9 @@ class Raw:
         if not row or size % row or first == size // row:
             return None
         sizes = "x".join(map(str, (size // row, *rest, dtype.short)))
-        return Hint("{source} has that many", source=f"{PREFIX}{sizes}@{self._description.path}")
+        return Hint(
+            "{source} has that many", source=f"{RAW_PREFIX}{sizes}@{self._description.path}"
+        )
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """View the elements; those of a large regular file are mapped."""
@@ -135,10 +120,7 @@ class Raw:
 def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     """Write the elements of one tensor, little-endian and without a header.
 
-    Raises
-    ------
-    InputError
-        ``dtype``: strings have no fixed size that a reader could know.
+    Raise InputError (``dtype``) for strings, which have no fixed size that a reader could know.
     """
     ((_, result),) = results
     if result.dtype is STRING:
@@ -158,7 +140,7 @@ def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
 
 def write_elements(result: Result, out: ByteTarget, header: bytes = b"") -> None:
     """Write a header and the bytes of the elements in memory, by threads if `out` allows that."""
-    if result.raw is not None and result.nbytes <= SHORT and sys.byteorder == "little":
+    if result.raw is not None and result.nbytes <= SHORT_RESULT_BYTES and sys.byteorder == "little":
         out.write(header + result.raw)
         return
     if header:
@@ -182,5 +164,5 @@ def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
     """Yield the token that reads a file, which has neither the shape nor the type."""
     del option
     sizes = "x".join((*map(str, result.shape), result.dtype.short))
-    token = shell_word(f"{PREFIX}{sizes}@{path or '-'}")
+    token = shell_word(f"{RAW_PREFIX}{sizes}@{path or '-'}")
     yield f"raw bytes carry neither type nor shape; `{token}` reads them"

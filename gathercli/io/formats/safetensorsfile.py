@@ -15,11 +15,11 @@ from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
 from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.content import Layout, check_shape, key_hint, malformed, truncated
+from gathercli.io.formats.content import Layout, check_shape, malformed, truncated, unknown_name
 from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
-from gathercli.text import clean, counted, in_bytes, listed, short, some
+from gathercli.text import clean, counted, in_bytes, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
     from gathercli.io.formats.raw import ByteTarget, NamedResult
 
-MAX_HEADER: Final = 100_000_000
-"""The longest header in bytes; the limit of the package."""
-
-_OWN_FDS: Final = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
-_NAMES: Final[dict[str, str]] = {
+MAX_JSON_HEADER: Final = 100_000_000  # the longest header in bytes; the limit of the package
+_FD_FOLDER: Final = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+# The type names of the format.
+_TYPE_NAMES: Final[dict[str, str]] = {
     "complex64": "C64",
     "bfloat16": "BF16",
     "bool": "BOOL",
@@ -46,13 +45,12 @@ _NAMES: Final[dict[str, str]] = {
     for dtype in DTYPES
     if dtype.kind.value in ("int", "uint", "float") and not dtype.opaque
 }
-"""The type names of the format."""
 
-_OFFSETS: Final = rb'"data_offsets"\s*:\s*\[\s*\d+\s*,\s*(\d{1,19})\s*\]'
-_NIBBLE: Final = 4
-"""Bits of elements stored in pairs, the first in the lower half of the byte."""
-
-_TYPES: Final = {_NAMES[dtype.name]: dtype for dtype in DTYPES if dtype.name in _NAMES}
+_OFFSETS_PATTERN: Final = rb'"data_offsets"\s*:\s*\[\s*\d+\s*,\s*(\d{1,19})\s*\]'
+_NIBBLE_BITS: Final = 4  # bits of elements stored in pairs, the first in the lower half of the byte
+_TYPES_BY_NAME: Final = {
+    _TYPE_NAMES[dtype.name]: dtype for dtype in DTYPES if dtype.name in _TYPE_NAMES
+}
 
 
 class Bundle:
@@ -64,8 +62,8 @@ class Bundle:
         """Read and check the header."""
         self._file = file
         length = int.from_bytes(file.start(8), "little")
-        if length > MAX_HEADER:
-            raise malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_HEADER}")
+        if length > MAX_JSON_HEADER:
+            raise malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_JSON_HEADER}")
         self._start = 8 + length
         start = file.start(self._start)
         if len(start) < self._start:
@@ -88,13 +86,13 @@ class Bundle:
         del declared  # the header has the type
         name = self._name(key)
         entry = self._tensors[name]
-        dtype = _TYPES.get(entry["dtype"])
+        dtype = _TYPES_BY_NAME.get(entry["dtype"])
         if dtype is None:
             raise InputError(
                 f"the tensor `{name}` is of type {entry['dtype']}",
                 rule="dtype",
                 value=entry["dtype"],
-                expected=listed(_TYPES),
+                expected=listed(_TYPES_BY_NAME),
             )
         shape = tuple(entry["shape"])
         check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)
@@ -106,9 +104,9 @@ class Bundle:
         del empty
         layout = self.layout(key, declared)
         dtype, shape = layout.dtype, layout.shape
-        if dtype.bits != _NIBBLE:
+        if dtype.bits != _NIBBLE_BITS:
             return layout.view(self._file.buffer())
-        from gathercli.compute.narrow import unpacked
+        from gathercli.compute.storage import unpacked
 
         packed = layout._replace(shape=(-(-product(shape) // 2),)).view(self._file.buffer())
         return Tensor(dtype, unpacked(packed.array, product(shape), dtype.bits).reshape(shape))
@@ -118,16 +116,12 @@ class Bundle:
             return self.names[0]
         if key is not None and key in self._tensors:
             return key
-        raise malformed(
-            f"the file has {some(f'`{name}`' for name in self.names)}",
-            f"the tensor `{short(key)}`" if key else "the name of one",
-            key_hint(self._file.name, key, self.names, "tensor"),
-        )
+        raise unknown_name("the file has", key, self.names, "tensor", self._file.name)
 
 
 def _extent(header: bytes) -> int:
     """Return the size of all elements in bytes, by an unchecked header."""
-    return max((int(match[1]) for match in re.finditer(_OFFSETS, header)), default=0)
+    return max((int(match[1]) for match in re.finditer(_OFFSETS_PATTERN, header)), default=0)
 
 
 def _check(file: File, size: int) -> None:
@@ -139,7 +133,7 @@ def _check(file: File, size: int) -> None:
         raise not_installed("safetensors", "safetensors") from None
     try:
         if file.regular:
-            with safe_open(f"{_OWN_FDS}/{file.fd}", framework="numpy"):
+            with safe_open(f"{_FD_FOLDER}/{file.fd}", framework="numpy"):
                 pass
         else:
             deserialize(bytes(file.buffer()))  # type: ignore[no-untyped-call]
@@ -157,7 +151,7 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
     header: dict[str, Any] = {}
     end = 0
     for name, result in results:
-        packed = result.dtype.bits == _NIBBLE
+        packed = result.dtype.bits == _NIBBLE_BITS
         if packed and result.nbytes % 2:
             raise InputError(
                 f"`{name}` has {counted(result.nbytes, 'element')} of {result.dtype}, of "
@@ -176,10 +170,10 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
     text += b" " * (-len(text) % 8)  # align the elements
     out.write(len(text).to_bytes(8, "little") + text)
     for name, result in results:
-        if result.dtype.bits == _NIBBLE:
-            from gathercli.compute import narrow
+        if result.dtype.bits == _NIBBLE_BITS:
+            from gathercli.compute import storage
 
-            out.write(narrow.packed(result.whole().array.reshape(-1), result.dtype.bits))
+            out.write(storage.packed(result.whole().array.reshape(-1), result.dtype.bits))
         else:
             raw_file([(name, result)], out)
 
@@ -187,18 +181,15 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
 def type_name(dtype: DType, tensor: str | None = None) -> str:
     """Return the name of a type in the format; raise InputError if it has none.
 
-    Parameters
-    ----------
-    tensor
-        The tensor of the type, if it is one of several.
+    `tensor` names the tensor of the type, if it is one of several.
     """
-    name = _NAMES.get(dtype.name)
+    name = _TYPE_NAMES.get(dtype.name)
     if name is None:
         raise InputError(
             f"the format has no type {dtype}",
             rule="dtype",
             places=() if tensor is None else (clean(tensor),),
             value=dtype.name,
-            expected=listed(_NAMES),
+            expected=listed(_TYPE_NAMES),
         )
     return name

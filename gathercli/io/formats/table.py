@@ -19,72 +19,39 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
-SNIFF_SIZE: Final = 4096
-"""Bytes at the start of a file that show its format."""
-
-_SHORTEST: Final = 9
-"""Bytes that any file of a binary format has more of, or that show its format."""
-
+SNIFF_SIZE: Final = 4096  # bytes at the start of a file that show its format
+# Bytes that any file of a binary format has more of, or that show its format.
+_MIN_FILE_BYTES: Final = 9
 NPY: Final = b"\x93NUMPY"
-_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_PROTO: Final = rb"(?:\x08[\x80-\xff]{0,9}[\0-\x7f])*\x10[\x01-\x7f]"
-"""The start of an ONNX TensorProto: its dims, one by one, and its data type."""
+_ZIP_MARKS: Final = (b"PK\x03\x04", b"PK\x05\x06")
+# The start of an ONNX TensorProto: its dims, one by one, and its data type.
+_PROTO_PATTERN: Final = rb"(?:\x08[\x80-\xff]{0,9}[\0-\x7f])*\x10[\x01-\x7f]"
 
 
 class Format(NamedTuple):
-    """A format.
+    """A format."""
 
-    Attributes
-    ----------
-    suffix
-        The suffix of its files.
-    argument
-        An example of an argument that names a tensor of such a file; blank if another row has one,
-        or the format is no file.
-    title, about
-        Its heading in the manual, and an explanation of its name in help; blank if the name will
-        do.
-    sniff
-        Tells whether a file with this start is of this format; None if no start shows it.
-    reader, writer
-        ``package.module:name``; for a folder of chunks the writer is the class of its outputs. A
-        blank reader is chosen by a token or by another row.
-    losses
-        ``package.module:name`` of a function of a result, the path of a file (None for stdout) and
-        the option that chose the format; it yields notes on what the format does not store.
-    binary
-        Whether it is binary, not text.
-    ordered
-        Whether its elements have a byte order, which ``info`` shows.
-    several
-        Whether a file holds several tensors.
-    mapped
-        Whether several tensors of a file are mapped, not read into memory.
-    packs
-        Whether several elements of less than 8 bits may share a byte.
-    named
-        Whether it stores the names of tensors.
-    unfit
-        Patterns of names that it cannot store, each with a description.
-    marks
-        The files by which a folder of chunks is recognised; empty for a format of one file.
-    """
-
-    suffix: str
+    suffix: str  # of its files
+    # an example that names a tensor of such a file; blank: another row has one, or it is no file
     argument: str = ""
-    title: str = ""
-    about: str = ""
+    title: str = ""  # its heading in the manual; blank: its name
+    about: str = ""  # an explanation of its name in help
+    # whether a file with this start has it; None: no start shows it
     sniff: Callable[[bytes], bool] | None = None
-    reader: str = ""
-    writer: str = ""
+    reader: str = ""  # ``package.module:name``; blank: a token or another row chooses it
+    writer: str = ""  # as `reader`; for a folder of chunks the class of its outputs
+    # as `reader`; a function of a result, the path (None for stdout) and the option that chose the
+    # format, which yields notes on what the format does not store
     losses: str = ""
-    binary: bool = False
-    ordered: bool = False
-    several: bool = False
-    mapped: bool = False
-    packs: bool = False
-    named: bool = False
+    binary: bool = False  # not text
+    ordered: bool = False  # whether its elements have a byte order, which ``info`` shows
+    several: bool = False  # whether a file has several tensors
+    mapped: bool = False  # whether several tensors of a file are mapped, not read into memory
+    packs: bool = False  # whether several elements of less than 8 bits may share a byte
+    named: bool = False  # whether it stores the names of tensors
+    # patterns of names that it cannot store, each with a description
     unfit: tuple[tuple[str, str], ...] = ()
+    # the files that tell a folder of chunks; empty for a format of one file
     marks: tuple[str, ...] = ()
 
     def heading(self, name: str) -> str:
@@ -110,7 +77,7 @@ def _is_npy(start: bytes) -> bool:
 
 
 def _is_npz(start: bytes) -> bool:
-    return start.startswith(_ZIP)
+    return start.startswith(_ZIP_MARKS)
 
 
 def _is_json(start: bytes) -> bool:
@@ -129,7 +96,7 @@ def _is_proto(start: bytes) -> bool:
         return True
     import re
 
-    return re.match(_PROTO, start) is not None
+    return re.match(_PROTO_PATTERN, start) is not None
 
 
 def _is_onnx(start: bytes) -> bool:
@@ -180,7 +147,7 @@ FORMATS: Final = {
         ".json#name",
         title="JSON",
         sniff=_is_json,
-        reader=f"{_FORMATS}.jsonfile:Document",
+        reader=f"{_FORMATS}.textfile:Document",
         writer=f"{_FORMATS}.encode:plain_json",
         losses=f"{_FORMATS}.encode:json_losses",
         several=True,
@@ -214,8 +181,8 @@ FORMATS: Final = {
         title="ONNX TensorProto .pb",
         about="ONNX",
         sniff=_is_proto,
-        reader="gathercli.io.onnx.protofile:ProtoFile",
-        writer="gathercli.io.onnx.protofile:proto_file",
+        reader="gathercli.io.onnx.tensorproto:ProtoFile",
+        writer="gathercli.io.onnx.tensorproto:proto_file",
         binary=True,
         packs=True,
         named=True,
@@ -234,15 +201,16 @@ FORMATS: Final = {
         ".zarr",
         ".zarr#name",
         title="Zarr .zarr",
-        reader="gathercli.io.zarr:Zarr",
-        writer="gathercli.io.zarr:Creation",
-        losses="gathercli.io.zarr:losses",
+        reader="gathercli.io.zarr.stored:Zarr",
+        writer="gathercli.io.zarr.created:Creation",
+        losses="gathercli.io.zarr.stored:losses",
         binary=True,
         ordered=True,
         marks=("zarr.json", ".zarray", ".zgroup"),
     ),
 }
 
+# The formats of models, whose tensors are read and never written.
 MODELS: Final = {
     "onnx": Format(
         ".onnx",
@@ -265,7 +233,6 @@ MODELS: Final = {
         mapped=True,
     ),
 }
-"""The formats of models, whose tensors are read and never written."""
 
 
 def row_of(name: str) -> Format:
@@ -273,20 +240,17 @@ def row_of(name: str) -> Format:
     return FORMATS.get(name) or MODELS[name]
 
 
+# The format of each suffix, in the order of the rows.
 BY_SUFFIX: Final = {f.suffix: name for name, f in FORMATS.items() if f.argument}
-"""The format of each suffix, in the order of the rows."""
-
+# The formats of folders of chunks, by suffix.
 CHUNKED: Final = {f.suffix: name for name, f in FORMATS.items() if f.chunked}
-"""The formats of folders of chunks, by suffix."""
-
-_CHUNKED: Final = tuple(CHUNKED)
-
+_CHUNKED_SUFFIXES: Final = tuple(CHUNKED)
 ARGUMENTS: Final = tuple(f.argument for f in (*FORMATS.values(), *MODELS.values()) if f.argument)
 
 
 def names_chunks(path: str) -> bool:
     """Tell whether an output of this name would be a folder of chunks."""
-    return path.rstrip("/").lower().endswith(_CHUNKED)
+    return path.rstrip("/").lower().endswith(_CHUNKED_SUFFIXES)
 
 
 def is_chunked(fmt: str) -> bool:
@@ -299,12 +263,12 @@ def beginning(start: bytes, name: str) -> str | None:
 
     The first bytes tell, or the suffix of its name if it has fewer bytes than any sound file.
     """
-    for magic, fmt in ((NPY, "npy"), *((each, "npz") for each in _ZIP)):
+    for magic, fmt in ((NPY, "npy"), *((each, "npz") for each in _ZIP_MARKS)):
         if magic.startswith(start) and (len(start) > 1 or start > b"\x7f"):
             return fmt
     fmt = BY_SUFFIX.get("." + name.rpartition(".")[2].lower(), "")
     known = fmt and FORMATS[fmt].binary and FORMATS[fmt].sniff is not None
-    return fmt if known and start.strip() and len(start) < _SHORTEST else None
+    return fmt if known and start.strip() and len(start) < _MIN_FILE_BYTES else None
 
 
 def sniff(start: bytes) -> str | None:

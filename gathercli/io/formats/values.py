@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from itertools import chain
 
-from gathercli.compute.elements import pack
-from gathercli.compute.tensor import Tensor
+from gathercli.compute.tensor import Tensor, pack
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import check_shape
-from gathercli.spec.coordinates import Place, path
 from gathercli.spec.dtypes import (
     BOOL,
     COMPLEX128,
@@ -24,7 +22,7 @@ from gathercli.spec.dtypes import (
     DType,
     Kind,
 )
-from gathercli.spec.shapes import MAX_RANK, product
+from gathercli.spec.shapes import MAX_RANK, Place, product
 from gathercli.text import NON_FINITE, Overflow, counted, in_bytes, value_text
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -33,52 +31,40 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 
-MAX_UNQUESTIONED: Final = 256 << 20
-"""Bytes up to which an array of strings may have any amount of padding."""
-
-MAX_PADDING: Final = 16
-"""The ratio of a larger array of strings to its strings without padding."""
-
-_LISTS: Final = frozenset({list, tuple})
+# Bytes up to which an array of strings may have any amount of padding.
+MAX_UNQUESTIONED_STRINGS: Final = 256 << 20
+MAX_PADDING: Final = 16  # the ratio of a larger array of strings to its strings without padding
+_LIST_TYPES: Final = frozenset({list, tuple})
 
 
 def check_depth(value: Any, root: str = "$") -> None:
     """Raise LimitError if the first elements are lists nested deeper than `MAX_RANK`."""
     for _ in range(MAX_RANK):
-        if type(value) not in _LISTS or not value:
+        if type(value) not in _LIST_TYPES or not value:
             return
         value = value[0]
-    if type(value) in _LISTS:
+    if type(value) in _LIST_TYPES:
         raise LimitError(
             f"the list at `{root}` is nested deeper than {MAX_RANK}",
-            rule="limit",
             where=root,
             expected=f"rank at most {MAX_RANK}",
         )
 
 
 def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], set[type]]:
-    """Flatten a nested list.
+    """Flatten a nested list: return its shape, its elements in row-major order, and their types.
 
-    Returns
-    -------
-        Its shape, its elements in row-major order, and the set of their types.
-
-    Raises
-    ------
-    InputError
-        ``ragged``: lists of different lengths, or lists beside elements.
-    LimitError
-        ``limit``: the list has more than `MAX_RANK` dimensions.
+    Raise InputError (``ragged``) for lists of different lengths, or lists beside elements, and
+    LimitError for more than `MAX_RANK` dimensions.
     """
     check_depth(value, root)
     level, shape = [value], list[int]()
     while level:
         kinds = set(map(type, level))
-        if not kinds & _LISTS:
+        if not kinds & _LIST_TYPES:
             break
-        if not kinds <= _LISTS:
-            at = next(i for i, each in enumerate(level) if type(each) not in _LISTS)
+        if not kinds <= _LIST_TYPES:
+            at = next(i for i, each in enumerate(level) if type(each) not in _LIST_TYPES)
             raise _ragged(root, at, shape, f"is {value_text(level[at])} beside lists", "a list")
         lengths = set(map(len, level))
         if len(lengths) > 1:
@@ -92,7 +78,7 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
 
 
 def _ragged(root: str, at: int, shape: Sequence[int], problem: str, expected: str) -> InputError:
-    where = path(root, at, shape)
+    where = Place(root, shape)(at)
     return InputError(
         f"the list at `{where}` {problem}",
         rule="ragged",
@@ -115,30 +101,12 @@ def tensor_of(
 ) -> Tensor:
     """Convert a nested list, or a single value, to a tensor.
 
-    Parameters
-    ----------
-    value
-        Booleans, integers, floats, complex numbers or strings in lists of equal lengths.
-    declared
-        The type; None infers it: int64 for integers (uint64 if one needs it), float64 if there is a
-        fraction or a non-finite word, bool, string.
-    shape
-        The shape of the tensor; a nested list must have it, a flat one its number of elements.
-    empty
-        The type of a list without elements, if `declared` is None.
-    root
-        The path of the value in messages.
-    rule
-        The rule of the error if the list does not fit `shape`.
-    max_bytes
-        The bytes of memory strings may take; None for no limit.
-
-    Raises
-    ------
-    InputError
-        ``ragged``, ``dtype``, ``json``, with the path of the first wrong element.
-    LimitError
-        ``limit``.
+    The elements are booleans, integers, floats, complex numbers or strings. Without `declared`
+    their type is int64 for integers (uint64 if one needs it), float64 if there is a fraction or a
+    non-finite word, bool, string, and for none `empty`. A nested list must have `shape`, a flat one
+    its number of elements, else the error is of the given rule. `root` is the path of the value in
+    messages; `max_bytes` the memory that strings may take. Raise InputError (``ragged``, ``dtype``,
+    ``json``) with the path of the first wrong element, or LimitError.
     """
     sizes, flat, kinds = flatten(value, root)
     if (
@@ -151,16 +119,7 @@ def tensor_of(
         flat, sizes, kinds = _fold(flat, declared, root, sizes), sizes[:-1], {complex}
     where = Place(root, sizes)
     if shape is not None and sizes != shape:
-        is_flat = len(sizes) == 1 and sizes[0] == product(shape)
-        is_empty = 0 in sizes and sizes == shape[: len(sizes)]  # [[],[]] for [2,0,3]
-        if not is_flat and not is_empty:
-            raise InputError(
-                f"the list at `{root}` has shape {_sizes(sizes)}",
-                rule=rule,
-                where=root,
-                expected=_sizes(shape),
-                remark=f", or {counted(product(shape), 'value', exact=True)} in one list",
-            )
+        _check_fit(sizes, shape, root, rule)
         check_shape(f"the tensor at `{root}` has", shape, declared.itemsize if declared else 1)
         sizes = shape
     dtype, first = (declared, 0) if declared else _infer(flat, kinds, where, empty)
@@ -179,10 +138,24 @@ def tensor_of(
 
 def _fold(flat: list[Any], dtype: DType, root: str, shape: tuple[int, ...]) -> list[complex]:
     """Combine a last axis of real and imaginary parts."""
-    from gathercli.compute.conversion import PARTS, store
+    from gathercli.compute.conversion import PART_TYPES, store
 
-    parts = store(flat, PARTS[dtype.bits], Place(root, shape)).tolist()
+    parts = store(flat, PART_TYPES[dtype.bits], Place(root, shape)).tolist()
     return [complex(re, im) for re, im in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def _check_fit(sizes: tuple[int, ...], shape: tuple[int, ...], root: str, rule: str) -> None:
+    """Raise if nested lists of some sizes cannot have the elements of a shape."""
+    is_flat = len(sizes) == 1 and sizes[0] == product(shape)
+    is_empty = 0 in sizes and sizes == shape[: len(sizes)]  # [[],[]] for [2,0,3]
+    if not is_flat and not is_empty:
+        raise InputError(
+            f"the list at `{root}` has shape {_sizes(sizes)}",
+            rule=rule,
+            where=root,
+            expected=_sizes(shape),
+            remark=f", or {counted(product(shape), 'value', exact=True)} in one list",
+        )
 
 
 def _sizes(shape: Sequence[int]) -> str:
@@ -256,7 +229,7 @@ def _check_strings(flat: list[str], max_bytes: int) -> None:
     lengths = [len(v) for v in flat if isinstance(v, str)]
     size = 4 * len(flat) * max(lengths, default=0)
     # Every string takes the width of the longest.
-    most = min(max_bytes, max(MAX_UNQUESTIONED, MAX_PADDING * 4 * sum(lengths)))
+    most = min(max_bytes, max(MAX_UNQUESTIONED_STRINGS, MAX_PADDING * 4 * sum(lengths)))
     if size > most:
         what = f"the strings take {in_bytes(size)}, each as wide as the longest"
         raise LimitError.over(what, size, most)

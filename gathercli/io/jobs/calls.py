@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli import ops
 from gathercli.compute.bound import BoundCall, of_one_type
-from gathercli.compute.small import runs_of
 from gathercli.io.jobs.job import SHAPE
-from gathercli.ops import engine, family_of, find
+from gathercli.ops.versions import family_of, find
 from gathercli.spec.call import Operand
 
 if TYPE_CHECKING:
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call, CallContext
     from gathercli.spec.op import Op
 
-_MOST_CALLS: Final = 64
-"""The most calls in the cache."""
-
+_MOST_CALLS: Final = 64  # the most calls in the cache
+# A cache of calls, by all that the rules of shapes, types and attributes depend on.
 _calls: dict[tuple[Any, ...], Call] = {}
-"""A cache of calls, by all that the rules of shapes, types and attributes depend on."""
 
 
 def row_of(job: Job, notes: list[str]) -> Op:
@@ -66,15 +64,13 @@ def _bind_tensors(job: Job, op: Op, tensors: Sequence[ChunkedTensor]) -> BoundCa
     """Bind a call to its inputs."""
     tensors = of_one_type(op, tensors)
     call, is_known = _shared_call(job, op, tensors)
-    return BoundCall(call, *tensors, runs=runs_of(call) if is_known else None)
+    return BoundCall(call, *tensors, repeated=is_known)
 
 
 def _shared_call(job: Job, op: Op, inputs: Sequence[ChunkedTensor | Operand]) -> tuple[Call, bool]:
     """Return the call of jobs that differ in the elements of their inputs alone.
 
-    Returns
-    -------
-        The call, and whether an earlier job had it.
+    Also return whether an earlier job had it.
     """
     if not all(type(value) is int for value in job.attrs.values()):  # True and 1.0 equal 1
         return _bind_call(job, op, map(Operand.of, inputs)), False
@@ -98,7 +94,7 @@ def _shared_call(job: Job, op: Op, inputs: Sequence[ChunkedTensor | Operand]) ->
 
 
 def _bind_call(job: Job, op: Op, operands: Iterable[Operand]) -> Call:
-    return engine.bind(
+    return ops.bind(
         op,
         *operands,
         negative=job.negative,

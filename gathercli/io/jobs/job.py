@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.errors import InputError, VersionError
 from gathercli.io.formats import jsontext
 from gathercli.io.formats.values import tensor_of
-from gathercli.io.jobs.jobfile import JobEntry, name_of, read_entries
+from gathercli.io.jobs.jobfile import JobEntry, job_error, name_of, read_entries
 from gathercli.io.source import is_stdin
-from gathercli.ops import FAMILIES, attributes, family_of, find, foreign_name_error
+from gathercli.ops import FAMILIES, attributes
+from gathercli.ops.versions import family_of, find
 from gathercli.slices import given, given_names
+from gathercli.spec import rules
 from gathercli.spec.call import UNKNOWN_AXIS, Operand, as_integer
 from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
 from gathercli.spec.op import OTHER_NAMES, Negative, OutOfRange
-from gathercli.spec.rules import RULES
 from gathercli.spec.shapes import as_shape
 from gathercli.text import clean, closest, listed, short, value_text
 
@@ -32,52 +33,34 @@ if TYPE_CHECKING:
 
 SHAPE: Final = "shape"
 EXPECT: Final = "expect"
+INLINE_BYTES: Final = 64 << 20  # the default limit of a result in a line of the report, in bytes
 
 
 @dataclass(slots=True, kw_only=True)  # a frozen one takes thrice as long to create
 class Job:
-    """A call from a job file, which nothing changes.
+    """A call from a job file, which nothing changes."""
 
-    Attributes
-    ----------
-    id
-        The name; by default `name_of` its place.
-    op, of
-        The command; for ``shape`` also the operator whose output shape is inferred.
-    version
-        None for the default version of the operator.
-    inputs
-        The inputs by name: a token, a nested list or a typed tensor; for ``shape`` a shape.
-    types
-        The declared types of untyped inputs, by name.
-    attrs
-        The attributes by name; for ``shape`` the axis may be ``unknown``.
-    expect, expect_error
-        The expected output, or the rule of the expected error (True for any).
-    node
-        The node of a model that decided other keys: ``model.onnx#/emb/Gather``.
-    folder
-        The folder of relative paths.
-    """
-
-    id: str = ""
+    id: str = ""  # by default `name_of` its place
     title: str | None = None
     source: str | None = None
-    op: str
-    of: str | None = None
-    version: str | int | None = None
+    op: str  # the command
+    of: str | None = None  # of ``shape`` the operator whose output shape is inferred
+    version: str | int | None = None  # None: the default of the operator
+    # by name: a token, a nested list or a typed tensor; of ``shape`` a shape
     inputs: Mapping[str, Any]
+    # the declared types of untyped inputs, by name
     types: Mapping[str, DType] = field(default_factory=dict)
+    # by name; of ``shape`` the axis may be ``unknown``
     attrs: Mapping[str, Any] = field(default_factory=dict)
     negative: str = Negative.SPEC.value
     out_of_range: str = OutOfRange.SPEC.value
     expect: Any = None
-    expect_error: str | bool | None = None
+    expect_error: str | bool | None = None  # the rule of the expected error; True for any
     rtol: float = 0.0
     atol: float = 0.0
     output: str | None = None
-    node: str | None = None
-    folder: str = ""
+    node: str | None = None  # of a model, which decided other keys: ``model.onnx#/emb/Gather``
+    folder: str = ""  # of relative paths
 
     @property
     def operator(self) -> str:
@@ -151,45 +134,40 @@ def _one_of(*words: str) -> Check:
     return lambda v: v in words, listed(words)
 
 
-_TEXT: Final[Check] = _is_text, "text"
+_TEXT_CHECK: Final[Check] = _is_text, "text"
 # The rules of the operator check the value.
-_ATTRIBUTE: Final[Check] = lambda v: isinstance(v, int | float | str | list), "an integer"
-_INPUT: Final[Check] = _is_input, "a list, a number, a typed tensor, or a token other than `-`"
-_DTYPE: Final[Check] = lambda v: isinstance(v, str) and named(v) is not None, "a type such as int64"
-_DIMENSIONS: Final[Check] = lambda v: isinstance(v, str | list), "a shape, as text or as a list"
-_TOLERANCE: Final[Check] = (
+_ATTRIBUTE_CHECK: Final[Check] = lambda v: isinstance(v, int | float | str | list), "an integer"
+_INPUT_CHECK: Final[Check] = (
+    _is_input,
+    "a list, a number, a typed tensor, or a token other than `-`",
+)
+_DTYPE_CHECK: Final[Check] = (
+    lambda v: isinstance(v, str) and named(v) is not None,
+    "a type such as int64",
+)
+_SHAPE_CHECK: Final[Check] = lambda v: isinstance(v, str | list), "a shape, as text or as a list"
+_TOLERANCE_CHECK: Final[Check] = (
     lambda v: type(v) in (int, float) and 0 <= v < float("inf"),
     "a number from 0 on",
 )
 
-REFUSALS: Final = (
+# The rules whose errors a job may expect, in the order of the checks.
+ERROR_RULES: Final = (
     "version",
-    *(rule.__name__.replace("_", "-") for rule in RULES),
-    *("integer-values", "index-negative", "index-range", "limit"),
+    *rules.STATEMENTS,
     *("missing", "unreadable", "format", "npy", "npz", "json", "ragged", "literal", "dtype"),
     *("shape-text", "job"),
 )
-"""The rules whose errors a job may expect, in the order of the checks."""
 
 
 class JobKeys(NamedTuple):
-    """The keys of the jobs of one operator.
-
-    Attributes
-    ----------
-    checks
-        The check of each key.
-    inputs, types, attrs
-        The keys of inputs, types of inputs, and attributes.
-    required
-        The required keys; `of` in a shape job only.
-    """
+    """The keys of the jobs of one operator."""
 
     checks: dict[str, Check]
-    inputs: tuple[str, ...]
-    types: tuple[str, ...]
-    attrs: tuple[str, ...]
-    required: frozenset[str]
+    inputs: tuple[str, ...]  # the keys of inputs,
+    types: tuple[str, ...]  # of types of inputs,
+    attrs: tuple[str, ...]  # and of attributes
+    required: frozenset[str]  # `of` in a shape job only
 
 
 def keys_of(op: Any, of: Any = None) -> JobKeys:
@@ -203,50 +181,31 @@ def _keys_of(op: str, of: str) -> JobKeys:
     inputs = tuple(each.name for each in family.ROWS[0].inputs)
     attrs = tuple(attributes(family))
     types = tuple(f"{name}_dtype" for name in inputs)
-    tensor = _DIMENSIONS if op == SHAPE else _INPUT
+    tensor = _SHAPE_CHECK if op == SHAPE else _INPUT_CHECK
     checks = {
-        **dict.fromkeys(("id", "title", "source"), _TEXT),
+        **dict.fromkeys(("id", "title", "source"), _TEXT_CHECK),
         "op": _one_of(*FAMILIES, SHAPE),
         **({"of": _one_of(*FAMILIES)} if op == SHAPE else {}),
         "version": (lambda v: _is_text(v) or type(v) is int, "a version such as openvino-8"),
         **dict.fromkeys(inputs, tensor),
-        **dict.fromkeys(types, _DTYPE),
-        **dict.fromkeys(attrs, _ATTRIBUTE),
+        **dict.fromkeys(types, _DTYPE_CHECK),
+        **dict.fromkeys(attrs, _ATTRIBUTE_CHECK),
         "negative": _one_of(*(each.value for each in Negative)),
         "out_of_range": _one_of(*(each.value for each in OutOfRange)),
         EXPECT: tensor,
-        "expect_error": (lambda v: v is True or v in REFUSALS, "the name of a rule, or true"),
-        **dict.fromkeys(("rtol", "atol"), _TOLERANCE),
-        **({} if op == SHAPE else dict.fromkeys(("output", *given_names("jobs")), _TEXT)),
+        "expect_error": (lambda v: v is True or v in ERROR_RULES, "the name of a rule, or true"),
+        **dict.fromkeys(("rtol", "atol"), _TOLERANCE_CHECK),
+        **({} if op == SHAPE else dict.fromkeys(("output", *given_names("jobs")), _TEXT_CHECK)),
     }
     required = frozenset(("op", *inputs, *(("of",) if op == SHAPE else ())))
     return JobKeys(checks, inputs, types, attrs, required)
 
 
-def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "") -> Job:
-    """Read one job.
-
-    Parameters
-    ----------
-    source
-        JSON text, or a parsed object.
-    where, folder
-        The place of the job in messages (``jobs.jsonl, line 3``), and the folder of its paths.
-
-    Raises
-    ------
-    InputError
-        ``job``: the text or a key is invalid; ``version``: the version is unknown.
-    """
-    if isinstance(source, dict):
-        _check(source, where)
-        return _job(source, where, folder)
-    text = source.encode() if isinstance(source, str) else source
-    return read(JobEntry(where, folder, text))
-
-
 def read(source: JobEntry) -> Job:
-    """Parse the text of a job in its file, as `parse` does."""
+    """Parse the text of a job in its file.
+
+    Raise InputError: ``job`` if the text or a key is invalid, or ``version``.
+    """
     try:
         document = jsontext.parse(source.text)
     except InputError as error:
@@ -289,10 +248,7 @@ def jobs(path: str) -> list[Job]:
 class JobKinds:
     """The jobs that a slice expands into ordinary ones, by a key of their own.
 
-    Parameters
-    ----------
-    limit
-        The most bytes of memory that a file may take of which a job is made; None for no limit.
+    A file of which a job is made may take `limit` bytes of memory; None for no limit.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -303,10 +259,7 @@ class JobKinds:
     def expand(self, entry: JobEntry) -> JobEntry:
         """Return a job with the keys that follow from those of a slice; any other as it is.
 
-        Raises
-        ------
-        InputError
-            ``job``: they are invalid, or the job lacks another key.
+        Raise InputError (``job``) if they are invalid, or the job lacks another key.
         """
         for key, pattern in self._keys.items():
             if pattern.search(entry.text):
@@ -319,7 +272,7 @@ class JobKinds:
 def _check(job: Any, where: str) -> None:
     """Raise if a parsed job is invalid."""
     if not isinstance(job, dict):
-        raise _job_error(where, f"the job is {value_text(job)}", "an object")
+        raise job_error(where, f"the job is {value_text(job)}", "an object")
     keys = keys_of(job.get("op"), job.get("of"))
     checks = keys.checks
     if not keys.required <= job.keys() <= checks.keys():
@@ -328,7 +281,7 @@ def _check(job: Any, where: str) -> None:
         if not checks[key][0](value):
             raise _value_error(job, key, where, keys)
     if "expect" in job and "expect_error" in job:
-        raise _job_error(where, "`$.expect` and `$.expect_error` are both there", "one of them")
+        raise job_error(where, "`$.expect` and `$.expect_error` are both there", "one of them")
     _check_version(job, where)
     _check_attributes(job, where, keys)
 
@@ -360,23 +313,23 @@ def _keys_error(job: dict[str, Any], where: str, keys: JobKeys) -> InputError:
     unknown = next((key for key in job if key not in checks), None)
     if unknown is None:
         missing = next(key for key in checks if key in keys.required and key not in job)
-        return _job_error(where, f"`$.{missing}` is missing", checks[missing][1])
+        return job_error(where, f"`$.{missing}` is missing", checks[missing][1])
     if {"status", "seconds"} <= job.keys():
-        return _job_error(where, "this is a line of a report", "a job")
+        return job_error(where, "this is a line of a report", "a job")
     op = job.get("op")
     kind = op if op in (*FAMILIES, SHAPE) else _kind(keys)
-    near = _OTHERWISE.get(unknown)
+    near = _OTHER_KEYS.get(unknown)
     near = near if near in checks else closest(unknown, checks)
     what = f"`$.{short(clean(unknown))}` is unknown in a {kind} job"
     hint = f'did you mean "{near}"?' if near else None
-    return _job_error(where, what, listed(checks), hint)
+    return job_error(where, what, listed(checks), hint)
 
 
 def _value_error(job: dict[str, Any], key: str, where: str, keys: JobKeys) -> InputError:
     """Return the error for an invalid value."""
     value = job[key]
     what = f"`$.{key}` is {value_text(value)}"
-    return _job_error(where, what, keys.checks[key][1], _hint(key, value))
+    return job_error(where, what, keys.checks[key][1], _hint(key, value))
 
 
 def _kind(keys: JobKeys) -> str:
@@ -384,7 +337,8 @@ def _kind(keys: JobKeys) -> str:
     return next(name for name in FAMILIES if keys_of(name).checks.keys() == keys.checks.keys())
 
 
-_OTHERWISE: Final = {
+# The keys of names in other tools.
+_OTHER_KEYS: Final = {
     **dict.fromkeys(("dim", "dimension"), "axis"),
     **dict.fromkeys(("mode", "fill"), "out_of_range"),
     "opset": "version",
@@ -392,7 +346,6 @@ _OTHERWISE: Final = {
     "index": "indices",
     "out": "output",
 }
-"""The keys of names in other tools."""
 
 
 def _hint(key: str, value: Any) -> str | None:
@@ -402,6 +355,8 @@ def _hint(key: str, value: Any) -> str | None:
     if key in ("op", "of"):
         near = closest(value.lower().replace("_", "-"), FAMILIES, cutoff=0.8)
         if near is None:
+            from gathercli.ops.unknown import foreign_name_error
+
             refusal = foreign_name_error(value, "")
             return getattr(refusal and refusal.advice, "job", None)
         return f'did you mean "{near}"?'
@@ -409,8 +364,10 @@ def _hint(key: str, value: Any) -> str | None:
         return f'did you mean "{near}"?'
     if key != "expect_error":
         return None
-    near = closest(value.replace("_", "-"), REFUSALS) or ("index-range" if "range" in value else "")
-    return f'did you mean "{near}"?' if near else f"the rules are {listed(REFUSALS, 'and')}"
+    near = closest(value.replace("_", "-"), ERROR_RULES) or (
+        "index-range" if "range" in value else ""
+    )
+    return f'did you mean "{near}"?' if near else f"the rules are {listed(ERROR_RULES, 'and')}"
 
 
 def _check_version(job: dict[str, Any], where: str) -> None:
@@ -441,13 +398,4 @@ def _check_attributes(job: dict[str, Any], where: str, keys: JobKeys) -> None:
             continue
         # A list of one integer may be an axis, which is an input of some versions.
         if as_integer(value) is None or (isinstance(value, list) and name != "axis"):
-            what, expected = f"`{name}` is {value_text(value)}", "one integer"
-            raise _job_error(where, what, expected)
-
-
-def _job_error(where: str, what: str, expected: str, hint: str | None = None) -> InputError:
-    return InputError(what, rule="job", places=(where,), where=where, expected=expected, hint=hint)
-
-
-INLINE: Final = 64 << 20
-"""The default limit of a result in a line of the report, in bytes."""
+            raise job_error(where, f"`{name}` is {value_text(value)}", "one integer")

@@ -20,57 +20,37 @@ from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.table import SNIFF_SIZE
 from gathercli.io.opening import check_kind
 from gathercli.spec.shapes import DEEPEST, MAX_RANK
-from gathercli.text import clean, listed
+from gathercli.text import clean, listed, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LINES: Final = (".jsonl", ".ndjson")
-SUFFIXES: Final = (*LINES, ".json")
-"""Suffixes of files with one job a line, and of all files of jobs in a folder."""
-
-LONGEST: Final = 256 << 20
-"""The most bytes of a job; a longer one should name files."""
-
+LINE_SUFFIXES: Final = (".jsonl", ".ndjson")  # suffixes of files with one job a line
+JOB_SUFFIXES: Final = (*LINE_SUFFIXES, ".json")  # and of all files of jobs in a folder
+MAX_JOB_BYTES: Final = 256 << 20  # the most bytes of a job; a longer one should name files
+# The unit of the place of a job in a file of several.
 LINE: Final = "line"
 ITEM: Final = "item"
-"""The unit of the place of a job in a file of several."""
-
-_PLACE: Final = re.compile(r"(.*), (?:line (?P<line>\d+)|\$\[(?P<item>\d+)\])", re.DOTALL)
-
-_DESCRIPTORS: Final = ("/dev", "/dev/fd", "/proc/self/fd")
-"""Folders of the shell's ``<(…)``; paths in such jobs are relative to the working folder."""
-
-_PART: Final = 1 << 16
-_MARK: Final = re.compile(rb'[\[\]{}"]')
+_PLACE_PATTERN: Final = re.compile(r"(.*), (?:line (?P<line>\d+)|\$\[(?P<item>\d+)\])", re.DOTALL)
+# Folders of the shell's ``<(…)``; paths in such jobs are relative to the working folder.
+_DESCRIPTOR_FOLDERS: Final = ("/dev", "/dev/fd", "/proc/self/fd")
+_WINDOW_BYTES: Final = 1 << 16
+_MARK_PATTERN: Final = re.compile(rb'[\[\]{}"]')
+# Text up to a bracket, or up to the quote of an incomplete string.
 _NO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
-"""Text up to a bracket, or up to the quote of an incomplete string."""
-
-_BETWEEN: Final = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+")
-_BLANK: Final = b" \t\r\n"
-_CONTINUATION: Final = bytes(range(0x80, 0xC0))
-"""Continuation bytes of UTF-8, which columns do not count."""
+_COMMA_PATTERN: Final = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+")
+_JSON_BLANKS: Final = b" \t\r\n"
+# Continuation bytes of UTF-8, which columns do not count.
+_CONTINUATION_BYTES: Final = bytes(range(0x80, 0xC0))
 
 
 class JobEntry(NamedTuple):
-    """The text of a job and its place in a file.
+    """The text of a job, JSON, and its place in a file."""
 
-    Attributes
-    ----------
-    where
-        The file and the place in it, for messages: ``jobs.jsonl, line 3``.
-    folder
-        The folder of relative paths.
-    text
-        JSON.
-    line, column
-        The start of the text in the file, from 1.
-    """
-
-    where: str
-    folder: str
+    where: str  # for messages: ``jobs.jsonl, line 3``
+    folder: str  # of relative paths
     text: bytes
-    line: int = 1
+    line: int = 1  # the start of the text in the file, from 1
     column: int = 1
 
     @classmethod
@@ -84,13 +64,22 @@ class JobEntry(NamedTuple):
         return b"\0".join((os.fsencode(self.where), os.fsencode(self.folder), self.text))
 
 
+def job_error(
+    where: str, what: str, expected: str, hint: str | None = None, *, value: object = None
+) -> InputError:
+    """Return the error for what is at a place of a file of jobs."""
+    return InputError(
+        what, rule="job", places=(where,), where=where, value=value, expected=expected, hint=hint
+    )
+
+
 def place_of(where: str) -> tuple[str, str, int]:
     """Split the place of a job into the file, the unit (or nothing) and the number (or 0).
 
     >>> place_of("jobs.jsonl, line 3"), place_of("job.json")
     (('jobs.jsonl', 'line', 3), ('job.json', '', 0))
     """
-    match = _PLACE.fullmatch(where)
+    match = _PLACE_PATTERN.fullmatch(where)
     if match is None:
         return where, "", 0
     form = match.lastgroup or ""
@@ -110,12 +99,7 @@ def name_of(where: str) -> str:
 def files(path: str) -> list[str]:
     """List the files of jobs below a folder, sorted and without hidden ones; a file lists itself.
 
-    Raises
-    ------
-    InputError
-        ``job``: the folder contains no such file.
-    NoInputError
-        ``unreadable``: a folder cannot be searched.
+    Raise InputError (``job``) if there is none, NoInputError if a folder cannot be searched.
     """
     if path == "-" or not os.path.isdir(path):
         return [path]
@@ -123,13 +107,13 @@ def files(path: str) -> list[str]:
     for parent, folders, names in os.walk(path, onerror=raise_unlisted):
         folders[:] = [name for name in folders if not name.startswith(".")]
         visible = (name for name in names if not name.startswith("."))
-        paths += [os.path.join(parent, name) for name in visible if name.endswith(SUFFIXES)]
+        paths += [os.path.join(parent, name) for name in visible if name.endswith(JOB_SUFFIXES)]
     if not paths:
         raise InputError(
             f"the folder `{clean(path)}` has no file of jobs",
             rule="job",
             value=path,
-            expected=listed(SUFFIXES),
+            expected=listed(JOB_SUFFIXES),
         )
     return sorted(paths)
 
@@ -137,22 +121,16 @@ def files(path: str) -> list[str]:
 def read_entries(path: str) -> Iterator[JobEntry]:
     """Yield the jobs of a file, or of standard input (``-``).
 
-    Raises
-    ------
-    InputError
-        ``job``: the content is not a list of jobs.
-    LimitError
-        ``limit``: a job is longer than `LONGEST`.
-    NoInputError
-        ``missing``, ``unreadable``.
+    Raise InputError (``job``) if it is no list of jobs, LimitError if a job is longer than
+    `MAX_JOB_BYTES`, NoInputError if it cannot be read.
     """
     name, folder = ("standard input", "") if path == "-" else (clean(path), os.path.dirname(path))
-    if folder in _DESCRIPTORS:
+    if folder in _DESCRIPTOR_FOLDERS:
         folder = ""
     try:
         with _open(path) as file:
             _check_jobs(file, name, path)
-            yield from _JobReader(file, name, folder).jobs(lines=path.endswith(LINES))
+            yield from _JobReader(file, name, folder).jobs(lines=path.endswith(LINE_SUFFIXES))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if isinstance(error, GatherError):
             raise
@@ -178,7 +156,7 @@ def _open(path: str) -> IO[bytes]:
         return file
     import shutil
 
-    from gathercli.io.temporary import temporary_file
+    from gathercli.io.stream import temporary_file
 
     with file:
         copy = temporary_file()
@@ -192,7 +170,7 @@ def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
     offset = file.tell()
     start = file.read(SNIFF_SIZE)
     file.seek(offset)
-    if start.removeprefix(BOM_UTF8).lstrip(_BLANK)[:1] in (b"", b"{", b"["):
+    if start.removeprefix(BOM_UTF8).lstrip(_JSON_BLANKS)[:1] in (b"", b"{", b"["):
         return
     from gathercli.io.formats.foreign import describe
 
@@ -227,7 +205,7 @@ class _JobReader:
     def _start(self) -> bytes:
         """Seek to the first non-blank byte and return it."""
         text = b""
-        while (part := self._file.read(_PART)) and not (text := part.lstrip(_BLANK)):
+        while (part := self._file.read(_WINDOW_BYTES)) and not (text := part.lstrip(_JSON_BLANKS)):
             pass
         self._file.seek(-len(text), os.SEEK_CUR)
         return text[:1]
@@ -237,8 +215,8 @@ class _JobReader:
         try:
             if self._start() != b"{":
                 return False
-            line = self._file.readline(LONGEST)
-            if not line.rstrip(_BLANK).endswith(b"}") or self._start() != b"{":
+            line = self._file.readline(MAX_JOB_BYTES)
+            if not line.rstrip(_JSON_BLANKS).endswith(b"}") or self._start() != b"{":
                 return False
             return isinstance(json.parse(line), dict)
         except InputError:
@@ -247,32 +225,26 @@ class _JobReader:
             self._file.seek(self._begin)
 
     def _lines(self) -> Iterator[JobEntry]:
-        lines = iter(lambda: self._file.readline(LONGEST + 1), b"")
+        lines = iter(lambda: self._file.readline(MAX_JOB_BYTES + 1), b"")
         for number, line in enumerate(lines, 1):
             where = f"{self._name}, line {number}"
-            if len(line) > LONGEST:
+            if len(line) > MAX_JOB_BYTES:
                 raise _too_long(where)
-            text = line.strip(_BLANK)
+            text = line.strip(_JSON_BLANKS)
             if text:
-                column = 1 + len(line) - len(line.lstrip(_BLANK))
+                column = 1 + len(line) - len(line.lstrip(_JSON_BLANKS))
                 yield JobEntry(where, self._folder, text, number, column)
 
     def _one(self) -> Iterator[JobEntry]:
         text = self._whole()
-        if not text.strip(_BLANK):
-            raise InputError(
-                "the file is empty",
-                rule="job",
-                places=(self._name,),
-                where=self._name,
-                expected="a job",
-            )
+        if not text.strip(_JSON_BLANKS):
+            raise job_error(self._name, "the file is empty", "a job")
         yield JobEntry(self._name, self._folder, text)
 
     def _whole(self) -> bytes:
         self._file.seek(self._begin)
-        text = self._file.read(LONGEST + 1)
-        if len(text) > LONGEST:
+        text = self._file.read(MAX_JOB_BYTES + 1)
+        if len(text) > MAX_JOB_BYTES:
             raise _too_long(self._name)
         return text
 
@@ -286,9 +258,9 @@ class _JobReader:
         for number in count():
             where = f"{self._name}, $[{number}]"
             gap, mark = text.next_mark(where)
-            if mark == b"]" and not gap.strip(_BLANK) and text.is_last():
+            if mark == b"]" and not gap.strip(_JSON_BLANKS) and text.is_last():
                 return
-            separated = _BETWEEN.fullmatch(gap) if number else not gap.strip(_BLANK)
+            separated = _COMMA_PATTERN.fullmatch(gap) if number else not gap.strip(_JSON_BLANKS)
             line, column = text.line, text.column
             item = text.item(where) if mark == b"{" and separated else None
             if item is None:
@@ -301,13 +273,7 @@ class _JobReader:
             items: Any = json.parse(self._whole())
         except LimitError:
             what = f"what stands before {near}, or there, is not part of a list of jobs"
-            return InputError(
-                what,
-                rule="job",
-                places=(self._name,),
-                where=self._name,
-                expected="objects with commas between them",
-            )
+            return job_error(self._name, what, "objects with commas between them")
         except InputError as error:
             return InputError.of(
                 error,
@@ -319,15 +285,7 @@ class _JobReader:
             )
         number = next((at for at, item in enumerate(items) if not isinstance(item, dict)), 0)
         where = f"{self._name}, $[{number}]"
-        from gathercli.text import value_text
-
-        return InputError(
-            f"the job is {value_text(items[number])}",
-            rule="job",
-            places=(where,),
-            where=where,
-            expected="an object",
-        )
+        return job_error(where, f"the job is {value_text(items[number])}", "an object")
 
 
 class _Window:
@@ -345,7 +303,9 @@ class _Window:
 
     def next_mark(self, where: str) -> tuple[bytes, bytes]:
         """Move to the next bracket or quote; return the text before it and the mark."""
-        while (match := _MARK.search(self._text, self._at)) is None and self._read_more(where):
+        while (match := _MARK_PATTERN.search(self._text, self._at)) is None and self._read_more(
+            where
+        ):
             pass
         stop = match.start() if match else len(self._text)
         gap = self._text[self._at : stop]
@@ -368,23 +328,18 @@ class _Window:
             length += 1
             depth += 1 if mark in b"{[" else -1
             if depth > DEEPEST:
-                raise InputError(
-                    "brackets are nested too deeply",
-                    rule="job",
-                    places=(where,),
-                    where=where,
-                    expected=f"at most {MAX_RANK} dimensions",
-                )
+                most = f"at most {MAX_RANK} dimensions"
+                raise job_error(where, "brackets are nested too deeply", most)
             if not depth:
                 text = self._text[self._at : stop + 1]
-                if len(text) > LONGEST:
+                if len(text) > MAX_JOB_BYTES:
                     raise _too_long(where)
                 self._move(stop + 1)
                 return text
 
     def is_last(self) -> bool:
         """Return whether only blanks follow the bracket at the offset."""
-        while not self._text[self._at + 1 :].strip(_BLANK):
+        while not self._text[self._at + 1 :].strip(_JSON_BLANKS):
             if not self._read_more():
                 return True
         return False
@@ -392,9 +347,9 @@ class _Window:
     def _read_more(self, where: str = "") -> bool:
         """Extend the window to twice its size; return False at the end of the file."""
         rest = self._text[self._at :]
-        if where and len(rest) > LONGEST:
+        if where and len(rest) > MAX_JOB_BYTES:
             raise _too_long(where)
-        part = self._file.read(max(_PART, len(rest)))
+        part = self._file.read(max(_WINDOW_BYTES, len(rest)))
         self._text, self._at = rest + part, 0
         return bool(part)
 
@@ -402,7 +357,7 @@ class _Window:
         """Move forward to an offset; count lines and columns."""
         text = self._text[self._at : offset]
         lines = text.count(b"\n")
-        last = text[text.rfind(b"\n") + 1 :].translate(None, _CONTINUATION)
+        last = text[text.rfind(b"\n") + 1 :].translate(None, _CONTINUATION_BYTES)
         self.line += lines
         self.column = len(last) + (1 if lines else self.column)
         self._at = offset
@@ -411,9 +366,8 @@ class _Window:
 def _too_long(where: str) -> LimitError:
     return LimitError(
         "the job is too long",
-        rule="limit",
         places=(where,),
         where=where,
-        expected=f"at most {LONGEST} bytes",
+        expected=f"at most {MAX_JOB_BYTES} bytes",
         hint="a job may name files in place of long lists",
     )

@@ -1,15 +1,22 @@
-"""TensorProto messages: their headers are read at once, their elements on demand."""
+"""TensorProto messages, and files of one (.pb).
+
+Their headers are read at once, their elements on demand. A file whose elements are in another one,
+which may have any path, is refused.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import InputError
-from gathercli.io.formats.content import check_shape, malformed
-from gathercli.io.graph import Constant
+from gathercli.errors import InputError, LimitError
+from gathercli.io.formats.content import Layout, check_shape, malformed
+from gathercli.io.formats.foreign import conversion_hint
+from gathercli.io.formats.raw import raw_file
+from gathercli.io.graph import Constant, decoded, raw_elements, stored
 from gathercli.io.onnx.wire import (
     Span,
+    WireReader,
     encoded,
     length_head,
     number_of,
@@ -17,18 +24,17 @@ from gathercli.io.onnx.wire import (
     span_of,
     text_field,
 )
-from gathercli.io.stored import decoded, raw_elements, stored
-from gathercli.spec.coordinates import Place
 from gathercli.spec.dtypes import DTYPES, STRING, DType, Kind, in_words, named
-from gathercli.spec.shapes import MAX_RANK, product
-from gathercli.text import counted, in_bytes, listed
+from gathercli.spec.shapes import MAX_RANK, Place, product
+from gathercli.text import clean, counted, in_bytes, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
-    from gathercli.io.onnx.wire import WireReader
+    from gathercli.io.formats.raw import ByteTarget, NamedResult
+
 
 _TYPE_NAMES: Final = """
 float32 uint8 int8 uint16 int16 int32 int64 string bool float16 float64 uint32 uint64 complex64
@@ -36,12 +42,12 @@ complex128 bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz ui
 float4_e2m1fn float8_e8m0fnu uint2 int2 float6_e2m3fn float6_e3m2fn
 """
 
-TYPES: Final = (None, *map(named, _TYPE_NAMES.split()))
-"""Our types by the numbers of TensorProto.DataType."""
-
+# Our types by the numbers of TensorProto.DataType.
+ONNX_TYPES: Final = (None, *map(named, _TYPE_NAMES.split()))
 _DIMS, _TYPE, _SEGMENT, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 3, 8, 9, 13, 14
 _FLOATS, _INT32, _STRINGS, _INT64, _DOUBLES, _UINT64 = 4, 5, 6, 7, 10, 11
-_FIELDS: Final = {
+# The fields of elements.
+_ELEMENT_FIELDS: Final = {
     _FLOATS: "float_data",
     _INT32: "int32_data",
     _STRINGS: "string_data",
@@ -49,27 +55,21 @@ _FIELDS: Final = {
     _DOUBLES: "double_data",
     _UINT64: "uint64_data",
 }
-"""The fields of elements."""
 
-_SIZES: Final = {_FLOATS: 4, _DOUBLES: 8}
-"""The bytes of each element in the fields that have no varints and no strings."""
-
-_PACKED: Final = (2, 4)
-"""Bits of elements that share an entry of `int32_data`; of those of 6 bits, each has one."""
-
-_BLOCK: Final = 1 << 18
-"""Bytes of varints to decode at a time: the arrays in between take 50 times as many."""
-
-MAX_DIMS: Final = 256
-"""The most dimensions that are read, more than any tensor may have."""
-
+# The bytes of each element in the fields that have no varints and no strings.
+_FIELD_SIZES: Final = {_FLOATS: 4, _DOUBLES: 8}
+# Bits of elements that share an entry of `int32_data`; of those of 6 bits, each has one.
+_PACKED_BITS: Final = (2, 4)
+# Bytes of varints to decode at a time: the arrays in between take 50 times as many.
+_VARINT_BLOCK: Final = 1 << 18
+MAX_DIMS: Final = 256  # the most dimensions that are read, more than any tensor may have
+# Why the elements of external data are not read.
 NOT_OPENED: Final = "its elements are in another file, which is not opened"
-"""Why the elements of external data are not read."""
 
 
 def type_or_none(number: object) -> DType | None:
     """Return the type of a number; None if it is unknown."""
-    return TYPES[number] if isinstance(number, int) and 0 < number < len(TYPES) else None
+    return ONNX_TYPES[number] if isinstance(number, int) and 0 < number < len(ONNX_TYPES) else None
 
 
 def type_of(number: int) -> DType:
@@ -86,20 +86,7 @@ def type_of(number: int) -> DType:
 
 
 class TensorProto:
-    """A message whose header was read.
-
-    Attributes
-    ----------
-    marked
-        Whether `data_location` says that the elements are in another file.
-    entries
-        The entries of `external_data`; None if the elements are in the message.
-
-    Raises
-    ------
-    InputError, LimitError
-        ``format``, ``dtype`` or ``limit``: the message is malformed.
-    """
+    """A message whose header was read; raise InputError or LimitError if it is malformed."""
 
     def __init__(self, wire: WireReader, message: Span) -> None:
         fields: dict[int, list[int | Span]] = {}
@@ -117,30 +104,27 @@ class TensorProto:
         if _EXTERNAL in fields or self.marked:
             self.entries = [span_of(each, "`external_data`") for each in fields.get(_EXTERNAL, ())]
             return
-        typed = [field for field in _FIELDS if field in fields]
+        typed = [field for field in _ELEMENT_FIELDS if field in fields]
         self._field, self._each = _field(self.dtype)
         self._values = fields.get(self._field, [])
         self._raw = span_of(fields[_RAW][-1], "`raw_data`") if _RAW in fields else None
         if self._raw and (typed or self.dtype is STRING):
             raise malformed(
-                f"the elements are in raw_data and in {_FIELDS[typed[0]]}"
+                f"the elements are in raw_data and in {_ELEMENT_FIELDS[typed[0]]}"
                 if typed
                 else "the strings are in raw_data",
                 "one of them" if typed else "string_data",
             )
         if other := [field for field in typed if field != self._field and not self._raw]:
             raise malformed(
-                f"the elements are in the field {_FIELDS[other[0]]}",
-                f"{_FIELDS[self._field]} for {self.dtype}",
+                f"the elements are in the field {_ELEMENT_FIELDS[other[0]]}",
+                f"{_ELEMENT_FIELDS[self._field]} for {self.dtype}",
             )
 
     def constant(self, external: Callable[[str], File] | None = None) -> Constant:
         """Return the constant of the elements.
 
-        Parameters
-        ----------
-        external
-            A function that opens a file beside the model; None if none may be opened.
+        `external` opens a file beside the model; None if none may be opened.
         """
         wire, dtype, shape = self.wire, self.dtype, self.shape
         if self.entries is not None:
@@ -160,37 +144,35 @@ class TensorProto:
         """Raise for a number of values that is not that of the shape, before any is decoded."""
         if self.entries is not None or self._raw:
             return
-        number, size = 0, _SIZES.get(self._field)
+        number, size = 0, _FIELD_SIZES.get(self._field)
         for value in self._values:
             if isinstance(value, int) or self._field == _STRINGS:
                 number += 1
             else:
                 number += value.size // size if size else _count(self.wire, value)
         count = product(self.shape) * self._each
-        if self.dtype.bits in _PACKED:
+        if self.dtype.bits in _PACKED_BITS:
             count = -(-count * self.dtype.bits // 8)
         if number != count:
-            raise malformed(
-                f"the field {_FIELDS[self._field]} has {counted(number, 'value', exact=True)}",
-                f"{count}, for {list(self.shape)}",
-            )
+            what = f"the field {_ELEMENT_FIELDS[self._field]} has"
+            values = counted(number, "value", exact=True)
+            raise malformed(f"{what} {values}", f"{count}, for {list(self.shape)}")
 
     def _load(self) -> Tensor:
         """Read the elements of one of the typed fields."""
         from gathercli.compute.conversion import store
-        from gathercli.compute.narrow import unpacked
-        from gathercli.compute.storage import storage_of
+        from gathercli.compute.storage import storage_of, unpacked
 
         self.check_count()
         dtype, shape = self.dtype, self.shape
         if dtype is STRING:
             words = self._strings()
-            place = Place(_FIELDS[_STRINGS], (len(words),))
+            place = Place(_ELEMENT_FIELDS[_STRINGS], (len(words),))
             return Tensor(STRING, store(words, STRING, place).reshape(shape))
         array, storage = self._numbers(), storage_of(dtype)
-        if self._field in _SIZES:
+        if self._field in _FIELD_SIZES:
             array = array.view(storage.newbyteorder("<"))
-        elif dtype.bits in _PACKED:
+        elif dtype.bits in _PACKED_BITS:
             packed = self._checked(array, 0, 255).astype("u1")
             array = unpacked(packed, product(shape), dtype.bits)
         elif dtype.kind is Kind.FLOAT:  # bit patterns
@@ -205,13 +187,13 @@ class TensorProto:
     def _strings(self) -> list[str]:
         """Decode the strings."""
         raw = (self.wire.bytes(span_of(value, "a string")) for value in self._values)
-        return [decoded(each, f"{_FIELDS[_STRINGS]}[{at}]") for at, each in enumerate(raw)]
+        return [decoded(each, f"{_ELEMENT_FIELDS[_STRINGS]}[{at}]") for at, each in enumerate(raw)]
 
     def _numbers(self) -> AnyArray:
         """Decode the values of a field: packed in spans, or one by one."""
         import numpy as np
 
-        size = _SIZES.get(self._field)
+        size = _FIELD_SIZES.get(self._field)
         parts: list[AnyArray] = []
         for value in self._values:
             if isinstance(value, int):
@@ -235,7 +217,7 @@ class TensorProto:
         """Raise for an integer of a field that the type cannot hold."""
         wrong = ((array < low) | (array > high)).argmax() if array.size else 0
         if array.size and not low <= array[wrong] <= high:
-            where, value = f"{_FIELDS[self._field]}[{wrong}]", int(array[wrong])
+            where, value = f"{_ELEMENT_FIELDS[self._field]}[{wrong}]", int(array[wrong])
             if self._field != _UINT64:
                 value = signed(value % 2**64)
             raise InputError(
@@ -286,7 +268,7 @@ def _count(wire: WireReader, span: Span) -> int:
     import numpy as np
 
     raw = np.frombuffer(wire.buffer, np.uint8, span.size, span.start)
-    blocks = (raw[at : at + _BLOCK] for at in range(0, raw.size, _BLOCK))
+    blocks = (raw[at : at + _VARINT_BLOCK] for at in range(0, raw.size, _VARINT_BLOCK))
     return sum(int(np.count_nonzero(block < 0x80)) for block in blocks)
 
 
@@ -300,13 +282,15 @@ def _varints(wire: WireReader, span: Span) -> AnyArray:
     numbers = np.empty(_count(wire, span), np.uint64)
     at = done = 0
     while at < raw.size:
-        part = raw[at : at + _BLOCK]
+        part = raw[at : at + _VARINT_BLOCK]
+        # A byte below 0x80 ends a number; one that the block cuts is left to the next block.
         stops = np.flatnonzero(part < 0x80) + 1
         starts = np.concatenate([[0], stops[:-1]])
         lengths = stops - starts[: stops.size]
         if not stops.size or lengths.max() > 10:
             raise malformed("a number of the elements has more than 10 bytes", "10 bytes at most")
         part = part[: stops[-1]]
+        # Byte k of a number has its bits from 7 k on; those of a tenth byte pass 2^64 and drop out.
         shifts = (7 * (np.arange(part.size) - np.repeat(starts, lengths))).astype(np.uint64)
         bits = (part & 0x7F).astype(np.uint64) << shifts
         numbers[done : done + stops.size] = np.add.reduceat(bits, starts)
@@ -328,7 +312,6 @@ def _external(
         def refuse() -> Tensor:
             raise InputError(
                 NOT_OPENED,
-                rule="format",
                 value=location,
                 expected="elements in the model itself",
                 hint="`--external-data` reads regular files beside the model",
@@ -385,4 +368,88 @@ def tensor_message(name: str, tensor: Tensor) -> bytes:
 
 def _described(dtype: DType, shape: tuple[int, ...]) -> bytes:
     sizes = (encoded(_DIMS, size) for size in shape)
-    return b"".join((*sizes, encoded(_TYPE, TYPES.index(dtype))))
+    return b"".join((*sizes, encoded(_TYPE, ONNX_TYPES.index(dtype))))
+
+
+MAX_MESSAGE_BYTES: Final = 2**31 - 1  # the size limit of a protobuf message, in bytes
+
+
+class ProtoFile:
+    """A TensorProto file; `format` and the members are those of `content.Content`."""
+
+    format = "pb"
+
+    def __init__(self, file: File) -> None:
+        """Read the header."""
+        size = file.length(
+            MAX_MESSAGE_BYTES if file.limit is None else min(MAX_MESSAGE_BYTES, file.limit)
+        )
+        if size > MAX_MESSAGE_BYTES:
+            raise malformed(
+                f"the file has {in_bytes(size)}", f"at most {MAX_MESSAGE_BYTES}, as ONNX's messages"
+            )
+        self._file = file
+        raw = file.content() if file.has_more else file.buffer()  # the first one raises
+        wire = WireReader(raw, file.limit)
+        self._proto = TensorProto(wire, wire.whole)
+        name = self._proto.name
+        self.names = [name] if name else None
+
+    def layout(self, key: str | None, declared: DType | None) -> Layout:
+        """Describe the tensor."""
+        del declared  # the message has the type
+        constant = self._constant(key)
+        if constant.dtype is STRING:
+            return Layout(STRING, constant.shape, constant.tensor().array.dtype)
+        return Layout(constant.dtype, constant.shape)
+
+    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+        """Read the tensor: a view of the file, unless its elements are packed or converted."""
+        del declared, empty
+        constant = self._constant(key)
+        constant.check_memory(self._file)
+        return constant.tensor()
+
+    def _constant(self, key: str | None) -> Constant:
+        """Return the constant after a check of the number of its elements."""
+        proto = self._proto
+        if key is not None and key != proto.name:
+            raise malformed(
+                f"the file holds one tensor, `{clean(proto.name)}`, and no `{clean(key)}`", "no key"
+            )
+        if proto.entries is not None:
+            raise malformed(
+                "the tensor keeps its elements in another file, which is never opened",
+                "elements in the file itself",
+                conversion_hint("external", self._file.name) if proto.marked else None,
+            )
+        if proto.is_empty:
+            raise malformed(
+                "the file is truncated: it ends without elements", f"those of {list(proto.shape)}"
+            )
+        proto.check_count()
+        return proto.constant()
+
+
+def proto_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
+    """Write one tensor; raise LimitError if it exceeds the size of a message."""
+    ((name, result),) = results
+    if result.dtype not in ONNX_TYPES:
+        raise InputError(
+            f"the format has no type {result.dtype}",
+            rule="dtype",
+            value=result.dtype.name,
+            expected=listed(each.name for each in DTYPES if each in ONNX_TYPES),
+        )
+    if result.nbytes > MAX_MESSAGE_BYTES - 10_000:
+        raise LimitError(
+            f"the tensor takes {in_bytes(result.nbytes)}",
+            value=result.nbytes,
+            expected="less than 2^31, as much as a protobuf message holds",
+            hint="npy and safetensors have no such limit",
+        )
+    if result.dtype.bits < 8:
+        out.write(tensor_message(name, result.whole()))
+    else:
+        out.write(tensor_head(name, result.dtype, result.shape))
+        raw_file(results, out)

@@ -21,24 +21,13 @@ if TYPE_CHECKING:
 
     from gathercli.errors import InputError
 
-VARINT: Final = 0
-LENGTH: Final = 2
-"""The wire types of a varint, and of a length with its bytes."""
-
-FIXED: Final = {1: 8, 5: 4}
-"""The bytes of the wire types of fixed size."""
-
-MOST_FIELDS: Final = 10_000_000
-"""The most fields that are read of one file."""
-
-SPAN_BYTES: Final = 130
-"""Bytes of memory that a field in a list takes, as was measured."""
-
-NUMBER_BYTES: Final = 40
-"""Bytes of memory that an integer in a list takes."""
-
-_LAST_SHIFT: Final = 63
-"""The bits before the tenth byte of a varint, which has one."""
+VARINT_TYPE: Final = 0  # the wire type of a varint,
+LENGTH_TYPE: Final = 2  # and of a length with its bytes
+FIXED_TYPES: Final = {1: 8, 5: 4}  # the bytes of the wire types of fixed size
+MOST_FIELDS: Final = 10_000_000  # the most fields that are read of one file
+SPAN_BYTES: Final = 130  # bytes of memory that a field in a list takes, as was measured
+NUMBER_BYTES: Final = 40  # bytes of memory that an integer in a list takes
+_LAST_SHIFT: Final = 63  # the bits before the tenth byte of a varint, which has one
 
 
 class Span(NamedTuple):
@@ -54,36 +43,24 @@ class Span(NamedTuple):
 
 
 class WireReader:
-    """A reader of the messages in a buffer.
+    """A reader of the messages in a buffer, the bytes of a file, possibly mapped.
 
-    Parameters
-    ----------
-    buffer
-        The bytes of a file, possibly mapped.
-    limit
-        The most bytes of memory of the fields of one message; None for no limit.
+    The fields of one message take at most `limit` bytes of memory; None for no limit.
     """
 
     def __init__(self, buffer: Any, limit: int | None = None) -> None:
         self.buffer, self.limit = buffer, limit
         self.whole = Span(0, len(buffer))
-        self.count = 0
-        """The fields that were read."""
+        self.count = 0  # the fields that were read
 
     def fields(  # noqa: C901  (a wire type each, in one loop: it reads every field of a model)
         self, message: Span
     ) -> Iterator[tuple[int, int | Span]]:
         """Yield the number and the value of each field of a message.
 
-        A varint is an integer below 2^64. All other values are the span of their bytes.
-
-        Raises
-        ------
-        InputError
-            ``format``: the bytes are no message.
-        LimitError
-            ``limit``: the file has more than `MOST_FIELDS` fields, or the message more than fit
-            into memory.
+        A varint is an integer below 2^64. All other values are the span of their bytes. Raise
+        InputError if the bytes are no message, LimitError if the file has more than `MOST_FIELDS`
+        fields, or the message more than fit into memory.
         """
         buffer, (at, stop) = self.buffer, message
         whole = message == self.whole
@@ -102,7 +79,7 @@ class WireReader:
             wire = tag & 7
             if tag < 8:
                 raise malformed(f"byte {start} starts a field of number 0", "a number of 1 or more")
-            if wire == LENGTH:
+            if wire == LENGTH_TYPE:
                 if at < stop and buffer[at] < 0x80:
                     size, at = buffer[at], at + 1
                 else:
@@ -111,11 +88,11 @@ class WireReader:
                     raise _cut(start, stop, whole=whole)
                 yield tag >> 3, Span(at, at + size)
                 at += size
-            elif wire == VARINT:
+            elif wire == VARINT_TYPE:
                 value, at = self.varint(at, stop, whole=whole)
                 yield tag >> 3, value
-            elif wire in FIXED:
-                end = at + FIXED[wire]
+            elif wire in FIXED_TYPES:
+                end = at + FIXED_TYPES[wire]
                 if end > stop:
                     raise _cut(start, stop, whole=whole)
                 yield tag >> 3, Span(at, end)
@@ -128,17 +105,12 @@ class WireReader:
     def _refuse(self, count: int) -> NoReturn:
         """Raise LimitError for the fields of a message, or of all messages."""
         check_held(count * SPAN_BYTES, self.limit)
-        raise LimitError(
-            f"the file has more than {MOST_FIELDS} fields", rule="limit", expected="fewer"
-        )
+        raise LimitError(f"the file has more than {MOST_FIELDS} fields", expected="fewer")
 
     def varint(self, at: int, stop: int, *, whole: bool = False) -> tuple[int, int]:
         """Return the varint at `at`, modulo 2^64, and the position after it.
 
-        Parameters
-        ----------
-        whole
-            Whether it is of the message that is the whole file.
+        `whole` tells whether it is of the message that is the whole file.
         """
         value = shift = 0
         start = at
@@ -212,7 +184,7 @@ def encoded(field: int, value: bytes | int) -> bytes:
 
 def length_head(field: int, size: int) -> bytes:
     """Encode what precedes the `size` bytes of a field."""
-    return _varint(field << 3 | LENGTH) + _varint(size)
+    return _varint(field << 3 | LENGTH_TYPE) + _varint(size)
 
 
 def text_field(field: int, text: str) -> bytes:

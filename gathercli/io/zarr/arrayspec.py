@@ -9,8 +9,7 @@ import numpy as np
 
 from gathercli.compute.chunks import ChunkLayout
 from gathercli.compute.storage import storage_of
-from gathercli.errors import InputError
-from gathercli.io.formats.content import Layout
+from gathercli.io.formats.content import Layout, malformed
 from gathercli.spec.dtypes import BOOL, DTYPES, STRING, DType, Kind
 from gathercli.spec.shapes import LARGEST, product
 from gathercli.text import clean, counted, listed, short
@@ -22,56 +21,31 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
 
 
-Codec = dict[str, Any]
-"""The name of a codec, under the key ``name``, and its options."""
-
-SLACK: Final = 1 << 10
-"""Bytes that headers and checksums may add to a chunk."""
-
-FIXED: Final = {each.name: each for each in DTYPES if not each.opaque and each is not STRING}
-"""The types that have a plain name in version 3."""
+Codec = dict[str, Any]  # the name of a codec, under the key ``name``, and its options
+SLACK_BYTES: Final = 1 << 10  # bytes that headers and checksums may add to a chunk
+# The types that have a plain name in version 3.
+PLAIN_TYPES: Final = {each.name: each for each in DTYPES if not each.opaque and each is not STRING}
 
 
 class ArraySpec(NamedTuple):
-    """The metadata of an array.
+    """The metadata of an array."""
 
-    Attributes
-    ----------
-    version
-        The version of the format: 2 or 3.
-    dtype, file_dtype, shape
-        The element type, the numpy dtype of the elements in the files, and the shape.
-    grid, chunks
-        The shapes of a file and of a chunk; they differ for a shard.
-    codecs
-        The codecs of a chunk in the order of encoding; in version 2 the filters and the compressor.
-    fill
-        The fill value, as JSON; None for zero.
-    order
-        The memory order of version 2, ``C`` or ``F``.
-    key_encoding, separator
-        The names of chunk files: ``default`` or ``v2``, with ``.`` or ``/``.
-    shard_index, index_first
-        The codecs of the index of a shard, and whether it precedes the chunks.
-    attributes, dimension_names
-        The user's attributes and the names of the dimensions, in version 3.
-    """
-
-    version: int
+    version: int  # of the format: 2 or 3
     dtype: DType
-    file_dtype: np.dtype[Any]
+    file_dtype: np.dtype[Any]  # of the elements in the files
     shape: tuple[int, ...]
-    grid: tuple[int, ...]
-    chunks: tuple[int, ...]
+    grid: tuple[int, ...]  # the shape of a file, and
+    chunks: tuple[int, ...]  # of a chunk; they differ for a shard
+    # of a chunk, in the order of encoding; in version 2 the filters and the compressor
     codecs: tuple[Codec, ...]
-    fill: Any
-    order: str = "C"
-    key_encoding: str = "v2"
-    separator: str = "."
-    shard_index: tuple[Codec, ...] = ()
-    index_first: bool = False
-    attributes: dict[str, Any] | None = None
-    dimension_names: list[str | None] | None = None
+    fill: Any  # the fill value as JSON; None for zero
+    order: str = "C"  # the memory order of version 2, ``C`` or ``F``
+    key_encoding: str = "v2"  # of chunk files: ``default`` or ``v2``,
+    separator: str = "."  # with ``.`` or ``/``
+    shard_index: tuple[Codec, ...] = ()  # the codecs of the index of a shard,
+    index_first: bool = False  # and whether it precedes the chunks
+    attributes: dict[str, Any] | None = None  # the user's attributes,
+    dimension_names: list[str | None] | None = None  # and the names of the dimensions, in version 3
 
     @property
     def sharded(self) -> bool:
@@ -102,7 +76,7 @@ class ArraySpec(NamedTuple):
     @property
     def max_packed(self) -> int:
         """The largest valid packed chunk in bytes; incompressible data grow a little."""
-        return self.chunk_nbytes + self.chunk_nbytes // 8 + SLACK
+        return self.chunk_nbytes + self.chunk_nbytes // 8 + SLACK_BYTES
 
     @property
     def max_file(self) -> int:
@@ -212,13 +186,6 @@ def zero_fill(dtype: DType) -> Any:
     return [0.0, 0.0] if dtype.kind is Kind.COMPLEX else 0
 
 
-def invalid(
-    what: str, expected: str, *, rule: str = "format", hint: str | None = None
-) -> InputError:
-    """Return the error for an invalid or missing member."""
-    return InputError(what, rule=rule, expected=expected, hint=hint)
-
-
 def quote(value: object) -> str:
     """Format a value of the metadata for a message."""
     return clean(short(f"`{value}`" if isinstance(value, str) else dumps(value)))
@@ -232,9 +199,9 @@ def sizes(
     if not isinstance(value, list) or not all(
         type(size) is int and least <= size <= LARGEST for size in value
     ):
-        raise invalid(f"the {key} is {quote(value)}", f"a list of sizes from {least} on")
+        raise malformed(f"the {key} is {quote(value)}", f"a list of sizes from {least} on")
     if rank is not None and len(value) != rank:
-        raise invalid(
+        raise malformed(
             f"the {key} has {counted(len(value), 'size', exact=True)}", f"{rank}, as the shape has"
         )
     return tuple(value)
@@ -246,7 +213,7 @@ def one_of(
     """Return the member `key`, one of `words`."""
     value = members.get(key, default)
     if not isinstance(value, str) or value not in words:
-        raise invalid(f"the {key} is {quote(value)}", listed(f"`{word}`" for word in words))
+        raise malformed(f"the {key} is {quote(value)}", listed(f"`{word}`" for word in words))
     return value
 
 
@@ -258,25 +225,25 @@ def name_and_options(value: object, key: str) -> tuple[str, dict[str, Any]]:
         name, configuration = value.get("name"), value.get("configuration", {})
         if isinstance(name, str) and isinstance(configuration, dict):
             return name, configuration
-    raise invalid(f"the {key} is {quote(value)}", "an object with a name and a configuration")
+    raise malformed(f"the {key} is {quote(value)}", "an object with a name and a configuration")
 
 
 def refuse_type(value: object) -> NoReturn:
     """Raise for an unsupported element type."""
-    expected = listed([*FIXED, "strings of a fixed width"])
-    raise invalid(f"the type is {quote(value)}", expected, rule="dtype")
+    expected = listed([*PLAIN_TYPES, "strings of a fixed width"])
+    raise malformed(f"the type is {quote(value)}", expected, rule="dtype")
 
 
 def fill_of(members: dict[str, Any], dtype: DType) -> Any:
     """Return the fill value, a valid element or null."""
     if "fill_value" not in members:
-        raise invalid("the fill value is missing", f"one of {dtype}")
+        raise malformed("the fill value is missing", f"one of {dtype}")
     value = members["fill_value"]
     try:
         if value is not None:
             parse_fill(value, dtype)
     except (ValueError, TypeError, OverflowError):
-        raise invalid(f"the fill value is {quote(value)}", f"one of {dtype}") from None
+        raise malformed(f"the fill value is {quote(value)}", f"one of {dtype}") from None
     return value
 
 
@@ -288,12 +255,12 @@ def codec_of(
 ) -> Codec:
     """Check the name of a codec, and the types of its options if `option_types` has them."""
     if name not in names:
-        raise invalid(f"the codec is {quote(name)}", listed(f"`{each}`" for each in names))
+        raise malformed(f"the codec is {quote(name)}", listed(f"`{each}`" for each in names))
     if (types := option_types.get(name)) is not None:
         for key, option in options.items():
             if type(option) is not types.get(key):
                 expected = listed(types, "and") if types else "nothing"
-                raise invalid(
+                raise malformed(
                     f"the codec `{name}` is told that {quote(key)} is {quote(option)}", expected
                 )
     if name == "blosc":

@@ -7,31 +7,21 @@ import os
 import re
 import shutil
 import sys
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gathercli.compute.storage import storage_of
-from gathercli.errors import GatherError, InputError, TransferError, reason_of
-from gathercli.io.folders import Folder
-from gathercli.io.links import lies_in
-from gathercli.io.temporaries import temporary_name
-from gathercli.io.write import (
-    EXISTS,
-    OUTSIDE,
-    bad_folder,
-    is_stream,
-    persist,
-    real_path,
-    unwritable,
-)
+from gathercli.errors import GatherError, TransferError, reason_of
+from gathercli.io.folders import Folder, lies_in, walk
+from gathercli.io.formats.content import malformed
+from gathercli.io.stream import temporary_name
+from gathercli.io.write import EXISTS, OUTSIDE, AtomicOutput, bad_folder, is_stream, real_path, sync
 from gathercli.io.zarr import metadata
 from gathercli.io.zarr.arrayspec import ArraySpec, zero_fill
-from gathercli.io.zarr.chunkwriter import Writer, writer
-from gathercli.io.zarr.codecs import ChunkCodec
+from gathercli.io.zarr.chunkfiles import ChunkCodec
 from gathercli.io.zarr.stored import Node, ZarrArray
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.text import clean
@@ -43,67 +33,32 @@ if TYPE_CHECKING:
     from gathercli.io.zarr.arrayspec import Codec
 
 
-_TRIES: Final = 10
-"""Attempts to remove a folder into which a thread may still be writing."""
+_REMOVE_TRIES: Final = 10  # attempts to remove a folder into which a thread may still be writing
+# The default codec of the package zarr.
+_DEFAULT_CODEC: Final[Codec] = {"name": "zstd", "level": 0, "checksum": False}
+_WORKING_FOLDER: Final = -100  # AT_FDCWD
+_EXCHANGE_FLAG: Final = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+# The most files of an array that are checked before the work; all are when it is replaced.
+MAX_CHECKED_NAMES: Final = 20_000
 
-_ZSTD: Final[Codec] = {"name": "zstd", "level": 0, "checksum": False}
-"""The default codec of the package zarr."""
-
-_CWD: Final = -100  # AT_FDCWD
-_EXCHANGE: Final = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
-
-MAX_NAMES: Final = 20_000
-"""The most files of an array that are checked before the work; all are when it is replaced."""
-
-_OWN: Final = re.compile(
+# The names of metadata and chunks.
+_OWN_NAMES: Final = re.compile(
     r"zarr\.json|\.z(array|attrs|metadata)|c([./]\d+)*|\d+([./]\d+)*", re.ASCII
 )
-"""The names of metadata and chunks."""
 
 
-class Creation:
-    """A context that creates an array; without `commit` nothing remains of it.
+class Creation(AtomicOutput):
+    """An output that is an array; an existing array is replaced, anything else is an error."""
 
-    Parameters
-    ----------
-    path
-        The folder of the array. An existing array is replaced, anything else is an error.
-    no_clobber
-        Whether an existing array is an error.
-    fsync
-        Whether `commit` waits until the chunks, and then the name, are on the disk.
-    within
-        The real path of a folder that must contain the array; None for no restriction.
-
-    Raises
-    ------
-    OutputError
-        ``output``: the target cannot be created.
-    """
-
-    def __init__(
-        self,
-        path: str,
-        *,
-        no_clobber: bool = False,
-        fsync: bool = False,
-        within: str | None = None,
-    ) -> None:
-        self.path, self._no_clobber, self._fsync = path, no_clobber, fsync
-        self._unwritable = partial(unwritable, path)
+    def _find_target(self) -> None:
         self.temporary = self._old = ""
         self._own: os.stat_result | None = None
+        # Whether `commit` renamed the array; another run may have replaced it since.
         self._renamed = False
-        """Whether `commit` renamed the array; another run may have replaced it since."""
         self._target = self._resolve()
-        if within is not None and not lies_in(self._target, within):
+        if self._within is not None and not lies_in(self._target, self._within):
             raise self._unwritable(*OUTSIDE)
-        self._check_target(MAX_NAMES)
-
-    @staticmethod
-    def writer(path: str) -> Writer:
-        """Return a writer for the temporary array at `path`, also in another process."""
-        return writer(path)
+        self._check_target(MAX_CHECKED_NAMES)
 
     @property
     def folder(self) -> str:
@@ -164,24 +119,10 @@ class Creation:
     ) -> None:
         """Create the array, without chunks, in a hidden folder beside the target.
 
-        Parameters
-        ----------
-        shape, dtype, chunks
-            Its shape and type, and the sizes of a chunk, each at least 1.
-        source
-            The source tensor. The new array has the version, codecs, order and chunk names of a
-            zarr array.
-        storage
-            The numpy dtype, which includes the width of strings; None for that of `source`.
-        copy_attributes
-            Whether to copy the attributes and dimension names of `source`.
-
-        Raises
-        ------
-        InputError
-            ``dtype``: zarr lacks the type.
-        OutputError
-            ``output``.
+        The sizes of a chunk are at least 1. The new array has the version, codecs, order and chunk
+        names of `source`, if that is a zarr array, and on demand its attributes and dimension
+        names. `storage` includes the width of strings; None for that of `source`. Raise InputError
+        (``dtype``) if zarr lacks the type.
         """
         like = source if isinstance(source, ZarrArray) else None
         file_dtype = _choose_file_dtype(dtype, like, storage)
@@ -204,40 +145,20 @@ class Creation:
                 with open(os.path.join(self.temporary, name), "x", encoding="utf-8") as out:
                     json.dump(document, out, indent=2)
 
-    def commit(self) -> None:
-        """Rename the array to the target, replacing an older array.
-
-        Raises
-        ------
-        OutputError
-            ``output``: the target is no longer replaceable.
-        TransferError
-            ``output``: a system call failed.
-        """
+    def _finish(self) -> None:
         self._check_target()
-        try:
-            if self._fsync:
-                _sync(self.temporary)
-            if os.path.lexists(self._target):
-                self._renamed = exchange(self.temporary, self._target)
-            if os.path.lexists(self._target) and not self._renamed:
-                self._old = f"{self.temporary.removesuffix('.tmp')}.old"
-                os.rename(self._target, self._old)
-            if not self._renamed:
-                os.rename(self.temporary, self._target)
-                self._renamed = True
-            if self._fsync:
-                _sync_one(self.folder)
-        except OSError as error:
-            raise TransferError(
-                f"`{clean(self.path)}` could not be finished ({reason_of(error)})", rule="output"
-            ) from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        persist(self._remove)
+        if self._fsync:
+            _sync(self.temporary)
+        if os.path.lexists(self._target):
+            self._renamed = exchange(self.temporary, self._target)
+        if os.path.lexists(self._target) and not self._renamed:
+            self._old = f"{self.temporary.removesuffix('.tmp')}.old"
+            os.rename(self._target, self._old)
+        if not self._renamed:
+            os.rename(self.temporary, self._target)
+            self._renamed = True
+        if self._fsync:
+            sync(self.folder)
 
     def _remove(self) -> None:
         """Remove the hidden folders; restore the old array if the new one was not renamed."""
@@ -266,8 +187,7 @@ class Creation:
         except OSError as error:
             raise TransferError(
                 f"`{clean(self.path)}` could not be put back ({reason_of(error)}): "
-                f"the array that was there is now `{clean(self._old)}`",
-                rule="output",
+                f"the array that was there is now `{clean(self._old)}`"
             ) from None
 
 
@@ -278,15 +198,15 @@ def exchange(one: str, other: str) -> bool:
     library = ctypes.CDLL(None)
     first, second = os.fsencode(one), os.fsencode(other)
     if sys.platform == "darwin":
-        rename, arguments = getattr(library, "renamex_np", None), (first, second, _EXCHANGE)
+        rename, arguments = getattr(library, "renamex_np", None), (first, second, _EXCHANGE_FLAG)
     else:
         rename = getattr(library, "renameat2", None)
-        arguments = (_CWD, first, _CWD, second, _EXCHANGE)
+        arguments = (_WORKING_FOLDER, first, _WORKING_FOLDER, second, _EXCHANGE_FLAG)
     return rename is not None and bool(rename(*arguments) == 0)
 
 
 def _remove(path: str) -> None:
-    for _ in range(_TRIES):  # a thread may still be writing a chunk
+    for _ in range(_REMOVE_TRIES):  # a thread may still be writing a chunk
         if not os.path.lexists(path):
             break
         try:
@@ -301,16 +221,8 @@ def _sync(path: str) -> None:
     """Flush a folder and everything below it to the disk."""
     for folder, _, names in os.walk(path, topdown=False):
         for name in names:
-            _sync_one(os.path.join(folder, name))
-        _sync_one(folder)
-
-
-def _sync_one(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+            sync(os.path.join(folder, name))
+        sync(folder)
 
 
 def _choose_file_dtype(
@@ -318,11 +230,8 @@ def _choose_file_dtype(
 ) -> np.dtype[Any]:
     """Choose the numpy dtype of the elements in the files."""
     if dtype.opaque:
-        raise InputError(
-            f"zarr has no type {dtype}",
-            rule="dtype",
-            value=dtype.name,
-            expected="another type of data",
+        raise malformed(
+            f"zarr has no type {dtype}", "another type of data", rule="dtype", value=dtype.name
         )
     if storage is None and like is not None and like.dtype is dtype:
         return like.spec.file_dtype
@@ -350,7 +259,7 @@ def _new_spec(
             shape,
             chunks,
             chunks,
-            ({"name": "bytes", "endian": _endian(file_dtype)}, _ZSTD),
+            ({"name": "bytes", "endian": _endian(file_dtype)}, _DEFAULT_CODEC),
             zero_fill(dtype),
             key_encoding="default",
             separator="/",
@@ -371,7 +280,7 @@ def _new_spec(
 
 def _attributes(like: ZarrArray) -> dict[str, Any]:
     """Return the user's attributes by file name, if they have a file of their own."""
-    name = metadata.VERSIONS[like.spec.version].ATTRIBUTES
+    name = metadata.VERSIONS[like.spec.version].attributes
     if name is None or not os.path.lexists(path := os.path.join(like.path, name)):
         return {}
     return {name: metadata.document(Folder(like.name, like.path, None), path)}
@@ -414,8 +323,7 @@ def enclosing_array(path: str) -> str | None:
         if os.path.lexists(os.path.join(folder, ".zarray")):
             return folder
         with suppress(GatherError, OSError):  # malformed metadata describe no array
-            node = Node.at(Folder(folder, folder, None), folder)
-            if node is not None and node.is_array:
+            if Node.of_path(folder):
                 return folder
         path = folder
     return None
@@ -424,36 +332,17 @@ def enclosing_array(path: str) -> str | None:
 def obstacle(path: str, most: int | None = None) -> str | None:
     """Return why a file or folder must not be replaced; None for a pure array.
 
-    Parameters
-    ----------
-    most
-        The number of files to check; None for all.
+    At most `most` files are checked; None for all.
     """
     if not os.path.isdir(path):
         return "it is a file"
-    if not _is_array(path):
-        return "it is a folder, and no zarr array"
-    names = islice(_names(path), most)
-    other = next((name for name in names if not _OWN.fullmatch(name)), None)
-    return other and f"it holds `{clean(other)}`, which is not part of an array"
-
-
-def _is_array(path: str) -> bool:
-    """Tell whether a folder is a zarr array with valid metadata."""
+    spec = None
     with suppress(GatherError, OSError):
-        node = Node.at(Folder(path, path, None), path)
-        return node is not None and node.is_array and node.spec is not None
-    return False
-
-
-def _names(path: str) -> Iterator[str]:
-    """Yield the relative paths of all files and folders below a folder."""
-    folders = [""]
-    while folders:
-        folder = folders.pop()
-        with os.scandir(os.path.join(path, folder)) as scan:
-            entries = list(scan)
-        for entry in entries:
-            yield f"{folder}{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(f"{folder}{entry.name}/")
+        node = Node.of_path(path)
+        spec = node and node.spec
+    if spec is None:
+        return "it is a folder, and no zarr array"
+    with closing(walk(path)) as entries:
+        names = (name for name, _ in islice(entries, most))
+        other = next((name for name in names if not _OWN_NAMES.fullmatch(name)), None)
+    return other and f"it holds `{clean(other)}`, which is not part of an array"

@@ -1,82 +1,15 @@
-"""The rules of the operators, one small function each, in the order they are tried.
+"""The rules of the operators, one small function each: `attributes` and `tensors`.
 
 A rule takes a `Call` and raises if the row of its operator refuses it. A rank or an axis that is
-not known yet refuses nothing. The name of the function is that of the rule; `STATEMENTS` has the
-rules in words.
+not known yet refuses nothing. The name of the function is that of the rule; each family of
+`gathercli.ops` lists its own. Those on the values of indices are in `adjustments`.
 """
 
 from __future__ import annotations
 
-from gathercli.spec.rules.attributes import (
-    axis_range,
-    axis_required,
-    axis_type,
-    axis_unsupported,
-    batch_dims_axis,
-    batch_dims_range,
-    batch_dims_unsupported,
-)
-from gathercli.spec.rules.dimensions import (
-    batch_shape,
-    data_rank,
-    elements_shape,
-    indices_depth,
-    indices_rank,
-    tree_shape,
-)
-from gathercli.spec.rules.element_types import data_dtype, indices_dtype, tree_dtype
-from gathercli.spec.rules.values import index_negative, index_range, integer_values
-
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Final
-
-    from gathercli.spec.call import Call
-
-__all__ = [
-    "RULES",
-    "STATEMENTS",
-    "axis_range",
-    "axis_required",
-    "axis_type",
-    "axis_unsupported",
-    "batch_dims_axis",
-    "batch_dims_range",
-    "batch_dims_unsupported",
-    "batch_shape",
-    "data_dtype",
-    "data_rank",
-    "elements_shape",
-    "index_negative",
-    "index_range",
-    "indices_depth",
-    "indices_dtype",
-    "indices_rank",
-    "integer_values",
-    "tree_dtype",
-    "tree_shape",
-]
-
-RULES: tuple[Callable[[Call], None], ...] = (
-    data_dtype,
-    indices_dtype,
-    tree_dtype,
-    data_rank,
-    indices_rank,
-    axis_unsupported,
-    axis_required,
-    axis_type,
-    axis_range,
-    batch_dims_unsupported,
-    batch_dims_range,
-    batch_dims_axis,
-    indices_depth,
-    batch_shape,
-    elements_shape,
-    tree_shape,
-)
-"""The rules that shapes and types decide, in the order they are checked."""
 
 STATEMENTS: Final = {
     "data-dtype": "`data` has an element type of the version's list.",
@@ -109,3 +42,6 @@ STATEMENTS: Final = {
 
 No docstrings, which ``-OO`` strips.
 """
+
+VALUE_RULES: Final = ("integer-values", "index-negative", "index-range")
+"""The rules that read elements; those before them only read shapes, types and attributes."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from gathercli.errors import (
-    AxisError,
-    BatchDimsError,
-    Hint,
-)
-from gathercli.spec.rules.wording import interval, plain_value, version_that
-from gathercli.text import as_written
+from gathercli.errors import AxisError, BatchDimsError, Hint
+from gathercli.spec.call import version_that
+from gathercli.text import as_written, interval, plain_value
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -44,31 +40,23 @@ def axis_required(call: Call) -> None:
 
 def axis_type(call: Call) -> None:
     """Refuse an axis that is not one integer."""
-    value = call.raw_axis
+    is_input, expected = call.op.axis.is_input, "one integer"
+    if call.axis_number is not None or (call.axis_is_unknown and is_input and call.shapes_only):
+        return
+    why = as_written(call.raw_axis)
     if call.axis_is_unknown:
-        if call.op.axis.is_input and call.shapes_only:
-            return
-        why = (
-            "only a shape can be inferred without it"
-            if call.op.axis.is_input
-            else "for {version} it is an attribute, known beforehand"
-        )
-        raise AxisError(
-            f"is unknown, but {why}",
-            rule="axis-type",
-            subject="axis",
-            version=call.op.full_name,
-            value=value,
-            expected=_axes(call) or "an integer",
-        )
-    if call.axis_number is None:
-        raise AxisError(
-            f"is {as_written(value)}",
-            rule="axis-type",
-            subject="axis",
-            value=plain_value(value),
-            expected="one integer",
-        )
+        expected = _axes(call) or "an integer"
+        why = "unknown, but for {version} it is an attribute, known beforehand"
+        if is_input:
+            why = "unknown, but only a shape can be inferred without it"
+    raise AxisError(
+        f"is {why}",
+        rule="axis-type",
+        subject="axis",
+        version=call.op.full_name,
+        value=plain_value(call.raw_axis),
+        expected=expected,
+    )
 
 
 def axis_range(call: Call) -> None:
@@ -104,26 +92,31 @@ def batch_dims_unsupported(call: Call) -> None:
 
 
 def batch_dims_range(call: Call) -> None:
-    """Refuse batch_dims beyond the rank of `indices`."""
-    number, rank = call.batch_dims_number, call.indices.shape.rank
+    """Refuse batch_dims beyond the rank of `indices`; of tuples below 0 or not below both ranks."""
+    value, number = call.raw_batch_dims, call.batch_dims_number
+    ranks = {name: call.inputs[name].shape.rank for name in ("data", "indices")}
+    least = min((rank for rank in ranks.values() if rank is not None), default=None)
+    rank = ranks["indices"]
     if number is None:
-        raise BatchDimsError(
-            f"is {as_written(call.raw_batch_dims)}",
-            rule="batch-dims-range",
-            subject="batch_dims",
-            value=plain_value(call.raw_batch_dims),
-            expected="one integer",
-        )
-    if call.op.tuples:
-        _check_batch_of_tuples(call, number)
-    elif rank is not None and not -rank <= number <= rank:
-        raise BatchDimsError(
-            f"is {as_written(number)}, but `indices` has rank {rank}",
-            rule="batch-dims-range",
-            subject="batch_dims",
-            value=number,
-            expected=interval(-rank, rank),
-        )
+        why, expected = "", "one integer"
+    elif call.op.tuples:
+        if number >= 0 and (least is None or number < least):
+            return
+        name = "data" if ranks["data"] == least else "indices"
+        why = f", which is not below the rank of `{name}`, {least}"
+        why = ", which is negative" if number < 0 else why
+        expected = "0 or more" if least is None else interval(0, least - 1)
+    elif rank is None or -rank <= number <= rank:
+        return
+    else:
+        why, expected = f", but `indices` has rank {rank}", interval(-rank, rank)
+    raise BatchDimsError(
+        f"is {as_written(value if number is None else number)}{why}",
+        rule="batch-dims-range",
+        subject="batch_dims",
+        value=plain_value(value) if number is None else number,
+        expected=expected,
+    )
 
 
 def batch_dims_axis(call: Call) -> None:
@@ -152,27 +145,6 @@ def batch_dims_axis(call: Call) -> None:
             if rank is None or batch_dims < rank
             else None,
         )
-
-
-def _check_batch_of_tuples(call: Call, number: int) -> None:
-    """Refuse batch_dims below 0, or which leave `data` or the tuples no dimension."""
-    ranks = {"data": call.data.shape.rank, "indices": call.indices.shape.rank}
-    name, least = min(
-        ((name, rank) for name, rank in ranks.items() if rank is not None),
-        key=lambda each: each[1],
-        default=("", None),
-    )
-    if number >= 0 and (least is None or number < least):
-        return
-    expected = "0 or more" if least is None else interval(0, least - 1)
-    why = "negative" if number < 0 else f"not below the rank of `{name}`, {least}"
-    raise BatchDimsError(
-        f"is {as_written(number)}, which is {why}",
-        rule="batch-dims-range",
-        subject="batch_dims",
-        value=number,
-        expected=expected,
-    )
 
 
 def _axes(call: Call) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET  # the tests read what the package wrote
 from typing import Final, NamedTuple
 
-from gathercli.explain.drawing.shapes import text_width
+from gathercli.explain.drawing.scene import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,9 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.explain.drawing.chart import MARGIN, Chart, page, round_ticks, spread, swatch, ticks
-from gathercli.explain.drawing.shapes import Box
-from tests.explain.drawing.charts import SVG, beyond, parse, words
+from gathercli.explain.drawing.chart import (
+    CHART_MARGIN,
+    MOST_CHARACTERS,
+    Chart,
+    Table,
+    page,
+    round_ticks,
+    spread,
+    swatch,
+    ticks,
+    versions_chart,
+)
+from gathercli.explain.drawing.scene import Box
+from tests.explain.drawing.charts import SVG, beyond, parse, rectangles, words
 from tests.tensorfiles import amply
 
 if TYPE_CHECKING:
@@ -38,7 +49,7 @@ def test_a_chart_says_what_it_shows() -> None:
 def test_a_chart_is_as_large_as_what_was_added() -> None:
     root = parse(chart().svg())
 
-    assert root.get("viewBox") == f"0 0 {510 + MARGIN} {140 + MARGIN}"
+    assert root.get("viewBox") == f"0 0 {510 + CHART_MARGIN} {140 + CHART_MARGIN}"
 
 
 def test_a_chart_asks_for_nothing_from_outside() -> None:
@@ -122,3 +133,43 @@ def test_labels_are_spread_from_the_first(count: int, most: int) -> None:
     assert chosen[0] == 0
     assert len(chosen) <= most
     assert len({b - a for a, b in pairwise(chosen)}) <= 1
+
+
+TABLE = Table(
+    ("version", "group", "outcome"),
+    [("one", "A", "values"), ("two", "-", "word " * 40), ("three", "B", "<&>")],
+)
+
+
+def test_letters_stand_on_the_color_of_their_group() -> None:
+    badges = rectangles(parse(versions_chart("call", [TABLE], []).svg()), "badge")
+
+    assert [(each.kind, each.texts) for each in badges] == [
+        ("group c0", ("A",)),
+        ("group c1", ("B",)),
+    ]
+
+
+def test_every_word_is_text_and_long_ones_wrap() -> None:
+    texts = words(parse(versions_chart("call", [TABLE], ["a line"]).svg()), "word")
+
+    assert texts[:4] == ["version", "group", "outcome", "one"]
+    assert " ".join(each for each in texts if each.startswith("word")) == ("word " * 40).strip()
+    assert max(map(len, texts)) <= MOST_CHARACTERS
+    assert texts[-2:] == ["<&>", "a line"]
+
+
+def test_the_description_has_the_whole_table() -> None:
+    root = parse(versions_chart("call", [TABLE], ["a line"]).svg())
+
+    description = root.findtext(f"{SVG}desc", "")
+    assert description.startswith("one, A, values; two, -, word")
+    assert description.endswith("three, B, <&>. a line")
+
+
+def test_tables_stand_below_each_other() -> None:
+    chart = versions_chart("call", [TABLE, TABLE], [])
+
+    badges = rectangles(parse(chart.svg()), "badge")
+    assert badges[2].y > badges[1].bottom
+    assert badges[-1].bottom <= chart.box.bottom

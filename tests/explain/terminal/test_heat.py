@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tests.conftest import Ran, Run
 
-    from tests.conftest import Ran
-
-    Run = Callable[..., Ran]
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -170,9 +167,9 @@ def test_other_kinds_of_numbers_have_one(run: Run) -> None:
 
 
 def test_json_has_the_bins(run: Run) -> None:
-    found = json.loads(run("info", "--heat", '[[1,"NaN"],["Infinity",4]]', "-f", "json").out)
+    fields = json.loads(run("info", "--heat", '[[1,"NaN"],["Infinity",4]]', "-f", "json").out)
 
-    assert found["heat"] == {
+    assert fields["heat"] == {
         "slice": "[0:2,0:2]",
         "rows": [0, 1, 2],
         "columns": [0, 1, 2],

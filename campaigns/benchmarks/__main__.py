@@ -1,0 +1,86 @@
+"""``python -m campaigns.benchmarks``: measure, and print a table for each suite.
+
+The package should be installed as users have it (``pip install '.[bench]'``): an editable one may
+compile on every run. The files take up to 18 GB in the folder for temporary files, or `--folder`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import tempfile
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from campaigns.benchmarks import batch, cluster, crossing, curve, files, kernels, startup, text
+from campaigns.benchmarks.measure import Row, table
+
+SUITES = {
+    "startup": "start-up",
+    "files": "file to file",
+    "kernels": "in memory, two threads",
+    "text": "JSON of 10^6 numbers",
+    "curve": "cost by size",
+    "crossing": "CPU of a small gather",
+    "batch": "batch",
+    "cluster": "workers and chunks",
+}
+MODULES = {"startup": startup, "files": files, "text": text, "curve": curve, "batch": batch}
+MODULES["crossing"] = crossing
+PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino", "zarr", "dask")
+
+
+def machine() -> dict[str, str]:
+    """Describe where this ran."""
+    found = {"python": platform.python_version(), "system": platform.system()}
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            found["processor"] = line.partition(":")[2].strip()
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def main() -> None:
+    """Run the suites that are named, all of them if none is."""
+    parser = argparse.ArgumentParser(prog="python -m campaigns.benchmarks")
+    parser.add_argument("suites", nargs="*", choices=[[], *SUITES], metavar="suite")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2, help="in memory")
+    parser.add_argument("--only", default="", help="the cases whose name has this in it")
+    parser.add_argument("--size", type=float, default=8.0, help="GB of the array in chunks")
+    parser.add_argument("--folder", type=Path, help="where the files are made")
+    parser.add_argument("--plot", type=Path, help="draw the crossing into this .svg")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    asked = parser.parse_args()
+    found: dict[str, list[Row]] = {}
+    for suite in asked.suites or SUITES:
+        with tempfile.TemporaryDirectory(dir=asked.folder) as name:
+            folder = Path(name)
+            if suite == "kernels":
+                rows = kernels.measure(asked.rounds, asked.threads, asked.only)
+            elif suite == "cluster":
+                rows = cluster.measure(asked.rounds, folder, asked.only, asked.size)
+            else:
+                rows = MODULES[suite].measure(asked.rounds, folder, asked.only)
+        found[suite] = rows
+        if suite == "crossing" and asked.plot:
+            crossing.plot(rows, asked.plot)
+        if not asked.json:
+            print(table(SUITES[suite], rows), end="\n\n", flush=True)
+    if asked.json:
+        rows_as_data = {suite: [asdict(row) for row in rows] for suite, rows in found.items()}
+        json.dump({"machine": machine(), **rows_as_data}, sys.stdout, indent=1)
+        print()
+    else:
+        print(", ".join(f"{name} {what}" for name, what in machine().items()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""The benchmarks run; what they measure is no test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from campaigns.benchmarks import batch, cluster, kernels, peers
+from campaigns.benchmarks.measure import Row, table
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_suite_prints_its_figures_as_data() -> None:
+    words = ["startup", "--rounds", "1", "--only=--version", "--json"]
+    command = [sys.executable, "-m", "campaigns.benchmarks", *words]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    found = json.loads(printed)
+    assert set(found) == {"machine", "startup"}
+    assert [row["name"] for row in found["startup"]] == ["--version", "--version, CPU"]
+    for row in found["startup"]:
+        assert row["goals"] == {"python -c pass": 1.5}
+        assert all(seconds > 0 for seconds in row["seconds"].values())
+
+
+def test_the_batch_suite_measures_the_memory_of_jobs() -> None:
+    command = [sys.executable, "-m", "campaigns.benchmarks", "batch", "--only", "10^3", "--json"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    (row,) = json.loads(printed)["batch"]
+
+    assert row["name"] == "10^3 inline jobs"
+    assert 5 < row["also"]["MB resident"] < 500
+    assert row["also"]["jobs/s"] > 0
+
+
+def test_the_batch_suite_times_the_same_outputs_of_every_way(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(batch, "JOBS", 20)
+    monkeypatch.setattr(batch, "SHELL_LOOP", batch.SHELL_LOOP.replace("seq 0 59", "seq 0 1"))
+
+    first, second = batch.speed(1, tmp_path, {"all": [], "one": ["-j", "1"]})
+
+    assert first.goals == second.goals == {"numpy loop": 1.0, "shell loop": 0.01}
+    assert list(first.seconds) == ["gathercli", "numpy loop", "shell loop"]
+    assert first.seconds["shell loop"] == second.seconds["shell loop"]
+
+
+def test_the_batch_suite_times_dry_runs_beside_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(batch, "DRY", 20)
+
+    rows = batch.dry_runs(1, tmp_path)
+
+    assert [row.name for row in rows[:2]] == [
+        "dry run, 20 inline jobs",
+        "dry run, 20 inline jobs, CPU",
+    ]
+    assert [list(row.ratios()) for row in rows] == [["run"]] * 4
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        kernels.Case("gather", (20, 3), (30,), kind="negative"),
+        kernels.Case("elements", (4, 5), (4, 5), 1),
+        kernels.Case("tuples", (4, 5, 3), (30, 2), kind="negative"),
+        kernels.Case("tuples", (4, 5, 3), (30, 2), kind="sorted", index_type="i4"),
+        kernels.Case("tuples", (4, 3, 5, 2), (4, 3, 6, 1), batch=2),
+    ],
+)
+def test_the_ways_in_memory_answer_alike(case: kernels.Case) -> None:
+    call = (case.op, *kernels.made(case), case.axis, case.batch)
+
+    ways = {"gathercli": peers.by_gathercli(1)(*call), "numpy": peers.by_numpy(*call)}
+
+    kernels.check({name: way() for name, way in ways.items()})
+
+
+def test_the_cluster_suite_counts_readings_of_every_way(tmp_path: Path) -> None:
+    cluster.store(tmp_path / "d.zarr", 8, packed=False)
+    rows = cluster.gathers(1, tmp_path, "all", np.arange(8)[::-1], {})
+    ours, *peers = rows
+    assert (ours.name, len(peers)) == ("all, here", len(cluster.PEERS))
+    assert set(ours.ratios()) == set(cluster.PEERS)
+    for row in rows:
+        assert row.also["reads a chunk"] == 1
+        assert 20 < row.also["MB"] < 1000
+    assert 4.1 < ours.also["GB read"] * 1000 < 100  # the last reads may be between two looks
+
+
+def test_the_cluster_suite_does_all_jobs_on_workers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(batch, "JOBS", 20)
+
+    with cluster.cluster(1, tmp_path / "dask") as workers:
+        rows = cluster.jobs(1, tmp_path, {"1 worker": workers})
+
+    assert [row.name for row in rows] == ["20 jobs, -j 1", "20 jobs, -j 2", "20 jobs, 1 worker"]
+    assert rows[-1].also["MB of a worker"] > 50
+
+
+def test_a_table_gives_our_time_and_its_ratio_to_that_of_others() -> None:
+    rows = [
+        Row("rows", {"gathercli": 0.5, "numpy": 1.0, "cp": 0.25}, {"cp": 0.9}),
+        Row("one", {"gathercli": 0.001, "numpy": 0.004}, {}, {"MB": 12.0}),
+        Row("far", {"gathercli": 0.001, "numpy": 0.16}),
+    ]
+
+    assert table("a suite", rows) == (
+        "a suite     ms  / numpy        / cp  MB\n"
+        "rows     500.0     0.50  2.00 (0.9)\n"
+        "one        1.0     0.25              12\n"
+        "far        1.0   0.0063"
+    )

@@ -1,0 +1,29 @@
+from gathercli.api import gather as gather
+from gathercli.api import gather_elements as gather_elements
+from gathercli.api import gather_nd as gather_nd
+from gathercli.api import gather_tree as gather_tree
+from gathercli.api import infer_shape as infer_shape
+from gathercli.api import load as load
+from gathercli.api import save as save
+from gathercli.errors import AxisError as AxisError
+from gathercli.errors import BatchDimsError as BatchDimsError
+from gathercli.errors import DtypeError as DtypeError
+from gathercli.errors import ElementsShapeError as ElementsShapeError
+from gathercli.errors import GatherError as GatherError
+from gathercli.errors import IndicesDepthError as IndicesDepthError
+from gathercli.errors import InputError as InputError
+from gathercli.errors import LimitError as LimitError
+from gathercli.errors import NoInputError as NoInputError
+from gathercli.errors import OperatorError as OperatorError
+from gathercli.errors import OutOfRangeError as OutOfRangeError
+from gathercli.errors import OutputError as OutputError
+from gathercli.errors import RankError as RankError
+from gathercli.errors import TransferError as TransferError
+from gathercli.errors import TreeShapeError as TreeShapeError
+from gathercli.errors import UsageError as UsageError
+from gathercli.errors import VersionError as VersionError
+from gathercli.explain.python import explain as explain
+from gathercli.report.versions import OPERATORS as OPERATORS
+from gathercli.spec.shapes import Shape as Shape
+
+__version__: str

@@ -1,0 +1,317 @@
+"""The call of a command line: the inputs of an operator as arguments, and what opens them."""
+
+from __future__ import annotations
+
+from gathercli.cli.declarations import INPUT, REQUIRED, Options, argument, option
+from gathercli.cli.messages import Messages
+from gathercli.cli.options import (
+    EXTERNAL_DATA,
+    TENSOR_HELP,
+    MemoryOptions,
+    NamedOperator,
+    OperatorOptions,
+    option_name,
+    type_of,
+)
+from gathercli.errors import UsageError
+from gathercli.ops import accepted_families
+from gathercli.ops.versions import family_of
+from gathercli.records import NamedTuple
+from gathercli.slices import given_names
+from gathercli.spec.dtypes import FLOAT64, INT64
+from gathercli.text import clean, listed
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Final, Self, TypeVar
+
+    from gathercli.compute.bound import BoundCall
+    from gathercli.compute.tensor import ChunkedTensor, Tensor
+    from gathercli.compute.threads import ProgressCallback
+    from gathercli.compute.verdicts import Case
+    from gathercli.io.source import Inputs
+    from gathercli.spec.call import Call, Family, Operand
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Input, Op
+
+    _Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")
+
+
+class Token(NamedTuple):
+    """A tensor argument with the type declared for it."""
+
+    text: str
+    dtype: DType | None
+
+
+_FEED: Final = option(
+    INPUT,
+    "--feed",
+    metavar="TENSOR",
+    kind=list,
+    help="What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run "
+    "time: a tensor, or INPUT=TENSOR.",
+    rare=True,
+)
+
+
+class TypeOptions(Options):
+    """The types of untyped inputs, an option each, and what nodes and tensors of models need."""
+
+    external_data: bool = EXTERNAL_DATA
+    feed: list[str] | None = _FEED if given_names("words") else None
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the inputs of a command's operators."""
+        inputs = {
+            each.name: each for family in accepted_families(command) for each in inputs_of(family)
+        }
+        return cls.with_options(
+            {f"{name}_dtype": _type_option(name, is_first=not n) for n, name in enumerate(inputs)}
+        )
+
+    def token(self, name: str, text: str) -> Token:
+        """Return an argument of the input with the type declared for it."""
+        return Token(text, type_of(vars(self).get(f"{name}_dtype")))
+
+
+def _type_option(name: str, *, is_first: bool) -> Any:
+    metavar = name.upper()
+    examples = " (float32, bf16…)" if is_first else ""
+    return option(
+        INPUT,
+        f"{option_name(name)}-dtype",
+        metavar="DTYPE",
+        help=f"The type of untyped {metavar}{examples}; typed {metavar} must convert without loss.",
+        rare=True,
+    )
+
+
+def inputs_of(family: Family) -> tuple[Input, ...]:
+    """Return the inputs of an operator, which all of its versions have."""
+    return family.ROWS[0].inputs
+
+
+class TensorOptions(Options):
+    """The inputs of an operator; `of` adds an argument for each.
+
+    If a command takes any operator, its arguments are named after the inputs of the first one, and
+    `more` takes the further inputs of others.
+    """
+
+    required = True
+    command = ""
+    types: TypeOptions
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group with the inputs of a command's operators."""
+        operators = accepted_families(command)
+        first, fewest = inputs_of(operators[0]), min(len(inputs_of(each)) for each in operators)
+        default = REQUIRED if cls.required else None
+        arguments: dict[str, Any] = {}
+        for n, each in enumerate(first[:fewest]):
+            text = cls._help(each, is_first=not n)
+            text = f"{text.removesuffix('.')}{_other_names(operators, n, each.name)}."
+            arguments[each.name] = argument(each.name.upper(), text, default=default)
+        if rest := [_names(family, fewest) for family in operators if inputs_of(family)[fewest:]]:
+            text = f"{listed(rest, 'and')}."
+            arguments["more"] = argument("[MORE]...", text, kind=list, default=None)
+        group = cls.with_options(arguments)
+        group.command = command
+        return group
+
+    @classmethod
+    def _help(cls, each: Input, *, is_first: bool) -> str:
+        return TENSOR_HELP if is_first else f"{each.doc}, given likewise."
+
+    @property
+    def words(self) -> list[Any]:
+        """The arguments as typed; None for a missing one."""
+        values = vars(self)
+        named = [value for name, value in values.items() if name not in ("types", "more")]
+        return [*named, *(values.get("more") or ())]
+
+    @property
+    def beside(self) -> list[str]:
+        """The arguments that are tensors, but no inputs."""
+        return []
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the required arguments in help."""
+        return [name.upper() for name in vars(self) if name not in ("types", "more")]
+
+    def typed(self) -> dict[str, Any]:
+        """Return the arguments and types that differ from their defaults."""
+        return self.changed() | self.types.changed()
+
+    def tokens(self, family: Family) -> dict[str, Token]:
+        """Return the arguments by the names of the inputs; raise `UsageError` for more or fewer."""
+        names, words = [each.name for each in inputs_of(family)], self.words
+        if self.types.feed:  # a node would have taken it
+            raise UsageError(
+                f"is `{clean(self.types.feed[0])}`, but no node of a model is given",
+                subject="--feed",
+                value=self.types.feed[0],
+                expected="`model.onnx#NODE` in place of the inputs",
+            )
+        if len(words) != len(names):
+            raise _miscounted(self.command or family.COMMAND, family, words)
+        return {name: self.types.token(name, word) for name, word in zip(names, words, strict=True)}
+
+
+def _other_names(operators: Iterable[Family], n: int, name: str) -> str:
+    """Say what input `n` is for the operators that do not call it `name`."""
+    names = {family.COMMAND: inputs_of(family)[n].name for family in operators}
+    return "".join(
+        f"; {other.upper()} of {command}" for command, other in names.items() if other != name
+    )
+
+
+def _names(family: Family, fewest: int) -> str:
+    """Name the inputs of an operator from `fewest` on."""
+    names = listed((each.name.upper() for each in inputs_of(family)[fewest:]), "and")
+    return f"{names} of {family.COMMAND}"
+
+
+def _miscounted(command: str, family: Family, words: list[Any]) -> UsageError:
+    """Return the error for fewer or more arguments than inputs."""
+    from gathercli.cli.hints import suggest_example
+
+    names = [each.name.upper() for each in inputs_of(family)]
+    what = (
+        f"`{clean(str(words[len(names)]))}` is one argument too many"
+        if len(words) > len(names)
+        else f"`{names[len(words)]}` is missing"
+    )
+    usage = UsageError(
+        what,
+        expected=f"{listed(names, 'and')} of {family.COMMAND}",
+        hint=suggest_example(command, family.ROWS[0], words),
+    )
+    usage.is_extra = len(words) > len(names)
+    return usage
+
+
+class CallOptions(Options):
+    """A call: the operator, its inputs, the limit of memory; `open` does what precedes it."""
+
+    operator: OperatorOptions
+    tensors: TensorOptions
+    memory: MemoryOptions
+    messages: Messages
+
+    def open(self, *others: str | None, shows_progress: bool = True) -> OpenCall:
+        """Choose the version, and return the call, whose inputs are ready to be read.
+
+        `others` are further arguments that may name standard input.
+        """
+        from gathercli.io.source import Inputs
+
+        op = self.operator.row(self.messages)
+        beside = [*others, *self.tensors.beside]  # which may be missing
+        progress = self.messages.progress() if shows_progress else None
+        tokens = self.tensors.tokens(family_of(op.family))
+        Inputs.check_stdin(*self.tensors.words, *beside, names=tokens)
+        inputs = self.messages.inputs(self.memory.limits.memory, progress)
+        inputs.external = self.tensors.types.external_data
+        return OpenCall(self, op, tokens, inputs, progress)
+
+
+class NamedCall(CallOptions):
+    """A call whose operator is an argument."""
+
+    operator: NamedOperator
+
+
+class OpenCall:
+    """A call with open inputs; a context that closes them and erases the progress line.
+
+    `context` names the operator and the inputs read so far in errors; `tokens` are the arguments
+    by the names of the inputs.
+    """
+
+    def __init__(
+        self,
+        options: CallOptions,
+        op: Op,
+        tokens: dict[str, Token],
+        inputs: Inputs,
+        progress: ProgressCallback | None,
+    ) -> None:
+        self.op, self.tokens, self.inputs, self.progress = op, tokens, inputs, progress
+        self._operator, self._messages = options.operator, options.messages
+        self.context = options.operator.context(op)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self.inputs.__exit__(*exception)
+        finally:
+            self._messages.clear()
+
+    def read(self, reader: Callable[..., _Read]) -> list[_Read]:
+        """Read the inputs, and add each to the context as soon as it is read."""
+        from gathercli.spec.call import Operand
+
+        tensors: list[_Read] = []
+        with self.context as context:
+            for each in self.op.inputs:
+                text, declared = self.tokens[each.name]
+                empty = INT64 if each.values else FLOAT64
+                tensor = reader(text, each.name, declared=declared, empty=empty)
+                context.inputs[each.name] = Operand.of(tensor)
+                tensors.append(tensor)
+            if context.op is not None and context.op.one_type:
+                from gathercli.compute.bound import of_one_type
+
+                tensors = of_one_type(context.op, tensors)
+                context.describe(tensors)
+        return tensors
+
+    def bound(self, reader: Callable[..., ChunkedTensor] | None = None) -> BoundCall:
+        """Read the inputs, whole without a `reader`, and bind the call."""
+        from gathercli.compute.bound import BoundCall
+
+        tensors = self.read(reader or self.inputs.tensor)
+        with self.context as context:
+            return BoundCall(self._operator.bind(self.op, context.inputs.values()), *tensors)
+
+    def inferred(self) -> Call:
+        """Read the inputs, which may be shapes, and bind the call."""
+        self.read(self.inputs.shape_or_operand)
+        with self.context as context:
+            return self._operator.bind(self.op, context.inputs.values(), shapes_only=True)
+
+    def case(self, threads: int | None = None) -> Case:
+        """Read the inputs, and return them with a function that binds them to any version."""
+        from gathercli.compute.verdicts import Case
+        from gathercli.io.files import cores
+        from gathercli.spec.call import Operand
+
+        tensors = self.read(self.inputs.tensor)
+
+        def bind(row: Op) -> Call:
+            return self._operator.bind(row, map(Operand.of, tensors))
+
+        return Case(bind, *tensors, threads=threads or cores(), progress=self.progress)
+
+    def job(self) -> dict[str, Any]:
+        """Return the call as a job, for workers elsewhere."""
+        operator, tokens = self._operator, self.tokens.items()
+        keys = {
+            "id": operator.command,
+            "op": operator.command,
+            "version": self.op.id,
+            **{name: token.text for name, token in tokens},
+            **{f"{name}_dtype": each.dtype and each.dtype.name for name, each in tokens},
+            **operator.attrs.typed,
+            "negative": operator.negative,
+            "out_of_range": operator.out_of_range,
+        }
+        return {key: value for key, value in keys.items() if value is not None}

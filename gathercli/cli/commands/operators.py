@@ -1,0 +1,183 @@
+"""The operator commands: read the tensors, run the call, show or write the result."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import partial
+
+from gathercli.cli.call import CallOptions
+from gathercli.cli.declarations import OUTPUT, Options, option
+from gathercli.cli.messages import Messages
+from gathercli.cli.options import THREADS, ToleranceOptions
+from gathercli.cli.output import OutputOptions
+from gathercli.io.formats.table import is_chunked
+from gathercli.slices import given, given_names
+from gathercli.spec.dtypes import E8M0
+from gathercli.spec.op import OutOfRange
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any, Protocol
+
+    from gathercli.cli.call import OpenCall
+    from gathercli.cli.options import Limits
+    from gathercli.compute.result import GatherOutput
+    from gathercli.compute.tensor import Tensor
+    from gathercli.errors import MismatchError
+    from gathercli.io.source import Inputs
+    from gathercli.io.zarr.chunkwise import BoxWorkers
+    from gathercli.spec.call import CallContext
+    from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
+
+    class ChunkScheduler(Protocol):
+        """What lets other processes make the chunks of an output."""
+
+        def check(self, op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
+            """Raise `UsageError` if they cannot run the call or read its inputs."""
+
+        def connect(
+            self, job: dict[str, Any], limits: Limits, messages: Messages
+        ) -> AbstractContextManager[BoxWorkers]:
+            """Connect to them for a call."""
+
+
+class ExpectOptions(Options):
+    """The expected result, and the tolerance of the comparison."""
+
+    expect: str | None = option(
+        OUTPUT,
+        "--expect",
+        metavar="TENSOR",
+        help="Compare the result with this tensor; exit 1 where they differ.",
+        once=True,
+    )
+    near: ToleranceOptions
+
+    def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
+        """Read the expected tensor of a result of type `dtype`; None without `--expect`."""
+        if (token := self.expect) is None:
+            return None
+        from gathercli.compute.compare import read_expected
+
+        return read_expected(
+            lambda assumed: inputs.tensor(token, "expect", assumed=assumed, empty=dtype),
+            dtype,
+            self.near.tolerance,
+        )
+
+
+class WorkerOptions(Options):
+    """The options by which other processes make the chunks of an output; here none."""
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group that is given in its place."""
+        group: type[Options] | None = given("options", cls.__name__)
+        return cls if group is None else group.of(command)
+
+    def chosen(self) -> ChunkScheduler | None:
+        """Return what distributes the chunks; raise `UsageError` if an option is wrong."""
+        return None
+
+
+def run(
+    call: CallOptions,
+    output: OutputOptions,
+    expectation: ExpectOptions,
+    others: WorkerOptions,
+    messages: Messages,
+    threads: int | None = THREADS,
+) -> int:
+    """Run the call and write the result; only a failed write raises after output began."""
+    scheduler = others.chosen()
+    with call.open(expectation.expect, shows_progress=output.may_show_progress) as opened:
+        output.check()
+        if scheduler is not None:
+            scheduler.check(opened.op, output, threads, *call.tensors.words)
+        mismatch = _run(opened, output, expectation, scheduler, messages, threads)
+    if mismatch is None or not messages.json_errors:
+        messages.print()
+    if mismatch is not None:
+        tensors = call.tensors
+        words = [call.operator.command, *tensors.words, expectation.expect or ""]
+        options = call.operator.typed() | tensors.types.changed() | expectation.near.changed()
+        mismatch.hint = mismatch.advice or _diagnosis_hint(words, options)
+        with opened.context:
+            raise mismatch
+    return 0
+
+
+def _run(
+    opened: OpenCall,
+    output: OutputOptions,
+    expectation: ExpectOptions,
+    scheduler: ChunkScheduler | None,
+    messages: Messages,
+    threads: int | None,
+) -> MismatchError | None:
+    """Read the inputs, run the call and write the result, once more if an input was wrong."""
+    from gathercli.compute.run import consume
+    from gathercli.io.files import cores
+
+    inputs, context = opened.inputs, opened.context
+    bound = opened.bound(inputs.chunked)
+    with context:
+        output.check_room(bound)
+    connect: Callable[[], AbstractContextManager[BoxWorkers | None]] = nullcontext
+    if scheduler is not None:
+        inputs.watch_folders()
+        connect = partial(scheduler.connect, opened.job(), output.limits, messages)
+    return consume(
+        bound,
+        partial(_write, output, expectation, inputs, messages, context, connect),
+        recheck=inputs.recheck if output.is_new_file and expectation.expect is None else None,
+        context=context,
+        max_bytes=output.most_bytes,
+        memory=output.limits.memory,
+        threads=threads or cores(),
+        progress=opened.progress,
+    )
+
+
+def _write(
+    output: OutputOptions,
+    expectation: ExpectOptions,
+    inputs: Inputs,
+    messages: Messages,
+    call: CallContext,
+    connect: Callable[[], AbstractContextManager[BoxWorkers | None]],
+    result: GatherOutput,
+) -> MismatchError | None:
+    """Write a result, and compare it with the expected one."""
+    messages.notes += map(str, result.adjustments)
+    filled = any(each.how == OutOfRange.ZERO.done for each in result.adjustments)
+    if result.dtype is E8M0 and filled:
+        messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
+    expectation.near.check()
+    expected = expectation.read(inputs, result.dtype)
+    mismatch = None
+    in_chunks = is_chunked(output.chosen_format)
+    if in_chunks and expected is not None:  # the output may replace an input
+        mismatch = expectation.near.tolerance.difference(result, expected)
+    with connect() as workers, call:
+        output.write(result, inputs, messages, workers)
+    if not in_chunks and expected is not None:
+        mismatch = expectation.near.tolerance.difference(result, expected)
+    return mismatch
+
+
+def _diagnosis_hint(words: Sequence[str], options: Mapping[str, object]) -> str | None:
+    """Return the line that diagnoses an expected output, the last word; None if no slice does."""
+    if "diagnose" not in given_names("commands"):
+        return None
+    from gathercli.cli.hints import shell_line
+
+    typed = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    line = shell_line(["diagnose", *words, *typed])
+    is_read_again = not any(word == "-" or word.startswith("-#") for word in words)
+    command = line if line is not None and is_read_again else "gathercli diagnose"
+    return f"`{command}` names what explains the expected tensor"

@@ -1,0 +1,323 @@
+"""Commands as functions of groups of options.
+
+A group is a class with an attribute for each option, or for another group. It is declared once; a
+command has its options by naming it as a parameter:
+
+    class ViewOptions(Options):
+        full: bool = flag(VIEW, "--full", help="Show every element.")
+
+    def run(tensors: TensorOptions, view: ViewOptions, messages: Messages) -> Answer: ...
+"""
+
+from __future__ import annotations
+
+import sys
+
+from gathercli.records import NamedTuple
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, Final, Self
+
+    from gathercli.errors import GatherError
+
+
+OPERATOR: Final = "Operator"
+OUTPUT: Final = "Output"
+RUNNING: Final = "Running"
+REPORT: Final = "Report"
+NO_FILE: Final = "Without a job file"
+VIEW: Final = "View"
+INPUT: Final = "Input"
+MESSAGES: Final = "Messages"
+CLUSTER: Final = "Cluster"
+
+GROUPS: Final = (OPERATOR, OUTPUT, RUNNING, REPORT, NO_FILE, VIEW, INPUT, MESSAGES, CLUSTER)
+"""The groups of options, in the order of help and manual."""
+
+NAME: Final = "command"
+"""The parameter that takes the name of the command, for a function that serves several."""
+
+REQUIRED: Final = ...
+"""The default of an argument that has none."""
+
+
+class Parameter:
+    """An option or an argument.
+
+    As an attribute of an `Options` object without a value, it has the value of its default.
+    """
+
+    names: tuple[str, ...] = ()
+    hidden: bool = False  # whether help and manual omit an option
+    help: str
+    metavar: str | None  # the name of its value in help
+    kind: type  # of its values: bool for a flag, list for any number of words, tuple for two
+    choices: tuple[str, ...]  # its values, if there are only a few
+    default: Any  # `REQUIRED` if it has none
+    # values to complete and to suggest, where other texts are values too
+    known: Callable[[], Iterable[str]]
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+    def __get__(self, group: Options | None, owner: type[Options]) -> Any:
+        """Return the default for a group of values, and the declaration itself for its class."""
+        return self if group is None else self.default
+
+    def replace(self, **attributes: Any) -> Parameter:
+        """Return the declaration with other attributes."""
+        return type(self)(**self.__dict__ | attributes)
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a line lacks something without it."""
+        return self.default is REQUIRED
+
+
+class Argument(Parameter):
+    """An argument, as `argument` declares it."""
+
+
+class Option(Parameter):
+    """An option, as `option` declares it."""
+
+    group: str
+    min: int | None
+    max: int | None
+    once: bool
+    rare: bool
+
+    @property
+    def count(self) -> int:
+        """How many words its value is."""
+        return 0 if self.kind is bool else 2 if self.kind is tuple else 1
+
+
+def option(
+    group: str,
+    *names: str,
+    help: str,  # noqa: A002  (as typer calls it, and those below)
+    metavar: str | None = None,
+    kind: type = str,
+    choices: tuple[str, ...] = (),
+    default: Any = None,
+    known: Callable[[], Iterable[str]] = tuple,
+    min: int | None = None,  # noqa: A002
+    max: int | None = None,  # noqa: A002
+    hidden: bool = False,
+    once: bool = False,
+    rare: bool = False,
+) -> Any:
+    """Declare an option: as an attribute of a group, or as the default of a parameter.
+
+    Help and manual list it under its `group`, one of `GROUPS`; a `rare` one after the others, and
+    in the help of all options alone. `min` and `max` are the bounds of a number. Of several values
+    the last one counts, or the second is refused if it comes `once`. The others are as in
+    `Parameter`.
+    """
+    return Option(**locals())
+
+
+def flag(group: str, *names: str, help: str, rare: bool = False) -> Any:  # noqa: A002
+    """Declare an option without a value."""
+    return option(group, *names, help=help, kind=bool, default=False, rare=rare)
+
+
+def argument(
+    metavar: str,
+    help: str,  # noqa: A002
+    *,
+    kind: type = str,
+    choices: tuple[str, ...] = (),
+    default: Any = REQUIRED,
+    known: Callable[[], Iterable[str]] = tuple,
+) -> Any:
+    """Declare an argument, as `option` does."""
+    return Argument(**locals())
+
+
+HELP: Final[Option] = flag(MESSAGES, "--help", "-h", help="Show this message and exit.")
+"""The option of every command that shows its help."""
+
+ALL: Final = "--all"
+"""The word beside `HELP` for the help of all options."""
+
+VERSION: Final[Option] = flag(MESSAGES, "--version", help="Print the version of gathercli.")
+"""The option of the program that stands alone."""
+
+
+class Options:
+    """A group of options."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group for a command; subclasses may return different groups."""
+        del command
+        return cls
+
+    @classmethod
+    def with_options(cls, parameters: dict[str, Any]) -> type[Self]:
+        """Return the group with more options and arguments."""
+        return type(cls.__name__, (cls,), {"__annotations__": parameters, **parameters})
+
+    @classmethod
+    def replaced(cls, **attributes: Any) -> type[Options]:
+        """Return the group with other attributes of its own options, such as `hidden`."""
+        members = _members(cls, "").items()
+        own = {name: each for name, each in members if isinstance(each, Parameter)}
+        return cls.with_options({name: each.replace(**attributes) for name, each in own.items()})
+
+    def changed(self) -> dict[str, Any]:
+        """Return the options of the group that differ from their defaults."""
+        return {
+            name: value
+            for name, each in _members(type(self), "").items()
+            if isinstance(each, Parameter) and (value := getattr(self, name)) != each.default
+        }
+
+
+class Answer(NamedTuple):
+    """A result as text, written once its format and its terminal are known."""
+
+    # from a width (None for no limit) and whether it has colour
+    text: Callable[[int | None, bool], str]
+    json: Callable[[], str] | None = None  # a line of JSON; None if the command has no such format
+    plain: str | None = None  # the text for a pipe, if it differs
+    notes: tuple[str, ...] = ()  # printed on stderr after the text
+    text_has_notes: bool = False  # whether they are printed after JSON and `plain` alone
+    remarks: tuple[str, ...] = ()  # printed after them on a terminal only
+    paged: bool = False  # whether the text goes through a pager on a terminal
+    status: int = 0
+    error: GatherError | None = None  # raised once the text is printed, in place of the notes
+
+
+class Request:
+    """A parsed command line; `groups` are all its groups of options, those in groups too."""
+
+    def __init__(
+        self, run: Callable[[], int | Answer], groups: Iterable[object] = (), fmt: str = "auto"
+    ) -> None:
+        self.run, self.groups, self.fmt = run, tuple(groups), fmt
+
+
+class Command:
+    """A command, made of the function that runs it; its parameters are those of all its groups.
+
+    Two groups may share an option; both get its value. They may share a group, which is one object.
+    The `parameters` are the arguments by name, then the options in the order of help.
+    """
+
+    def __init__(self, name: str, run: Callable[..., int | Answer]) -> None:
+        self.name, self._run = name, run
+        self._members = _tree(run, name)
+        places: dict[str, Parameter] = {}
+        for key, each in _flat(self._members):
+            if places.get(key) is each:  # groups share it: its place is that in the last of them
+                del places[key]
+            places[key] = each
+        self.parameters: dict[str, Parameter] = dict(sorted(places.items(), key=_place))
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """The arguments, in order."""
+        return [each for each in self.parameters.values() if isinstance(each, Argument)]
+
+    @property
+    def options(self) -> list[Option]:
+        """The options that the manual lists."""
+        every = self.parameters.values()
+        return [each for each in every if isinstance(each, Option) and not each.hidden]
+
+    def shown(self, *, every: bool) -> dict[str, Parameter]:
+        """Return the parameters that help lists by name, rare options only if `every`."""
+        shown = {
+            name: each
+            for name, each in self.parameters.items()
+            if not isinstance(each, Option) or (not each.hidden and (every or not each.rare))
+        }
+        return {**shown, "help": HELP}
+
+    def request(self, values: dict[str, Any]) -> Request:
+        """Return what to do for the values of all parameters."""
+        groups: dict[type, Options] = {}
+        arguments = _filled(self._members, {NAME: self.name} | values, groups)
+        fmt = values.get("fmt", "auto")
+        return Request(lambda: self._run(**arguments), groups.values(), fmt)
+
+
+def _tree(owner: Any, command: str) -> dict[str, Any]:
+    """Return `_members`; instead of a group, the group and its own tree."""
+    return {
+        name: (each, _tree(each, command)) if isinstance(each, type) else each
+        for name, each in _members(owner, command).items()
+    }
+
+
+def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Parameter]]:
+    """Yield the names and parameters of a tree."""
+    for name, each in tree.items():
+        if isinstance(each, Parameter):
+            yield name, each
+        elif isinstance(each, tuple):
+            yield from _flat(each[1])
+
+
+def _place(item: tuple[str, Parameter]) -> tuple[int, bool]:
+    """Return the place of a parameter in help: arguments first, rare options of a group last."""
+    _, each = item
+    return (GROUPS.index(each.group), each.rare) if isinstance(each, Option) else (-1, False)
+
+
+def _filled(
+    tree: dict[str, Any], values: dict[str, Any], groups: dict[type, Options]
+) -> dict[str, Any]:
+    """Return the values of a tree by name, with an object for each of `groups`, which it adds."""
+    filled: dict[str, Any] = {}
+    for name, each in tree.items():
+        if isinstance(each, tuple):
+            group, members = each
+            if group not in groups:  # two groups may have it in common
+                groups[group] = group(**_filled(members, values, groups))
+            filled[name] = groups[group]
+        else:
+            filled[name] = values[name]
+    return filled
+
+
+def _members(owner: Any, command: str) -> dict[str, Any]:
+    """Return what a function takes, or a group has: parameters, and groups of the command.
+
+    A value of None stands for the name of the command.
+
+    Annotations are texts, of which only the names of groups are looked up: `typing` would take a
+    hundred times as long to evaluate all of them.
+    """
+    members: dict[str, Any] = {}
+    is_group = isinstance(owner, type)
+    defaults = {} if is_group else _defaults(owner)
+    for each in reversed(owner.__mro__) if is_group else [owner]:
+        scope = vars(sys.modules[each.__module__])
+        for name, annotation in getattr(each, "__annotations__", {}).items():
+            default = getattr(owner, name, None) if is_group else defaults.get(name)
+            group = scope.get(annotation)
+            if isinstance(default, Parameter):
+                members[name] = default
+            elif isinstance(group, type) and issubclass(group, Options):
+                members[name] = group.of(command)
+            elif name == NAME:
+                members[name] = None
+    return members
+
+
+def _defaults(function: Any) -> dict[str, Any]:
+    """Return the defaults of the parameters of a function by name."""
+    positional = function.__code__.co_varnames[: function.__code__.co_argcount]
+    values = function.__defaults__ or ()
+    named = zip(positional[len(positional) - len(values) :], values, strict=True)
+    return {**dict(named), **(function.__kwdefaults__ or {})}

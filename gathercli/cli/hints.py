@@ -1,0 +1,447 @@
+"""Suggest a corrected command line: the words of another program or call, lists, operators."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gathercli.cli.parser import CommandLine
+from gathercli.errors import UsageError, VersionError
+from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.slices import given
+from gathercli.spec.framework_calls import arguments_of, find_equivalent
+from gathercli.spec.op import OTHER_NAMES
+from gathercli.text import beginning, closest, listed, shell_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gathercli.cli.declarations import Parameter
+    from gathercli.errors import GatherError
+    from gathercli.spec.equivalents import Equivalent
+    from gathercli.spec.op import Op
+
+
+LAST_ARGUMENT: Final = "DEST"
+"""The argument that is an option in other programs; it comes last."""
+
+FOREIGN_OPTIONS: Final[dict[str, tuple[str, ...]]] = {
+    "--dim": ("--axis",),
+    "--dimension": ("--axis",),
+    "--fill": ("--out-of-range",),
+    "--format": ("--to",),
+    "--jobs": ("--workers", "--threads"),
+    "--mode": ("--out-of-range",),
+    "--opset": ("--version",),
+    "--out": ("--output", "--save", LAST_ARGUMENT),
+    "--output": ("--save", LAST_ARGUMENT),
+    "--to": ("--format",),
+    "-o": ("--save", LAST_ARGUMENT),
+}
+"""Options of other programs, with the options here in order of preference."""
+
+FOREIGN_VALUES: Final = {
+    "--out-of-range": OTHER_NAMES,
+    "--to": {"np": "numpy", "pytorch": "torch", "tf": "tensorflow"},
+}
+"""Values of other programs, by option."""
+
+PICTURE_FORMATS: Final = ("svg", "html", "txt")
+"""The formats of `--save`, which its suffix selects."""
+
+_DASHES: Final = re.compile(r"[\u2010-\u2015\u2212]+(?=[a-zA-Z])")
+_SETTING: Final = re.compile(r"([a-z][a-z_-]*)=(.*)", re.DOTALL)
+
+
+def similar_option(line: CommandLine, option: str) -> str | None:
+    """Return the visible option of a command most similar to an unknown one, or None."""
+    names = [name for param in line.params if not param.hidden for name in param.names]
+    has_last = any(str(param.metavar).endswith(LAST_ARGUMENT) for param in line.params)
+    translations = FOREIGN_OPTIONS.get(option, ())
+    for name in (*translations, option.swapcase()):
+        if name in names or (name == LAST_ARGUMENT and has_last):
+            return name
+    if translations:
+        return None
+    word = option.lower().replace("_", "-").lstrip("-")
+    long = [name[2:] for name in names if name.startswith("--")]
+    similar = closest(word, long, cutoff=0.7) or (word and beginning(word, long))
+    return f"--{similar}" if similar else None
+
+
+def translate(line: CommandLine) -> CommandLine | None:
+    """Translate all options and values of a line; return None if the command lacks one."""
+    texts: list[str] = []
+    last: list[str] = []
+    at = 0
+    while at < len(line.words):
+        option = _Option.read(line, at)
+        if option is None:  # an argument, a value, or letters
+            word = line.words[at]
+            if word.option not in (None, "--") and line.param(str(word.option)) is None:
+                return None
+            texts.append(_with_dashes(line, word.text))
+            at += 1
+            continue
+        words = option.translate(line)
+        if words is None:
+            return None
+        (last if option.similar == LAST_ARGUMENT else texts).extend(words)
+        at += option.words
+    return CommandLine.read(line.command, line.params, [*texts, *last])
+
+
+class _Option(NamedTuple):
+    """An option with its value."""
+
+    name: str  # on the command line
+    similar: str | None  # the name of the command's equivalent
+    value: str | None
+    attached: bool  # whether the value is part of the same word
+    words: int  # how many words both are
+
+    @classmethod
+    def read(cls, line: CommandLine, at: int) -> _Option | None:
+        """Read the option at a word; return None for other words and for letters."""
+        word = line.words[at]
+        text = _with_dashes(line, word.text)
+        is_plain = word.is_value or text[:1] != "-" or text == "--"
+        if is_plain or (word.option is None and text == word.text):
+            return None
+        if not text.startswith("--") and text[2:3] not in ("", "=") and line.param(text[:2]):
+            return None
+        name, mark, value = re.split(r"([=:])|\Z", text, maxsplit=1)
+        similar = name if line.param(name) else similar_option(line, name)
+        param = line.param(similar) if similar else None
+        takes_one = similar == LAST_ARGUMENT if param is None else param.count == 1
+        if mark or not takes_one:
+            return cls(name, similar, value if mark else None, bool(mark), 1)
+        following = line.words[at + 1 : at + 2]
+        if not following or (following[0].option is not None and not following[0].is_value):
+            return cls(name, None, None, attached=False, words=1)
+        return cls(name, similar, following[0].text, attached=False, words=2)
+
+    def translate(self, line: CommandLine) -> list[str] | None:
+        """Return the words of the command's equivalent, or None."""
+        if self.similar is None or self.value is None:
+            return None if self.similar is None else [self.similar]
+        if self.similar == LAST_ARGUMENT:
+            return [self.value]
+        value: str | None
+        if self.name == "--opset" and re.fullmatch(r"\d+", self.value, re.ASCII):
+            value = f"onnx-{self.value}"
+        else:
+            value = translate_value(line.param(self.similar), self.value)
+        if value is None:
+            return None
+        if self.attached and self.similar.startswith("--"):
+            return [f"{self.similar}={value}"]
+        return [self.similar, value]
+
+
+def _with_dashes(line: CommandLine, text: str) -> str:
+    """Add ASCII dashes to ``axis=1``, or to an option with a longer dash."""
+    if _DASHES.match(text):
+        return _DASHES.sub("--", text, count=1)
+    setting = _SETTING.fullmatch(text)
+    if setting and not os.path.lexists(text):
+        name = f"--{setting[1].replace('_', '-')}"
+        param = line.param(name)
+        return text if param is None or param.hidden else f"{name}={setting[2]}"
+    return text
+
+
+def translate_value(param: Parameter, value: str) -> str | None:
+    """Return the value of a parameter equivalent to another program's value, or None."""
+    foreign: dict[str, str] = FOREIGN_VALUES.get(max(param.names, key=len, default=""), {})
+    value_here, choices = foreign.get(value.lower(), value), param.choices
+    if not choices or value_here in choices:
+        return value_here if choices else value
+    return closest(value.lower(), choices)
+
+
+LONGEST_HINT_LINE: Final = 400
+"""The largest number of characters of a command line in a hint."""
+
+_SPLIT: Final = ("json", "literal", "missing", "shape-text")
+"""The rules that refuse a list that a shell split at blanks."""
+
+
+def shell_line(words: Iterable[str]) -> str | None:
+    """Quote a command line for a shell; return None if it is too long for a hint."""
+    line = " ".join(("gathercli", *map(shell_word, words)))
+    return line if len(line) <= LONGEST_HINT_LINE else None
+
+
+def did_you_mean(*lines: Iterable[str]) -> str | None:
+    """Suggest command lines, without empty ones."""
+    quoted = [f"`{line}`" for line in map(shell_line, filter(None, lines)) if line]
+    return f"did you mean {listed(quoted)}?" if quoted else None
+
+
+def rejoin(words: Sequence[str]) -> list[str]:
+    """Join the pieces of a list that a shell split at blanks: ``[1,``, ``2]``.
+
+    >>> rejoin(["[1,", "2]", "0"]), rejoin(["[1", "2"])
+    (['[1, 2]', '0'], ['[1', '2'])
+    """
+    joined: list[str] = []
+    depth = 0
+    for word in words:
+        if depth:
+            joined[-1] += f" {word}"
+        else:
+            joined.append(word)
+        if depth or re.match(r"[\[{]|[\w]*=\[", word):
+            depth += sum(map(word.count, "[{")) - sum(map(word.count, "]}"))
+    return joined if depth == 0 else list(words)
+
+
+def suggest(words: Sequence[str], error: GatherError) -> str | None:
+    """Return a hint with a corrected command line, or None."""
+    was_split = error.rule in _SPLIT or (isinstance(error, UsageError) and error.is_extra)
+    if was_split and (joined := rejoin(words)) != list(words):
+        return _quote_lists(joined)
+    if error.swapped:
+        line = shell_line(_swap_inputs(words))
+        return f"{error.swapped} comes first: `{line}`" if line else None
+    if isinstance(error, VersionError) and error.elsewhere:
+        return did_you_mean(_change_operator(words, str(error.value), *error.elsewhere))
+    if error.instead and error.value in words:
+        return _replace_value(words, str(error.value), *error.instead)
+    return _add_operator(words, error)
+
+
+def _read(words: Sequence[str]) -> CommandLine:
+    from gathercli.cli.registry import command_of
+
+    return CommandLine.of(command_of(words[0]), words[1:])
+
+
+def _quote_lists(words: Sequence[str]) -> str | None:
+    """Suggest the rejoined line, or a rejoined word if arguments are still missing."""
+    line = _read(words)
+    if len(line.arguments) >= sum(not name.startswith("[") for name in line.metavars):
+        return did_you_mean(words)
+    quoted = next(shell_word(word) for word in words if " " in word)
+    return f"a shell takes words apart at blanks: `{quoted}` is one"
+
+
+def _swap_inputs(words: Sequence[str]) -> list[str]:
+    """Swap the last two arguments."""
+    *_, data, indices = (at for at, word in enumerate(_read(words).words, 1) if word.option is None)
+    swapped = list(words)
+    swapped[data], swapped[indices] = swapped[indices], swapped[data]
+    return swapped
+
+
+def _change_operator(words: Sequence[str], value: str, command: str, version: str) -> list[str]:
+    """Replace the operator by `command`, and its version `value` by `version`.
+
+    The words are empty if the line lacks either.
+    """
+    from gathercli.cli.registry import COMMANDS
+    from gathercli.ops.versions import find
+
+    if words[0] not in COMMANDS:
+        return []
+    line = _read(words)
+    changed = list(words)
+    for at, word in enumerate(line.words, 1):
+        if "--version" in line.option_names(word) and word.text.endswith(value):
+            changed[at] = word.text.removesuffix(value) + version
+    if version != value and changed == list(words):
+        return []
+    names = (n for n, word in enumerate(changed) if word.removeprefix("--op=") in FAMILIES)
+    operator = next(names, None)
+    if operator is None:
+        return []
+    other = changed[operator].removeprefix("--op=")
+    if len(FAMILIES[other].ROWS[0].inputs) != len(FAMILIES[command].ROWS[0].inputs):
+        return []
+    changed[operator] = ("--op=" if changed[operator].startswith("--op=") else "") + command
+    has_axis = any("--axis" in line.option_names(word) for word in line.words)
+    axis = find(version, command).op.attr("axis")
+    requires_axis = axis is not None and axis.default is None
+    return [*changed, "--axis", "0"] if requires_axis and not has_axis else changed
+
+
+def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -> str | None:
+    """Suggest a line with `name` in place of `value`, and options at its end.
+
+    If `value` is a call of another framework, translate its arguments too.
+    """
+    at = list(words).index(value)
+    for n, (option, word) in enumerate(pairwise(words), 1):
+        if word == value and option.startswith("--"):  # rather than an argument that is equal
+            at = n
+            break
+    before, rest = words[:at], words[at + 1 :]
+    if words[0] in ("help", "man"):
+        return did_you_mean([*before, name])
+    call = find_equivalent(value)
+    corrected: list[str] | None = [*before, name, *rest, *options]
+    if call is None:
+        return did_you_mean(corrected or ())
+    if before and before[-1].startswith("-"):  # the value of an option
+        op = next(op for op in OPERATORS if op.full_name == call.rows[0])
+        if len(op.inputs) != len(next(iter(FAMILIES.values())).ROWS[0].inputs):
+            corrected = None
+    else:
+        corrected = _write_call(call, [*before, name], arguments_of(value) or rest, options)
+    line = shell_line(corrected) if corrected else None
+    more = f"`gathercli ops --like {shell_word(call.name)}` has the rest"
+    return f"`{line}`; {more}" if line else more
+
+
+def _write_call(
+    call: Equivalent, head: list[str], words: Sequence[str], options: Sequence[str]
+) -> list[str] | None:
+    """Translate a call of another framework to a command line; None if the command lacks a part.
+
+    `head` is the command with its operator; `options` are names and values, in turn, that make the
+    command equal the call.
+    """
+    line = translate(_read([head[0], *words]))
+    if line is None:
+        return None
+    present = {id(line.param(word.option)) for word in line.words if word.option}
+    tensors = _order(call, line.arguments, has_axis=id(line.param("--axis")) in present)
+    if tensors is None:
+        return None
+    added = [
+        word
+        for pair in zip(options[::2], options[1::2], strict=True)
+        if id(line.param(pair[0])) not in present
+        for word in pair
+    ]
+    return [*head, *tensors, *line.options, *added]
+
+
+def _order(call: Equivalent, words: list[str], *, has_axis: bool) -> list[str] | None:
+    """Reorder the arguments of another framework's call for the command."""
+    op = next(op for op in OPERATORS if op.full_name == call.rows[0])
+    inputs = [each.name for each in op.inputs]
+    if not words:
+        return _sample(op)
+    names = call.arguments or tuple(inputs)
+    if has_axis or len(words) == len(inputs):
+        names = tuple(name for name in names if name in inputs)
+    if len(words) != len(names):
+        return None
+    values = dict(zip(names, words, strict=True))
+    axis = ["--axis", values["axis"]] if "axis" in values else []
+    return [*(values[name] for name in inputs), *axis]
+
+
+def _sample(op: Op) -> list[str]:
+    """Return small inputs of an operator; they are valid shapes too."""
+    if len(op.inputs) > len(("data", "indices")):
+        return ["arange:2x1x2", "zeros:2x1x2xi64", "[1]", "xi64=9"]
+    return ["arange:2x3", "[1,2]"] if op.tuples else ["arange:3", "[2]"]
+
+
+def suggest_example(
+    command: str, op: Op, inputs: Sequence[str] = (), options: Sequence[str] = ()
+) -> str:
+    """Suggest a complete line for a command that lacks inputs.
+
+    It has those of the members of a single one, if their names are those of all inputs.
+    """
+    members = members_of_all(op, inputs)
+    head = [command] if command == op.family else [command, op.family]
+    axis = op.attr("axis")
+    lacks_axis = axis is not None and axis.default is None
+    if lacks_axis and not any(word.startswith(("-a", "--axis")) for word in options):
+        options = [*options, "--axis", "0"]
+    line = shell_line([*head, *(members or _sample(op)), *options])
+    return f"`{line}` {'names the members' if members else 'is an example'}"
+
+
+def complete(line: CommandLine, inputs: Sequence[str]) -> str | None:
+    """Suggest a line with the options that it lacks; return None if it lacks inputs too."""
+    operator = line.arguments[0] if line.arguments else ""
+    if operator not in FAMILIES or len(inputs) != len(FAMILIES[operator].ROWS[0].inputs):
+        return None
+    added: list[str] = []
+    for param in line.params:
+        if param.is_required and param.names:
+            texts = [word.text for word in line.words if word.option in param.names]
+            added += () if texts else (param.names[0], _value_for(line, param))
+    completed = shell_line([line.command, *line.texts, *added])
+    return f"`{completed}` is an example" if completed else None
+
+
+def _value_for(line: CommandLine, param: Parameter) -> str:
+    """Return a value of a required option, which may depend on ``--output``."""
+    example = given("examples", str(param.metavar))
+    if example is None:
+        return "new"
+    output = line.param("--output").names
+    return str(example([word.text for word in line.words if word.option in output]))
+
+
+def values_of(param: Parameter) -> list[str]:
+    """Return the choices of a parameter, or the values that a slice gives it."""
+    return list(given("values", str(param.metavar)) or param.choices)
+
+
+def members_of_all(op: Op, inputs: Sequence[str]) -> list[str]:
+    """Return the members of the only input that have the names of all inputs; nothing if one lacks.
+
+    Standard input may have them; nobody can look.
+    """
+    if len(inputs) != 1:
+        return []
+    from gathercli.cli.commands.completion import completions
+
+    path = inputs[0].rpartition("#")[0] or inputs[0]
+    names = [f"{path}#{each.name}" for each in op.inputs]
+    known = completions("tensor", f"{path}#").splitlines()
+    return names if path == "-" or set(names) <= set(known) else []
+
+
+def inputs_as_arguments(line: CommandLine, option: str) -> str | None:
+    """Suggest a line whose inputs are arguments, if they are options as those of `batch`."""
+    operator = next((word for word in (line.command, *line.arguments) if word in FAMILIES), None)
+    if operator is None:
+        return None
+    op = FAMILIES[operator].ROWS[0]
+    names = ["--" + each.name.replace("_", "-") for each in op.inputs]
+    if option not in names:
+        return None
+    inputs: dict[str, str] = {}
+    rest: list[str] = []
+    words = iter(line.words)
+    for word in words:
+        if word.option not in names or word.is_value:
+            rest.append(word.text)
+        else:
+            inputs[str(word.option)] = next(words, word).text if word.value is None else word.value
+    others = CommandLine.read(line.command, line.params, rest)
+    head = [operator] if operator in others.arguments else []
+    free = iter(others.arguments[len(head) :])
+    arguments = [inputs.get(name) or next(free, "") for name in names]
+    if not all(arguments) or any(free):
+        return suggest_example(line.command, op, (), others.options)
+    return did_you_mean([line.command, *head, *arguments, *others.options])
+
+
+def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
+    """Insert an operator before its inputs, or suggest the lesson with a word's name."""
+    from gathercli.cli.registry import COMMANDS, command_of
+
+    is_operator = isinstance(error, UsageError) and error.is_operator
+    if not is_operator or error.instead or words[0] not in COMMANDS:
+        return None
+    line = _read(words)
+    if line.metavars[:1] != ["OP"] or error.value not in line.arguments[:1]:
+        return None
+    if len(line.arguments) == 1:
+        lessons = command_of("demo").arguments[0].known() if "demo" in COMMANDS else ()
+        names = [name for name in lessons if not name.isdecimal()]
+        name = closest(line.arguments[0].lower().replace("_", "-"), names, cutoff=0.8)
+        return did_you_mean(["demo", name]) if name else None
+    return did_you_mean([words[0], "gather", *words[1:]]) if len(line.arguments) == 2 else None

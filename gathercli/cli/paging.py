@@ -1,0 +1,203 @@
+"""Long texts on a terminal: through a pager, as git does, or as screens that keys walk through."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from gathercli.io.descriptors import STDOUT
+from gathercli.io.files import STDIN
+from gathercli.report.terminal import DEFAULT_WIDTH, height_of, is_terminal, print_text, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+LEGEND: Final = "space: next   b: back   g, G: first, last   q: quit"
+SHORT: Final = "keys: space b g G q"
+"""The keys, for the last line of a wide screen and of a narrow one."""
+
+LEGEND_WITH_ANSWERS: Final = "space: next   b: back   ?: answer   g, G: first, last   q: quit"
+SHORT_WITH_ANSWERS: Final = "keys: space b ? g G q"
+"""The same for screens with a question."""
+
+LEGEND_OF_ANSWER: Final = LEGEND_WITH_ANSWERS.replace("?: answer", "?: lesson")
+"""The same for the answer, from which the key returns."""
+
+_WORDS: Final = {
+    "next": (" ", "n", "j", "l", "\r", "\n", "\x1b[C", "\x1b[B", "\x1bOC", "\x1bOB", "\x1b[6~"),
+    "back": ("b", "p", "k", "h", "\x7f", "\x1b[D", "\x1b[A", "\x1bOD", "\x1bOA", "\x1b[5~"),
+    "first": ("g", "0", "\x1b[H", "\x1b[1~", "\x1bOH"),
+    "last": ("G", "$", "\x1b[F", "\x1b[4~", "\x1bOF"),
+    "answer": ("?",),
+    "quit": ("q", "\x1b", "\x04"),
+}
+_MEANING: Final = {key: word for word, keys in _WORDS.items() for key in keys}
+_KEY: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO[ -~]|\x1b[^[O]|[^\x1b]", re.DOTALL)
+
+_WAIT: Final = 0.05
+"""Seconds after which an Escape is the Escape key, not the start of a sequence."""
+
+
+def has_keys() -> bool:
+    """Return whether stdin and stdout are terminals."""
+    return is_terminal(STDIN) and is_terminal(STDOUT)
+
+
+class Keys:
+    """A context that reads keys and restores the terminal at its end."""
+
+    def __init__(self) -> None:
+        self._saved: Any = None
+        self._pressed = ""
+        self._signals, self._woken = os.pipe()
+        self._before = -1
+
+    def __enter__(self) -> Self:
+        import signal
+        import termios
+        import tty
+
+        self._saved = termios.tcgetattr(STDIN)
+        signal.signal(signal.SIGWINCH, lambda *_: None)
+        # `select` misses a signal that arrives just before it, but not the byte written for it.
+        os.set_blocking(self._woken, False)
+        self._before = signal.set_wakeup_fd(self._woken)
+        try:
+            tty.setcbreak(STDIN)
+            ours = termios.tcgetattr(STDIN)
+            # Ctrl-Z would leave the alternate screen active: disable it.
+            ours[6][termios.VSUSP] = bytes([os.fpathconf(STDIN, "PC_VDISABLE")])
+            termios.tcsetattr(STDIN, termios.TCSANOW, ours)
+            print_text("\x1b[?1049h\x1b[?25l")
+        except BaseException:  # an interrupt: Python calls no `__exit__` then
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+        import termios
+
+        signal.set_wakeup_fd(self._before)
+        signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+        termios.tcsetattr(STDIN, termios.TCSADRAIN, self._saved)
+        for fd in (self._signals, self._woken):
+            os.close(fd)
+        print_text("\x1b[?25h\x1b[?1049l")
+
+    def read(self) -> str:
+        """Wait for a key; return ``next``, ``back``, ``first``, ``last``, ``answer`` or ``quit``.
+
+        Return ``same`` if the terminal is resized.
+        """
+        from select import select
+
+        while True:
+            match = _KEY.match(self._pressed)
+            if match is None:
+                wait = _WAIT if self._pressed else None
+                ready, _, _ = select([STDIN, self._signals], [], [], wait)
+                if self._signals in ready:
+                    os.read(self._signals, 64)
+                    return "same"
+                if ready:
+                    more = os.read(STDIN, 64).decode("ascii", "replace")
+                    if not more:  # the terminal is closed
+                        return "quit"
+                    self._pressed += more
+                    continue
+            key = match[0] if match else self._pressed
+            self._pressed = self._pressed[len(key) :]
+            if key in _MEANING:
+                return _MEANING[key]
+
+    def walk(
+        self, count: int, screen: Callable[[int], str], answer: Callable[[int], str] | None = None
+    ) -> None:
+        """Show `count` screens, and move between them with keys until one quits.
+
+        Only the first `room()` lines of a screen are shown; `answer` answers the question of one.
+        """
+        at, answered = 0, False
+        last = count - 1
+        legends = (LEGEND_WITH_ANSWERS, SHORT_WITH_ANSWERS) if answer else (LEGEND, SHORT)
+        while at < count:
+            if answer and answered:
+                self._show(answer(at), LEGEND_OF_ANSWER, SHORT_WITH_ANSWERS)
+            else:
+                self._show(screen(at), *legends)
+            key = self.read()
+            while key == "answer" and not answer:
+                key = self.read()
+            if key == "quit":
+                return
+            if key == "answer" or (key == "back" and answered):
+                answered = not answered
+            elif key != "same":
+                answered = False
+                at = {"next": at + 1, "back": at - 1, "first": 0, "last": last}[key]
+                at = max(0, min(at, last))
+
+    @staticmethod
+    def _show(text: str, legend: str, short: str) -> None:
+        """Show the first `room()` lines of a text, and a legend that fits."""
+        lines = text.rstrip("\n").split("\n")[: room()]
+        below = [""] * (room() - len(lines))
+        if (width_of(STDOUT) or 0) <= len(legend):
+            legend = short
+        print_text("\x1b[2J\x1b[H" + "\n".join([*lines, *below, f"{legend} "]))
+
+
+def room() -> int:
+    """Return the number of lines above the legend of the keys."""
+    return max(height_of(STDOUT) - 1, 1)
+
+
+_LESS: Final = {"LESS": "FRX"}
+"""Quit if the text fits, keep colours, do not clear the screen; the user's LESS overrides it."""
+
+_NO_PROGRAM: Final = (126, 127)
+"""The exit statuses of a shell that cannot run a program."""
+
+
+def show(text: str) -> None:
+    """Print text, through $PAGER if stdout is a terminal with fewer lines.
+
+    The default is less, if it is installed; an empty PAGER or ``cat`` means none.
+    """
+    command = _command() if is_terminal(STDOUT) and not _fits(text) else ""
+    if command in ("", "cat") or _page(command, text) in _NO_PROGRAM:
+        print_text(text)
+
+
+def _command() -> str:
+    from shutil import which
+
+    return os.environ.get("PAGER", "less" if which("less") else "").strip()
+
+
+def _fits(text: str) -> bool:
+    """Return whether all lines and the prompt fit on the screen."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()
+    width = width_of(STDOUT) or DEFAULT_WIDTH
+    return sum(max(1, -(-len(line) // width)) for line in plain) < height_of(STDOUT)
+
+
+def _page(command: str, text: str) -> int:
+    """Pipe text to a pager, which may quit early; return its exit status.
+
+    Ctrl-C is for the pager, so this process handles SIGINT with an empty function. The pager would
+    inherit an ignored signal.
+    """
+    import signal
+    from subprocess import PIPE, Popen
+
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with Popen(["/bin/sh", "-c", command], stdin=PIPE, env=_LESS | os.environ) as pager:  # noqa: S603  (the user's own command)
+            pager.communicate(text.encode(errors="backslashreplace"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return pager.returncode

@@ -1,0 +1,347 @@
+"""Hypotheses about the call and its data.
+
+Another operator, axis or batch_dims is called, or a part of the call is left out; elements of
+`data` lie elsewhere, or something became of their values.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gathercli import ops
+from gathercli.errors import OperatorError
+from gathercli.ops import FAMILIES, gather, gather_elements, gather_nd
+from gathercli.spec.call import Call, Operand
+from gathercli.spec.dtypes import BFLOAT16, DType, Kind
+from gathercli.spec.shapes import Shape, product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gathercli.compute.storage import AnyArray
+    from gathercli.spec.op import Op
+
+
+_ROWS: Final = {
+    row.family: row for row in (gather.OPENVINO_8, gather_elements.ONNX_13, gather_nd.OPENVINO_8)
+}
+"""The row of each operator that refuses the fewest shapes."""
+
+
+class Frame(NamedTuple):
+    """A hypothesis about the call; the call itself has no name."""
+
+    name: str
+    sentence: str  # what is called in place of the call
+    departures: int  # the number of its differences from the call
+    row: Op  # that is called
+    attrs: dict[str, Any]
+    flat: bool = False  # whether `data` is read as one dimension
+    ignores: str = ""  # what GatherTree ignores: ``lengths``, ``end`` or ``parents``
+
+    def call(self, inputs: dict[str, tuple[int, ...]]) -> Call | None:
+        """Bind the call to inputs of these shapes; None if the row refuses them."""
+        shapes = list(inputs.values())
+        if self.flat:
+            shapes[0] = (product(shapes[0]),)
+        operands = [Operand(Shape(shape)) for shape in shapes]
+        policies = {"out_of_range": "zero"} if self.row.followed is not None else {}
+        with suppress(OperatorError):
+            return ops.bind(self.row, *operands, shapes_only=True, **policies, **self.attrs)
+        return None
+
+
+def frames(call: Call | None, row: Op, attrs: dict[str, Any]) -> Iterator[Frame]:
+    """Yield the call itself, unless the version refuses it, and calls that ignore a part of it."""
+    if call is not None:
+        yield Frame("", "", 0, row, attrs)
+    if row.followed is not None:
+        yield from _trees(row)
+
+
+def other_frames(call: Call | None, row: Op, data: tuple[int, ...], rank: int) -> Iterator[Frame]:
+    """Yield the calls that differ from one on data of a shape and indices of a rank."""
+    if row.followed is not None:
+        return
+    axis = None if call is None else call.axis
+    b = 0 if call is None or call.batch_dims is None else call.batch_dims
+    for family, other in _ROWS.items():
+        axes = range(len(data)) if other.attr("axis") else [None]
+        batches = range(min(len(data), rank) + 1) if other.attr("batch_dims") else [None]
+        for each in axes:
+            for batch in batches:
+                changes = _changes(row, family, (axis, each), (b, batch))
+                if not changes and call is not None:
+                    continue
+                settings = {"axis": each, "batch_dims": batch}
+                settings = {name: value for name, value in settings.items() if value is not None}
+                text = "  ".join(f"{name} {value}" for name, value in settings.items())
+                name = f"{FAMILIES[family].ROWS[0].name} {text}".strip()
+                yield Frame(name, f"the call is {name}", max(1, len(changes)), other, settings)
+    yield Frame(
+        "flattened",
+        "data is flattened, and gathered along its only axis",
+        1,
+        gather.OPENVINO_8,
+        {"axis": 0},
+        flat=True,
+    )
+
+
+def _changes(row: Op, family: str, axes: tuple[Any, Any], batches: tuple[Any, Any]) -> list[str]:
+    """Return the names of what differs; an attribute that either call lacks does not."""
+    changes = ["operator"] if family != row.family else []
+    if None not in axes and axes[0] != axes[1]:
+        changes.append("axis")
+    if (batches[1] is not None or family == row.family) and batches[0] != (batches[1] or 0):
+        changes.append("batch_dims")
+    return changes
+
+
+def _trees(row: Op) -> Iterator[Frame]:
+    for ignores, sentence in (
+        ("lengths", "max_seq_len is ignored"),
+        ("end", "tokens after the first end token are kept"),
+        ("parents", "parents are ignored"),
+    ):
+        yield Frame(f"{ignores} ignored", sentence, 1, row, {}, ignores=ignores)
+
+
+class DataLayout(NamedTuple):
+    """A hypothesis about the places of elements."""
+
+    name: str
+    sentence: str  # how `data` is read
+    # of `data` in the order of the layout; None for their own order
+    axes: tuple[int, ...] | None = None
+    # whether elements in that order are read as a tensor of the shape of `data`
+    keeps_shape: bool = False
+
+    def shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape that the call sees."""
+        if self.axes is None or self.keeps_shape:
+            return shape
+        return tuple(shape[axis] for axis in self.axes)
+
+    def positions(self, at: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+        """Return the flat positions in `data` of those that the call reads."""
+        if self.axes is None:
+            return at
+        by_axis = dict(
+            zip(self.axes, np.unravel_index(at, [shape[axis] for axis in self.axes]), strict=True)
+        )
+        ordered = tuple(by_axis[axis] for axis in range(len(shape)))
+        return np.ravel_multi_index(ordered, shape).astype(np.int64)
+
+
+IN_PLACE: Final = DataLayout("", "")
+
+
+def layouts(rank: int) -> Iterator[DataLayout]:
+    """Yield the layouts of `data` of a rank."""
+    if rank < 2:
+        return
+    back = tuple(reversed(range(rank)))
+    yield DataLayout(
+        "Fortran order", "data in Fortran order is read row-major", back, keeps_shape=True
+    )
+    yield DataLayout("transposed", "data is transposed", back)
+    for one, other in combinations(range(rank), 2):
+        axes = list(range(rank))
+        axes[one], axes[other] = other, one
+        if tuple(axes) != back:
+            yield DataLayout(
+                f"axes {one} and {other} swapped",
+                f"axes {one} and {other} of data are swapped",
+                tuple(axes),
+            )
+
+
+class Reading(NamedTuple):
+    """A hypothesis about the values of elements."""
+
+    name: str
+    sentence: str  # what became of the values
+    function: Callable[[AnyArray], AnyArray]  # from values, as from `Tensor.values`, to other ones
+    known: tuple[str, ...] = ()  # runtimes that do so
+    narrow: str = ""  # the type that a conversion target computes in, if it is one that does so
+
+
+def _cast(dtype: str) -> Callable[[AnyArray], AnyArray]:
+    def cast(values: AnyArray) -> AnyArray:
+        with np.errstate(all="ignore"):
+            return values.astype(dtype)
+
+    return cast
+
+
+def _saturated(dtype: str) -> Callable[[AnyArray], AnyArray]:
+    def saturated(values: AnyArray) -> AnyArray:
+        ends = np.iinfo(dtype)
+        return np.clip(values, ends.min, ends.max)
+
+    return saturated
+
+
+def bfloat16(values: AnyArray) -> AnyArray:
+    """Round to the nearest bfloat16, ties to even; the result is float32."""
+    with np.errstate(all="ignore"):
+        bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    near = bits + (((bits >> 16) & 1) + np.uint32(0x7FFF))
+    rounded = np.where(np.isnan(bits.view(np.float32)), bits, near) & np.uint32(0xFFFF0000)
+    return rounded.view(np.float32)
+
+
+def _truncated(values: AnyArray) -> AnyArray:
+    """Cut floats to bfloat16."""
+    with np.errstate(all="ignore"):
+        bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    return (bits & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def _truth(values: AnyArray) -> AnyArray:
+    truth: AnyArray = values != 0
+    return truth
+
+
+def _stored(dtype: DType) -> Callable[[AnyArray], AnyArray]:
+    """Return a function of values to the stored elements of a type."""
+    if dtype is BFLOAT16:
+        return lambda values: (
+            np.ascontiguousarray(values, np.float32).view(np.uint32) >> 16
+        ).astype(np.uint16)
+    return lambda values: np.ascontiguousarray(values, dtype.name)
+
+
+def _as_bits(dtype: DType, name: str) -> Callable[[AnyArray], AnyArray]:
+    """Return a function that reads the bits of elements as another type of their size."""
+    stored = _stored(dtype)
+    if name == "bfloat16":
+        return lambda values: (stored(values).view(np.uint16).astype(np.uint32) << 16).view(
+            np.float32
+        )
+    return lambda values: stored(values).view(name)
+
+
+def _byteswapped(dtype: DType) -> Callable[[AnyArray], AnyArray]:
+    stored = _stored(dtype)
+    if dtype is BFLOAT16:
+        return lambda values: (stored(values).byteswap().astype(np.uint32) << 16).view(np.float32)
+    return lambda values: stored(values).byteswap()
+
+
+AS_STORED: Final = Reading("", "", lambda values: values)
+
+_NUMBERS: Final = Kind.INT, Kind.UINT, Kind.FLOAT
+
+
+def readings(dtype: DType) -> Iterator[Reading]:
+    """Yield the readings of elements of a type."""
+    if dtype.kind is Kind.COMPLEX:
+        yield Reading("real part", "only the real part is left of an element", np.real)
+    if dtype.kind not in _NUMBERS or dtype.narrow:
+        return
+    if dtype.integral:
+        yield from _cuts(dtype)
+    yield from _roundings(dtype)
+    for name in _SAME_SIZE.get(dtype.bits, ()):
+        if name != dtype.name:
+            known = ("OpenVINO in Python",) if (dtype.name, name) == ("bfloat16", "float16") else ()
+            yield Reading(
+                f"bits read as {name}",
+                f"the bits of elements are read as {name}",
+                _as_bits(dtype, name),
+                known,
+            )
+    if dtype.bits > 8:
+        yield Reading(
+            "bytes swapped", "elements are read in the other byte order", _byteswapped(dtype)
+        )
+    yield Reading("truth", "elements are 1 where they are not 0", _truth)
+
+
+def _cuts(dtype: DType) -> Iterator[Reading]:
+    """Yield the readings of integers in fewer bits."""
+    for bits in (32, 16, 8):
+        if bits >= dtype.bits:
+            continue
+        for letter, kind in (("i", ""), ("u", "unsigned ")):
+            yield Reading(
+                f"cut to {bits} {kind}bits",
+                f"elements are cut to {bits} {kind}bits",
+                _cast(f"{letter}{bits // 8}"),
+                narrow=f"{'u' if kind else ''}int{bits}",
+            )
+        yield Reading(
+            f"saturated to {bits} bits",
+            f"elements are saturated to {bits} bits",
+            _saturated(f"{'u' if dtype.kind is Kind.UINT else 'i'}{bits // 8}"),
+        )
+
+
+def _roundings(dtype: DType) -> Iterator[Reading]:
+    """Yield the readings as floats of fewer bits."""
+    rows = (
+        ("float64", dtype.integral and dtype.bits > 32, _cast("f8")),
+        ("float32", dtype.integral or dtype.bits > 32, _cast("f4")),
+        ("float16", dtype.name != "float16", _cast("f2")),
+        ("bfloat16", dtype is not BFLOAT16, bfloat16),
+    )
+    for name, differs, function in rows:
+        if differs:
+            yield Reading(
+                f"rounded to {name}", f"elements are rounded to {name}", function, narrow=name
+            )
+    if dtype is not BFLOAT16:
+        yield Reading("truncated to bfloat16", "elements are truncated to bfloat16", _truncated)
+    if dtype.kind is Kind.FLOAT:
+        yield Reading("fraction dropped", "the fraction of elements is dropped", np.trunc)
+
+
+_SAME_SIZE: Final[dict[int, tuple[str, ...]]] = {
+    8: ("int8", "uint8"),
+    16: ("float16", "bfloat16", "int16", "uint16"),
+    32: ("float32", "int32", "uint32"),
+    64: ("float64", "int64", "uint64"),
+}
+"""The types whose bits an element may be read as."""
+
+
+def _of_float(number: float) -> Callable[[np.dtype[Any]], Any]:
+    return lambda dtype: number if dtype.kind in "fc" else None
+
+
+def _jax(dtype: np.dtype[Any]) -> Any:
+    """Return NaN; the least signed integer, the greatest unsigned one, or true."""
+    if dtype.kind == "b":
+        return True
+    if dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        return ends.max if dtype.kind == "u" else ends.min
+    return _of_float(float("nan"))(dtype)
+
+
+def _extreme(end: str) -> Callable[[np.dtype[Any]], Any]:
+    def extreme(dtype: np.dtype[Any]) -> Any:
+        if dtype.kind in "iu":
+            value = getattr(np.iinfo(dtype), end)
+            return value or None  # the least unsigned integer is a fill with zero
+        return getattr(np.finfo(dtype), end) if dtype.kind == "f" else None
+
+    return extreme
+
+
+FILLS: Final[dict[str, Callable[[np.dtype[Any]], Any]]] = {
+    "zero": lambda dtype: "" if dtype.kind == "U" else 0,
+    "nan": _jax,
+    "low": _extreme("min"),
+    "high": _extreme("max"),
+    "infinity": _of_float(float("inf")),
+    "minus infinity": _of_float(float("-inf")),
+    "minus one": lambda dtype: -1 if dtype.kind in "ifc" else None,
+}
+"""The value of a fill in an array of a dtype; None if the dtype has no such value."""

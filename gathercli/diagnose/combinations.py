@@ -1,0 +1,286 @@
+"""The combinations of hypotheses that give an output of a shape, and their predictions."""
+
+from __future__ import annotations
+
+from itertools import combinations as subsets
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gathercli.diagnose.call_hypotheses import (
+    AS_STORED,
+    IN_PLACE,
+    frames,
+    layouts,
+    other_frames,
+    readings,
+)
+from gathercli.diagnose.index_hypotheses import AS_THEY_ARE, CONVERSIONS, TREATMENTS, CellFate
+from gathercli.diagnose.output_hypotheses import IN_ORDER, placements
+from gathercli.diagnose.prediction import CellSource, ElementPool, Hypothesis, Prediction, is_plain
+from gathercli.ops import indexed_inputs
+from gathercli.spec.shapes import product as size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Tensor
+    from gathercli.diagnose.call_hypotheses import Frame
+    from gathercli.diagnose.index_hypotheses import IndexConversion, Treatment
+    from gathercli.diagnose.output_hypotheses import OutputPlacement
+    from gathercli.diagnose.prediction import ObservedOutput
+    from gathercli.spec.call import Call
+    from gathercli.spec.op import Op
+
+PROBED_ROWS: Final = (0, 1 << 18, 1 << 12)
+"""Rows in which the first wrong one is looked for, by the number of departures."""
+
+PROBED_COLUMNS: Final = 4
+"""Cells of a row that are looked at for that."""
+
+MAX_PROBED: Final = 1 << 14
+"""Indices that are converted to see whether a conversion changes one."""
+
+
+class Candidates:
+    """The combinations of hypotheses about one output of a call.
+
+    The call is None if the version refuses it; `policy` is what the version does to indices.
+    """
+
+    def __init__(
+        self,
+        row: Op,
+        attrs: dict[str, Any],
+        call: Call | None,
+        tensors: Mapping[str, Tensor],
+        *,
+        output: ObservedOutput,
+        policy: Treatment,
+    ) -> None:
+        self.call, self.tensors = call, dict(tensors)
+        self._output, self._policy = output, policy
+        data = next(iter(tensors.values()))
+        self._pool = ElementPool(
+            [data, *(t for (n, t) in tensors.items() if row.input(n).copied and t is not data)]
+        )
+        self.storage = self._pool.storage
+        self._shapes = {name: each.shape for name, each in tensors.items()}
+        self._indices = next(tensors[each.name] for each in row.inputs if each.values).array
+        self._frames = [
+            *frames(call, row, attrs),
+            *other_frames(call, row, data.shape, self._indices.ndim),
+        ]
+        self._layouts = [] if row.followed is not None else list(layouts(len(data.shape)))
+        self._readings = list(readings(data.dtype))
+        self._sources: dict[Any, CellSource | None] = {}
+        self._calls: dict[str, Call | None] = {}
+        self._unfitted: dict[tuple[int, ...], list[OutputPlacement]] = {}
+        self._plain: dict[Any, bool] = {}
+        self._rows = 0
+
+    def asked(self) -> Hypothesis | None:
+        """Return the call as the version says; None if its output has another shape."""
+        if self.call is None:
+            return None
+        return next(self._unplaced(self._hypothesis(self._frames[0])), None)
+
+    def _hypothesis(self, frame: Frame) -> Hypothesis:
+        return Hypothesis(frame, IN_PLACE, AS_THEY_ARE, self._policy, AS_STORED, IN_ORDER)
+
+    @property
+    def has_outside(self) -> bool:
+        """Whether an index of the call is not from 0 on and on its axis."""
+        return self.call is not None and not self._is_plain(self.call)
+
+    def _is_plain(self, call: Call) -> bool:
+        """Return whether all indices of a call are from 0 on and on their axes."""
+        ((_, axes),) = indexed_inputs(call).items()
+        key = tuple(each.size for each in axes), call.op.tuples
+        if key not in self._plain:
+            if call.op.tuples:
+                parts = [(self._indices[..., j], each.size) for j, each in enumerate(axes)]
+            else:
+                parts = [(self._indices, axes[0].size)]
+            self._plain[key] = all(_all_plain(part, size) for part, size in parts)
+        return self._plain[key]
+
+    def combinations(self, departures: int) -> Iterator[Hypothesis]:
+        """Yield the hypotheses with so many departures, each in another table."""
+        self._rows = PROBED_ROWS[departures]
+        if not departures:
+            if self.call is not None:
+                yield from self._unplaced(self._hypothesis(self._frames[0]))
+            return
+        others = self._frames if self.call is None else self._frames[1:]
+        tables: dict[str, Iterable[Any]] = {
+            "frame": [each for each in others if each.departures <= departures],
+            "treatment": TREATMENTS,
+            "conversion": self._conversions(),
+            "layout": self._layouts,
+            "reading": self._readings,
+        }
+        for names in subsets([*tables, "placement"], departures):
+            if self.call is not None or "frame" in names:
+                chosen = {name: tables[name] for name in names if name in tables}
+                for each in self._changed(chosen):
+                    yield from self._placed(each) if "placement" in names else self._unplaced(each)
+        if departures > 1:  # an operator with another axis is two departures in one table
+            for frame in tables["frame"]:
+                if frame.departures == departures:
+                    yield from self._unplaced(self._hypothesis(frame))
+
+    def _changed(self, tables: Mapping[str, Iterable[Any]]) -> Iterator[Hypothesis]:
+        """Yield the hypotheses with a row of each of some tables."""
+        for rows in product(*tables.values()):
+            changes = dict(zip(tables, rows, strict=True))
+            hypothesis = self._hypothesis(changes.get("frame", self._frames[0]))._replace(**changes)
+            if not self._is_idle(hypothesis):
+                yield from self.with_others(hypothesis)
+
+    def _conversions(self) -> list[IndexConversion]:
+        """Return the conversions that change an index."""
+        sample = self._indices
+        if sample.size > MAX_PROBED:
+            flat = sample.reshape(-1) if sample.flags.c_contiguous else sample.ravel()
+            sample = np.concatenate([flat[:MAX_PROBED], [flat.min(), flat.max()]]).astype(
+                flat.dtype
+            )
+        sample = sample.astype(sample.dtype.newbyteorder("="))
+        return [
+            each
+            for each in CONVERSIONS
+            if (each.fortran and self._indices.ndim > 1)
+            or (not each.fortran and not np.array_equal(each.function(sample, 1, 1), sample))
+        ]
+
+    def _is_idle(self, hypothesis: Hypothesis) -> bool:
+        """Return whether the treatment concerns no index."""
+        if not hypothesis.treatment.name or hypothesis.conversion.name:
+            return False
+        if hypothesis.treatment.other is not None:
+            return False
+        call = self.bound(hypothesis)
+        return call is None or self._is_plain(call)
+
+    def with_others(self, hypothesis: Hypothesis) -> Iterator[Hypothesis]:
+        """Yield a hypothesis with each other axis that its rows take."""
+        conversion, treatment = hypothesis.conversion, hypothesis.treatment
+        sizes = next(iter(self._shapes.values()))
+        if conversion.other is None and treatment.other is None:
+            yield hypothesis
+            return
+        call = self.bound(hypothesis)
+        if call is None:
+            return
+        ((_, axes),) = indexed_inputs(call).items()
+        own = {each.size for each in axes}
+        free = {size: axis for axis, size in reversed(list(enumerate(sizes))) if {size} != own}
+        nothing: dict[int, int] = {0: -1}
+        ones = nothing if conversion.other is None else free
+        others = nothing if treatment.other is None else free
+        for (one, axis), (other, along) in product(ones.items(), others.items()):
+            yield hypothesis._replace(
+                conversion=_filled_in(conversion, axis),
+                treatment=_filled_in(treatment, along),
+                others=(one, other),
+            )
+
+    def _unplaced(self, hypothesis: Hypothesis) -> Iterator[Hypothesis]:
+        """Yield a hypothesis whose output has the shape."""
+        shape = self._shape(hypothesis)
+        if shape == self._output.shape:
+            yield hypothesis
+
+    def _placed(self, hypothesis: Hypothesis) -> Iterator[Hypothesis]:
+        """Yield a hypothesis with every placement that has the shape."""
+        shape = self._shape(hypothesis)
+        if shape is None:
+            return
+        if shape not in self._unfitted:
+            self._unfitted[shape] = list(placements(shape, self._output.shape))
+        for each in self._unfitted[shape]:
+            yield hypothesis._replace(placement=each)
+        if len(shape) == len(self._output.shape):
+            prediction = self.prediction(hypothesis)
+            if prediction is not None:
+                for each in placements(shape, self._output.shape, self._fit(prediction)):
+                    yield hypothesis._replace(placement=each)
+
+    def _fit(self, prediction: Prediction) -> Callable[[int], AnyArray]:
+        """Return a function of an axis to a mask of its rows that differ."""
+
+        def differing(axis: int) -> AnyArray:
+            right, shape = prediction.shape, self._output.shape
+            rows = min(right[axis], shape[axis], self._rows)
+            inner = size_of(shape[axis + 1 :])
+            outer = size_of(shape[:axis])
+            if not rows or not inner or not outer or right[:axis] != shape[:axis]:
+                return np.zeros(0, bool)
+            spread = np.unique(np.linspace(0, inner * outer - 1, PROBED_COLUMNS).astype(np.int64))
+            first, s = np.divmod(spread, inner)
+            row = np.arange(rows)[:, None]
+            at = ((first * shape[axis] + row) * inner + s).reshape(-1)
+            to = ((first * right[axis] + row) * inner + s).reshape(-1)
+            values, fates = prediction.values(to)
+            refused = fates == CellFate.REFUSED  # whatever such a cell holds, it is no other row
+            agrees = refused | (fates <= CellFate.FILLED) & self._output.agrees(
+                values, self._output.held(at)
+            )
+            differs: AnyArray = ~agrees.reshape(rows, -1).all(axis=1)
+            return differs
+
+        return differing
+
+    def bound(self, hypothesis: Hypothesis) -> Call | None:
+        """Return the call of a hypothesis; None if its operator refuses the shapes."""
+        key = repr((hypothesis.frame, hypothesis.layout))
+        if key not in self._calls:
+            shapes = dict(self._shapes)
+            first = next(iter(shapes))
+            shapes[first] = hypothesis.layout.shape(shapes[first])
+            self._calls[key] = hypothesis.frame.call(shapes)
+        return self._calls[key]
+
+    def _shape(self, hypothesis: Hypothesis) -> tuple[int, ...] | None:
+        """Return the shape of the output before the placement."""
+        source = self._source(hypothesis)
+        return None if source is None else source.shape
+
+    def _source(self, hypothesis: Hypothesis) -> CellSource | None:
+        h = hypothesis
+        names = h.conversion.name, h.treatment.name, h.others
+        key = h.frame.name, h.frame.departures, h.layout.name, *names
+        if key not in self._sources:
+            call = self.bound(hypothesis)
+            self._sources[key] = None if call is None else CellSource(call, h, self.tensors)
+        return self._sources[key]
+
+    def prediction(self, hypothesis: Hypothesis) -> Prediction | None:
+        """Return the prediction of a hypothesis; None if its operator refuses the shapes."""
+        source = self._source(hypothesis)
+        if source is None:
+            return None
+        return Prediction(hypothesis, source, self._pool, self._output.storage)
+
+
+def _filled_in(row: Any, axis: int) -> Any:
+    """Return a row with its other axis, in its name and its sentence."""
+    if row.other is None:
+        return row
+    return row._replace(
+        name=row.name.replace("another axis", f"axis {axis}"),
+        sentence=row.sentence.format(other=axis),
+        other=axis,
+    )
+
+
+def _all_plain(indices: AnyArray, size: int) -> bool:
+    """Return whether all indices are in [0, size), block by block."""
+    flat = indices.reshape(-1) if indices.flags.c_contiguous else indices.ravel()
+    return all(
+        is_plain(flat[start : start + MAX_PROBED], size)
+        for start in range(0, flat.size, MAX_PROBED)
+    )

@@ -1,0 +1,347 @@
+"""Hypotheses about the output: how its cells were placed, after they were gathered.
+
+Each names, for cells of the output, the cell of the right one that it holds.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice, permutations
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from gathercli.spec.shapes import product
+from gathercli.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gathercli.compute.storage import AnyArray
+
+    Cells = Callable[[AnyArray], AnyArray]
+    """A function of flat cells of the output to those of the right output; -1 holds zero."""
+
+    Placements = Iterator["OutputPlacement"]
+
+    Rows = Iterable[tuple[str, str, Cells]]
+    """Names, sentences, and functions of rows of the output to right ones; -1 for zero."""
+
+    Fit = Callable[[int], AnyArray]
+    """A function of an axis to a mask of its rows that differ, as far as both outputs go."""
+
+MAX_PERMUTED_RANK: Final = 5
+"""The largest rank of which every permutation is tried."""
+
+
+class OutputPlacement(NamedTuple):
+    """A hypothesis about the output."""
+
+    name: str
+    sentence: str  # what became of the output
+    cells: Cells  # the cell of the right output in each cell; -1 for zero
+
+
+IN_ORDER: Final = OutputPlacement("", "", lambda cells: cells)
+ZEROS: Final = OutputPlacement(
+    "zeros", "the output is zeros", lambda cells: np.full_like(cells, -1)
+)
+
+
+def _by_rows(right: Sequence[int], shape: Sequence[int], axis: int, rows: Rows) -> Placements:
+    """Yield placements by what they do to rows along an axis, the only one that may differ."""
+    of = f"along axis {axis}"
+    for name, sentence, row in rows:
+        cells = _along(shape, axis, right, row)
+        yield OutputPlacement(f"{name} {of}", f"{sentence}, {of}", cells)
+
+
+def _along(shape: Sequence[int], axis: int, right: Sequence[int], row: Cells) -> Cells:
+    """Return a function of cells from one of rows, as in `Rows`."""
+    inner, size = product(shape[axis + 1 :]), shape[axis]
+
+    def cells(flat: AnyArray) -> AnyArray:
+        outer, rest = np.divmod(flat, size * inner)
+        at, s = np.divmod(rest, inner)
+        rows = row(at)
+        return np.where(rows < 0, -1, (outer * right[axis] + rows) * inner + s)
+
+    return cells
+
+
+def _permuted(right: Sequence[int], axes: Sequence[int]) -> Cells:
+    """Return a function of cells of ``transpose(right, axes)``."""
+    shape = [right[axis] for axis in axes]
+    strides = [product(right[axis + 1 :]) for axis in axes]
+
+    def cells(flat: AnyArray) -> AnyArray:
+        position = np.zeros_like(flat)
+        for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+            position += flat % size * stride
+            flat = flat // size
+        return position
+
+    return cells
+
+
+def placements(
+    right: tuple[int, ...], shape: tuple[int, ...], fit: Fit | None = None
+) -> Placements:
+    """Yield the placements that turn a right output into one of a shape, which has elements.
+
+    Without `fit` these are only those that need none.
+    """
+    if not product(right):
+        if fit is None:
+            yield ZEROS
+        return
+    if fit is None:
+        yield from _plain(right, shape)
+    elif right == shape:
+        yield from _fitted(shape, fit)
+    elif len(right) == len(shape):
+        yield from _fitted_rows(right, shape, fit)
+
+
+def _plain(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
+    if product(right) == product(shape):
+        yield from _rearranged(right, shape)
+    if right == shape:
+        yield from _blocks(shape)
+        yield from _moved(shape)
+    elif len(right) == len(shape):
+        yield from _rows(right, shape)
+    elif len(right) == len(shape) + 1:
+        yield from _one_row(right, shape)
+    elif len(right) == len(shape) - 1:
+        yield from _repeated_whole(right, shape)
+
+
+def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
+    """Yield transposes, another shape, and Fortran order."""
+    rank = len(right)
+    if right != shape:
+        yield OutputPlacement(
+            "reshaped", f"the output is reshaped from {_text(right)}", lambda cells: cells
+        )
+    back = tuple(reversed(range(rank)))
+    orders = permutations(range(rank)) if rank <= MAX_PERMUTED_RANK else iter([back])
+    for axes in islice(orders, 1 if rank <= MAX_PERMUTED_RANK else 0, None):
+        if tuple(right[axis] for axis in axes) == shape and sum(n > 1 for n in right) > 1:
+            text = "transposed" if axes == back else f"transposed to axes {_text(axes)}"
+            yield OutputPlacement(text, f"the output is {text}", _permuted(right, axes))
+    if sum(n > 1 for n in right) > 1:
+        # The buffer holds the transpose of the right output, row-major, and has another shape.
+        yield OutputPlacement(
+            "Fortran order", "the output in Fortran order is read row-major", _permuted(right, back)
+        )
+        read = _permuted(tuple(reversed(shape)), tuple(reversed(range(len(shape)))))
+        yield OutputPlacement("row-major as Fortran", "the output is read in Fortran order", read)
+
+
+def _text(sizes: Sequence[int]) -> str:
+    return f"[{','.join(map(str, sizes))}]"
+
+
+def _blocks(shape: tuple[int, ...]) -> Placements:
+    """Yield blocks of the last dimensions of which only the first element is right."""
+    yield ZEROS
+    sizes = {
+        product(shape[axis:]): product(shape[axis + 1 :]) for axis in reversed(range(len(shape)))
+    }
+    for block, inner in sizes.items():
+        if block > 1:
+            yield from _block(block, inner)
+
+
+def _block(n: int, inner: int) -> Placements:
+    """Yield blocks of `n` elements of which the first, or the first `inner`, are right."""
+    yield OutputPlacement(
+        f"first of {n}",
+        f"only the first element of each block of {n} is copied, and the rest are zeros",
+        lambda cells: np.where(cells % n == 0, cells, -1),
+    )
+    yield OutputPlacement(
+        f"first of {n} repeated",
+        f"the first element of each block of {n} fills it",
+        lambda cells: cells - cells % n,
+    )
+    if 1 < inner < n:
+        yield OutputPlacement(
+            f"first {inner} of {n}",
+            f"only the first {inner} elements of each block of {n} are copied, and the rest are "
+            "zeros",
+            lambda cells: np.where(cells % n < inner, cells, -1),
+        )
+
+
+def _moved(shape: tuple[int, ...]) -> Placements:
+    """Yield rows that are all the same, turned round or moved by one."""
+    for axis, size in enumerate(shape):
+        if size > 1:
+            yield from _by_rows(shape, shape, axis, _moves(size))
+
+
+def _moves(n: int) -> Rows:
+    before, after = "each row holds the row before it", "each row holds the row after it"
+    return (
+        ("first repeated", "the first row is repeated", np.zeros_like),
+        ("last repeated", "the last row is repeated", lambda row: np.full_like(row, n - 1)),
+        ("reversed", "rows are in reverse order", lambda row: n - 1 - row),
+        ("rows late", f"{before}, and the first zeros", lambda row: row - 1),
+        ("rows stale", f"{before}, and the first its own", lambda row: np.maximum(row - 1, 0)),
+        (
+            "rows early",
+            f"{after}, and the last zeros",
+            lambda row: np.where(row + 1 < n, row + 1, -1),
+        ),
+        ("rows turned", f"{before}, and the first the last", lambda row: (row - 1) % n),
+        ("rows turned back", f"{after}, and the last the first", lambda row: (row + 1) % n),
+    )
+
+
+def _only_axis(right: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
+    """Return the only axis along which two shapes of one rank differ."""
+    axes = [d for d, (one, other) in enumerate(zip(right, shape, strict=True)) if one != other]
+    return axes[0] if len(axes) == 1 else None
+
+
+def _rows(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
+    """Yield rows that are missing, repeated or added, without a fit."""
+    axis = _only_axis(right, shape)
+    if axis is not None:
+        n, m = right[axis], shape[axis]
+        yield from _by_rows(right, shape, axis, _fewer(n, m) if m < n else _more(n, m))
+
+
+def _fewer(n: int, m: int) -> Rows:
+    """Yield what leaves m of n rows."""
+    rows = f"{counted(n - m, 'row is', 'rows are')} missing".removeprefix("1 ")
+    yield "last rows missing", f"the last {rows}", lambda row: row
+    yield "first rows missing", f"the first {rows}", lambda row: row + n - m
+    for step in {n // m, -(-n // m)} if m else ():
+        if step > 1 and (m - 1) * step < n:
+            sentence = f"only one row of {step} is there"
+            yield f"one row of {step}", sentence, partial(np.multiply, step)
+
+
+def _more(n: int, m: int) -> Rows:
+    """Yield what makes m of n rows."""
+    yield "zeros after", "rows of zeros follow", lambda row: np.where(row < n, row, -1)
+    yield "zeros before", "rows of zeros precede", lambda row: np.maximum(row - m + n, -1)
+    yield "last again", "the last row is repeated", lambda row: np.minimum(row, n - 1)
+    yield "first again", "the first row is repeated", lambda row: np.maximum(row - m + n, 0)
+    yield "all again", "the rows follow again", lambda row: row % n
+    if m % n == 0:
+        times = m // n
+        yield f"each {times} times", f"each row is repeated {times} times", lambda row: row // times
+
+
+def _one_row(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
+    """Yield outputs that lack a dimension, of which only one row is there."""
+    for axis in range(len(right)):
+        if right[:axis] + right[axis + 1 :] != shape or right[axis] < 2:
+            continue
+        thin = (*shape[:axis], 1, *shape[axis:])
+        for name, at in (("first", 0), ("last", right[axis] - 1)):
+            yield OutputPlacement(
+                f"only the {name} of axis {axis}",
+                f"only the {name} row along axis {axis} is there",
+                _along(thin, axis, right, partial(np.full_like, fill_value=at)),
+            )
+
+
+def _repeated_whole(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
+    """Yield outputs with one more dimension, along which they are repeated."""
+    for axis in range(len(shape)):
+        if shape[:axis] + shape[axis + 1 :] == right and shape[axis] > 1:
+            thin = (*right[:axis], 1, *right[axis:])
+            yield OutputPlacement(
+                f"repeated along a new axis {axis}",
+                f"the output is repeated along a new axis {axis}",
+                _along(shape, axis, thin, np.zeros_like),
+            )
+
+
+def _fitted_rows(right: tuple[int, ...], shape: tuple[int, ...], fit: Fit) -> Placements:
+    """Yield rows that are missing or added in the middle, from the first that differs."""
+    axis = _only_axis(right, shape)
+    if axis is None:
+        return
+    differs = np.flatnonzero(fit(axis))
+    if differs.size:
+        first, change = int(differs[0]), shape[axis] - right[axis]
+        rows = _removed(first, -change) if change < 0 else _added(first, change)
+        yield from _by_rows(right, shape, axis, rows)
+
+
+def _removed(first: int, number: int) -> Rows:
+    which = f"row {first}" if number == 1 else f"rows {first} to {first + number - 1}"
+    are = "is" if number == 1 else "are"
+    yield (
+        f"{which} missing",
+        f"{which} {are} missing",
+        lambda row: np.where(row < first, row, row + number),
+    )
+
+
+def _added(first: int, more: int) -> Rows:
+    last, are = max(0, first - 1), "is" if more == 1 else "are"
+    yield (
+        f"row {last} again",
+        f"row {last} is there {more + 1} times",
+        lambda row: np.where(row < first, row, np.maximum(row - more, last)),
+    )
+    yield (
+        f"zeros from {first}",
+        f"{counted(more, 'row')} of zeros {are} put in at {first}",
+        lambda row: np.where(row < first, row, np.where(row < first + more, -1, row - more)),
+    )
+
+
+def _fitted(shape: tuple[int, ...], fit: Fit) -> Placements:
+    """Yield runs of rows that are zero, stale, repeated or missing, in an output of right shape."""
+    for axis, size in enumerate(shape):
+        differs = np.flatnonzero(fit(axis)) if size > 1 else np.empty(0, int)
+        if differs.size and (differs.size < size or not axis):
+            rows = _of_differing(size, int(differs[0]), int(differs[-1]))
+            yield from _by_rows(shape, shape, axis, rows)
+
+
+def _of_differing(size: int, first: int, last: int) -> Rows:
+    """Return what may have become of the rows from the first to the last that differs."""
+    is_one = first == last
+    which = f"row {first}" if is_one else f"rows {first} to {last}"
+    was, holds = ("was", "holds") if is_one else ("were", "hold")
+    before, after = max(0, first - 1), min(size - 1, last + 1)
+
+    def held(value: int) -> Cells:
+        return lambda row: np.where((row >= first) & (row <= last), value, row)
+
+    missing = f"row {first} is missing, those after it come one early"
+    return (
+        (f"{which} zero", f"{which} {was} not written, and {holds} zeros", held(-1)),
+        (f"{which} stale", f"{which} {holds} row {before} again", held(before)),
+        (f"{which} as row 0", f"{which} {holds} row 0", held(0)),
+        (f"{which} ahead", f"{which} {holds} row {after}", held(after)),
+        (
+            f"row {first} missing",
+            f"{missing}, and the last is zeros",
+            lambda row: np.where(row < first, row, np.where(row + 1 < size, row + 1, -1)),
+        ),
+        (
+            f"row {first} missing, last again",
+            f"{missing}, and the last comes twice",
+            lambda row: np.where(row < first, row, np.minimum(row + 1, size - 1)),
+        ),
+        (
+            f"row {before} twice",
+            f"row {before} comes twice, those after it come one late, and the last is missing",
+            lambda row: np.where(row < first, row, row - 1),
+        ),
+        (
+            f"rows {first} and {last} swapped",
+            f"rows {first} and {last} are swapped",
+            lambda row: np.where(row == first, last, np.where(row == last, first, row)),
+        ),
+    )

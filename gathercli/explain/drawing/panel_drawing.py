@@ -1,0 +1,312 @@
+"""Draw a panel: its tensors beside each other or below each other, and arrows between them."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.explain.drawing.block import CELL_HEIGHT, LEAST_WIDTH, TensorBlock
+from gathercli.explain.drawing.routes import Lanes, Stop, climb, route, spread, turned
+from gathercli.explain.drawing.scene import (
+    Arrow,
+    Box,
+    Caption,
+    Grid,
+    GridSlice,
+    slice_id,
+    text_width,
+)
+from gathercli.explain.panel import OUTSIDE_PLACE, Stance
+from gathercli.explain.provenance import Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gathercli.explain.panel import At, Link, Panel
+
+
+CHANNEL_SPACE: Final = 104
+"""The space between tensors, for arrows."""
+SPACE_BEYOND_AXIS: Final = 14
+"""The space beyond an axis, for arrows from its end."""
+
+_TITLE_HEIGHT: Final = 30
+_NOTE_HEIGHT: Final = 20
+"""The heights of the title of a tensor, or of a panel, and of a line below it."""
+_OUTSIDE_WIDTH: Final = 72
+
+
+def panel_drawings(panels: Sequence[Panel]) -> list[PanelDrawing]:
+    """Lay out panels, with the same columns and coordinates in all unless they are level."""
+    from_end = frozenset[int]().union(*(each.from_end for each in panels))
+    has_outside = any(each.points_outside for each in panels)
+    drawings = [PanelDrawing(each, from_end, has_outside=has_outside) for each in panels]
+    align(drawings)
+    return drawings
+
+
+def align(drawings: Sequence[PanelDrawing]) -> None:
+    """Give the cells of each tensor, and the spaces between them, one width in all panels."""
+    if any(each.panel.stance is Stance.LEVEL for each in drawings):
+        return
+    widths = [max(each) for each in zip(*(each.cell_widths for each in drawings), strict=True)]
+    lanes = [max(each) for each in zip(*(each.lane_widths for each in drawings), strict=True)]
+    for each in drawings:
+        each.measure(widths, lanes)
+
+
+class _Way(NamedTuple):
+    """An arrow before it is known which others come into the same box."""
+
+    link: Link
+    ids: tuple[str, ...]  # of the elements at its ends
+    stops: tuple[Stop, ...]
+    bend: float | None  # what it passes across the flow, beyond the end of an axis
+    kinds: tuple[str, ...]
+
+
+class PanelDrawing:
+    """The tensors of a panel: grids, arrows and captions, and the size of all.
+
+    The coordinates of the dimensions `from_end` of `data` are also written from the end; with
+    `has_outside` there is room for the place of indices that point nowhere.
+    """
+
+    def __init__(self, panel: Panel, from_end: frozenset[int], *, has_outside: bool) -> None:
+        self.panel, self._from_end, self._has_room_outside = panel, from_end, has_outside
+        self._down = panel.flows_down
+        self._path: dict[str, list[tuple[int, ...]]] = {}
+        self.links: list[Link] = []
+        self.linked = 0
+        spaces = [panel.lane if each.name in panel.lanes else 0 for each in panel.flow]
+        self.measure([LEAST_WIDTH] * len(spaces), spaces)
+
+    @property
+    def cell_widths(self) -> list[float]:
+        """The width of the cells of each tensor."""
+        return [block.cell_width for block in self.blocks]
+
+    @property
+    def lane_widths(self) -> list[float]:
+        """The space between the cells of each tensor for lines, more if the arrows need it."""
+        lanes = self._lanes()
+        return [max(block.space, block.lane_width(lanes)) for block in self.blocks]
+
+    def measure(self, widths: Sequence[float], lanes: Sequence[float]) -> None:
+        """Lay out the tensors, whose cells are so wide at least, with spaces for lines or 0."""
+        if self.panel.stance is Stance.LINED_UP:
+            widths, lanes = ([max(each)] * len(each) for each in (widths, lanes))
+        self.blocks = [
+            TensorBlock(
+                self.panel,
+                tensor,
+                self._from_end if tensor is self.panel.tensors[0] else frozenset(),
+                lane=lane,
+                narrowest=width,
+            )
+            for tensor, width, lane in zip(self.panel.flow, widths, lanes, strict=True)
+        ]
+        self._by_name = {block.tensor.name: block for block in self.blocks}
+        self._data = self._by_name[self.panel.tensors[0].name]
+        self.place(0, 0)
+
+    def link(self, trace: Any, share: float) -> None:
+        """Choose the arrows, and the trace whose path is strong, as `Panel.links` does."""
+        self._path = self.panel.path(trace)
+        self.links, self.linked = self.panel.links(trace, share)
+
+    def place(self, x: float, y: float) -> None:
+        """Lay out the tensors from an upper left corner: along the flow, centred across it."""
+        self._corner = x, y
+        if self._down:
+            self._place_down(x, y)
+        else:
+            self._place_along(x, y)
+
+    def _starts(self, spans: Sequence[float], labels: Sequence[float]) -> list[float]:
+        """Return where the tensors begin across the flow, by their sizes and those of labels."""
+        if self.panel.stance is Stance.LINED_UP:
+            return [max(labels) - label for label in labels]
+        level = self.panel.stance is Stance.LEVEL
+        return [0 if level else (max(spans) - span) / 2 for span in spans]
+
+    def _place_down(self, x: float, y: float) -> None:
+        beside = SPACE_BEYOND_AXIS * 2 + _OUTSIDE_WIDTH if self._has_room_outside else 0
+        spans = [each.width + (beside if each is self._data else 0) for each in self.blocks]
+        words = [words for each in self.panel.flow for words, _ in self.panel.titles(each)]
+        margin = max(text_width(each, 15, mono=False) for each in words) + 22
+        self.width = margin + max(spans)
+        top = y
+        starts = self._starts(spans, [each.label_width for each in self.blocks])
+        for block, start in zip(self.blocks, starts, strict=True):
+            block.move_to(x + margin + start, top)
+            top += block.height + CHANNEL_SPACE
+        self.height = top - CHANNEL_SPACE - y
+        data = self._data.box
+        # As high as `data`, so that arrows reach it without crossing its cells.
+        upper = min((frame.inner.y for frame in self._data.frames.values()), default=data.y)
+        right = data.right + 2 * SPACE_BEYOND_AXIS
+        self.outside = Box(right, upper, _OUTSIDE_WIDTH, data.bottom - upper)
+
+    def _place_along(self, x: float, y: float) -> None:
+        beside = SPACE_BEYOND_AXIS * 2 + CELL_HEIGHT if self._has_room_outside else 0
+        spans = [each.height + (beside if each is self._data else 0) for each in self.blocks]
+        notes = max(len(self.panel.titles(each)) for each in self.panel.flow)
+        title = _TITLE_HEIGHT * (1 + bool(self.panel.heading)) + _NOTE_HEIGHT * (notes - 1)
+        starts = self._starts(spans, [each.label_height for each in self.blocks])
+        left = x
+        for block, start in zip(self.blocks, starts, strict=True):
+            before, after = self._overhang(block)
+            block.move_to(left + before, y + title + start)
+            left += before + block.width + after + CHANNEL_SPACE
+        self.width = left - x - CHANNEL_SPACE
+        lowest = max(block.box.bottom for block in self.blocks) - y
+        self.height = max(title + max(spans), lowest)
+        data = self._data.box
+        start = min((frame.inner.x for frame in self._data.frames.values()), default=data.x)
+        width = max(data.right - start, _OUTSIDE_WIDTH)
+        self.outside = Box(start, data.bottom + 2 * SPACE_BEYOND_AXIS, width, CELL_HEIGHT)
+
+    def _overhang(self, block: TensorBlock) -> tuple[float, float]:
+        """Return how far a title reaches to the left and right of its tensor."""
+        words, part = self.panel.title_room(block.tensor)
+        room = max(0.0, max(text_width(each, 15, mono=False) for each in words) - block.width)
+        return room * part, room * (1 - part)
+
+    def captions(self) -> Iterator[Caption]:
+        """Yield the titles of the tensors, and words for what has no cells."""
+        left, top = self._corner
+        if self.panel.heading:
+            yield Caption(left, top + 14, self.panel.heading, "note")
+        for block in self.blocks:
+            titles, box = self.panel.titles(block.tensor), block.box
+            x = box.x - self._overhang(block)[0]
+            y = box.y - 10 - _NOTE_HEIGHT * (len(titles) - 1)
+            if self._down:
+                x, y = left, block.middle + 5 - _NOTE_HEIGHT * (len(titles) - 1) / 2
+            for n, (words, kind) in enumerate(titles):
+                yield Caption(x, y + _NOTE_HEIGHT * n, words, kind)
+            if block.is_empty:
+                x, y = block.box.center
+                yield Caption(
+                    x, y + 5 * bool(self.panel.heading), "empty: no elements", "note", "middle"
+                )
+        if self.panel.points_outside:
+            x, y = self.outside.center
+            yield Caption(x, y + 5, OUTSIDE_PLACE, "note", "middle")
+
+    def grids(self) -> Iterator[Grid]:
+        """Yield a grid for each facet of each tensor."""
+        slices, at = self._slices(), self.panel.at
+        for block in self.blocks:
+            name = block.tensor.name
+            traced = self._path.get(name, [])
+            for facet, frame in block.frames.items():
+                cells = list(block.cells(facet, traced))
+                parts = [each for each in slices if each.tensor == name and each.box in frame]
+                captions = list(block.captions(facet, *self._marks(block, facet, traced)))
+                yield Grid(name, (*at, *facet), frame.inner, cells, parts, captions)
+        if self.panel.points_outside:
+            place = GridSlice(OUTSIDE_PLACE, at, self.outside, None, ("outside",))
+            yield Grid(OUTSIDE_PLACE, at, self.outside, [], [place], [])
+
+    def _marks(
+        self, block: TensorBlock, facet: tuple[int, ...], traced: Sequence[tuple[int, ...]]
+    ) -> tuple[dict[int, str], dict[int, str]]:
+        """Return the kinds of the coordinates of rows and columns on the path of the trace."""
+        marks = dict[int, str](), dict[int, str]()
+        for at in traced:
+            if block.tensor.facet_of(at) != facet:
+                continue
+            for d, kind in self.panel.emphasis(block.tensor).items():
+                direction = block.direction(d)
+                if direction is not None:
+                    marks[direction][at[d]] = kind
+        return marks
+
+    def _ends(self, link: Link) -> Iterator[tuple[TensorBlock | None, At, bool]]:
+        """Yield the blocks at the ends, None outside, the coordinates, and whether it leaves."""
+        yield self._by_name.get(link.names[0]), link.source, True
+        yield self._by_name.get(link.names[1]), link.target, False
+
+    def _slices(self) -> list[GridSlice]:
+        """Return the slices at ends of arrows, once each."""
+        slices: dict[str, GridSlice] = {}
+        for link in self.links:
+            kinds = tuple(_kinds(link))
+            for block, at, leaves in self._ends(link):
+                if block is None or not block.is_slice(at, leaves=leaves):
+                    continue
+                part = block.grid_slice(at, link.color, kinds)
+                if part.id not in slices or link.traced:
+                    slices[part.id] = part
+        return list(slices.values())
+
+    def _lanes(self) -> Lanes:
+        """Return the use of the spaces between cells."""
+        lanes = Lanes()
+        for link in self.links:
+            for block, at, leaves in [] if link.climbs else self._ends(link):
+                if block is not None and block.needs_lane(at, leaves=leaves):
+                    lanes.add(block.lane(at, leaves=leaves))
+                    if not leaves and self._turns(link):
+                        lanes.add(block.lane(at, leaves=leaves, after=True))
+        return lanes
+
+    def arrows(self) -> Iterator[Arrow]:
+        """Yield the arrows: those within a tensor, then the others once each."""
+        lanes = self._lanes()
+        ways: dict[tuple[str, ...], _Way] = {}
+        for link in self.links:
+            if link.climbs:
+                yield self._climb(link)
+            else:
+                way = self._way(link, lanes)
+                ways.setdefault(way.ids, way)
+        groups: dict[str, list[_Way]] = {}
+        for way in ways.values():
+            groups.setdefault(way.ids[1], []).append(way)
+        for group in groups.values():
+            levels = [each.stops[0].level if each.bend is None else inf for each in group]
+            targets = spread(levels, [each.stops[1] for each in group])
+            for way, stop in zip(group, targets, strict=True):
+                d = route(way.stops[0], stop, down=self._down, bend=way.bend)
+                yield Arrow(way.ids[0], way.ids[1], d, way.link.color, way.kinds)
+
+    def _climb(self, link: Link) -> Arrow:
+        block = self._by_name[link.names[0]]
+        source, target = (block.end_id(at, leaves=True) for at in (link.source, link.target))
+        d = climb(block.cell_box(link.source), block.cell_box(link.target), link.lane)
+        return Arrow(source, target, d, link.color, ("picks", *_kinds(link)))
+
+    def _turns(self, link: Link) -> bool:
+        """Whether an arrow bends round the end of an axis along the flow."""
+        rank = len(link.target)
+        is_cell = None not in link.target and rank - len(self.panel.at) > 1
+        return not link.lands and is_cell and rank - (2 if self._down else 1) in link.from_end
+
+    def _way(self, link: Link, lanes: Lanes) -> _Way:
+        kinds = ["lands" if link.lands else "picks", *_kinds(link)]
+        ids, stops = list[str](), list[Stop]()
+        turns = self._turns(link)
+        for block, at, leaves in self._ends(link):
+            if block is None:
+                box = turned(self.outside) if self._down else self.outside
+                ids.append(slice_id(OUTSIDE_PLACE, self.panel.at))
+                stops.append(Stop(box, box))
+            else:
+                ids.append(block.end_id(at, leaves=leaves))
+                stops.append(block.stop(at, lanes, leaves=leaves, turns=turns))
+        bend = None
+        if not link.lands and link.from_end:
+            kinds.append("negative")
+            bend = None if turns else stops[1].frame.bottom + SPACE_BEYOND_AXIS
+        return _Way(link, tuple(ids), tuple(stops), bend, tuple(kinds))
+
+
+def _kinds(link: Link) -> Iterator[str]:
+    """Yield the kinds that an arrow and the slices at its ends share."""
+    if link.fate is not Fate.COPIED:
+        yield link.fate.name.lower()
+    if link.traced:
+        yield "traced"

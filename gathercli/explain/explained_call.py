@@ -1,0 +1,126 @@
+"""Bind a call and open its input files, for a command line or a job."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from gathercli.errors import InputError, UsageError
+from gathercli.ops import FAMILIES
+from gathercli.spec.call import CallContext
+from gathercli.text import clean, closest, counted, listed, shell_word, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.cli.call import CallOptions
+    from gathercli.cli.messages import Messages
+    from gathercli.cli.options import Limits
+    from gathercli.compute.bound import BoundCall
+    from gathercli.io.jobs.job import Job
+    from gathercli.io.source import Inputs
+
+
+_PLACE_ID: Final = re.compile(r"(.+)(?::\d+|\[\d+\])", re.DOTALL)
+"""The default id of a job: its file and its place in it."""
+
+
+class ExplainedCall(NamedTuple):
+    """A bound call with open input files; a context that closes them."""
+
+    bound: BoundCall
+    inputs: Inputs
+    context: CallContext  # names the call in errors
+    title: str | None = None  # of the job, if the call is from one
+    source: str | None = None
+    job: Job | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.inputs.__exit__(*exception)
+
+
+@contextmanager
+def closed_on_failure(inputs: Inputs) -> Iterator[None]:
+    """Close the input files if the call cannot be bound."""
+    try:
+        yield
+    except BaseException:
+        inputs.close()
+        raise
+
+
+def of_words(call: CallOptions) -> ExplainedCall:
+    """Read the inputs of a command line and bind the call."""
+    opened = call.open()
+    with closed_on_failure(opened.inputs):
+        return ExplainedCall(opened.bound(), opened.inputs, opened.context)
+
+
+def of_job(job: Job, limits: Limits, messages: Messages) -> ExplainedCall:
+    """Read the inputs of a job and bind its call."""
+    from gathercli.io.jobs.calls import bind_in_memory, row_of
+    from gathercli.io.source import Inputs
+
+    op = row_of(job, messages.notes)
+    inputs = Inputs(limits.memory, notes=messages.notes, folder=job.folder)
+    with closed_on_failure(inputs), CallContext(op) as context:
+        bound = bind_in_memory(job, op, inputs, context)
+        return ExplainedCall(bound, inputs, context, job.title, job.source, job)
+
+
+def job_named(token: str) -> Job:
+    """Return the job that ``FILE#ID`` names; a file of one job needs no ID.
+
+    A default ID, such as ``jobs.jsonl:3``, needs no file. Raise `UsageError` if the file has no
+    such job, or several jobs and there is no ID, and `InputError` for a shape job.
+    """
+    import os
+
+    from gathercli.io.jobs import job as jobs
+
+    path, key = token, ""
+    while not os.path.lexists(path) and "#" in path:  # an ID may contain one too
+        path, _, more = path.rpartition("#")
+        key = f"{more}#{key}" if key else more
+    if not key and not os.path.lexists(path) and (placed := _PLACE_ID.fullmatch(path)):
+        path, key = placed[1], os.path.normpath(path)
+    listed_jobs = jobs.jobs(path)
+    chosen = [job for job in listed_jobs if not key or job.id == key]
+    if len(chosen) != 1:
+        ids = [job.id for job in listed_jobs]
+        near = (
+            closest(key, ids)
+            if key
+            else next((job.id for job in listed_jobs if job.op != jobs.SHAPE), None)
+        )
+        what = counted(len(chosen), "job") if chosen else "no job"
+        what += f" `{clean(key)}`" if key else ""
+        raise UsageError(
+            f"`{clean(path)}` has {what}",
+            value=token,
+            expected=f"one of {some(map(clean, ids))}",
+            hint=_hint(path, key, near),
+        )
+    (job,) = chosen
+    if job.op == jobs.SHAPE:
+        raise InputError(
+            f"the job `{clean(job.id)}` infers a shape, which has no cells",
+            rule="job",
+            value=job.id,
+            expected=f"a {listed(FAMILIES)} job",
+            hint="`gathercli shape` shows how a shape comes about",
+        )
+    return job
+
+
+def _hint(path: str, key: str, near: str | None) -> str | None:
+    """Suggest the nearest ID, or the first job without an ID."""
+    if not near:
+        return None
+    if key:
+        return f"did you mean `{clean(path)}#{clean(near)}`?"
+    return f"`--job {shell_word(f'{path}#{near}')}` is the first"

@@ -1,0 +1,133 @@
+"""The lookup of an operator by its command, and of a version by its name."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+
+from gathercli.errors import VersionError
+from gathercli.ops import FAMILIES, OPERATORS, gather
+from gathercli.records import NamedTuple
+from gathercli.spec.op import FRAMEWORKS
+from gathercli.text import listed
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from typing import Final
+
+    from gathercli.spec.call import Family
+    from gathercli.spec.op import Op
+
+
+class VersionMatch(NamedTuple):
+    """The row of a version, with a note for the user if the choice needs one."""
+
+    op: Op
+    note: str | None = None
+
+
+def family_of(command: str) -> Family:
+    """Return the operator of a command, or raise `UsageError`."""
+    family = FAMILIES.get(command.replace("_", "-"))
+    if family is None:
+        from gathercli.ops.unknown import operator_error
+
+        raise operator_error(command)
+    return family
+
+
+@lru_cache(maxsize=64)
+def find(version: str | int | None, command: str = gather.COMMAND) -> VersionMatch:
+    """Return the row of `command` that a framework runs for a version, or raise `VersionError`.
+
+    A version is a row (``openvino-8``, ``openvino.Gather-8``), an opset (``onnx-12`` runs
+    Gather-11, ``opset 12`` is ONNX's), a framework (its newest row), or a bare number that is a row
+    of one framework only. Upper or lower case; one of ``- : _ .`` or a blank may precede the
+    number.
+
+    >>> find("onnx-12").op.full_name, find(8).op.full_name, find("ONNX:13").op.full_name
+    ('onnx.Gather-11', 'openvino.Gather-8', 'onnx.Gather-13')
+    """
+    family, text = family_of(command), "" if version is None else str(version)
+    word = text.strip().lower()
+    for op in family.ROWS:
+        if word in (op.id, op.full_name.lower()):
+            return VersionMatch(op)
+    match = _match(word, family)
+    if isinstance(match, VersionMatch):
+        return match
+    from gathercli.ops.unknown import version_error
+
+    raise version_error(text, family, match)
+
+
+def _match(word: str, family: Family) -> VersionMatch | str | None:
+    """Return the row of an opset or a framework, or why there is none, if there is a reason."""
+    import re
+
+    parts = re.fullmatch(_VERSION, word)
+    if parts is None:
+        return None
+    framework = parts["framework"] or (_OPSET_FRAMEWORK if parts["opset"] else None)
+    if framework is None:
+        rows = [op for op in family.ROWS if op.version == int(parts["number"])]
+        if len(rows) == 1:
+            return VersionMatch(rows[0])
+        return f"{listed((op.id for op in rows), 'and')} both have it" if rows else None
+    rows = [op for op in family.ROWS if op.framework == framework]
+    if not rows:
+        return f"{framework} has no {family.ROWS[0].name}"
+    newest = FRAMEWORKS[framework].newest_opset
+    opset = int(parts["number"] or newest)
+    older = [op for op in rows if op.version <= opset]
+    if not older:
+        first = min(op.version for op in rows)
+        return f"{framework} has {rows[0].name} from opset {first} on"
+    op = max(older, key=lambda op: op.version)
+    note = (
+        f"{framework} opset {opset} is newer than {newest}, the newest known here; "
+        f"{op.full_name} was assumed"
+    )
+    return VersionMatch(op, note if opset > newest else None)
+
+
+_OPSET_FRAMEWORK: Final = "onnx"
+"""The framework of ``opset 12``."""
+
+_VERSION: Final = (
+    rf"(?a)(?:(?P<framework>{'|'.join(FRAMEWORKS)})(?:[\s.:_-]?(?:opset[\s.:_-]?)?(?=\d))?"
+    r"|(?P<opset>opset)[\s.:_-]?(?=\d)|(?=\d))(?P<number>[1-9]\d{0,5})?"
+)
+"""A framework, one of its opsets, or a number, in lower case."""
+
+
+def find_for_any(version: str, command: str) -> VersionMatch:
+    """Return the row of one operator for a version that is set for all of them.
+
+    The row of another operator means the opset that introduced it. Raise as `find` does.
+
+    >>> find_for_any("openvino.Gather-8", "gather-elements").op.full_name
+    'openvino.GatherElements-6'
+    """
+    try:
+        return find(version, command)
+    except VersionError:
+        number = version.strip()
+        frameworks = {op.framework for op in OPERATORS if str(op.version) == number}
+        for other in FAMILIES if len(frameworks) <= 1 else ():
+            with suppress(VersionError):
+                return find(find(version, other).op.id, command)
+        raise
+
+
+def frameworks_of(version: str) -> set[str]:
+    """Return the frameworks of the rows that a version names, whichever their operators.
+
+    >>> frameworks_of("opset 17"), frameworks_of("onx-17")
+    ({'onnx'}, set())
+    """
+    frameworks: set[str] = set()
+    for command in FAMILIES:
+        with suppress(VersionError):
+            frameworks.add(find(version, command).op.framework)
+    return frameworks

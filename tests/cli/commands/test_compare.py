@@ -1,0 +1,416 @@
+"""`compare`: the same inputs through every version, who agrees, and where the others differ."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from gathercli.cli.commands.compare import COMPARED
+from gathercli.compute.compare import COMPARED_CELLS
+from gathercli.ops import FAMILIES, OPERATORS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Ran, Run
+
+
+SINGLE = [op for op in COMPARED if not op.tuples]
+"""The versions whose indices are no tuples."""
+
+ELEMENTS = [str(op) for op in FAMILIES["gather-elements"].ROWS]
+
+
+def found(ran: Ran) -> dict[str, Any]:
+    assert (ran.status, ran.err) == (0, "")
+    answer: dict[str, Any] = json.loads(ran.out)
+    return answer
+
+
+def test_versions_that_agree_have_a_letter_and_the_others_a_reason(run: Run) -> None:
+    assert run("compare", "arange:3x3", "[[2,0]]", "-a", "0") == (
+        0,
+        "data i64[3,3]   indices i64[1,2]   axis 0   batch_dims 0\n"
+        "\n"
+        "version                    shape    group  outcome\n"
+        + "".join(f"{op!s:<25}  [1,2,3]  A      values\n" for op in FAMILIES["gather"].ROWS)
+        + "openvino.GatherElements-6           -      elements-shape refuses\n"
+        "onnx.GatherElements-13     [1,2]    B      values\n"
+        "onnx.GatherElements-11     [1,2]    B      values\n"
+        "\n"
+        "elements-shape  dimension 1 of `indices` is 2, but that of `data` is 3: expected 3, as "
+        "only axis 0 may differ, and 1 does not broadcast\n"
+        "axis-unsupported  `axis` is 0, but GatherND has no axis: its versions are left out\n"
+        "\n"
+        "A and B  have the shapes [1,2,3] and [1,2]\n"
+        "A = [[[6,7,8],[0,1,2]]]\n"
+        "B = [[6,1]]\n",
+        "",
+    )
+
+
+def test_tuples_are_compared_too_where_one_version_takes_them(run: Run) -> None:
+    words = ["compare", "arange:1x2x3x2", "zeros:1x2x1xi64", "-b", "2", "--ops", "gather-nd,8"]
+
+    assert run(*words) == (
+        0,
+        "data i64[1,2,3,2]   indices i64[1,2,1]   default axis   batch_dims 2\n"
+        "\n"
+        "version              shape    group  outcome\n"
+        "openvino.Gather-8             -      batch-dims-axis refuses\n"
+        "openvino.GatherND-8  [1,2,2]  A      values\n"
+        "openvino.GatherND-5  [2,2]    B      values\n"
+        "onnx.GatherND-13     [1,2,2]  A      values\n"
+        "onnx.GatherND-12     [1,2,2]  A      values\n"
+        "onnx.GatherND-11              -      batch-dims-unsupported refuses\n"
+        "\n"
+        "batch-dims-axis  `batch_dims` is 2, but `axis` is 0: expected 0\n"
+        "batch-dims-unsupported  `batch_dims` is 2, but the version has no batch_dims: expected 0\n"
+        "\n"
+        "A and B  have the shapes [1,2,2] and [2,2]\n"
+        "A = [[[0,1],[6,7]]]\n"
+        "B = [[0,1],[6,7]]\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize("options", [["-a", "0"], []])
+def test_tuples_that_no_version_takes_are_left_out(options: list[str], run: Run) -> None:
+    rows = found(run("compare", "arange:3x3", "[[2,0,1]]", *options, "-f", "json"))["rows"]
+
+    assert [row["version"] for row in rows] == list(map(str, SINGLE))
+
+
+def test_a_version_on_tuples_that_is_named_stays(run: Run) -> None:
+    words = ["compare", "1,2", "0", "-f", "json", "--ops"]
+
+    versions = {
+        names: [row["version"] for row in found(run(*words, names))["rows"]]
+        for names in ("8", "8,onnx.GatherND-13", "openvino-1")
+    }
+
+    assert versions == {
+        "8": ["openvino.Gather-8"],
+        "8,onnx.GatherND-13": ["openvino.Gather-8", "onnx.GatherND-13"],
+        "openvino-1": ["openvino.Gather-1"],
+    }
+
+
+@pytest.mark.parametrize(("options", "axis"), [((), ""), (("--axis", "0"), "   axis 0")])
+def test_an_axis_is_named_where_a_version_has_one_or_it_is_passed(
+    options: tuple[str, ...], axis: str, run: Run
+) -> None:
+    ran = run("compare", "--ops", "gather-nd", "arange:2x2", "[[0,1]]", *options)
+
+    assert ran.out.startswith(f"data i64[2,2]   indices i64[1,2]{axis}   batch_dims 0\n")
+
+
+def test_an_operator_with_other_inputs_is_refused(run: Run) -> None:
+    assert run("compare", "1,2", "0", "--ops", "gather,gather-tree") == (
+        2,
+        "",
+        "error: `--ops` names openvino.GatherTree-1, which takes STEP_IDS, PARENT_IDS, MAX_SEQ_LEN "
+        "and END_TOKEN: expected versions of DATA and INDICES\n"
+        "rule: version\n",
+    )
+
+
+def test_the_first_cell_that_differs_is_shown(run: Run) -> None:
+    words = ["--ops", "openvino.Gather-8,openvino.Gather-1", "--out-of-range", "clamp"]
+
+    assert run("compare", "5,6,7", "-1,-7", *words) == (
+        0,
+        "data i64[3]   indices i64[2]   default axis   batch_dims 0   --out-of-range clamp\n"
+        "\n"
+        "version            shape  group  outcome\n"
+        "openvino.Gather-8  [2]    A      1 clamped, first -7 at [1]\n"
+        "openvino.Gather-1  [2]    B      2 clamped, first -1 at [0]\n"
+        "\n"
+        "A and B  first differ at [0]: 7 and 5\n"
+        "A = [7,5]\n"
+        "B = [5,5]\n",
+        "",
+    )
+
+
+def test_json_has_everything(run: Run) -> None:
+    words = ["--ops", "openvino.Gather-8,onnx.Gather-1", "-f", "json"]
+
+    assert found(run("compare", "5,6,7", "1,-7", *words)) == {
+        "data": {"shape": [3], "datatype": "INT64"},
+        "indices": {"shape": [2], "datatype": "INT64"},
+        "axis": None,
+        "batch_dims": 0,
+        "negative": "spec",
+        "out_of_range": "spec",
+        "rows": [
+            {
+                "version": "openvino.Gather-8",
+                "shape": [2],
+                "outcome": "values",
+                "rule": None,
+                "message": "1 zero-filled, first -7 at [1]",
+                "filled": 1,
+                "group": "A",
+            },
+            {
+                "version": "onnx.Gather-1",
+                "shape": [2],
+                "outcome": "refused",
+                "rule": "index-range",
+                "message": "index -7 at `[1]` is outside axis 0 of `data`, whose size is 3: "
+                "expected 0 to 2 (1 of 2 indices)",
+                "filled": 0,
+                "group": None,
+            },
+        ],
+        "groups": {"A": ["openvino.Gather-8"]},
+        "differences": [],
+    }
+
+    moved = found(run("compare", "5,6,7", "-1,-7", *words, "--out-of-range", "clamp"))
+
+    assert moved["differences"] == [{"groups": ["A", "B"], "at": [0], "values": [7, 5]}]
+
+    shapes = found(run("compare", "arange:2x2", "[[0,1]]", "-a", "0", "-f", "json"))
+
+    assert shapes["differences"] == [{"groups": ["A", "B"], "shapes": [[1, 2, 2], [1, 2]]}]
+
+
+@pytest.mark.parametrize(
+    ("data", "values", "written"),
+    [
+        ("[NaN,2.5]", ["NaN", 2.5], "NaN and 2.5"),
+        ("2xc64=1+2j 3", [[1.0, 2.0], [3.0, 0.0]], "[1.0,2.0] and [3.0,0.0]"),
+        ("[true,false]", [True, False], "true and false"),
+        ('["a\\u001b[2J","b"]', ["a\x1b[2J", "b"], '"a\\u001b[2J" and "b"'),
+        ("2xbf16=1.5 2", [1.5, 2.0], "1.5 and 2.0"),
+        ("2xu64=18446744073709551615 0", [2**64 - 1, 0], "18446744073709551615 and 0"),
+    ],
+)
+def test_values_of_every_kind_are_shown(data: str, values: Any, written: str, run: Run) -> None:
+    """Without a sign in the range, -1 is moved to the first cell."""
+    words = ["compare", data, "-2,-1", "--out-of-range", "clamp", "--ops", "gather"]
+
+    differs = found(run(*words, "-f", "json"))["differences"]
+
+    assert differs == [{"groups": ["A", "B"], "at": [1], "values": [values[1], values[0]]}]
+
+    first, second = written.split(" and ")
+
+    assert f"\nA and B  first differ at [1]: {second} and {first}\n" in run(*words).out
+
+
+@pytest.mark.parametrize("data", ["[NaN,NaN]", "2xc64=nan nan", "[0.0,-0.0]"])
+def test_nan_equals_nan_and_zero_its_negative(data: str, run: Run) -> None:
+    """Without a sign in the range, both indices are moved to the first cell."""
+    words = ["compare", data, "-1,-2", "--out-of-range", "clamp", "--ops", "gather"]
+
+    assert "\n\nall give the same\nA = " in run(*words).out
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        ("gather-elements", ELEMENTS),
+        ("gather, onnx-13", [*map(str, FAMILIES["gather"].ROWS), "onnx.GatherElements-13"]),
+        ("openvino.Gather-8", ["openvino.Gather-8"]),
+        ("8", ["openvino.Gather-8"]),
+        ("onnx-1,openvino-7,onnx-1", ["openvino.Gather-7", "onnx.Gather-1"]),
+    ],
+)
+def test_some_versions_are_chosen_and_keep_their_order(
+    names: str, chosen: list[str], run: Run
+) -> None:
+    answer = found(run("compare", "1,2", "0", "--ops", names, "-f", "json"))
+
+    assert [each["version"] for each in answer["rows"]] == chosen
+
+
+@pytest.mark.parametrize("names", ["", "gather,", "gathr", "openvino.Gather-9", "1"])
+def test_a_version_that_is_none_is_a_usage_error(names: str, run: Run) -> None:
+    ran = run("compare", "1,2", "0", "--ops", names)
+
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.endswith("rule: version\n")
+
+
+@pytest.mark.parametrize(
+    ("indices", "ops", "said"),
+    [
+        ("0,1", "gather", "all give the same"),
+        ("0,-1", "gather", "all that accept give the same"),
+        ("0,9", "gather", "only openvino.Gather-8 gives values"),
+        ("0,9", "onnx-13", "every version refuses"),
+    ],
+)
+def test_the_versions_that_agree_are_named(run: Run, indices: str, ops: str, said: str) -> None:
+    assert (
+        run("compare", "5,6,7", indices, "--ops", ops).out.split("\n\n")[-1].splitlines()[0] == said
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "indices"),
+    [
+        ("arange:4", "3,1"),
+        ("arange:2x3", "[[1,0]]"),
+        ("arange:3", "2"),
+        ("arange:3x2x0", "1,0"),
+        ("[1.5,2,0]", "[[0],[-3]]"),
+        ('["a\\u001b","é"]', "1,0"),
+        ("2xc64=1+2j nan", "0,1"),
+        ("arange:40x50", "rand:30xi64,high=40"),
+        ("arange:4000", "rand:4000xi64,high=4000"),
+    ],
+)
+@pytest.mark.parametrize("width", ["30", "80", "2000"])
+def test_each_letter_has_the_beginning_of_its_result(
+    data: str, indices: str, width: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run("gather", data, indices, "-q", "-f", "json").out.rstrip("\n")
+
+    monkeypatch.setenv("COLUMNS", width)
+    ran = run("compare", data, indices, "--ops", "openvino-8")
+
+    shown = re.search(r"^A = (.*)$", ran.out, re.MULTILINE)
+    assert shown
+    assert len(shown[0]) <= int(width)
+    if shown[1] != "no elements":
+        beginning = shown[1].removesuffix("…")
+        assert whole.startswith(beginning)
+        assert beginning == whole or len(shown[0]) == int(width) or whole.count(",") > 510
+
+
+def test_the_status_is_0_even_if_all_refuse(run: Run) -> None:
+    ran = run("compare", "1,2", "0.5")
+
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.count("indices-dtype refuses") == len(SINGLE)
+    assert run("compare", "nosuch.npy", "0").status == 66
+    assert run("compare", "[1", "0").status == 65
+    assert json.loads(run("compare", "[1", "0", "--json-errors").err)["operator"] is None
+
+
+def test_a_result_beyond_the_limit_is_refused_and_never_made(run: Run) -> None:
+    words = ["compare", "zeros:10", "zeros:5x20xi64", "--ops", "gather"]
+
+    assert "all give the same" in run(*words).out
+
+    ran = run(*words, "--max-bytes", "799", "--out-of-range", "zero")
+
+    assert ran.status == 65  # the literal itself is larger
+
+    empty = ["compare", "zeros:0x1000000000", "[0,1,2]", "--ops", "openvino.Gather-8"]
+
+    assert "limit refuses" in run(*empty).out
+    assert " A " in run(*empty, "--max-bytes", "0").out
+
+
+def test_a_narrow_terminal_puts_the_reason_below(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["compare", "zeros:10x10x10x10x10", "zeros:10x10x10x9x1xi64", "--color", "never"]
+
+    ran = run(*words, "-a", "4", terminal=(1,))
+
+    assert all(len(line) <= 80 for line in ran.out.splitlines())
+    assert "  A      values\n" in ran.out
+    assert "\nelements-shape  dimension 3 of" in ran.out
+
+
+def test_long_results_are_compared_block_by_block(run: Run, folder: Path) -> None:
+    indices = np.zeros(3 * COMPARED_CELLS + 5, np.int64)
+    indices[[-3, -1]] = -1
+    np.save(folder / "i.npy", indices)
+    words = ["compare", "1.5,2.5", "i.npy", "--ops", "gather", "--out-of-range", "clamp"]
+    for threads in ("1", "3"):
+        answer = found(run(*words, "-j", threads, "-f", "json"))
+        at = [3 * COMPARED_CELLS + 2]
+        assert answer["differences"] == [{"groups": ["A", "B"], "at": at, "values": [2.5, 1.5]}]
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("seed", range(24))
+def test_the_outcome_is_that_of_the_command_of_each_version(seed: int, run: Run) -> None:
+    rng = np.random.default_rng(seed)
+    rank = 1 + seed % 3
+    s = int(rng.integers(0 if seed % 5 == 0 else 1, 4))
+    shape = [s, *(int(n) for n in rng.integers(1, 3, rank - 1))]
+    few = [int(rng.integers(0, 4)), *shape[1:]]
+    data = rng.integers(0, 3, shape).astype("f4")
+    indices = rng.integers(-s - (seed % 2), s + (seed % 3 == 0) + 1, few)
+    options = ["--data-dtype", "float32", "--negative", str(rng.choice(["spec", "wrap", "error"]))]
+    policies = ["spec", "error", "zero", "clamp", "wrap"]
+    options += ["--out-of-range", str(rng.choice(policies))]
+    options += ["-b", "1", "-a", "1"] if seed % 4 == 3 and rank > 1 else ["-a", "0"]
+    np.save("d.npy", data)
+    np.save("i.npy", indices)
+    answer = found(run("compare", "d.npy", "i.npy", *options, "-f", "json"))
+
+    assert [row["version"] for row in answer["rows"]] == list(map(str, SINGLE))
+    check_outcomes(answer, ["d.npy", "i.npy", *options], run)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("seed", range(16))
+def test_the_outcome_of_tuples_is_that_of_the_command_of_each_version(seed: int, run: Run) -> None:
+    rng = np.random.default_rng(seed)
+    batch = [int(n) for n in rng.integers(1, 3, seed % 3)]
+    sizes = [int(n) for n in rng.integers(1, 4, 1 + seed % 2)]
+    shape = [*batch, *(int(n) for n in rng.integers(0, 3, 1)), len(sizes)]
+    np.save("d.npy", rng.integers(0, 3, [*batch, *sizes, 2]).astype("f4"))
+    np.save("i.npy", rng.integers(-2, 3, shape))
+    options = ["-b", str(len(batch)), "--negative", str(rng.choice(["spec", "wrap", "error"]))]
+    options += ["--out-of-range", str(rng.choice(["spec", "error", "zero", "clamp", "wrap"]))]
+    answer = found(run("compare", "d.npy", "i.npy", *options, "--ops", "gather-nd", "-f", "json"))
+
+    assert len(answer["rows"]) == 5
+    check_outcomes(answer, ["d.npy", "i.npy", *options], run)
+
+
+def check_outcomes(answer: dict[str, Any], words: list[str], run: Run) -> None:
+    """Compare the rows and groups of an answer with what the command of each version prints."""
+    outputs: dict[str, list[str]] = {}
+    ops = {op.full_name: op for op in OPERATORS}
+    for row in answer["rows"]:
+        op = ops[row["version"]]
+        line = [op.family, *words, "-V", op.id]
+        ran = run(*line, "-f", "literal", "-q", "--json-errors")
+        assert row["outcome"] == ("values" if ran.status == 0 else "refused")
+        if ran.status:
+            error = json.loads(ran.err)
+            assert (row["rule"], row["message"]) == (error["rule"], error["error"])
+            assert row["group"] is None
+        else:
+            assert "x".join(map(str, row["shape"])) == ran.out.split("xf32=")[0]
+            outputs.setdefault(ran.out, []).append(op.full_name)
+            noted = run(*line, "-f", "literal").err
+            assert (row["filled"] > 0) == ("zero-filled" in noted)
+
+    assert list(answer["groups"].values()) == list(outputs.values())
+    assert len(answer["differences"]) == len(outputs) * (len(outputs) - 1) // 2
+
+
+@pytest.mark.parametrize(
+    ("op", "data", "indices", "shown"),
+    [
+        ("gather-nd", "arange:2x2x3x2xf32", "[[[0,0],[1,1]],[[0,1],[2,0]]]", "1 clamped"),
+        ("gather", "arange:3x2x1", "zeros:0x2x1xi64", "A = no elements"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_the_output_of_moved_indices_and_of_none_is_shown(
+    op: str, data: str, indices: str, shown: str, run: Run
+) -> None:
+    for path, tensor in (("d.npy", data), ("i.npy", indices)):
+        run("convert", tensor, path)
+
+    line = ("compare", "d.npy", "i.npy", "--ops", op, "--out-of-range", "clamp")
+    ran = run(*line, *(("-b", "1") if op == "gather-nd" else ()))
+
+    assert (ran.status, ran.err) == (0, "")
+    assert shown in ran.out

@@ -1,0 +1,356 @@
+"""Results from chunks equal those from whole tensors; every chunk is read once for a box."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gathercli import ops
+from gathercli.compute import streamed
+from gathercli.compute.blocks import (
+    CHUNK_COPIES,
+    INDEX_BYTES,
+    PART_BYTES,
+    SCATTERED_CELLS,
+    CopyBlocks,
+    GatherBlocks,
+    chunk_sizes,
+)
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.chunks import everything, slices
+from gathercli.compute.run import run_arrays as run
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
+from gathercli.errors import GatherError, TransferError
+from gathercli.ops.versions import find
+from gathercli.spec.call import Operand
+from gathercli.spec.op import Negative, OutOfRange
+from tests.chunked import Chunks, gathering
+
+
+class Case(NamedTuple):
+    call: Any
+    data: Chunks
+    indices: Chunks
+    out_chunks: tuple[int, ...]
+
+    @property
+    def gathering(self) -> GatherBlocks:
+        return GatherBlocks(BoundCall(self.call, self.data, self.indices))
+
+    def tensor(self, name: str) -> Tensor:
+        tensor: Chunks = getattr(self, name)
+        return Tensor(tensor.dtype, tensor.array)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Draw a call of any version, with indices that may be negative or outside the axis."""
+    elements = draw(st.booleans())
+    shape = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
+    axis = draw(st.integers(0, len(shape) - 1))
+    batch_dims = 0
+    if elements:
+        command, version = "gather-elements", draw(st.sampled_from(["openvino-6", "onnx-13"]))
+        inner = [*shape[:axis], draw(st.integers(0, 9)), *shape[axis + 1 :]]
+    else:
+        command = "gather"
+        versions = ["openvino-1", "openvino-7", "openvino-8", "onnx-1", "onnx-13"]
+        version = draw(st.sampled_from(versions))
+        if version in ("openvino-7", "openvino-8"):
+            batch_dims = draw(st.integers(0, axis))
+        inner = shape[:batch_dims] + draw(st.lists(st.integers(0, 5), max_size=2))
+    n = shape[axis]
+    low, high = draw(st.sampled_from([(0, n), (-n, n), (-n - 3, n + 3)]))
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 16)))
+    data = rng.integers(0, 1 << 30, shape).astype(draw(st.sampled_from(["<i4", "<f8", "<u2"])))
+    indices = rng.integers(low, high, inner).astype(draw(st.sampled_from(["<i4", "<i8"])))
+    if draw(st.booleans()):
+        indices = np.sort(indices, axis=-1) if indices.ndim else indices
+    call = ops.bind(
+        find(version, command).op,
+        Operand.of(Tensor(dtype_of(data.dtype), data)),  # type: ignore[arg-type]
+        Operand.of(Tensor(dtype_of(indices.dtype), indices)),  # type: ignore[arg-type]
+        axis=axis,
+        batch_dims=batch_dims,
+        negative=draw(st.sampled_from(["spec", "wrap"])),
+        out_of_range=draw(st.sampled_from(["spec", "zero", "clamp", "wrap"])),
+    )
+
+    def chunks(rank: int) -> tuple[int, ...]:
+        return tuple(draw(st.lists(st.integers(1, 4), min_size=rank, max_size=rank)))
+
+    rank = len(call.shape)
+    return Case(
+        call, Chunks(data, chunks(len(shape))), Chunks(indices, chunks(len(inner))), chunks(rank)
+    )
+
+
+def outcome(make: Any) -> tuple[Any, Any]:
+    """Return a run, or what it was refused with."""
+    try:
+        return make(), None
+    except GatherError as error:
+        return None, (type(error), error.rule, error.message, error.where)
+
+
+@settings(max_examples=200)
+@given(cases(), st.sampled_from([None, 300_000, 400_000]), st.integers(1, 3))
+def test_chunks_give_what_whole_tensors_give(case: Case, memory: int | None, threads: int) -> None:
+    wanted, refused = outcome(
+        lambda: run(BoundCall(case.call, case.tensor("data"), case.tensor("indices")))
+    )
+
+    output, refusal = outcome(lambda: run(case.gathering.bound, memory=memory, threads=threads))
+
+    assert refusal == refused
+
+    if output is None:
+        return
+
+    assert output.adjustments == wanted.adjustments
+
+    expected = wanted.whole().array
+
+    assert output.whole().array.tobytes() == expected.tobytes()
+    assert b"".join(block.tobytes() for block in output.blocks(3)) == expected.tobytes()
+
+    _, boxes = streamed.cut_boxes(case.gathering, case.out_chunks, memory, threads)
+    seen = np.zeros(expected.shape, np.int64)
+    made = np.zeros(expected.shape, expected.dtype)
+    for box in boxes:
+        case.data.reads.clear()
+        made[slices(box)] = case.gathering.block(box, threads)
+        seen[slices(box)] += 1
+        assert max(case.data.reads.values(), default=1) == 1
+        for (start, stop), size, end in zip(box, case.out_chunks, expected.shape, strict=True):
+            assert start % size == 0
+            assert stop % size == 0 or stop == end
+
+    assert (seen == 1).all()
+    assert made.tobytes() == expected.tobytes()
+
+
+def test_few_indices_read_only_the_chunks_they_are_in() -> None:
+    made, data = gathering(np.arange(1000).reshape(100, 10), np.array([3, 99, 4]), (10, 10))
+
+    output = run(made.bound).whole().array
+
+    assert (output == data.array[[3, 99, 4]]).all()
+    assert dict(data.reads) == {(0, 0): 1, (9, 0): 1}
+
+
+def test_sorted_indices_read_every_chunk_once_in_any_number_of_boxes() -> None:
+    indices = np.repeat(np.arange(100), 5)
+    made, data = gathering(np.arange(100_000).reshape(100, 1000), indices, (10, 1000))
+
+    _, boxes = streamed.cut_boxes(made, (50, 1000), 6_000_000, 1)
+
+    assert len(boxes) > 1
+
+    for box in boxes:
+        made.block(box)
+
+    assert set(data.reads.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("version", "attributes", "changed"),
+    [
+        ("onnx-13", {}, 9),
+        ("openvino-1", {}, -1),
+        ("openvino-8", {"negative": Negative.ERROR}, -1),
+        ("openvino-8", {"out_of_range": OutOfRange.ERROR}, 9),
+    ],
+)
+def test_indices_that_turn_illegal_after_they_were_checked_are_refused(
+    version: str, attributes: dict[str, Any], changed: int
+) -> None:
+    data, indices = Chunks(np.arange(6), (2,)), Chunks(np.array([0, 5, 3]), (2,))
+    op = find(version, "gather").op
+    operands = (
+        Operand.of(Tensor(data.dtype, data.array)),
+        Operand.of(Tensor(indices.dtype, indices.array)),
+    )
+    call = ops.bind(op, *operands, axis=0, **attributes)
+    output = run(BoundCall(call, data, indices))
+
+    indices.array[1] = changed
+
+    with pytest.raises(TransferError) as caught:
+        output.whole()
+    assert caught.value.rule == "unreadable"
+    assert caught.value.message == (
+        "`indices` changed while they were read: expected them to stay as they were"
+    )
+
+
+def test_indices_that_change_to_filled_ones_are_filled() -> None:
+    data, indices = Chunks(np.arange(6) + 1, (2,)), Chunks(np.array([0, 5, 3]), (2,))
+    operands = (Operand.of(Tensor(each.dtype, each.array)) for each in (data, indices))
+    call = ops.bind(find("openvino-8", "gather").op, *operands, axis=0)
+    output = run(BoundCall(call, data, indices))
+
+    indices.array[1] = 9
+
+    assert output.whole().array.tolist() == [1, 0, 4]
+
+
+def test_batch_dims_with_a_different_row_of_indices_each() -> None:
+    rng = np.random.default_rng(3)
+    data, indices = rng.random((6, 7, 5)), rng.integers(-9, 9, (6, 4))
+    made, source = gathering(data, indices, (2, 3, 5), axis=1, batch_dims=1)
+    output = run(made.bound, threads=2).whole().array
+    kept = (indices >= -7) & (indices < 7)
+    at = np.where(kept, indices, 0)
+
+    wanted = np.take_along_axis(data, at[:, :, None], 1) * kept[:, :, None]
+
+    assert (output == wanted).all()
+    assert max(source.reads.values()) == 1
+
+
+def test_more_chunks_than_small_integers_count() -> None:
+    data = np.arange(70_000)
+
+    made, _ = gathering(data, np.array([69_999, 0, 40_000, 1]), (1,))
+
+    assert run(made.bound).whole().array.tolist() == [69_999, 0, 40_000, 1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "fixed", "chosen"),
+    [
+        ((1000, 64), (None, None), (16, 64)),
+        ((1000, 64), (None, 8), (128, 8)),
+        ((3, 0), (None, None), (3, 1)),
+        ((), (), ()),
+        ((10**9,), (None,), (1024,)),
+        ((5, 7), (100, 100), (5, 7)),
+    ],
+)
+def test_chunks_are_chosen_from_the_last_dimension_on(
+    shape: tuple[int, ...], fixed: tuple[int | None, ...], chosen: tuple[int, ...]
+) -> None:
+    assert chunk_sizes(shape, fixed, 4, 4096) == chosen
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_mapped_tensor_of_any_byte_order_gives_native_blocks(order: Any) -> None:
+    array = np.asarray(np.arange(60.0).reshape(5, 4, 3), ">f8", order=order)
+    indices = np.array([[3, -1], [0, 9]], ">i4")
+    given, picked = (
+        Tensor(dtype_of(each.dtype), each)  # type: ignore[arg-type]
+        for each in (array, indices)
+    )
+    for axis in range(3):
+        call = ops.bind(
+            find("openvino-8", "gather").op, Operand.of(given), Operand.of(picked), axis=axis
+        )
+        made = GatherBlocks(BoundCall(call, given, picked))
+        block = made.block(everything(made.shape))
+        assert block.dtype.isnative
+        assert block.tobytes() == run(BoundCall(call, given, picked)).whole().array.tobytes()
+
+    assert CopyBlocks(given).block(((1, 3), (0, 4), (2, 3))).tolist() == array[1:3, :, 2:].tolist()
+
+
+@pytest.mark.parametrize(
+    ("shape", "inner", "axis", "batch_dims"),
+    [
+        ((40,), (90,), 0, 0),
+        ((40, 3), (90,), 0, 0),
+        ((3, 40), (3, 30), 1, 1),
+        ((2, 40, 3), (2, 30), 1, 1),
+    ],
+    ids=["flat", "rows", "flat with batch_dims", "rows with batch_dims"],
+)
+def test_elements_are_copied_piece_by_piece(
+    shape: tuple[int, ...],
+    inner: tuple[int, ...],
+    axis: int,
+    batch_dims: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gathercli.compute.blocks.SCATTERED_CELLS", 7)
+    rng = np.random.default_rng(0)
+    data, indices = rng.random(shape), rng.integers(0, 40, inner)
+    chunks = tuple(4 if d == axis else n for d, n in enumerate(shape))
+
+    blocks, _ = gathering(data, indices, chunks, axis, batch_dims=batch_dims)
+
+    pairs = zip(data, indices, strict=True) if batch_dims else [(data, indices)]
+    expected = np.stack([np.take(one, other, 0) for one, other in pairs]).reshape(blocks.shape)
+    assert (blocks.block(everything(blocks.shape)) == expected).all()
+
+
+def test_elements_with_an_index_each_are_copied_piece_by_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gathercli.compute.blocks.SCATTERED_CELLS", 7)
+    rng = np.random.default_rng(0)
+    data, indices = rng.random((3, 40, 2)), rng.integers(0, 40, (3, 30, 2))
+    chunks = Chunks(data, (3, 4, 2))
+    points = Tensor(dtype_of(indices.dtype), indices)  # type: ignore[arg-type]
+    op = find("onnx-13", "gather-elements").op
+    call = ops.bind(op, Operand.of(chunks), Operand.of(points), axis=1)
+
+    blocks = GatherBlocks(BoundCall(call, chunks, points))
+
+    expected = np.take_along_axis(data, indices, 1)
+    assert (blocks.block(everything(blocks.shape)) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("indices", "spans"),
+    [
+        ([13, 99, 11], [(11, 14)]),  # 99 is filled
+        ([7, 99, 5], [(5, 8)]),
+        ([19, 20], [(19, 20), (20, 21)]),
+        ([25, 3, 24, 99, 3], [(3, 4), (24, 26)]),
+    ],
+)
+def test_of_each_chunk_only_the_span_of_its_positions_is_read(
+    indices: list[int], spans: list[tuple[int, int]]
+) -> None:
+    blocks, data = gathering(np.arange(60).reshape(30, 2), np.array(indices), (10, 2))
+
+    blocks.block(everything(blocks.shape))
+
+    assert data.boxes == [(span, (0, 2)) for span in spans]
+
+
+def test_the_cost_of_a_box_has_its_indices_its_chunks_and_those_of_each_thread() -> None:
+    blocks, data = gathering(np.zeros((100, 4)), np.zeros(1000, np.int64), (10, 4))
+    few, all_chunks = (((0, count), (0, 4)) for count in (3, 1000))
+
+    costs = blocks.cost(few, 1), blocks.cost(few, 3), blocks.cost(all_chunks, 1)
+
+    chunk, piece = 10 * 4 * 8, 8 + 8 * 2
+    each = [
+        CHUNK_COPIES * chunk + min(count * 4 * 8, SCATTERED_CELLS * piece) for count in (3, 1000)
+    ]
+    assert costs[0] == 3 * (4 * 8 + INDEX_BYTES + PART_BYTES) + each[0]
+    assert costs[1] - costs[0] == 2 * each[0]
+    assert costs[2] == 1000 * (4 * 8 + INDEX_BYTES) + 10 * PART_BYTES + each[1]
+    assert CopyBlocks(data).cost(few, 3) == 3 * 4 * 8 + 3 * CHUNK_COPIES * chunk
+
+
+def test_the_cost_of_a_box_has_the_chunks_of_its_indices_if_they_take_more() -> None:
+    data, indices = Chunks(np.zeros(4), (2,)), Chunks(np.zeros(1 << 20, np.int64), (1 << 20,))
+    operands = (Operand.of(each) for each in (data, indices))
+    call = ops.bind(find("openvino-8", "gather").op, *operands, axis=0)
+
+    cost = GatherBlocks(BoundCall(call, data, indices)).cost(((0, 2),), 1)
+
+    assert cost == 2 * 8 + CHUNK_COPIES * (8 << 20)
+
+
+def test_the_chunks_of_an_output_are_as_large_as_those_of_the_data() -> None:
+    blocks, _ = gathering(np.zeros((100, 40)), np.zeros((5, 1000), np.int64), (10, 20))
+
+    assert blocks.choose_chunks() == (1, 10, 20)

@@ -1,0 +1,574 @@
+"""The kernel in C answers as NumPy's way does, bit for bit; so do repeated calls."""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import orjson
+import pytest
+
+import gathercli
+from gathercli import ops
+from gathercli.compute import kernel, native, result
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.run import run_arrays as run
+from gathercli.compute.storage import dtype_of
+from gathercli.compute.tensor import Tensor
+from gathercli.errors import GatherError, OutOfRangeError, TransferError
+from gathercli.io.formats import fast
+from gathercli.io.formats.encode import digits
+from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import INT64
+from gathercli.spec.shapes import known, product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gathercli.compute.storage import AnyArray
+
+
+pytestmark = pytest.mark.skipif(native.fill is None, reason="built without the kernel in C")
+
+
+def float_lists(values: AnyArray) -> bytearray:
+    from gathercli.compute import _native
+
+    return _native.float_lists(values)
+
+
+TYPES: Final = ("u1", "f2", "f4", "f8", "c16", "U3", "U8", "U16", ">i4")
+MOST: Final = 1 << 21
+"""The most elements of an output, which take 134 MB as text of 16 characters."""
+
+LARGEST: Final = 1 << 22
+"""The largest product of the sizes of both inputs, which bounds the output: it stays in memory."""
+
+INDEX_TYPES: Final = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i4")
+
+
+class Trial(NamedTuple):
+    """A call at random; blocks of the kernel are shorter than some of its dimensions."""
+
+    gather: Callable[..., AnyArray]
+    data: AnyArray
+    indices: AnyArray
+    options: dict[str, Any]
+
+    def answer(self) -> tuple[tuple[int, ...], bytes] | str:
+        """Return the shape and the bytes of the output, or the message of the refusal."""
+        try:
+            output = self.gather(self.data, self.indices, **self.options)
+        except GatherError as error:
+            return str(error)
+        return output.shape, output.tobytes()
+
+
+def some_shape(choose: random.Random, rank: int, most: int = 3000) -> list[int]:
+    """Return a shape whose first dimension may be long."""
+    sizes = [choose.randint(1, 9) for _ in range(rank)]
+    if sizes:
+        sizes[0] = choose.choice((sizes[0], choose.randint(1, 80), choose.randint(1, most)))
+    return sizes
+
+
+def trial(choose: random.Random) -> Trial:
+    """Return a call of any family that the kernel serves, with at most `MOST` output elements."""
+    family = choose.choice(("gather", "gather-elements", "gather-nd"))
+    shape = some_shape(choose, choose.randint(1, 4), 800)
+    axis = choose.randrange(len(shape))
+    batch = choose.choice((0, 0, choose.randint(0, axis)))
+    size: Any = shape[axis]
+    types: tuple[str, ...] = INDEX_TYPES
+    options = {"axis": axis}
+    if family == "gather":
+        wanted = [*shape[:batch], *some_shape(choose, choose.randint(0, 2))]
+        options["batch_dims"] = batch
+    elif family == "gather-elements":
+        wanted, types = list(shape), ("i4", "i8")
+        wanted[axis] = choose.randint(1, 90)
+    else:
+        k = choose.randint(1, len(shape) - batch)
+        wanted = [*shape[:batch], *some_shape(choose, choose.randint(0, 2)), k]
+        size, options = np.array(shape[batch : batch + k]), {"batch_dims": batch}
+    sizes = known(gathercli.infer_shape(family, shape, wanted, **options)) or ()
+    if math.prod(sizes) > MOST:
+        return trial(choose)
+    if product(shape) * product(wanted) > LARGEST:
+        return trial(choose)
+    numbers = np.random.default_rng(choose.getrandbits(32))
+    low, high = choose.choice(((0 * size, size), (-size, size), (-size - 2, size + 2)))
+    data = numbers.integers(0, 99, shape).astype(choose.choice(TYPES))
+    indices = numbers.integers(low, high, wanted).astype(choose.choice(types))
+    policies = {
+        "out_of_range": choose.choice(("spec", "zero", "clamp", "wrap", "error")),
+        "negative": choose.choice(("spec", "wrap", "error")),
+        "threads": choose.choice((1, 3)),
+    }
+    gather = getattr(gathercli, family.replace("-", "_"))
+    data, indices = (
+        choose.choice((np.ascontiguousarray, np.asfortranarray, _with_gaps))(array)
+        for array in (data, indices)
+    )
+    return Trial(gather, data, indices, options | policies)
+
+
+def _with_gaps(array: AnyArray) -> AnyArray:
+    """Lay an array out with unused elements between its own."""
+    return np.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_c_answers_as_numpy_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose = random.Random(seed)  # noqa: S311
+    monkeypatch.setattr(result, "LEAST_SHARED_BYTES", choose.choice((0, 1 << 22)))
+    monkeypatch.setattr(kernel, "BLOCK_BYTES", choose.choice((200, 1 << 20)))
+    for _ in range(40):
+        call = trial(choose)
+
+        with monkeypatch.context() as patch:
+            by_c = call.answer()
+            patch.setattr(native, "fill", None)
+            by_numpy = call.answer()
+
+        assert by_c == by_numpy, call
+
+
+def test_any_range_of_the_output_is_copied() -> None:
+    choose = random.Random(1)  # noqa: S311
+    data = np.arange(6 * 5 * 7, dtype="f4").reshape(6, 5, 7)
+    indices = np.array([[4, 0, -1], [2, 2, 9]])
+    for axis in range(3):
+        gathered = _run(data, indices, axis)
+        whole = gathered.whole().array.reshape(-1)
+        part = gathered.parts()
+        for _ in range(100):
+            start, stop = sorted(choose.randint(0, whole.size) for _ in range(2))
+
+            assert (part(start, stop) == whole[start:stop]).all()
+
+
+def _run(
+    data: AnyArray, indices: AnyArray, axis: int, out_of_range: str = "zero"
+) -> result.GatherResult:
+    tensors = [Tensor(dtype_of(array.dtype) or INT64, array) for array in (data, indices)]
+    call = ops.bind(
+        gathercli.OPERATORS[0], *map(Operand.of, tensors), axis=axis, out_of_range=out_of_range
+    )
+    gathered = run(BoundCall(call, *tensors))
+    assert isinstance(gathered, result.GatherResult)
+    return gathered
+
+
+def test_indices_that_change_after_their_check_reach_no_other_memory() -> None:
+    data, indices = np.arange(10), np.arange(10)
+    part = _run(data, indices, 0).parts()
+    indices[4] = 10**12
+
+    with_zero = part(0, 10)  # openvino-8 fills what is outside
+
+    assert with_zero.tolist() == [0, 1, 2, 3, 0, 5, 6, 7, 8, 9]
+
+
+def test_a_refused_index_that_appears_after_the_check_is_an_error() -> None:
+    indices = np.arange(10)
+    part = _run(np.arange(10), indices, 0, "error").parts()
+    indices[4] = 10**12
+
+    with pytest.raises(TransferError, match="`indices` changed while they were read"):
+        part(0, 10)
+
+
+def test_the_first_refused_index_of_many_is_named() -> None:
+    indices = np.zeros(5000, "i4")
+    indices[[3000, 4000]] = 77
+
+    with pytest.raises(OutOfRangeError, match=r"index 77 at `\[3000\]` is outside"):
+        gathercli.gather(np.arange(10), indices, version="onnx-13")
+
+
+@pytest.mark.parametrize("index_type", ["i8", "u8"])
+@pytest.mark.parametrize("place", [0, 3, 99])
+def test_an_index_of_more_than_32_bits_is_not_taken_for_its_low_half(
+    index_type: str, place: int
+) -> None:
+    indices = np.zeros(100, index_type)
+    indices[place] = 2**32 + 1
+
+    output = gathercli.gather(np.arange(1, 11), indices)
+
+    assert output[place] == 0
+    assert output.sum() == 99
+
+
+# chunk, step, type, outside, loops, axes; size, data, index; size, added, step, offset
+PLAN: Final = (4, 4, 3, 0, 1, 1, 5, 0, 8, 10, 10, 1, 0)
+
+
+def copy(
+    out: AnyArray,
+    data: AnyArray,
+    indices: AnyArray,
+    plan: Sequence[int] = PLAN,
+    start: int = 0,
+    *,
+    part: int = 1 << 62,
+    threads: int = 1,
+) -> bool:
+    assert native.fill
+    return native.fill(out, data, indices, np.array(plan), start, part, threads)
+
+
+@pytest.mark.parametrize(
+    ("place", "number", "complaint"),
+    [
+        (0, 0, "unknown kind"),
+        (0, 8, "beyond its buffer"),
+        (0, -1, "unknown kind"),
+        (1, 5, "beyond its buffer"),
+        (1, -4, "unknown kind"),
+        (1, 1 << 62, "beyond its buffer"),
+        (2, 8, "unknown kind"),
+        (3, 4, "unknown kind"),
+        (3, 1 << 32, "unknown kind"),
+        (4, 2, "unknown kind"),
+        (4, -1, "unknown kind"),
+        (5, 1 << 60, "unknown kind"),
+        (6, 6, "beyond its buffer"),
+        (6, 0, "empty loop"),
+        (6, 1 << 62, "beyond its buffer"),
+        (7, 1, "beyond its buffer"),
+        (7, -1, "beyond its buffer"),
+        (8, 9, "beyond its buffer"),
+        (8, 1 << 61, "beyond its buffer"),
+        (9, 11, "axis of no size"),
+        (9, 0, "axis of no size"),
+        (10, 5, "axis of no size"),
+        (11, 2, "beyond its buffer"),
+        (11, -1, "too many positions"),
+        (11, 1 << 31, "too many positions"),
+        (12, 8, "beyond its buffer"),
+        (12, -8, "axis of no size"),
+    ],
+)
+def test_a_plan_that_leaves_a_buffer_is_refused(place: int, number: int, complaint: str) -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+    assert copy(out, data, indices)
+    assert out.tolist() == [0, 1, 2, 3, 4]
+    plan = list(PLAN)
+    plan[place] = number
+
+    with pytest.raises(ValueError, match=complaint):
+        copy(out, data, indices, plan)
+
+
+@pytest.mark.parametrize("start", [-4, 4, 1 << 62])
+def test_a_range_beyond_the_output_is_refused(start: int) -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+
+    with pytest.raises(ValueError, match="a range beyond the output"):
+        copy(out, data, indices, start=start)
+
+
+@pytest.mark.parametrize("part", [0, -1])
+def test_parts_without_bytes_are_refused(part: int) -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+
+    with pytest.raises(ValueError, match="empty parts"):
+        copy(out, data, indices, part=part)
+
+
+@pytest.mark.parametrize("part", [1, 3, 4, 7, 19, 20, 21, 1 << 62])
+@pytest.mark.parametrize("threads", [-1, 0, 1, 2, 5, 1000])
+def test_threads_share_the_parts_of_a_range(part: int, threads: int) -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+
+    assert copy(out, data, indices, part=part, threads=threads)
+
+    assert out.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_refused_index_in_any_part_refuses_the_range() -> None:
+    data, out = np.arange(10, dtype="f4"), np.zeros(5, "f4")
+    for place in range(5):
+        indices = np.arange(5)
+        indices[place] = 10
+
+        assert not copy(out, data, indices, part=4, threads=3)
+
+
+@pytest.mark.parametrize("shift", [0, 4, 16])
+@pytest.mark.parametrize("width", [16, 36, 64, 80, 256, 4096, 10_000])
+def test_rows_of_an_output_beyond_the_caches_are_copied(width: int, shift: int) -> None:
+    data = np.random.default_rng(0).integers(0, 256, (50, width), "u1")
+    indices = np.arange((17 << 20) // width) % 50
+    out = np.zeros(indices.size * width + shift, "u1")[shift:]
+
+    gathercli.gather(data, indices, out=out.reshape(-1, width), threads=2)
+
+    assert (out.reshape(-1, width) == data[indices]).all()
+
+
+def test_an_output_that_is_read_only_is_refused() -> None:
+    data, indices, out = np.arange(10, dtype="f4"), np.arange(5), np.zeros(5, "f4")
+    out.flags.writeable = False
+
+    with pytest.raises(ValueError, match="read-only"):
+        copy(out, data, indices)
+
+
+def shortest_lists(values: AnyArray) -> bytes:
+    """Write float32 with orjson; null for those that Python writes with an exponent or a word."""
+    magnitude = np.abs(values)
+    is_plain = ((magnitude >= 1e-4) & (magnitude < 1e9)) | (values == 0)
+    plain = np.where(is_plain, values, np.float32("nan"))
+    return orjson.dumps(np.ascontiguousarray(plain), option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def some_floats(numbers: np.random.Generator, shape: Sequence[int]) -> AnyArray:
+    """Return float32 of random bits, half of them of magnitudes without an exponent."""
+    bits = numbers.integers(0, 1 << 32, shape, np.uint32)
+    plain = numbers.integers(0x38D1B717, 0x4E6E6B28, shape, np.uint32) | bits & 0x80000000
+    floats: AnyArray = np.where(numbers.integers(0, 2, shape) == 0, bits, plain).view(np.float32)
+    return floats
+
+
+def written(values: AnyArray) -> bytes:
+    return b"".join(fast.text(values, digits))
+
+
+EXPONENTS: Final = np.arange(0, 256, dtype=np.uint32) << 23
+
+
+@pytest.mark.parametrize(
+    "bits",
+    [
+        np.concatenate([EXPONENTS, EXPONENTS + 1, EXPONENTS[1:] - 1]),
+        np.repeat(EXPONENTS, 500)
+        + np.random.default_rng(0).integers(0, 1 << 23, 256 * 500, np.uint32),
+        np.arange(1000, dtype=np.uint32),
+        np.arange(0x38D1B717 - 50, 0x38D1B717 + 50, dtype=np.uint32),
+        np.arange(0x4E6E6B28 - 50, 0x4E6E6B28 + 50, dtype=np.uint32),
+        np.arange(10**5, dtype=np.float32).view(np.uint32),
+        (np.arange(10**5, dtype=np.float32) / 1000).view(np.uint32),
+        (10.0 ** np.arange(-4, 9)).astype(np.float32).view(np.uint32),
+    ],
+    ids=["powers", "exponents", "subnormals", "least", "most", "whole", "decimals", "tens"],
+)
+def test_float32_has_the_digits_of_orjson(bits: AnyArray) -> None:
+    values = np.concatenate([bits, bits | 0x80000000]).astype(np.uint32).view(np.float32)
+
+    assert float_lists(values) == shortest_lists(values)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_float32_of_any_shape_has_the_brackets_of_orjson(seed: int) -> None:
+    choose, numbers = random.Random(seed), np.random.default_rng(seed)  # noqa: S311
+    for _ in range(100):
+        values = some_floats(numbers, some_shape(choose, choose.randint(1, 6), 300))
+
+        assert float_lists(values) == shortest_lists(values)
+
+
+@pytest.mark.parametrize("size", range(1, 40))
+def test_values_that_c_leaves_out_are_written_in_any_place(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.full((size, size), 0.5, np.float32)
+    for special in ("nan", "inf", "-inf", "1e-5", "3.4028235e38", "1e-45", "-0.0", "7.038531e-26"):
+        np.fill_diagonal(rows, np.float32(special))
+
+        with monkeypatch.context() as patch:
+            by_c = [written(rows), *map(written, rows)]
+            patch.setattr(fast, "_float_lists", lambda: None)
+            by_orjson = [written(rows), *map(written, rows)]
+
+        assert by_c == by_orjson
+
+
+@pytest.mark.parametrize("lay_out", [np.asfortranarray, _with_gaps, np.flip, np.transpose])
+def test_float32_in_any_order_in_memory_is_written_alike(
+    lay_out: Callable[[AnyArray], AnyArray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = lay_out(some_floats(np.random.default_rng(0), (40, 30, 20)))
+
+    by_c = written(values)
+    monkeypatch.setattr(fast, "_float_lists", lambda: None)
+
+    assert by_c == written(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros(3),
+        np.zeros(3, ">f4"),
+        np.zeros(3, "i4"),
+        np.zeros((), "f4"),
+        np.zeros((2, 0), "f4"),
+        np.zeros((4, 4), "f4")[:, ::2],
+        [0.5],
+    ],
+    ids=["float64", "foreign", "int32", "scalar", "empty", "strided", "list"],
+)
+def test_values_that_are_no_array_of_float32_are_refused(values: Any) -> None:
+    with pytest.raises((ValueError, TypeError, BufferError)):
+        float_lists(values)
+
+
+@pytest.fixture(autouse=True)
+def plans(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
+    """Start without plans."""
+    kept: dict[Any, Any] = {}
+    monkeypatch.setattr(native, "_plans", kept)
+    return kept
+
+
+def repeated(data: AnyArray, indices: AnyArray, **options: Any) -> AnyArray:
+    """Return the output of a call that has a plan."""
+    for _ in range(2):
+        gathercli.gather(data, np.zeros_like(indices), **options)
+    return gathercli.gather(data, indices, **options)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_call_answers_alike_each_time(seed: int) -> None:
+    choose = random.Random(seed)  # noqa: S311
+    for _ in range(20):
+        call = trial(choose)
+
+        answers = [call.answer() for _ in range(4)]
+
+        assert answers == answers[:1] * 4, call
+
+
+def test_the_third_call_has_a_plan(plans: dict[Any, Any]) -> None:
+    data, indices = np.arange(12.0).reshape(3, 4), np.array([2, 0])
+
+    output = repeated(data, indices)
+
+    assert any(plans.values())
+    assert output.tolist() == data[[2, 0]].tolist()
+
+
+def test_other_values_of_data_and_indices_give_another_output() -> None:
+    repeated(np.arange(5), np.array([1, 2]))
+
+    assert gathercli.gather(np.arange(5, 10), np.array([-1, 9])).tolist() == [9, 0]
+
+
+def test_a_call_with_a_plan_refuses_an_index_as_the_first_call_does() -> None:
+    data, indices = np.arange(5), np.array([[1, 2], [3, 5]])
+    with pytest.raises(OutOfRangeError) as first:
+        gathercli.gather(data, indices, version="onnx-13")
+
+    with pytest.raises(OutOfRangeError) as later:
+        repeated(data, indices, version="onnx-13")
+
+    assert str(later.value) == str(first.value)
+
+
+@pytest.mark.parametrize("axis", [True, 1.0, "1", np.array(1), None])
+def test_an_axis_that_equals_another_is_judged_by_its_type(axis: Any) -> None:
+    data, indices = np.arange(6).reshape(2, 3), np.array([1])
+    first = _answer(data, indices, axis=axis)
+    repeated(data, indices, axis=1)
+
+    assert _answer(data, indices, axis=axis) == first
+
+
+def _answer(data: AnyArray, indices: AnyArray, **options: Any) -> object:
+    try:
+        return gathercli.gather(data, indices, **options).tolist()
+    except GatherError as error:
+        return str(error)
+
+
+def test_bytes_in_foreign_order_are_not_taken_for_native_ones() -> None:
+    data, indices = np.arange(5, dtype="<i4"), np.array([1, 3])
+    repeated(data, indices)
+
+    for dtype in ("<i4", ">i4"):
+        assert repeated(data.astype(dtype), indices).tolist() == [1, 3]
+        assert gathercli.gather(data, indices.astype(dtype)).tolist() == [1, 3]
+
+
+def test_arrays_with_gaps_and_arrays_without_are_told_apart() -> None:
+    data, indices = np.arange(10).reshape(5, 2), np.array([4, 1])
+    repeated(data, indices)
+
+    for gapped in (np.asfortranarray(data), np.repeat(data, 2, 1)[:, ::2]):
+        assert gathercli.gather(gapped, indices).tolist() == [[8, 9], [2, 3]]
+
+
+def test_an_output_array_is_used_and_returned() -> None:
+    data, indices, out = np.arange(5.0), np.array([4, 1]), np.empty(2)
+
+    assert repeated(data, indices, out=out) is out
+    assert out.tolist() == [4, 1]
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        np.empty(3),
+        np.empty(2, "f4"),
+        np.empty(2, ">f8"),
+        np.empty((2, 2))[:, 0],
+        np.broadcast_to(np.float64(0), 2),
+        [0.0, 0.0],
+    ],
+)
+def test_an_output_array_that_does_not_fit_is_refused_as_the_first_time(out: Any) -> None:
+    data, indices = np.arange(5.0), np.array([4, 1])
+    first = _answer(data, indices, out=out)
+    repeated(data, indices)
+
+    assert isinstance(first, str)
+    assert _answer(data, indices, out=out) == first
+
+
+def test_an_output_array_that_shares_memory_is_refused() -> None:
+    data, indices = np.arange(5.0), np.array([4, 1])
+    repeated(data, indices)
+
+    with pytest.raises(GatherError, match="shares memory with an input"):
+        gathercli.gather(data, indices, out=data[:2])
+
+
+def test_the_number_of_plans_is_limited(plans: dict[Any, Any]) -> None:
+    for size in range(1, 200):
+        repeated(np.arange(size), np.array([0]))
+
+    assert len(plans) == native.MOST_PLANS
+
+
+def test_threads_repeat_more_calls_than_are_kept() -> None:
+    errors: list[BaseException] = []
+
+    def call(seed: int) -> None:
+        choose = random.Random(seed)  # noqa: S311
+        for _ in range(300):
+            size = choose.randrange(1, 3 * native.MOST_PLANS)
+            try:
+                assert gathercli.gather(np.arange(size), np.array([size - 1])).tolist() == [
+                    size - 1
+                ]
+            except BaseException as error:  # noqa: BLE001  (a thread has no other way out)
+                errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sys.setswitchinterval(interval)
+
+    assert not errors

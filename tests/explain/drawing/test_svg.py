@@ -1,0 +1,135 @@
+"""The elements of an SVG picture."""
+
+from __future__ import annotations
+
+import struct
+import xml.etree.ElementTree as ET
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gathercli.explain import pictures
+from gathercli.explain.drawing.svg import DARK, LIGHT, Theme, document, style_sheet, text
+from gathercli.report.palette import ON_FILL
+from tests.report.test_palette import contrast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Run
+
+
+@given(words=st.text())
+def test_any_text_is_well_formed(words: str) -> None:
+    svg = document((10, 10), words, words, "", [text(0, 0, words, class_=words)])
+
+    root = ET.fromstring(svg)  # noqa: S314  (our own)
+
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+
+
+themes = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+
+
+@themes
+def test_text_has_a_contrast_of_four_and_a_half(theme: Theme) -> None:
+    pairs = [(theme.ink, theme.page), (theme.faint, theme.page), (theme.faint, theme.cell)]
+    pairs += [(theme.ink, theme.cell), (theme.refused, theme.cell)]
+    pairs += [(ON_FILL, fill) for fill in theme.fills]
+
+    assert [pair for pair in pairs if contrast(*pair) < 4.5] == []
+
+
+@themes
+def test_lines_of_a_colour_stand_out_from_the_page(theme: Theme) -> None:
+    assert [line for line in theme.lines if contrast(line, theme.page) < 3] == []
+
+
+@pytest.mark.parametrize("dark", [None, False, True])
+def test_every_rule_is_of_drawings_alone(dark: bool | None) -> None:
+    sheet = style_sheet(dark).replace("@media(prefers-color-scheme:dark){", "").replace("}}", "}")
+
+    selectors = [rule.split("{")[0] for rule in sheet.split("}") if rule]
+
+    assert all(each.startswith(".drawing ") for rule in selectors for each in rule.split(","))
+    assert ("prefers-color-scheme" in style_sheet(dark)) == (dark is None)
+
+
+CALL = ("explain", "gather", "[[1,2],[3,4]]", "[1,0]")
+installed = pytest.mark.skipif(find_spec("typst") is None, reason="`.[pictures]` is not installed")
+
+
+@installed
+def test_a_png_has_twice_the_size_of_the_drawing(run: Run, folder: Path) -> None:
+    ran = run(*CALL, "--save", "p.png", "--save", "p.svg", "--aspect", "2:1")
+
+    content = (folder / "p.png").read_bytes()
+    width, height = struct.unpack(">2I", content[16:24])
+    head = (folder / "p.svg").read_text(encoding="utf-8").split(">")[0]
+    assert ran.status == 0
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    assert width == pytest.approx(2 * height, abs=2)
+    assert f'width="{width / 2:.0f}' in head or f'width="{width // 2}' in head
+
+
+@installed
+def test_a_png_of_a_large_drawing_has_fewer_pixels_for_each_cell(run: Run, folder: Path) -> None:
+    ran = run(*CALL, "--save", "p.png", "--aspect", "120:1")
+
+    width, height = struct.unpack(">2I", (folder / "p.png").read_bytes()[16:24])
+    assert ran.status == 0
+    assert 23_500_000 < width * height < 24_500_000
+
+
+@pytest.mark.parametrize("ratio", ["9999:1", "1:9999"])
+@installed
+def test_a_drawing_too_large_for_a_png_is_refused(run: Run, folder: Path, ratio: str) -> None:
+    ran = run(*CALL, "--save", "p.png", "--save", "p.svg", "--aspect", ratio)
+
+    assert (ran.status, [*folder.iterdir()]) == (2, [])
+    assert "`p.png` cannot hold a drawing of " in ran.err
+    assert "expected .svg, .pdf or a smaller drawing" in ran.err
+
+
+@installed
+def test_a_pdf_keeps_the_description_and_is_always_the_same(run: Run, folder: Path) -> None:
+    run(*CALL, "--save", "p.pdf", "--save", "q.pdf")
+
+    content = (folder / "p.pdf").read_bytes()
+    assert content == (folder / "q.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert b"/Alt" in content
+    assert b"indices[0] = 1 picks data[1,:] for out[0,:]." in content
+    assert b"/Font" in content
+
+
+def test_without_the_extra_the_command_that_installs_it_is_named(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "find_spec", lambda _: None)
+
+    ran = run(*CALL, "--save", "p.png")
+
+    assert (ran.status, ran.out, [*folder.iterdir()]) == (2, "", [])
+    assert ran.err == (
+        "error: the format needs the package typst: expected it to be installed\n"
+        "hint: `python -m pip install 'gathercli[pictures]'`\n"
+    )
+
+
+@pytest.mark.parametrize("words", ["16x9", "0:9", "16:9:1", "16:-9", "inf:1", "12345:1"])
+def test_a_ratio_that_is_none_is_refused(run: Run, folder: Path, words: str) -> None:
+    ran = run(*CALL, "--save", "p.svg", "--aspect", words)
+
+    assert (ran.status, ran.out, [*folder.iterdir()]) == (2, "", [])
+    assert f"`--aspect` is `{words}`: expected a width and a height such as 16:9" in ran.err
+
+
+def test_a_ratio_without_a_picture_is_refused(run: Run) -> None:
+    ran = run(*CALL, "--aspect", "16:9")
+
+    assert (ran.status, ran.out) == (2, "")
+    assert "expected `--save` too" in ran.err

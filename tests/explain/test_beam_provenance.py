@@ -1,0 +1,493 @@
+"""`explain gather-tree`: where each cell came from, as a picture, in words and as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from rich.cells import cell_len
+
+import gathercli
+from gathercli.explain.beam_provenance import BeamProvenance
+from gathercli.explain.panel import ASCII, Look
+from gathercli.explain.provenance import Fate
+from gathercli.explain.terminal.picture import PanelLines, panels_of, picture_of
+from tests.compute.test_tree import stray_tree
+from tests.explain.test_walk import at_a_terminal
+from tests.random_calls import NEGATIVE, Dice, as_type, legal_tree, moderately, seeds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Run
+
+
+SHARED = (
+    "[[[10,11,12]],[[20,21,22]],[[30,9,32]],[[40,41,42]]]",
+    "[[[0,0,0]],[[0,0,1]],[[2,0,1]],[[1,0,0]]]",
+    "[4]",
+    "9",
+)
+SMALL = ("[[[1,2]],[[3,4]],[[5,6]]]", "[[[0,0]],[[1,0]],[[1,1]]]", "[3]", "9")
+STRAY = (SMALL[0], "[[[0,0]],[[1,0]],[[2,1]]]", "[3]", "9")
+
+
+def explained(*inputs: Any, **policies: Any) -> BeamProvenance:
+    explanation = gathercli.explain("gather-tree", *inputs, **policies)
+    assert isinstance(explanation, BeamProvenance)
+    return explanation
+
+
+def of_words(*words: str, **policies: Any) -> BeamProvenance:
+    return explained(*map(json.loads, words), **policies)
+
+
+# The picture
+
+
+def test_beams_that_share_their_first_steps_share_the_letters(run: Run) -> None:
+    ran = run("explain", "gather-tree", *SHARED)
+
+    assert ran == (
+        0,
+        """\
+openvino.GatherTree-1   \
+out[t, b, w] = step_ids[t, b, beam(t)], beam(t-1) = parent_ids[t, b, beam(t)]
+for t in 0..3, b in 0..0, w in 0..2
+step_ids i64[4,1,3]   parent_ids i64[4,1,3]   max_seq_len i64[1]   end_token i64[] = 9
+out i64[4,1,3]
+
+batch 0   max_seq_len 4
+step_ids                  parent_ids            out
+                                                    a    b   c
+       0      1      2          0    1     2        0    1   2
+0   a 10  bc 11     12    0     0    0     0    0  10   11  11
+1   a 20     21  bc 22    1   a 0    0  bc 1    1  20   22  22
+2  bc 30   a  9     32    2  bc 2  a 0     1    2   9   30  30
+3   a 40   b 41   c 42    3   a 1  b 0   c 0    3   9·  41  42
+
+each beam is followed back from its last step:
+            step 3         step 2         step 1         step 0
+a  beam 0   40, parent 1 → 9, parent 0  → 20, parent 0 → 10
+b  beam 1   41, parent 0 → 30, parent 2 → 22, parent 1 → 11
+c  beam 2   42, parent 0 → 30, parent 2 → 22, parent 1 → 11
+· end_token: a ended at step 2   no letter: not read
+a cell copies the token of its beam at its step:
+  out[1,0,1] = step_ids[1,0,2] = 22
+  out[3,0,0] = end_token = 9
+
+shape  step_ids[0:]  =  [4,1,3]
+read   9 of 12 cells of step_ids
+""",
+        "",
+    )
+
+
+def test_a_batch_is_a_panel_and_its_beams_begin_at_its_last_step() -> None:
+    steps = [[[1, 2], [5, 6]], [[3, 4], [7, 8]], [[5, 6], [9, 10]]]
+    parents = [[[0, 0], [0, 0]], [[1, 0], [0, 0]], [[1, 1], [1, 1]]]
+
+    text = picture_of(explained(steps, parents, [3, 2], 99), Look(80)).plain
+
+    assert "batch 1   max_seq_len 2\n" in text
+    assert "2     9    10    2    1    1    2  99·  99·\n" in text
+    assert "a  batch 0, beam 0   5, parent 1 → 4, parent 0 → 1\n" in text
+    assert "d  batch 1, beam 1                 8, parent 0 → 5\n" in text
+    assert "· end_token: batch 1 has 2 steps   no letter: not read\n" in text
+
+
+def test_a_parent_that_is_refused_is_shown_in_its_place(run: Run) -> None:
+    ran = run("explain", "gather-tree", *STRAY)
+
+    assert ran.status == 65
+    assert "0  b 1    2    0    0              0    0  !  1\n" in ran.out
+    assert "2  a 5  b 6    2  ! 2 → refused  b 1    2  5  6\n" in ran.out
+    assert "a  beam 0   5, parent 2 → refused\n" in ran.out
+    assert "! refused   no letter: not read\n" in ran.out
+    assert ran.err.startswith("error: index 2 of `parent_ids` at `[2,0,0]` is outside axis 2")
+
+
+def test_a_parent_that_is_filled_leaves_zero_cells_before_it(run: Run) -> None:
+    ran = run("explain", "gather-tree", *STRAY, "--out-of-range", "zero")
+
+    assert ran.status == 0
+    assert "1    3  b 4    1    1         b 0    1  0?  4\n" in ran.out
+    assert "a  beam 0   5, parent 2 → none\n" in ran.out
+    assert "? zero-filled: a parent names no beam   no letter: not read\n" in ran.out
+    assert ran.err.startswith("note: 1 of 3 indices outside 0..1, zero-filled; first 2 at [2,0,0]")
+
+
+@pytest.mark.parametrize("more", [(), ("--ascii",), ("--save", "tree.txt")])
+def test_letters_stand_over_columns_that_marks_widen(
+    run: Run, folder: Path, more: tuple[str, ...]
+) -> None:
+    steps, parents = "[[[1,2]],[[3,4]]]", "[[[0,0]],[[1,0]]]"
+
+    ran = run("explain", "gather-tree", steps, parents, "[1]", "9", *more)
+
+    text = (folder / "tree.txt").read_text() if "--save" in more else ran.out
+    assert """
+batch 0   max_seq_len 1
+step_ids       parent_ids    out
+                                a   b
+     0    1       0  1          0   1
+0  a 1  b 2    0  0  0       0  1   2
+1    3    4    1  1  0       1  9·  9·
+
+""" in text.replace(".\n", "·\n").replace("9. ", "9· ")
+
+
+def test_letters_stand_over_columns_that_zeros_widen(run: Run) -> None:
+    ran = run("explain", "gather-tree", *STRAY, "--out-of-range", "zero")
+
+    assert (
+        """
+batch 0   max_seq_len 3
+step_ids       parent_ids            out
+                                        a   b
+     0    1         0           1       0   1
+0  b 1    2    0    0           0    0  0?  1
+"""
+        in ran.out
+    )
+
+
+def test_numbers_of_columns_that_marks_widen_stand_over_them(run: Run) -> None:
+    zeros = "zeros:2x1x12xi64"
+
+    ran = run("explain", "gather-tree", zeros, zeros, "[1]", "9", "--window", ":,:,8:")
+
+    assert (
+        """
+out
+      a   b   c   d
+      8   9   10  11
+0  …  0   0   0   0
+1  …  9·  9·  9·  9·
+"""
+        in ran.out
+    )
+
+
+@pytest.mark.parametrize(
+    ("policies", "parent"),
+    [({"out_of_range": "clamp"}, 7), ({"out_of_range": "wrap"}, 7), ({"negative": "wrap"}, -1)],
+)
+def test_a_parent_that_is_moved_shows_the_beam_it_names(
+    policies: dict[str, str], parent: int
+) -> None:
+    parents = [[[0, 0]], [[1, 0]], [[parent, 1]]]
+
+    text = picture_of(
+        explained([[[1, 2]], [[3, 4]], [[5, 6]]], parents, [3], 9, **policies), Look(80)
+    )
+
+    assert f"a {parent} → 1" in text.plain
+    assert f"a  beam 0   5, parent {parent} → 1 → 4, parent 0 → 1\n" in text.plain
+
+
+def test_many_steps_are_cut_in_the_middle_and_many_beams_at_the_edges() -> None:
+    random = np.random.default_rng(0)
+    shape = (20, 6, 30)
+    steps, parents = random.integers(0, 99, shape), random.integers(0, 30, shape)
+
+    text = picture_of(explained(steps, parents, np.full(6, 20), np.int64(-1)), Look(80)).plain
+
+    assert re.search(r"\n +step 19 +step 18 +… +step 1 +step 0\n", text)
+    assert "\nbatch 5   max_seq_len 20" in text
+    assert "\nbatch 3 " not in text
+    assert "+ read by beams that are not shown" in text
+    assert "a+n read by a and n other beams" in text
+    assert re.search(r"\n\d+ of 3 600 cells of out shown; --window chooses others\n", text)
+    assert max(map(cell_len, text.split("\n")[1:])) <= 80
+
+
+def test_a_window_chooses_steps_batches_and_beams(run: Run) -> None:
+    ran = run("explain", "gather-tree", *SMALL, "--window", "1:,0,1")
+
+    assert "a  beam 1   6, parent 1 → 4, parent 0 → 1\n" in ran.out
+    assert "beam 0 " not in ran.out
+    assert ran.out.endswith("\n2 of 6 cells of out shown\n")
+
+
+def test_a_window_that_fits_no_width_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[bool] = []
+
+    def lines(self: PanelLines, room: int, *, stacked: bool) -> Any:
+        drawn.append(stacked)
+        return own(self, room, stacked=stacked)
+
+    own = PanelLines.lines
+    monkeypatch.setattr(PanelLines, "lines", lines)
+    ids = np.zeros((2, 1, 90), np.int64)
+    every = slice(None)
+
+    explanation = explained(ids, ids, [2], np.int64(1))
+    text = picture_of(explanation, Look(80, window=(every, every, every))).plain
+
+    assert len(drawn) == 2
+    assert "no letter: not read\n" in text
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ((0, 1, 2), "empty: no elements"),
+        ((1, 0, 2), "empty: no batches"),
+        ((2, 1, 0), "empty: no elements"),
+    ],
+)
+def test_an_empty_tree_says_that_it_is(shape: tuple[int, ...], said: str) -> None:
+    ids = np.zeros(shape, np.int64)
+
+    text = picture_of(
+        explained(ids, ids, np.zeros(shape[1], np.int64), np.int64(1)), Look(80)
+    ).plain
+
+    assert said in text
+    assert text.endswith("read   nothing: step_ids is empty\n")
+
+
+@moderately
+@given(seed=seeds)
+def test_a_picture_of_beams_fits_the_width_and_ascii_is_ascii(seed: int) -> None:
+    dice = Dice(seed)
+    explanation = explained(
+        *stray_tree(dice).inputs, out_of_range=dice.one_of(("spec", "zero", "wrap"))
+    )
+    width = dice.one_of((80, 100, 120))
+
+    for look in (Look(width), Look(width, marks=ASCII)):
+        text = picture_of(explanation, look).plain
+        assert max(map(cell_len, text.split("\n"))) <= width
+        assert not re.search(r"(?m) $", text)
+    assert text.isascii()
+
+
+def test_panels_that_do_not_fit_are_left_out() -> None:
+    explanation = of_words(*SMALL)
+
+    assert panels_of(explanation, Look(80, height=3)).plain == "no room for the picture\n"
+    assert panels_of(explanation, Look(80, height=9)).plain.startswith("batch 0   max_seq_len 3\n")
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".html", ".txt"])
+def test_the_picture_is_saved(run: Run, folder: Path, suffix: str) -> None:
+    ran = run("explain", "gather-tree", *SMALL, "--save", f"tree{suffix}")
+
+    assert ran.status == 0
+    assert "parent" in (folder / f"tree{suffix}").read_text()
+
+
+def test_inputs_in_chunks_are_read_whole(run: Run) -> None:
+    names = [f"{name}.zarr" for name in ("s", "p", "l", "e")]
+    for word, name in zip(SMALL, names, strict=True):
+        run("convert", word, name)
+
+    assert run("explain", "gather-tree", *names) == run("explain", "gather-tree", *SMALL)
+
+
+# One cell
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (
+            "0,0,1",
+            """\
+out[0,0,1]   t = 0, b = 0, w = 1
+  max_seq_len[0] is 4: beam 1 is followed back from step 3
+  step 3: step_ids[3,0,1] is 41, parent_ids[3,0,1] is 0
+  step 2: step_ids[2,0,0] is 30, parent_ids[2,0,0] is 2
+  step 1: step_ids[1,0,2] is 22, parent_ids[1,0,2] is 1
+  step 0: step_ids[0,0,1] is 11
+  out[0,0,1] = step_ids[0,0,1] = 11
+""",
+        ),
+        (
+            "-1,0,0",
+            """\
+out[3,0,0]   t = 3, b = 0, w = 0
+  max_seq_len[0] is 4: beam 0 is followed back from step 3
+  step 3: step_ids[3,0,0] is 40, parent_ids[3,0,0] is 1
+  step 2: step_ids[2,0,1] is 9, which is end_token
+  step 3 comes after it
+  out[3,0,0] = end_token = 9
+""",
+        ),
+    ],
+)
+def test_a_cell_is_told_by_the_way_of_its_beam(run: Run, cell: str, expected: str) -> None:
+    assert run("explain", "gather-tree", *SHARED, "--cell", cell) == (0, expected, "")
+
+
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [
+        ("2", "max_seq_len[0] is 2, the length of batch 0: step 1 is its last"),
+        ("-3", "max_seq_len[0] is -3, the length of batch 0: it has no steps"),
+    ],
+)
+def test_a_cell_beyond_the_length_names_the_length(run: Run, length: str, said: str) -> None:
+    words = (*SMALL[:2], f"[{length}]", "9")
+    ran = run("explain", "gather-tree", *words, "--cell", "2,0,0")
+
+    _, *lines = ran.out.splitlines()
+    assert lines == [f"  {said}", "  out[2,0,0] = end_token = 9"]
+    steps = f"batch 0 has {max(0, int(length))} steps"
+    assert f"· end_token: {steps}" in run("explain", "gather-tree", *words).out
+
+
+@pytest.mark.parametrize(
+    ("policy", "last"),
+    [("spec", "  out[0,0,0]: refused"), ("zero", "  out[0,0,0] = step_ids[0,0,none] = 0")],
+)
+def test_a_cell_without_a_beam_shows_where_the_way_stops(run: Run, policy: str, last: str) -> None:
+    ran = run("explain", "gather-tree", *STRAY, "--out-of-range", policy, "--cell", "0,0,0")
+
+    what = "refused" if policy == "spec" else "none"
+    step = f"  step 2: step_ids[2,0,0] is 5, parent_ids[2,0,0] is 2 → {what}"
+    assert ran.out.splitlines()[2:] == [step, last]
+
+
+def test_the_cells_are_told_a_line_each(run: Run) -> None:
+    ran = run("explain", "gather-tree", *SHARED, "--step")
+
+    lines = ran.out.splitlines()
+    assert lines[2] == "out[0,0,2] = step_ids[0,0,1] = 11"
+    assert lines[-3] == "out[3,0,0] = end_token = 9"
+    assert len(lines) == 12
+
+
+@pytest.mark.usefixtures("folder")
+def test_on_a_terminal_keys_walk_along_the_beams(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("COLUMNS", "80"), ("LINES", "24"), ("NO_COLOR", "1")):
+        monkeypatch.setenv(name, value)
+
+    words = ["explain", "gather-tree", *SMALL, "--step"]
+    status, seen = at_a_terminal(words, [" ", " ", "q"], "q: quit")
+
+    screens = seen.split("\x1b[2J\x1b[H")[1:]
+    assert status == 0
+    assert screens[1].startswith("out[0,0,1]   t = 0, b = 0, w = 1\n")
+    assert "cell 2 of 6" in screens[1]
+    assert "0  ab[1]    2    0    0     0    0  1 [1]\n" in screens[1]
+
+
+def test_the_current_cell_is_marked_in_its_own_batch_alone() -> None:
+    ids, zeros = [[[1], [2]], [[3], [4]]], np.zeros((2, 2, 1), np.int64)
+
+    text = panels_of(explained(ids, zeros, [2, 2], np.int64(9)), Look(80, here=(1, 1, 0))).plain
+
+    assert text.count("[4]") == 2
+    assert text.count("[") == 2
+
+
+def test_a_refused_cell_is_marked_as_the_current_one() -> None:
+    text = panels_of(of_words(*STRAY), Look(80, here=(0, 0, 0))).plain
+
+    assert "[!]" in text
+
+
+# JSON and Python
+
+
+def test_the_json_of_a_cell_names_the_parent_that_leads_to_it(run: Run) -> None:
+    ran = run("explain", "gather-tree", *SHARED, "-f", "json")
+
+    fields = json.loads(ran.out)
+    cells = {tuple(cell["out"]): cell for cell in fields["cells"]}
+    assert fields["read"] == {"dimensions": [0, 1, 2], "parts": 9, "of": 12}
+    assert fields["max_seq_len"] == {"shape": [1], "datatype": "INT64"}
+    assert cells[0, 0, 1] == {
+        "out": [0, 0, 1],
+        "parent_ids": [1, 0, 2],
+        "parent": 1,
+        "beam": 1,
+        "step_ids": [0, 0, 1],
+        "fate": "copied",
+        "value": 11,
+    }
+    assert (cells[3, 0, 0]["fate"], cells[3, 0, 0]["step_ids"]) == ("ended", None)
+    assert (cells[3, 0, 0]["parent_ids"], cells[3, 0, 0]["beam"]) == (None, 0)
+
+
+def test_a_cell_beyond_the_length_is_on_no_beam() -> None:
+    trace = of_words(*SMALL[:2], "[1]", "9").trace(2, 0, 0)
+
+    assert (trace.beam, trace.parent_ids, trace.step_ids) == (None, None, None)
+    assert (trace.fate, trace.value) == (Fate.BEYOND, 9)
+
+
+def test_the_json_of_one_cell_is_that_cell_alone(run: Run) -> None:
+    ran = run("explain", "gather-tree", *STRAY, "-f", "json", "--cell", "0,0,0")
+
+    (cell,) = json.loads(ran.out)["cells"]
+    assert ran.status == 65
+    assert (cell["fate"], cell["beam"], cell["value"]) == ("refused", None, None)
+
+
+def test_the_numbers_of_opaque_types_are_written_as_they_are(run: Run) -> None:
+    words = ("2x1x1xbf16=1.0 3.0", "[[[0]],[[0]]]", "[2]", "9")
+
+    ran = run("explain", "gather-tree", *words, "-f", "json")
+
+    cells = json.loads(ran.out)["cells"]
+    assert [(cell["parent"], cell["value"]) for cell in cells] == [(0, 1.0), (None, 3.0)]
+
+
+@moderately
+@given(seed=seeds)
+def test_the_cells_of_an_explanation_hold_what_the_answer_does(seed: int) -> None:
+    dice = Dice(seed)
+    tree = legal_tree(dice, "int64") if dice.number(0, 1) else stray_tree(dice)
+    policies: Any = {"out_of_range": dice.one_of(("zero", "clamp", "wrap"))}
+    output = gathercli.gather_tree(*tree.inputs, **policies)
+
+    explanation = explained(*tree.inputs, **policies)
+
+    for at in np.ndindex(output.shape):
+        trace = explanation.trace(*at)
+        assert trace.value == output[at]
+        if trace.step_ids is not None:
+            assert tree.step_ids[trace.step_ids] == output[at]
+        if trace.parent_ids is not None:
+            assert tree.parent_ids[trace.parent_ids] == trace.parent
+            assert explanation.trace(trace.parent_ids[0], *at[1:]).beam == trace.parent_ids[2]
+
+
+@moderately
+@given(seed=seeds)
+def test_what_is_not_refused_is_what_filling_leaves(seed: int) -> None:
+    dice = Dice(seed)
+    tree, negative = stray_tree(dice), dice.one_of(NEGATIVE)
+    explanation = explained(*tree.inputs, negative=negative)
+
+    filled = explained(*tree.inputs, negative=negative, out_of_range="zero")
+
+    refused = [
+        trace
+        for trace in map(explanation.trace, *np.indices(explanation.shape).reshape(3, -1))
+        if trace.fate is Fate.REFUSED
+    ]
+    for trace in refused:
+        assert filled.trace(*trace.out).fate in (Fate.FILLED, Fate.REFUSED)
+    assert bool(refused) == (explanation.refusal is not None)
+
+
+def test_values_that_are_no_integers_are_refused_before_any_beam(run: Run) -> None:
+    ran = run("explain", "gather-tree", "[[[1.5]]]", "[[[0.0]]]", "[1.0]", "9.0")
+
+    assert (ran.status, ran.out) == (65, "")
+    assert ran.err.splitlines()[-1] == "rule: integer-values"
+
+
+def test_an_explanation_reads_types_that_numpy_lacks() -> None:
+    explanation = explained(*(as_type(json.loads(word), "bfloat16") for word in SMALL))
+
+    assert explanation.trace(0, 0, 1).value == 1.0

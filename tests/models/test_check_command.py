@@ -1,0 +1,313 @@
+"""The command `check` on models and folders."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from gathercli.cli.registry import takes_models
+from tests.hostile.irs import put
+from tests.hostile.models import external
+from tests.modelfiles import TOUR, one_gather
+
+if TYPE_CHECKING:
+    from tests.conftest import Run
+
+
+FINE: Final = one_gather(indices=[0]).SerializeToString()
+WRONG: Final = one_gather(indices=[0, 10]).SerializeToString()
+LINE: Final = (
+    "{}: pick: error: index 10 at `[1]` is outside axis 0 of `data`, whose size is 10: "
+    "expected -10 to 9 (1 of 2 indices); onnx.Gather-13 refuses it  [index-range]\n"
+)
+
+
+@pytest.fixture
+def models(folder: Path) -> Path:
+    """Make a folder of models, of files that are none, and of a link."""
+    (folder / "m/deep").mkdir(parents=True)
+    (folder / "m/a.onnx").write_bytes(FINE)
+    (folder / "m/deep/b.ONNX").write_bytes(WRONG)
+    (folder / "m/pom.xml").write_text("<project><network/></project>")
+    (folder / "m/notes.txt").write_text("none")
+    (folder / "m/c.xml").write_bytes((TOUR / "encoder.xml").read_bytes())
+    (folder / "m/c.bin").write_bytes((TOUR / "encoder.bin").read_bytes())
+    os.symlink("a.onnx", folder / "m/link.onnx")
+    return folder / "m"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a.onnx", True),
+        ("-f json a.XML", True),
+        (". --to xla", True),
+        ("--to=xla", True),
+        ("gather x.onnx 0,", False),
+        ("-a 1 gather x.onnx 0,", False),
+        ("x.npy", False),
+        ("", False),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_the_first_argument_chooses_the_form(line: str, *, expected: bool) -> None:
+    assert takes_models("check", line.split()) is expected
+    assert not takes_models("explain", line.split())
+
+
+def test_a_folder_named_like_an_operator_is_the_operator(folder: Path) -> None:
+    (folder / "gather").mkdir()
+
+    assert not takes_models("check", ["gather", "1", "0"])
+
+
+def test_a_finding_is_one_line_and_the_status_1(folder: Path, run: Run) -> None:
+    (folder / "x.onnx").write_bytes(WRONG)
+
+    ran = run("check", "x.onnx")
+
+    assert (ran.status, ran.err) == (1, "")
+    assert ran.out == LINE.format("x.onnx") + "1 model, 1 node, 1 error\n"
+
+
+def test_a_finding_is_wrapped_on_a_terminal(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "x.onnx").write_bytes(WRONG)
+    monkeypatch.setenv("COLUMNS", "60")
+
+    ran = run("check", "x.onnx", "--color", "never", terminal=(1, 2))
+
+    first, second, *_, last = ran.out.splitlines()
+    assert (first, second[:24]) == ("x.onnx: pick", "  error: index 10 at `[1")
+    assert all(len(each) <= 60 for each in ran.out.splitlines())
+    assert last == "1 model, 1 node, 1 error"
+
+
+@pytest.mark.usefixtures("models")
+def test_a_folder_is_searched_for_models_in_order(run: Run) -> None:
+    ran = run("check", "m", "m/a.onnx")
+
+    assert (ran.status, ran.err) == (1, "")
+    first, second, last = ran.out.splitlines()
+    assert first.startswith("m/c.xml: /positions/Gather: warning: index 6 at `[3]`")
+    assert second + "\n" == LINE.format("m/deep/b.ONNX")
+    assert last == "3 models, 5 nodes, 1 error, 1 warning"
+
+
+@pytest.mark.usefixtures("models")
+def test_notes_fail_no_check(run: Run) -> None:
+    ran = run("check", "m/c.xml", "--allow-fill", "--to", "openvino")
+
+    assert ran.status == 0
+    assert ran.out.endswith("1 model, 3 nodes, 1 note\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "tag"),
+    [((), 1, "failure"), (("--allow-unread",), 0, "skipped")],
+)
+def test_a_node_that_is_not_checked_passes_no_test(
+    models: Path, run: Run, words: tuple[str, ...], status: int, tag: str
+) -> None:
+    (models / "c.bin").unlink()
+
+    ran = run("check", "m/c.xml", "--junit", "out.xml", *words)
+
+    suite = ET.fromstring(Path("out.xml").read_bytes())[0]  # noqa: S314  (our own)
+    assert ran.status == status
+    assert [each.tag for case in suite for each in case] == [tag] * 3
+    assert suite.get("skipped") == ("3" if tag == "skipped" else None)
+    assert ran.out.endswith(", 3 nodes not checked\n")
+
+
+def test_an_empty_folder_is_no_input(folder: Path, run: Run) -> None:
+    (folder / "m").mkdir()
+
+    ran = run("check", "m", "--junit", "m.xml", "--sarif", "m.sarif")
+
+    assert ran.status == 66
+    assert 'errors="1"' in Path("m.xml").read_text()
+    assert "there is no model in" in Path("m.sarif").read_text()
+    assert ran.err.startswith("error: there is no model in `m`: expected files that end in .onnx")
+
+
+def test_a_model_that_is_not_read_decides_the_status(folder: Path, run: Run) -> None:
+    (folder / "a.onnx").write_bytes(WRONG)
+    (folder / "b.onnx").write_bytes(b"\x0a")
+
+    ran = run("check", "a.onnx", "b.onnx")
+
+    assert ran.status == 65
+    assert ran.out == LINE.format("a.onnx") + "2 models, 1 node, 1 error, 1 not read\n"
+    assert ran.err.startswith("error: b.onnx: ")
+
+
+def of_json(run: Run, *words: str) -> dict[str, Any]:
+    return dict(json.loads(run("check", "-f", "json", *words).out))
+
+
+@pytest.mark.usefixtures("models")
+def test_json_has_every_model_with_its_findings(run: Run) -> None:
+    report = of_json(run, "m", "--to", "openvino,openvino,tflite", "nope.onnx")
+
+    assert report["targets"] == ["openvino", "tflite"]
+    fine, _, wrong, absent = report["models"]
+    assert fine == {"model": "m/a.onnx", "nodes": 1, "findings": []}
+    (finding,) = wrong["findings"]
+    assert (finding["node"], finding["value"], finding["expected"]) == ("pick", 10, "-10 to 9")
+    assert finding["does"] == {
+        "onnx.Gather-13": "refused",
+        "openvino": "zero-filled",
+        "tflite": "refused",
+    }
+    assert (absent["error"]["status"], absent["findings"]) == (66, [])
+
+
+@pytest.mark.usefixtures("models")
+def test_junit_has_a_test_for_each_node_and_an_error_for_each_other_file(
+    folder: Path, run: Run
+) -> None:
+    (folder / "m/z.onnx").write_bytes(b"")
+
+    ran = run("check", "m", "--junit", "out.xml")
+
+    suite = ET.fromstring(Path("out.xml").read_bytes())[0]  # noqa: S314  (our own)
+    kinds = [[each.tag for each in case] for case in suite]
+    assert ran.status == 65
+    assert [case.get("name") for case in suite][-2:] == ["m/z.onnx", "m/deep/b.ONNX#pick"]
+    assert kinds == [[], [], ["failure"], [], ["error"], ["failure"]]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("6", "2", "1")
+
+
+@pytest.mark.usefixtures("models")
+def test_sarif_has_every_finding(run: Run) -> None:
+    ran = run("check", "m", "--sarif", "out.sarif")
+
+    results = json.loads(Path("out.sarif").read_text())["runs"][0]["results"]
+    assert ran.status == 1
+    assert [each["level"] for each in results] == ["warning", "error"]
+
+
+@pytest.mark.usefixtures("models")
+def test_the_reports_are_two_files(run: Run) -> None:
+    ran = run("check", "m", "--sarif", "out", "--junit", "./out")
+
+    assert ran.status == 2
+    assert "which is the JUnit file" in ran.err
+    assert not os.path.exists("out")
+
+
+def test_notes_name_their_model(models: Path, run: Run) -> None:
+    (models / "c.bin").unlink()
+    (models / "a.onnx").write_bytes(one_gather(indices=[0], opset=99).SerializeToString())
+
+    ran = run("check", "m/c.xml", "m/a.onnx")
+
+    first, second = ran.err.splitlines()
+    assert (ran.status, first[:18]) == (1, "note: m/c.xml: the")
+    assert second.startswith("note: m/a.onnx: onnx opset 99 is newer than")
+
+
+def test_progress_is_in_bytes(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gathercli.report.words.PROGRESS_DELAY", 0.0)
+    for name in "ab":
+        (folder / f"{name}.onnx").write_bytes(FINE)
+
+    ran = run("check", ".", terminal=(1, 2))
+
+    assert f"checked {len(FINE)} B of {2 * len(FINE)} B" in ran.err or "checked 0 B" in ran.err
+
+
+@pytest.mark.usefixtures("models")
+def test_an_option_of_tensors_is_not_one_of_models(run: Run) -> None:
+    assert run("check", "m/a.onnx", "--axis", "0").status == 2
+    assert run("check", "gather", "0,", "0,", "--to", "xla").status == 2
+    assert run("check", "m/a.onnx", "--to", "nothing").status == 2
+
+
+def test_the_help_of_models_has_their_examples(run: Run) -> None:
+    ran = run("check", "x.onnx", "--help")
+
+    assert ran.out.startswith("Usage: gathercli check [OPTIONS] MODEL...")
+    assert "gathercli check encoder.onnx --to openvino" in ran.out
+
+
+OPENED: Final = """
+import os, sys
+from gathercli.cli.main import main
+opened = set()
+sys.addaudithook(lambda event, args: event == "open" and opened.add(str(args[0])))
+for name in sorted(name for name in os.listdir("models") if "." in name):
+    main(["check", f"models/{name}", "--external-data", "--no-infer"])
+print(*sorted(each for each in opened if "secret" in each or "passwd" in each), file=sys.__stdout__)
+"""
+
+
+def test_no_hostile_model_opens_a_file_that_nobody_named(folder: Path) -> None:
+    (folder / "models").mkdir()
+    (folder / "secret").write_bytes(bytes(16))
+    os.symlink("../secret", folder / "models/link")
+    os.symlink("..", folder / "models/links")
+    places = ("../secret", "a/../../secret", "/etc/passwd", "link", "links/secret")
+    for number, place in enumerate(places):
+        (folder / f"models/{number}.onnx").write_bytes(external(location=place))
+    text = put("<net", '<!DOCTYPE net [<!ENTITY e SYSTEM "../secret">]><net')
+    (folder / "models/x.xml").write_text(text.replace('name="pick"', 'name="&e;"'))
+
+    process = subprocess.run(
+        [sys.executable, "-c", OPENED], capture_output=True, check=True, text=True
+    )
+
+    assert process.stdout.splitlines()[-1] == ""
+    assert process.stderr.count("error: ") == len(places) + 1
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize(
+    ("line", "status", "message"),
+    [
+        ("check nowhere/", 66, "there is no file `nowhere/`"),
+        ("check gather [1] 0 --to xla", 2, "hint: `--to` is an option of `gathercli check MODEL"),
+        ("check m/a.onnx -V onnx-13", 2, "hint: `-V` is an option of `gathercli check OP DATA"),
+        ("check m/a.onnx --nope", 2, "hint: `gathercli check model.onnx --help` lists"),
+        ("check m/a.onnx#pick --to xla", 2, "`m/a.onnx#pick` names a node: expected whole models"),
+        ("model m", 66, "hint: `gathercli check m` checks the models of a folder"),
+        ("model m/none", 66, "`m/none` is a directory: expected a file\nrule: unreadable\n"),
+        ("model m/x.npy", 65, "m/x.npy: it is a file of tensors, .npy: expected an ONNX model"),
+        ("model m/lfs.onnx", 65, "m/lfs.onnx: it is a pointer of Git LFS: expected the file"),
+        ("check m/c.xml", 65, "hint: `git lfs pull` gets it"),
+        ("info m/lfs.npy", 65, "m/lfs.npy: it is a pointer of Git LFS: expected the file itself"),
+    ],
+)
+def test_what_was_meant_is_said(
+    run: Run, models: Path, line: str, status: int, message: str
+) -> None:
+    (models / "none").mkdir()
+    (models / "x.npy").write_bytes((TOUR / "embeddings.npy").read_bytes())
+    for name in ("lfs.onnx", "lfs.npy", "c.bin"):
+        (models / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\n")
+
+    ran = run(*line.split())
+
+    assert ran.status == status
+    assert message in ran.err
+
+
+def test_an_index_that_two_targets_refuse_is_one_line(folder: Path, run: Run) -> None:
+    (folder / "x.onnx").write_bytes(one_gather(indices=[-1]).SerializeToString())
+
+    ran = run("check", "x.onnx", "--to", "tflite,onnx-10")
+
+    finding, total = ran.out.splitlines()
+    assert "expected 0 to 9 for tflite and onnx-10 (1 of 1 index)" in finding
+    assert "; tflite refuses it and onnx-10 refuses it  [index-legal]" in finding
+    assert total == "1 model, 1 node, 1 warning"
+    assert len(of_json(run, "x.onnx", "--to", "tflite,onnx-10")["models"][0]["findings"]) == 2

@@ -1,0 +1,13 @@
+"""What the manual says of targets."""
+
+from __future__ import annotations
+
+from gathercli.models.manual import targets_table
+from gathercli.ops.portability import NAMES
+
+
+def test_the_table_has_a_row_for_each_target() -> None:
+    headings, rows = targets_table()
+
+    assert [row[0] for row in rows] == [f"`{name}`" for name in NAMES]
+    assert {len(row) for row in rows} == {len(headings)}
