@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gathercli.compute.bound import of_one_type
-from gathercli.compute.exchange import viewed
-from gathercli.compute.storage import dtype_of
+from gathercli.compute.storage import dtype_of, storage_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, Hint, InputError, UsageError
 from gathercli.io.formats.values import check_depth, tensor_of
-from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described
+from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described, foreign, named
 from gathercli.spec.shapes import Shape
 from gathercli.text import as_written, json_string, kind_of, listed, short
 
@@ -22,10 +23,28 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.storage import AnyArray
     from gathercli.spec.call import CallContext
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Input, Op
+
+
+# DLPack devices with memory that the CPU can read: CPU, CUDA pinned, CUDA managed.
+_HOSTS: Final = (1, 3, 13)
+_LAZY: Final = ("resolve_conj", "resolve_neg")  # PyTorch's for a lazy conjugation or negation
+_UINT: Final = 1  # the DLPack type code of unsigned integers
+# Types that numpy lacks, by DLPack type code and bits.
+_CODES: Final = {
+    (4, 16): "bfloat16",
+    (7, 8): "float8_e3m4",
+    (8, 8): "float8_e4m3",
+    (9, 8): "float8_e4m3b11fnuz",
+    (10, 8): "float8_e4m3fn",
+    (11, 8): "float8_e4m3fnuz",
+    (12, 8): "float8_e5m2",
+    (13, 8): "float8_e5m2fnuz",
+    (14, 8): "float8_e8m0fnu",
+}
 
 
 def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
@@ -96,13 +115,76 @@ def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
         raise InputError(
             f"it is {kind_of(value)}", rule="dtype", expected="an array or nested lists"
         )
-    if array.dtype.kind in "OT" and array.size and _all_strings(array):
+    if array.dtype.kind in "OT" and array.size and all(isinstance(v, str) for v in array.flat):
         return tensor_of(array.tolist(), declared=STRING)
     return tensor
 
 
-def _all_strings(array: npt.NDArray[Any]) -> bool:
-    return all(isinstance(each, str) for each in array.flat)
+def viewed(value: Any) -> Tensor:
+    """View an array of any library: `__array__`, the buffer protocol, or DLPack.
+
+    Elements are copied only if necessary. A tensor that requires gradients is detached; PyTorch's
+    lazy conjugation or negation is computed. Types that numpy lacks are viewed as bits. Raise
+    `InputError` (``dtype``) if numpy cannot read it.
+    """
+    if getattr(value, "requires_grad", False) is True:
+        value = value.detach()
+    exports = hasattr(value, "__dlpack__")
+    try:
+        for resolve in _LAZY:
+            if hasattr(value, resolve):
+                value = getattr(value, resolve)()  # the same tensor if there is nothing to do
+        if exports and not hasattr(value, "__array__"):
+            return _from_dlpack(value)
+        array = np.asarray(value)
+    except Exception as error:  # noqa: BLE001  (another library may raise anything)
+        try:
+            if exports and hasattr(value, "__array__"):
+                return _from_dlpack(value)
+        except Exception:  # noqa: BLE001, S110  (the first error is raised)
+            pass
+        raise InputError(
+            f"it is {type(value).__name__}, which numpy cannot read ({error})",
+            rule="dtype",
+            expected="an array or nested lists",
+        ) from None
+    dtype = dtype_of(array.dtype) or foreign(array.dtype)
+    return Tensor(dtype, array.view(storage_of(dtype)) if dtype.opaque else array)
+
+
+def _from_dlpack(value: Any) -> Tensor:
+    """View an array that an object exports by DLPack."""
+    device = value.__dlpack_device__()
+    if device[0] not in _HOSTS:
+        raise BufferError("it is in the memory of a device, and not of the CPU")
+    try:
+        array: AnyArray = np.from_dlpack(value)
+    except Exception:
+        capsule = value.__dlpack__()
+        name = _retype(capsule)
+        if name is None:
+            raise
+        export: Any = SimpleNamespace(
+            __dlpack__=lambda **_: capsule, __dlpack_device__=lambda: device
+        )
+        return Tensor(named(name) or foreign(name), np.from_dlpack(export))
+    return Tensor(dtype_of(array.dtype) or foreign(array.dtype), array)
+
+
+def _retype(capsule: object) -> str | None:
+    """Change a type that numpy lacks to unsigned integers of its size; return its name."""
+    import ctypes
+
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    # The fields of a DLTensor: data, device type and id, ndim, then code and bits.
+    start = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p) + 3 * 4
+    code, bits = (ctypes.c_uint8.from_address(start + at) for at in (0, 1))
+    name = _CODES.get((code.value, bits.value))
+    if name is not None:
+        code.value = _UINT
+    return name
 
 
 def _tensor_of_list(value: Any, empty: DType) -> Tensor:

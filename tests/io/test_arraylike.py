@@ -1,8 +1,10 @@
-"""Arguments of Python callers, and arrays that take results."""
+"""Arguments of Python callers, arrays of other libraries, and arrays that take results."""
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
+from array import array
+from typing import TYPE_CHECKING, Any, Final
 
 import ml_dtypes
 import numpy as np
@@ -10,9 +12,212 @@ import pytest
 
 import gathercli
 from gathercli import GatherError, InputError, LimitError, gather
+from gathercli.io.arraylike import viewed
 
-DATA = np.arange(600, dtype="f4").reshape(20, 30)
-INDICES = np.array([[3, -1, 19], [0, 7, 7]])
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DATA: Final = np.arange(6, dtype=np.float32).reshape(3, 2)
+BFLOAT: Final = DATA.astype(ml_dtypes.bfloat16)
+TABLE: Final = np.arange(600, dtype="f4").reshape(20, 30)
+INDICES: Final = np.array([[3, -1, 19], [0, 7, 7]])
+
+
+class Exporter:
+    """Shares its elements by DLPack alone."""
+
+    def __init__(self, array: Any, device: tuple[int, int] = (1, 0)) -> None:
+        self.array, self.device = array, device
+
+    def __dlpack__(self) -> object:
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+
+class Versioned(Exporter):
+    """Shares by DLPack from 1.0 on, which can say that nobody may write."""
+
+    def __dlpack__(self, **asked: Any) -> object:
+        return self.array.__dlpack__(**asked)
+
+
+class Bits(Exporter):
+    """Shares integers as elements of another type: DLPack's code 4 is bfloat16."""
+
+    code = 4
+
+    def __dlpack__(self) -> object:
+        capsule = super().__dlpack__()
+        ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
+        tensor = ctypes.pythonapi.PyCapsule_GetPointer(ctypes.py_object(capsule), b"dltensor")
+        ctypes.c_uint8.from_address(tensor + ctypes.sizeof(ctypes.c_void_p) + 12).value = self.code
+        return capsule
+
+
+class Eighths(Bits):
+    """Shares bytes as float8_e4m3fn, as DLPack calls it since 1.1."""
+
+    code = 10
+
+
+class Mute(Bits):
+    """Has no numpy array of its type, as a tensor of torch in bfloat16."""
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        raise TypeError("Got unsupported ScalarType BFloat16")
+
+
+class Graph:
+    """A tensor in a graph of gradients, which must be detached from it."""
+
+    requires_grad = True
+
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def detach(self) -> object:
+        return self.inner
+
+
+class Conjugate:
+    """A tensor of torch that is marked as conjugate, and its imaginary part as negative."""
+
+    def __init__(self, inner: Any, *, negative: bool = False) -> None:
+        self.inner, self.negative = inner, negative
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set.")
+
+    def resolve_conj(self) -> Any:
+        return self if self.negative else self.inner.conj()
+
+    def resolve_neg(self) -> Any:
+        return -self.inner
+
+
+class Framed:
+    """A frame, which knows how to be an array."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        return self.array
+
+
+SHARED: Final[dict[str, Callable[[Any], Any]]] = {
+    "DLPack": Exporter,
+    "__array__": Framed,
+    "the buffer protocol": memoryview,
+    "a graph of gradients": lambda array: Graph(Exporter(array)),
+}
+
+
+@pytest.mark.parametrize("share", SHARED.values(), ids=SHARED)
+def test_an_array_of_another_library_is_viewed_and_not_copied(share: Callable[[Any], Any]) -> None:
+    tensor = viewed(share(DATA))
+
+    assert np.shares_memory(tensor.array, DATA)
+    assert tensor.array.tolist() == DATA.tolist()
+
+
+@pytest.mark.parametrize("share", SHARED.values(), ids=SHARED)
+def test_an_array_of_another_library_is_gathered_explained_and_saved(
+    share: Callable[[Any], Any], folder: Path
+) -> None:
+    pytest.importorskip("gathercli.explain")
+    data, indices = share(DATA), share(np.array([2, 0]))
+
+    out = gathercli.gather(data, indices)
+    picked = gathercli.gather_elements(data, share(np.array([[1, 0]])), version="onnx-13")
+    gathercli.save(folder / "x.npy", data)
+
+    assert type(out) is np.ndarray
+    assert out.tolist() == [[4, 5], [0, 1]]
+    assert picked.tolist() == [[2, 1]]
+    assert gathercli.explain("gather", data, indices).trace(0, 1).value == 5
+    assert gathercli.load(folder / "x.npy").tolist() == DATA.tolist()
+
+
+@pytest.mark.parametrize(
+    "share", [Bits, Mute, lambda array: Graph(Mute(array))], ids=["DLPack", "torch", "gradients"]
+)
+def test_bfloat16_of_another_library_is_viewed_as_its_bits(share: Callable[[Any], Any]) -> None:
+    bits = BFLOAT.view(np.uint16)
+
+    tensor = viewed(share(bits))
+    out = gathercli.gather(share(bits), [2])
+
+    assert (tensor.dtype.name, tensor.array.tolist()) == ("bfloat16", bits.tolist())
+    assert np.shares_memory(tensor.array, bits)
+    assert (out.dtype, out.tolist()) == (ml_dtypes.bfloat16, [[4, 5]])
+
+
+def test_a_tensor_that_is_marked_as_conjugate_or_negative_is_computed() -> None:
+    conjugate = Conjugate(np.array([1 + 2j, 3 - 4j]))
+    negative = Conjugate(np.array([1.0, 2.0]), negative=True)
+
+    assert gathercli.gather(conjugate, [1]).tolist() == [3 + 4j]
+    assert gathercli.gather([1, 2, 3], Conjugate(np.array([2, 0]))).tolist() == [3, 1]
+    assert gathercli.gather(negative, [0]).tolist() == [-1]
+
+
+def test_float8_of_another_library_is_viewed_as_its_bits() -> None:
+    data = np.array([1, 448], np.float32).astype(ml_dtypes.float8_e4m3fn)
+
+    out = gathercli.gather(Eighths(data.view(np.uint8)), [1])
+
+    assert (out.dtype, out.tolist()) == (ml_dtypes.float8_e4m3fn, [448])
+
+
+def test_a_transposed_array_of_another_library_keeps_its_order() -> None:
+    assert gathercli.gather(Bits(BFLOAT.view(np.uint16).T), [1]).tolist() == [[1, 3, 5]]
+
+
+def test_lists_hold_arrays_of_other_libraries() -> None:
+    rows = [Graph(Exporter(row)) for row in DATA]
+    halves = [Mute(row) for row in BFLOAT.view(np.uint16)]
+
+    assert gathercli.gather(rows, [Exporter(np.array(1, np.int8))]).dtype == np.float32
+    assert gathercli.gather(halves, 2).tolist() == [4, 5]
+    assert gathercli.gather(halves, 2).dtype == ml_dtypes.bfloat16
+
+
+@pytest.mark.skipif(np.__version__.startswith("2.0."), reason="NumPy 2.0 exports no such array")
+def test_an_array_that_cannot_be_written_to_is_viewed() -> None:
+    fixed = DATA.copy()
+    fixed.flags.writeable = False
+
+    assert gathercli.gather(Versioned(fixed), 0).tolist() == [0, 1]
+
+
+def test_arrays_of_the_standard_library_are_taken() -> None:
+    assert gathercli.gather(array("i", [5, 6]), bytearray([1, 0])).tolist() == [6, 5]
+
+
+def test_a_tensor_on_a_device_is_refused_before_it_is_read() -> None:
+    message = (
+        "`data`: it is Exporter, which numpy cannot read (it is in the memory of a device, and "
+        "not of the CPU): expected an array or nested lists"
+    )
+
+    with pytest.raises(InputError) as caught:
+        gathercli.gather(Exporter(None, (2, 0)), 0)
+
+    assert caught.value.message == message
+
+
+def test_the_message_has_the_reason_of_the_library() -> None:
+    with pytest.raises(InputError) as caught:
+        gathercli.gather(Mute(DATA, (2, 0)), 0)
+
+    assert "numpy cannot read (Got unsupported ScalarType BFloat16)" in caught.value.message
 
 
 def test_an_empty_list_picks_nothing() -> None:
@@ -64,7 +269,7 @@ def test_a_refused_argument_is_named() -> None:
 @pytest.mark.parametrize("name", ["float32", "bfloat16", ">f4"])
 def test_an_array_of_ones_own_takes_the_result(name: str) -> None:
     held = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
-    data = DATA.astype(held)
+    data = TABLE.astype(held)
     out = np.empty((2, 3, 30), held.newbyteorder("="))
     assert gathercli.gather(data, INDICES, out=out) is out
     np.testing.assert_array_equal(out, data[INDICES])
