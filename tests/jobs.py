@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gathercli.io.jobs.job import read
-from gathercli.io.jobs.jobfile import JobEntry
+from gathercli.io.jobfile import JobEntry
+from gathercli.io.jobs import read
 
 if TYPE_CHECKING:
-    from gathercli.io.jobs.job import Job
+    from gathercli.io.jobs import Job
 
 
 def parse(source: str | bytes | dict[str, Any], *, where: str, folder: str = "") -> Job:

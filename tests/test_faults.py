@@ -15,7 +15,7 @@ import pytest
 
 import gathercli
 from gathercli.errors import GatherError
-from gathercli.io.jobs.job import jobs
+from gathercli.io.jobs import jobs
 from tests.faults import VARIETIES, Faults
 
 if TYPE_CHECKING:

@@ -23,11 +23,10 @@ import numpy as np
 
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
-from gathercli.io import source
+from gathercli.io import jobs, source
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats import literal, npy, npz
 from gathercli.io.formats.table import NPY
-from gathercli.io.jobs import job as jobs
 from gathercli.models.files import read
 from gathercli.models.findings import CheckedModel, line, sarif_log
 from gathercli.models.lint import findings

@@ -21,8 +21,8 @@ from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import cores
-from gathercli.io.jobs.job import INLINE_BYTES
-from gathercli.io.jobs.jobfile import LINE, place_of
+from gathercli.io.jobfile import LINE, place_of
+from gathercli.io.jobs import INLINE_BYTES
 from gathercli.io.stream import remove_temporaries
 from gathercli.io.write import Output, is_stream, real_path
 from gathercli.report.terminal import is_terminal, print_text, rendered, wants_color, width_of

@@ -32,7 +32,7 @@ from gathercli.batch.scheduler import MAX_WAIT, Address, connect
 from gathercli.batch.work import Part, Settings
 from gathercli.compute.chunks import cells
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
-from gathercli.io.jobs.jobfile import JobEntry
+from gathercli.io.jobfile import JobEntry
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gathercli.batch.patterns import FedCall, Patterns
-    from gathercli.io.jobs.jobfile import JobEntry
+    from gathercli.io.jobfile import JobEntry
     from gathercli.spec.call import Family
 
 
@@ -245,7 +245,7 @@ def _entries(
 ) -> tuple[Iterable[JobEntry], list[str]]:
     """Return the jobs and their files, without a report in a folder of jobs."""
     from gathercli.batch.patterns import fed_kind, is_matrix
-    from gathercli.io.jobs.jobfile import files, read_entries
+    from gathercli.io.jobfile import files, read_entries
 
     if patterns.op is not None:
         for word in words:
@@ -309,7 +309,7 @@ def _check_once(paths: list[str]) -> None:
 def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> Patterns:
     """Validate the options and return their jobs."""
     from gathercli.batch.patterns import FilePattern, Patterns, option_of, settings_of, values_of
-    from gathercli.io.jobs.job import keys_of
+    from gathercli.io.jobs import keys_of
 
     op = options.op or ""
     inputs = options.inputs.changed()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from gathercli.batch.outcome import Outcome
     from gathercli.batch.plan import Plan
-    from gathercli.io.jobs.job import Job
+    from gathercli.io.jobs import Job
 
 
 _NO_OFFSET: Final = -1

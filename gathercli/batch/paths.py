@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.io.folders import lies_in
 from gathercli.io.formats.table import CHUNKED, names_chunks
-from gathercli.io.jobs.jobfile import job_error
+from gathercli.io.jobfile import job_error
 from gathercli.io.write import real_path
 from gathercli.text import clean
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gathercli.errors import InputError
-    from gathercli.io.jobs.job import Job
+    from gathercli.io.jobs import Job
 
     JobReader = Callable[[Sequence[int]], Iterator[tuple[int, str, Job]]]
 

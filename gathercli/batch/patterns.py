@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 from gathercli.cli.options import integer
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
 from gathercli.io.folders import is_plain_folder, raise_unlisted, tensor_files
-from gathercli.io.jobs.job import keys_of
-from gathercli.io.jobs.jobfile import JobEntry
+from gathercli.io.jobfile import JobEntry
+from gathercli.io.jobs import keys_of
 from gathercli.io.source import Inputs
 from gathercli.ops import FAMILIES
 from gathercli.ops.versions import find

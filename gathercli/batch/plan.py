@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Final, Self
 from gathercli.batch.outcome import cause_of, digest
 from gathercli.batch.paths import MAX_PATH, JobPaths, repeated
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
-from gathercli.io import save
+from gathercli.io import jobs, save
 from gathercli.io.formats.table import names_chunks
-from gathercli.io.jobs import job as jobs
-from gathercli.io.jobs.jobfile import ITEM, LINE, JobEntry, job_error, place_of
+from gathercli.io.jobfile import ITEM, LINE, JobEntry, job_error, place_of
 from gathercli.io.stream import EXPECTED_ROOM, temporary_file
 from gathercli.io.write import descriptor_of, is_stream
 from gathercli.text import clean, counted, json_string, short
@@ -27,7 +26,7 @@ from gathercli.text import clean, counted, json_string, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gathercli.io.jobs.job import Job
+    from gathercli.io.jobs import Job
 
 
 _DIGEST_TYPECODE: Final = "Q"

@@ -25,16 +25,15 @@ from gathercli.batch.outcome import ERROR, Line, Outcome
 from gathercli.batch.plan import Spool
 from gathercli.batch.work import GRACE_SECONDS, READY_LINE, line_of
 from gathercli.errors import GatherError, TransferError, reason_of
-from gathercli.io.jobs.calls import row_of
-from gathercli.io.jobs.job import read_again
-from gathercli.io.jobs.jobfile import JobEntry
+from gathercli.io.jobfile import JobEntry
+from gathercli.io.jobs import read_again, row_of
 from gathercli.io.stream import remove_temporaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from gathercli.batch.work import Settings
-    from gathercli.io.jobs.job import Job
+    from gathercli.io.jobs import Job
 
 
 MAX_WAITING_JOBS: Final = 10_000

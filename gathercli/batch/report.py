@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.batch.outcome import BatchTotals, Cause
-    from gathercli.io.jobs.job import Job
+    from gathercli.io.jobs import Job
     from gathercli.report.terminal import Styled
 
 

@@ -38,9 +38,8 @@ from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.files import STDIN
 from gathercli.io.formats import encode
 from gathercli.io.formats.table import names_chunks
-from gathercli.io.jobs.calls import bind, bind_operands, row_of
-from gathercli.io.jobs.job import INLINE_BYTES, SHAPE, Job, read_again
-from gathercli.io.jobs.jobfile import JobEntry
+from gathercli.io.jobfile import JobEntry
+from gathercli.io.jobs import INLINE_BYTES, SHAPE, Job, bind, bind_operands, read_again, row_of
 from gathercli.io.source import Inputs
 from gathercli.io.stream import set_owner
 from gathercli.io.write import Output, is_stream, let_signals_unwind, make_folder, real_path

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gathercli.cli.manual.prose import Block
-    from gathercli.io.jobs.job import Job
+    from gathercli.io.jobs import Job
 
 
 _PACKAGE: Final = Path(__file__).parents[1]
@@ -103,7 +103,7 @@ LESSONS: Final = tuple(
 @cache
 def job_of(name: str) -> Job:
     """Return the job that a lesson explains."""
-    from gathercli.io.jobs.job import jobs
+    from gathercli.io.jobs import jobs
 
     return next(job for job in jobs(tour("lessons.jsonl")) if job.id == name)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gathercli.cli.messages import Messages
     from gathercli.cli.options import Limits
     from gathercli.compute.bound import BoundCall
-    from gathercli.io.jobs.job import Job
+    from gathercli.io.jobs import Job
     from gathercli.io.source import Inputs
 
 
@@ -62,13 +62,13 @@ def of_words(call: CallOptions) -> ExplainedCall:
 
 def of_job(job: Job, limits: Limits, messages: Messages) -> ExplainedCall:
     """Read the inputs of a job and bind its call."""
-    from gathercli.io.jobs.calls import bind_in_memory, row_of
+    from gathercli.io.jobs import bind, row_of
     from gathercli.io.source import Inputs
 
     op = row_of(job, messages.notes)
     inputs = Inputs(limits.memory, notes=messages.notes, folder=job.folder)
     with closed_on_failure(inputs), CallContext(op) as context:
-        bound = bind_in_memory(job, op, inputs, context)
+        bound = bind(job, op, inputs, context)
         return ExplainedCall(bound, inputs, context, job.title, job.source, job)
 
 
@@ -80,7 +80,7 @@ def job_named(token: str) -> Job:
     """
     import os
 
-    from gathercli.io.jobs import job as jobs
+    from gathercli.io import jobs
 
     path, key = token, ""
     while not os.path.lexists(path) and "#" in path:  # an ID may contain one too

@@ -28,7 +28,7 @@ from gathercli.text import clean, value_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from gathercli.io.jobs.jobfile import JobEntry
+    from gathercli.io.jobfile import JobEntry
     from gathercli.models.graph import Model, ModelNode
 
 NODE_KEY: Final = "node"

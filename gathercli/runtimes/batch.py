@@ -12,8 +12,7 @@ from gathercli.batch.journal import open_locked, place_of
 from gathercli.compute.compare import compared
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.descriptors import STDOUT, write_all
-from gathercli.io.jobs.calls import case_of, row_of
-from gathercli.io.jobs.job import SHAPE
+from gathercli.io.jobs import SHAPE, case_of, row_of
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.report.terminal import print_text
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from gathercli.batch.batch_run import BatchRequest
     from gathercli.cli.additions import Absence
-    from gathercli.io.jobs.job import Job
+    from gathercli.io.jobs import Job
     from gathercli.runtimes.verdict import Runtimes, RuntimeVerdict
 
 _WORDS = {

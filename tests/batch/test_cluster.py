@@ -26,7 +26,7 @@ from gathercli.batch import batch_run, cluster, scheduler
 from gathercli.batch import dask_task as task
 from gathercli.batch.work import Settings
 from gathercli.cli import main
-from gathercli.io.jobs.jobfile import JobEntry
+from gathercli.io.jobfile import JobEntry
 from tests.batch.dask_cluster import HERE, Dask
 from tests.batch.test_batch import EXPECTING, FIXTURES, LINUX, job, lines, statuses, write_jobs
 from tests.batch.test_resume import REPORT, lines_in, reported, when

@@ -17,7 +17,7 @@ from gathercli.batch.journal import Journal
 from gathercli.batch.outcome import Outcome
 from gathercli.batch.plan import Plan
 from gathercli.errors import InputError, OutputError, TransferError
-from gathercli.io.jobs.jobfile import JobEntry
+from gathercli.io.jobfile import JobEntry
 from gathercli.io.write import Output
 
 if TYPE_CHECKING:

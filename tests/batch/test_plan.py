@@ -16,7 +16,7 @@ from gathercli.batch import paths as places
 from gathercli.batch import plan as plan_module
 from gathercli.batch.plan import Plan, Spool
 from gathercli.errors import InputError
-from gathercli.io.jobs.jobfile import JobEntry, files, read_entries
+from gathercli.io.jobfile import JobEntry, files, read_entries
 from tests.jobs import parse
 from tests.rows import VERSIONS
 

@@ -16,7 +16,7 @@ from gathercli.batch import pool as module
 from gathercli.batch.outcome import Outcome
 from gathercli.batch.pool import MAX_INFERRED_BYTES, InferredJobs, JobQueue
 from gathercli.batch.work import Settings, answer
-from gathercli.io.jobs.jobfile import JobEntry
+from gathercli.io.jobfile import JobEntry
 from tests.jobs import parse
 
 if TYPE_CHECKING:

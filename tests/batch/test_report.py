@@ -12,7 +12,7 @@ from gathercli.batch import report as batch
 from gathercli.batch.outcome import OK, BatchTotals
 from gathercli.batch.plan import Plan
 from gathercli.batch.report import Bar, Validation
-from gathercli.io.jobs.jobfile import read_entries
+from gathercli.io.jobfile import read_entries
 
 if TYPE_CHECKING:
     from tests.conftest import Run

@@ -63,7 +63,7 @@ def _members(path: str) -> Iterable[str]:
 
 
 def _ids(path: str) -> Iterable[str]:
-    from gathercli.io.jobs.job import SHAPE, jobs
+    from gathercli.io.jobs import SHAPE, jobs
 
     if os.path.getsize(path) > MOST_COMPLETION_BYTES:
         return ()

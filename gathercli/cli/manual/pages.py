@@ -10,8 +10,8 @@ from gathercli.cli.manual import prose
 from gathercli.cli.manual.prose import Block, Console, Page, Terms, console
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
-from gathercli.io.jobs.job import INLINE_BYTES, SHAPE, Job, keys_of
-from gathercli.io.jobs.jobfile import JOB_SUFFIXES, LINE_SUFFIXES, MAX_JOB_BYTES
+from gathercli.io.jobfile import JOB_SUFFIXES, LINE_SUFFIXES, MAX_JOB_BYTES
+from gathercli.io.jobs import INLINE_BYTES, SHAPE, Job, keys_of
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.versions import cells, table, timeline, version_text
 from gathercli.slices import given

@@ -15,7 +15,7 @@ from gathercli.cli.main import main
 from gathercli.cli.manual.pages import page, pages
 from gathercli.cli.manual.prose import EXAMPLES, Block, Console, Page, Terms, roff, text
 from gathercli.cli.registry import COMMANDS, command_of
-from gathercli.io.jobs import job
+from gathercli.io import jobs as job_files
 from gathercli.ops import FAMILIES
 from man import generate
 from tests.jobs import parse
@@ -288,8 +288,8 @@ def test_the_prose_of_readme_and_manual_avoids(phrase: str) -> None:
 
 def test_the_page_about_jobs_has_every_key_that_a_job_may_have() -> None:
     meanings = topic_terms("KEYS OF A JOB")
-    run = {key for op in FAMILIES for key in job.keys_of(op).checks}
-    shape = {key for of in FAMILIES for key in job.keys_of(job.SHAPE, of).checks}
+    run = {key for op in FAMILIES for key in job_files.keys_of(op).checks}
+    shape = {key for of in FAMILIES for key in job_files.keys_of(job_files.SHAPE, of).checks}
     assert meanings.keys() == run | shape
     here, there = run - shape, shape - run
     assert {key for key, text in meanings.items() if "not in a shape job" in text.lower()} == here

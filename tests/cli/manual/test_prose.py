@@ -10,7 +10,7 @@ from gathercli.cli.manual import prose
 from gathercli.cli.manual.pages import page
 from gathercli.cli.manual.prose import Console, Terms
 from gathercli.cli.registry import COMMANDS
-from gathercli.io.jobs.job import keys_of
+from gathercli.io.jobs import keys_of
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from gathercli import ops
 from gathercli.batch.work import Settings, line_of
-from gathercli.io.jobs import calls
+from gathercli.io import jobs as job_files
 from tests.jobs import parse
 
 
@@ -20,7 +20,7 @@ def answer(job: dict[str, Any], *, dry: bool = False) -> tuple[Any, ...]:
 
 
 def alone(job: dict[str, Any], *, dry: bool = False) -> tuple[Any, ...]:
-    calls._calls.clear()
+    job_files._calls.clear()
     return answer(job, dry=dry)
 
 
@@ -66,7 +66,7 @@ def test_a_thousand_shapes_keep_few_calls() -> None:
     for size in range(1, 1000):
         answer({"op": "gather", "axis": 0, "data": [0] * size, "indices": [0]})
 
-    assert len(calls._calls) <= 64
+    assert len(job_files._calls) <= 64
 
 
 @pytest.mark.parametrize("dry", [False, True], ids=["run", "dry run"])
@@ -75,7 +75,7 @@ def test_the_rules_are_tried_once_for_all_jobs_of_the_same_shapes(
 ) -> None:
     bind = Mock(wraps=ops.bind)
     monkeypatch.setattr(ops, "bind", bind)
-    calls._calls.clear()
+    job_files._calls.clear()
 
     lines = [
         answer({"op": "gather", "axis": 0, "data": [n, 6, 7], "indices": [n % 3]}, dry=dry)

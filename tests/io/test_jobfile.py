@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError
+from gathercli.io import jobfile
+from gathercli.io import jobs as job_files
 from gathercli.io.formats.jsontext import parse
-from gathercli.io.jobs import job as job_files
-from gathercli.io.jobs import jobfile
-from gathercli.io.jobs.jobfile import JobEntry, files, read_entries
+from gathercli.io.jobfile import JobEntry, files, read_entries
 from tests.conftest import standard_input
 from tests.jobs import parse as parse_job
 

@@ -1,4 +1,4 @@
-"""Jobs: calls in JSON, with the expected output or error."""
+"""Jobs: calls in JSON, with the expected output or error; and the calls bound to their inputs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli import ops
+from gathercli.compute.bound import BoundCall, of_one_type
 from gathercli.errors import InputError, VersionError
 from gathercli.io.formats import jsontext
 from gathercli.io.formats.values import tensor_of
-from gathercli.io.jobs.jobfile import JobEntry, job_error, name_of, read_entries
+from gathercli.io.jobfile import JobEntry, job_error, name_of, read_entries
 from gathercli.io.source import is_stdin
 from gathercli.ops import FAMILIES, attributes
 from gathercli.ops.versions import family_of, find
@@ -23,11 +25,14 @@ from gathercli.spec.shapes import as_shape
 from gathercli.text import clean, closest, listed, short, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gathercli.compute.tensor import ChunkedTensor, Tensor
+    from gathercli.compute.verdicts import Case
     from gathercli.io.source import Inputs
+    from gathercli.spec.call import Call, CallContext
     from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
 
     Check = tuple[Callable[[Any], bool], str]  # whether a value is valid, and what is expected
 
@@ -110,14 +115,7 @@ class Job:
 
     def _empty(self, key: str) -> DType:
         """Return the type of an empty list."""
-        return _empty_types(self.operator).get(key, FLOAT64)
-
-
-@lru_cache(maxsize=64)
-def _empty_types(operator: str) -> dict[str, DType]:
-    """Return the type of an empty list for each input."""
-    inputs = family_of(operator).ROWS[0].inputs
-    return {each.name: INT64 if each.values else FLOAT64 for each in inputs}
+        return keys_of(self.op, self.of).empty.get(key, FLOAT64)
 
 
 def _is_text(v: Any) -> bool:
@@ -168,6 +166,7 @@ class JobKeys(NamedTuple):
     types: tuple[str, ...]  # of types of inputs,
     attrs: tuple[str, ...]  # and of attributes
     required: frozenset[str]  # `of` in a shape job only
+    empty: dict[str, DType]  # the types of empty lists, by input
 
 
 def keys_of(op: Any, of: Any = None) -> JobKeys:
@@ -198,7 +197,8 @@ def _keys_of(op: str, of: str) -> JobKeys:
         **({} if op == SHAPE else dict.fromkeys(("output", *given_names("jobs")), _TEXT_CHECK)),
     }
     required = frozenset(("op", *inputs, *(("of",) if op == SHAPE else ())))
-    return JobKeys(checks, inputs, types, attrs, required)
+    empty = {each.name: INT64 if each.values else FLOAT64 for each in family.ROWS[0].inputs}
+    return JobKeys(checks, inputs, types, attrs, required, empty)
 
 
 def read(source: JobEntry) -> Job:
@@ -317,7 +317,7 @@ def _keys_error(job: dict[str, Any], where: str, keys: JobKeys) -> InputError:
     if {"status", "seconds"} <= job.keys():
         return job_error(where, "this is a line of a report", "a job")
     op = job.get("op")
-    kind = op if op in (*FAMILIES, SHAPE) else _kind(keys)
+    kind = op if op in (*FAMILIES, SHAPE) else next(iter(FAMILIES))
     near = _OTHER_KEYS.get(unknown)
     near = near if near in checks else closest(unknown, checks)
     what = f"`$.{short(clean(unknown))}` is unknown in a {kind} job"
@@ -330,11 +330,6 @@ def _value_error(job: dict[str, Any], key: str, where: str, keys: JobKeys) -> In
     value = job[key]
     what = f"`$.{key}` is {value_text(value)}"
     return job_error(where, what, keys.checks[key][1], _hint(key, value))
-
-
-def _kind(keys: JobKeys) -> str:
-    """Return the first operator with these keys."""
-    return next(name for name in FAMILIES if keys_of(name).checks.keys() == keys.checks.keys())
 
 
 # The keys of names in other tools.
@@ -399,3 +394,82 @@ def _check_attributes(job: dict[str, Any], where: str, keys: JobKeys) -> None:
         # A list of one integer may be an axis, which is an input of some versions.
         if as_integer(value) is None or (isinstance(value, list) and name != "axis"):
             raise job_error(where, f"`{name}` is {value_text(value)}", "one integer")
+
+
+_MOST_CALLS: Final = 64  # the most calls in the cache
+# A cache of calls, by all that the rules of shapes, types and attributes depend on.
+_calls: dict[tuple[Any, ...], Call] = {}
+
+
+def row_of(job: Job, notes: list[str]) -> Op:
+    """Return the version of a job, or the default of its operator; append a note to `notes`."""
+    family = family_of(job.operator)
+    choice = find(family.ROWS[0].id if job.version is None else job.version, family.COMMAND)
+    if choice.note:
+        notes.append(choice.note)
+    return choice.op
+
+
+def bind(job: Job, op: Op, inputs: Inputs, context: CallContext | None = None) -> BoundCall:
+    """Bind the call of a job to its inputs; those stored in chunks are read on demand.
+
+    With a `context`, they are read into memory and described to it.
+    """
+    read = job.chunked if context is None else job.tensor
+    tensors = [read(each.name, inputs) for each in op.inputs]
+    if context is not None:
+        context.describe(tensors)
+    tensors = of_one_type(op, tensors)
+    call, is_known = _shared_call(job, op, tensors)
+    return BoundCall(call, *tensors, repeated=is_known)
+
+
+def bind_operands(job: Job, op: Op, inputs: Inputs) -> Call:
+    """Bind the call of a job to the shapes and types of its inputs."""
+    described = [job.described(each.name, inputs) for each in op.inputs]
+    return _shared_call(job, op, of_one_type(op, described))[0]
+
+
+def case_of(job: Job, op: Op, inputs: Inputs) -> Case:
+    """Return the inputs of a job, read into memory, with the function that binds its call."""
+    from gathercli.compute.verdicts import Case
+
+    tensors = of_one_type(op, [job.tensor(each.name, inputs) for each in op.inputs])
+    return Case(lambda row: _bind_call(job, row, map(Operand.of, tensors)), *tensors)
+
+
+def _shared_call(job: Job, op: Op, inputs: Sequence[ChunkedTensor | Operand]) -> tuple[Call, bool]:
+    """Return the call of jobs that differ in the elements of their inputs alone.
+
+    Also return whether an earlier job had it.
+    """
+    if not all(type(value) is int for value in job.attrs.values()):  # True and 1.0 equal 1
+        return _bind_call(job, op, map(Operand.of, inputs)), False
+    # Whether the rules accept a call depends on these; on elements only hints do.
+    key = (
+        id(op),  # which the call keeps alive
+        job.op == SHAPE,
+        job.negative,
+        job.out_of_range,
+        *job.attrs.items(),
+        *[(each.shape, each.dtype, each.decided_by) for each in inputs],
+    )
+    call = _calls.get(key)
+    if call is not None:
+        return call, True
+    call = _bind_call(job, op, map(Operand.of, inputs))
+    if len(_calls) >= _MOST_CALLS:
+        _calls.clear()
+    _calls[key] = call
+    return call, False
+
+
+def _bind_call(job: Job, op: Op, operands: Iterable[Operand]) -> Call:
+    return ops.bind(
+        op,
+        *operands,
+        negative=job.negative,
+        out_of_range=job.out_of_range,
+        shapes_only=job.op == SHAPE,
+        **job.attrs,
+    )

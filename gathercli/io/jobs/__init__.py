@@ -1,1 +1,0 @@
-"""Files of jobs: calls in JSON, and how they are bound."""
