@@ -17,7 +17,7 @@ from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.terminal import print_text
 from gathercli.spec.dtypes import DTYPES
-from gathercli.spec.equivalents import EQUIVALENTS
+from gathercli.spec.equivalents import every_equivalent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ def indices_table() -> str:
     outcomes: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for op in OPERATORS:
         outcomes.setdefault((op.negative, op.out_of_range.done), ([], []))[0].append(op.full_name)
-    for each in EQUIVALENTS:
+    for each in every_equivalent():
         outcomes.setdefault((each.negative, each.outside), ([], []))[1].append(f"`{each.name}`")
     return _table(
         ("index from -s to -1", "any other", "versions", "calls of other frameworks"),
@@ -81,7 +81,7 @@ def _values(command: str, param: Parameter) -> list[str]:
         "--op": list(FAMILIES),
         "--diff": [op.full_name for op in OPERATORS],
         # A shell would expand brackets.
-        "--like": [each.name for each in EQUIVALENTS if "[" not in each.name],
+        "--like": [each.name for each in every_equivalent() if "[" not in each.name],
         "--ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
     }.get(param.names[0] if param.names else str(param.metavar), [])
 

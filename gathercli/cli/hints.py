@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.cli.parser import CommandLine
 from gathercli.errors import UsageError, VersionError
-from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.ops import FAMILIES, version_named
 from gathercli.slices import given
-from gathercli.spec.framework_calls import arguments_of, find_equivalent
+from gathercli.spec.equivalents import arguments_of, find_equivalent
 from gathercli.spec.op import OTHER_NAMES
 from gathercli.text import beginning, closest, listed, shell_word
 
@@ -286,7 +286,7 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
     if call is None:
         return did_you_mean(corrected or ())
     if before and before[-1].startswith("-"):  # the value of an option
-        op = next(op for op in OPERATORS if op.full_name == call.rows[0])
+        op = version_named(call.rows[0])
         if len(op.inputs) != len(next(iter(FAMILIES.values())).ROWS[0].inputs):
             corrected = None
     else:
@@ -322,7 +322,7 @@ def _write_call(
 
 def _order(call: Equivalent, words: list[str], *, has_axis: bool) -> list[str] | None:
     """Reorder the arguments of another framework's call for the command."""
-    op = next(op for op in OPERATORS if op.full_name == call.rows[0])
+    op = version_named(call.rows[0])
     inputs = [each.name for each in op.inputs]
     if not words:
         return _sample(op)

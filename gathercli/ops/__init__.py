@@ -31,6 +31,11 @@ OPERATORS: Final[tuple[Op, ...]] = tuple(op for family in _FAMILIES for op in fa
 """Every operator version, newest first in each framework."""
 
 
+def version_named(full_name: str) -> Op:
+    """Return the version with a full name, which exists."""
+    return next(op for op in OPERATORS if op.full_name == full_name)
+
+
 def version_list(rows: Iterable[Op]) -> str:
     """List the versions of rows by framework, oldest first.
 

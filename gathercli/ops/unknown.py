@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from gathercli.errors import Hint, UsageError, VersionError
-from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.spec.framework_calls import find_equivalent, not_here, of_framework
+from gathercli.ops import FAMILIES, OPERATORS, version_named
+from gathercli.spec.equivalents import find_equivalent, not_here, of_framework
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import closest, listed, shell_word, short
 
@@ -47,7 +47,7 @@ def foreign_name_error(name: str, what: str) -> UsageError | None:
     each = find_equivalent(name)
     if each is None:
         return None
-    op = next(op for op in OPERATORS if op.full_name == each.rows[0])
+    op = version_named(each.rows[0])
     settings = each.settings(op)
     options = [f"--{key.replace('_', '-')} {value}" for key, value in settings.items()]
     equal = " ".join((op.family, "-V", op.id, *options))

@@ -388,14 +388,14 @@ def equivalent_text(each: Equivalent, nearest: Op, width: int | None) -> str:
         ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done, nearest)),
         *(("" if at else "otherwise", line) for at, line in enumerate(each.differs)),
     ]
-    fixes = (f"\nto be equal to {row}\n{indent(code, '  ')}\n" for row, code in each.fixes)
+    fixes = (f"\nto be equal to {row}\n{indent(code, '  ')}\n" for row, code in each.fixes.items())
     return f"{each.name} beside {nearest}\n{aligned(pairs, width)}{''.join(fixes)}"
 
 
 def equivalent_json(each: Equivalent) -> dict[str, Any]:
     """Return the fields of a call for JSON."""
     fields = {"name": each.name, "aliases": each.aliases} | each._asdict()
-    return fields | {"fixes": [{"equals": row, "code": code} for row, code in each.fixes]}
+    return fields | {"fixes": [{"equals": row, "code": code} for row, code in each.fixes.items()]}
 
 
 def _beside(theirs: str, ours: str, op: Op) -> str:

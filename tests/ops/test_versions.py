@@ -13,7 +13,7 @@ from gathercli.cli.options import VARIABLE
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.ops.versions import find, find_for_any
-from gathercli.spec.equivalents import EQUIVALENTS
+from gathercli.spec.equivalents import every_equivalent
 from tests.rows import DEFAULT, newest
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def test_a_framework_without_versions_is_answered_by_the_nearest_to_its_call(
     assert ran.err.splitlines()[1] == f"hint: {hint}"
 
 
-@pytest.mark.parametrize("each", EQUIVALENTS, ids=[each.name for each in EQUIVALENTS])
+@pytest.mark.parametrize("each", every_equivalent(), ids=[each.name for each in every_equivalent()])
 def test_the_name_of_a_call_is_no_version_and_the_hint_says_which_is_near(
     each: gathercli.spec.equivalents.Equivalent,
 ) -> None:

@@ -10,13 +10,13 @@ import pytest
 
 import gathercli
 from gathercli.ops import OPERATORS
-from gathercli.spec.decisions import DECISIONS, concerning
+from gathercli.spec.decisions import concerning, every_decision
 from gathercli.spec.op import OutOfRange
 from tests.conftest import Ran
 
 Run = Callable[..., Ran]
 
-BY_ID: Final = {each.id: each for each in DECISIONS}
+BY_ID: Final = {each.id: each for each in every_decision()}
 NAMES: Final = {op.full_name for op in OPERATORS}
 
 # id -> calls, with the version that each row of the decision puts for V, and what they come to:
@@ -138,7 +138,7 @@ def test_a_decision_names_versions_that_exist(id_: str) -> None:
 
 
 def test_every_decision_has_its_own_name_and_every_version_rests_on_one() -> None:
-    assert len(BY_ID) == len(DECISIONS)
+    assert len(BY_ID) == len(every_decision())
     assert [op.full_name for op in OPERATORS if not concerning(op)] == []
 
 
@@ -159,7 +159,7 @@ BATCHED: Final = {op.full_name for op in OPERATORS if op.has_batch_dims}
 def test_a_decision_is_for_each_version_that_has_the_question(
     ids: list[str], names: str, versions: set[str]
 ) -> None:
-    rows = {each.id: set(each.rows) for each in DECISIONS}
+    rows = {each.id: set(each.rows) for each in every_decision()}
 
     for id_ in ids:
         assert rows[id_] == {name for name in versions if names in name}
@@ -213,4 +213,4 @@ gather-8-range
 
 def test_decisions_in_json_have_every_field(run: Run) -> None:
     listing = json.loads(run("ops", "--decisions", "-f", "json").out)
-    assert listing == [{**each._asdict(), "rows": list(each.rows)} for each in DECISIONS]
+    assert listing == [{**each._asdict(), "rows": list(each.rows)} for each in every_decision()]

@@ -17,14 +17,20 @@ from gathercli.cli.manual.pages import page
 from gathercli.cli.manual.prose import Terms
 from gathercli.errors import UsageError
 from gathercli.ops import OPERATORS
-from gathercli.spec.equivalents import EQUIVALENTS, FILLED, MODULO, Equivalent
-from gathercli.spec.framework_calls import equivalent, of_framework
+from gathercli.spec.equivalents import (
+    FILLED,
+    MODULO,
+    Equivalent,
+    equivalent,
+    every_equivalent,
+    of_framework,
+)
 from gathercli.spec.op import FROM_THE_END, REFUSED, OutOfRange
 from tests.conftest import Ran
 
 Run = Callable[..., Ran]
 
-BY_NAME: Final = {each.name: each for each in EQUIVALENTS}
+BY_NAME: Final = {each.name: each for each in every_equivalent()}
 ROWS: Final = {op.full_name: op for op in OPERATORS}
 NUMPY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "numpy.take": lambda data, indices: np.take(data, indices, 0),
@@ -64,13 +70,15 @@ def picker(op: Any, **settings: str) -> Callable[[Any, Any], Any]:
     return pick
 
 
-every_call = pytest.mark.parametrize("each", EQUIVALENTS, ids=[e.name for e in EQUIVALENTS])
+every_call = pytest.mark.parametrize(
+    "each", every_equivalent(), ids=[e.name for e in every_equivalent()]
+)
 
 
 @every_call
 def test_a_call_equals_versions_that_exist_and_are_of_one_operator(each: Equivalent) -> None:
     assert len({ROWS[name].family for name in each.rows}) == 1
-    assert {where.split()[0].rstrip(",") for where, _ in each.fixes} <= set(ROWS)
+    assert {where.split()[0].rstrip(",") for where in each.fixes} <= set(ROWS)
 
 
 OTHERS: Final = {
@@ -91,7 +99,7 @@ def test_the_manual_and_the_command_name_one_version_for_a_call(each: Equivalent
     first = ROWS[title.rpartition(" ")[2]]
     assert first.id == version
     assert equals.split()[1].rstrip(",") == first.full_name
-    for where in (where for where, _ in each.fixes):
+    for where in each.fixes:
         named = ROWS[where.split()[0].rstrip(",")]
         is_other = named.out_of_range, named.index_range
         assert named == first or is_other != (first.out_of_range, first.index_range)
@@ -99,7 +107,7 @@ def test_the_manual_and_the_command_name_one_version_for_a_call(each: Equivalent
 
 @every_call
 def test_the_lines_that_make_a_call_equal_fit_a_terminal_and_are_python(each: Equivalent) -> None:
-    for _, code in each.fixes:
+    for code in each.fixes.values():
         compile(code, each.name, "exec")
         assert max(map(len, code.splitlines())) <= 76
 
@@ -237,7 +245,7 @@ def test_numpy_differs_as_the_table_says() -> None:
 
 
 def test_the_lines_for_numpy_make_it_equal() -> None:
-    ((row, code),) = BY_NAME["numpy.take_along_axis"].fixes
+    ((row, code),) = BY_NAME["numpy.take_along_axis"].fixes.items()
     *before, call = code.splitlines()
     data, indices = np.arange(9).reshape(3, 3), np.array([[2, 0], [-1, 1]])
     for axis in (0, 1):
@@ -279,7 +287,7 @@ def test_a_call_that_fills_differs_from_a_version_by_that_first(each: Equivalent
 
 @every_call
 def test_lines_make_a_call_equal_to_the_newest_version_of_its_treatment(each: Equivalent) -> None:
-    for where, _ in each.fixes:
+    for where in each.fixes:
         op = ROWS[where.split()[0].rstrip(",")]
         same = (op.framework, op.family, op.index_range, op.out_of_range, op.flattens_batch)
 
@@ -296,8 +304,8 @@ def test_lines_make_a_call_equal_to_the_newest_version_of_its_treatment(each: Eq
 def test_lines_that_numpy_runs_treat_indices_as_their_version_does() -> None:
     runs = [
         (ROWS[where], code)
-        for each in EQUIVALENTS
-        for where, code in each.fixes
+        for each in every_equivalent()
+        for where, code in each.fixes.items()
         if where in ROWS and code.startswith("data[")
     ]
 
@@ -354,7 +362,7 @@ PLACES: Final[dict[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", [*(each.name for each in EQUIVALENTS), *SHORT])
+@pytest.mark.parametrize("name", [*(each.name for each in every_equivalent()), *SHORT])
 @pytest.mark.parametrize("words", PLACES.values(), ids=PLACES)
 @pytest.mark.usefixtures("one_core")
 def test_a_call_is_answered_wherever_an_operator_stands(
@@ -477,7 +485,7 @@ def test_a_call_beside_its_nearest_version(run: Run) -> None:
 @every_call
 def test_a_call_in_json_has_every_field(each: Equivalent, run: Run) -> None:
     listing = json.loads(run("ops", "--like", each.name, "-f", "json").out)
-    fixes = [{"equals": where, "code": code} for where, code in each.fixes]
+    fixes = [{"equals": where, "code": code} for where, code in each.fixes.items()]
     assert listing == json.loads(json.dumps({**each._asdict(), "fixes": fixes}))
 
 

@@ -17,7 +17,7 @@ from gathercli.errors import (
 from gathercli.ops import bind, gather, gather_nd, gather_tree
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, STRING, DType
-from gathercli.spec.framework_calls import arguments_of
+from gathercli.spec.equivalents import arguments_of
 from gathercli.spec.shapes import DEEPEST, UNKNOWN, AnyDim, Shape, as_shape, parse
 
 INSIDE, OUTSIDE = [[0, 1], [1, 0]], [[5, 6], [7, 8]]

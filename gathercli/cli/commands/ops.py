@@ -11,11 +11,11 @@ from gathercli.cli.declarations import VIEW, Answer, argument, flag, option
 from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.options import TEXT_FORMAT, VARIABLE, Choice, choice
 from gathercli.errors import Hint, UsageError, VersionError
-from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.ops import FAMILIES, OPERATORS, version_named
 from gathercli.ops.unknown import foreign_name_error
 from gathercli.ops.versions import VersionMatch, find
-from gathercli.spec.decisions import DECISIONS
-from gathercli.spec.framework_calls import equivalent, of_framework
+from gathercli.spec.decisions import every_decision
+from gathercli.spec.equivalents import equivalent, of_framework
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import clean, closest, listed
 
@@ -188,17 +188,18 @@ def _like(call: str) -> Answer:
         if near := max((n for n in names if name.startswith(n.lower())), key=len, default=None):
             error.hint = f"`gathercli ops {near}` lists its versions"
         raise
-    nearest = next(op for op in OPERATORS if op.full_name == each.rows[0])
     return _answer(
-        partial(versions.equivalent_text, each, nearest), partial(versions.equivalent_json, each)
+        partial(versions.equivalent_text, each, version_named(each.rows[0])),
+        partial(versions.equivalent_json, each),
     )
 
 
 def _decisions() -> Answer:
     from gathercli.report import versions
 
+    every = every_decision()
     return _answer(
-        partial(versions.decisions_text, DECISIONS), lambda: [each._asdict() for each in DECISIONS]
+        partial(versions.decisions_text, every), lambda: [each._asdict() for each in every]
     )
 
 

@@ -12,13 +12,13 @@ from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.io.jobfile import JOB_SUFFIXES, LINE_SUFFIXES, MAX_JOB_BYTES
 from gathercli.io.jobs import INLINE_BYTES, SHAPE, Job, keys_of
-from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.ops import FAMILIES, OPERATORS, version_named
 from gathercli.report.versions import cells, table, timeline, version_text
 from gathercli.slices import given
 from gathercli.spec import rules
-from gathercli.spec.decisions import DECISIONS
+from gathercli.spec.decisions import every_decision
 from gathercli.spec.dtypes import DTYPES
-from gathercli.spec.equivalents import EQUIVALENTS
+from gathercli.spec.equivalents import every_equivalent
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import listed
 
@@ -104,13 +104,13 @@ def _operators() -> Page:
             "versions": tuple(Console(version_text(op, _WIDTH)) for op in OPERATORS),
             "table": Console(table(OPERATORS)),
             "decisions": Terms(tuple(_decisions())),
-            "equivalents": Terms(tuple((each.name, _meaning(each)) for each in EQUIVALENTS)),
+            "equivalents": Terms(tuple((each.name, _meaning(each)) for each in every_equivalent())),
         },
     )
 
 
 def _decisions() -> Iterator[tuple[str, str]]:
-    for each in DECISIONS:
+    for each in every_decision():
         yield (
             each.id,
             f"{listed(each.rows, 'and')}. {each.question} Decision: {each.choice} "
@@ -119,7 +119,7 @@ def _decisions() -> Iterator[tuple[str, str]]:
 
 
 def _meaning(each: Equivalent) -> str:
-    op = next(row for row in OPERATORS if row.full_name == each.rows[0])
+    op = version_named(each.rows[0])
     words = [one.name.upper() for one in op.inputs]
     words += ["-a AXIS"] if op.attr("axis") and "axis" in each.call else []
     words += ["-b BATCH_DIMS"] if "batch_dims" in each.call else []
@@ -211,7 +211,7 @@ def _description(command: str) -> tuple[Block, ...]:
     values: dict[str, str | tuple[Block, ...]] = {
         **{name: family.ROWS[0].id for name, family in FAMILIES.items()},
         "operators": listed(FAMILIES),
-        "calls": ", ".join(each.name for each in EQUIVALENTS),
+        "calls": ", ".join(each.name for each in every_equivalent()),
         "chunks": prose.sections("chunks")["CHUNKS"],
     }
     return prose.sections_of_all("commands", values).get(command, (COMMANDS[command].help,))
