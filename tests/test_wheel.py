@@ -113,6 +113,8 @@ def test_the_wheel_carries_manual_completions_fixtures_pages_and_types(installed
         ".css",
         ".js",
     }
+    tables = {path.name for path in (ROOT / "gathercli").rglob("*.toml")}
+    assert {path.name for path in package.rglob("*.toml")} == tables
     said = python(installed, "from gathercli.cli import main; main(['man', 'planning'])")
     assert said.startswith("NAME\n    gathercli-planning - the cost of a gather of chunked arrays")
 

@@ -24,11 +24,17 @@ class Decision(NamedTuple):
     evidence: str  # the source of the reason
 
 
+_TEXTS = Decision._fields[2:]
+
+
 @cache
 def every_decision() -> tuple[Decision, ...]:
     """Return all decisions, by operator and question."""
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    return tuple(Decision(name, **fields) for name, fields in tomllib.loads(text).items())
+    return tuple(
+        Decision(name, each["rows"], *(" ".join(each[field].split()) for field in _TEXTS))
+        for name, each in tomllib.loads(text).items()
+    )
 
 
 def concerning(op: Op) -> tuple[Decision, ...]:

@@ -72,7 +72,12 @@ class Equivalent(NamedTuple):
 def every_equivalent() -> tuple[Equivalent, ...]:
     """Return all calls, by framework."""
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    return tuple(Equivalent(name, **fields) for name, fields in tomllib.loads(text).items())
+    return tuple(
+        Equivalent(
+            name, **each | {"differs": [" ".join(line.split()) for line in each.get("differs", ())]}
+        )
+        for name, each in tomllib.loads(text).items()
+    )
 
 
 @cache
