@@ -215,7 +215,7 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
 
 def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
     """Return the files that no job may write; raise if the report is a file of jobs."""
-    from gathercli.batch.paths import JOB_FILE
+    from gathercli.batch.plan import JOB_FILE
 
     reserved = dict.fromkeys(map(real_path, files), JOB_FILE)
     for name, path, what in (

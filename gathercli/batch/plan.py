@@ -1,7 +1,8 @@
 """All jobs of a batch, validated before the first one runs.
 
 The text of each valid job is copied to an unnamed file, so that later changes of its file have no
-effect. Memory contains only the offset of the copy and a few digests.
+effect. Memory contains only the offset of the copy, a few digests, and hashes of paths: jobs whose
+digests or hashes are equal are read again and compared.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import stat
 from array import array
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from gathercli.batch.outcome import cause_of, digest
-from gathercli.batch.paths import MAX_PATH, JobPaths, repeated
+from gathercli.batch.outcome import Mistakes, digest
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import jobs, save
-from gathercli.io.formats.table import names_chunks
-from gathercli.io.jobfile import ITEM, LINE, JobEntry, job_error, place_of
+from gathercli.io.folders import lies_in
+from gathercli.io.formats.table import CHUNKED, names_chunks
+from gathercli.io.jobfile import JobEntry, job_error
 from gathercli.io.stream import EXPECTED_ROOM, temporary_file
-from gathercli.io.write import descriptor_of, is_stream
+from gathercli.io.write import descriptor_of, is_stream, real_path
 from gathercli.text import clean, counted, json_string, short
 
 if TYPE_CHECKING:
@@ -28,14 +29,33 @@ if TYPE_CHECKING:
 
     from gathercli.io.jobs import Job
 
+JOB_FILE: Final = "a file of jobs"
+"""The description of a file of jobs in messages."""
 
 _DIGEST_TYPECODE: Final = "Q"
 
-MAX_KEPT_PLACES: Final = 10_000
-"""The most further mistakes reported by place, as there may be millions."""
+_MAX_PATH: Final = 4096
+"""The most characters of a path; a longer token is a literal."""
 
-MAX_LISTED_PLACES: Final = 20
-"""The most places listed for a cause; a range of lines counts as one."""
+_CHUNKED_MARKS: Final = tuple(f"{suffix}/" for suffix in CHUNKED)
+"""The ends of names of folders that are tensors, in a path."""
+
+_MAX_CACHED_FOLDERS: Final = 1000
+"""The most folders in the cache of real paths."""
+
+
+class PlacedJob(NamedTuple):
+    """A job, with its number in the plan and its place in a file."""
+
+    number: int
+    where: str
+    job: Job
+
+    def error(self, what: str, expected: str = "another file") -> InputError:
+        """Return the error for what its output is."""
+        output = self.job.output or ""
+        what = f"`$.output` is `{clean(output)}`, which {what}"
+        return job_error(self.where, what, expected, value=output)
 
 
 class Spool:
@@ -54,18 +74,20 @@ class Spool:
 
     def add(self, record: bytes) -> None:
         """Append the record of a job."""
-        try:
-            self._file.write(record)
-        except OSError as error:
-            raise _not_kept(error) from None
+        self._keep(self._file.write, record)
         self._starts.append(self._starts[-1] + len(record))
 
     def flush(self) -> None:
         """Make the records visible to `record` and to other processes."""
+        self._keep(self._file.flush)
+
+    @staticmethod
+    def _keep(write: Callable[..., object], *record: bytes) -> None:
         try:
-            self._file.flush()
+            write(*record)
         except OSError as error:
-            raise _not_kept(error) from None
+            what = f"the jobs could not be kept in a temporary file ({error.strerror})"
+            raise TransferError(what, rule="unreadable", expected=EXPECTED_ROOM) from None
 
     def clear(self) -> None:
         """Remove all records."""
@@ -112,7 +134,7 @@ class Plan(Spool):
         super().__init__()
         self._progress, self._inspect = progress, inspect
         self.ids, self.texts = array(_DIGEST_TYPECODE), array(_DIGEST_TYPECODE)
-        self._paths = JobPaths(allow_outside=allow_outside, reserved=reserved or {})
+        self._paths = _JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
         self._kinds = jobs.JobKinds(limit)
         self._positions = array(_DIGEST_TYPECODE)
@@ -130,12 +152,12 @@ class Plan(Spool):
         """Return the entry of a job, without line and column."""
         return JobEntry.parse(self.record(number))
 
-    def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, Job]]:
-        """Parse jobs again; yield the number, the place and the job."""
+    def read(self, numbers: Iterable[int]) -> Iterator[PlacedJob]:
+        """Parse jobs again."""
         for count, number in enumerate(numbers, 1):
             self._progress("compared", count)
             entry = self.entry(number)
-            yield number, entry.where, jobs.read_again(entry)
+            yield PlacedJob(number, entry.where, jobs.read_again(entry))
 
     def output_folders(self, numbers: Iterable[int]) -> set[str]:
         """Return the folders into which jobs write."""
@@ -166,8 +188,7 @@ class Plan(Spool):
             self._mistakes.add(self._entries, error)
             return
         try:
-            is_link = _check_output(job, entry.where)
-            self._paths.add(len(self), job, entry.where, is_link=is_link)
+            self._paths.add(PlacedJob(len(self), entry.where, job))
         except InputError as error:
             self._mistakes.add(self._entries, error)
         self.add(entry.record())
@@ -178,75 +199,199 @@ class Plan(Spool):
 
     def _check(self) -> None:
         """Raise for conflicts between jobs, and for all earlier mistakes."""
-        for number, error in chain(self._repeated(), self._paths.mistakes(self.read, len(self))):
-            self._mistakes.add(self._positions[number], error)
+        for placed, error in chain(self._repeated(), self._paths.conflicts(self.read, len(self))):
+            self._mistakes.add(self._positions[placed.number], error)
         self._mistakes.check()
         if not len(self):
             raise InputError("there is no job", rule="job", expected="at least one")
 
-    def _repeated(self) -> Iterator[tuple[int, InputError]]:
+    def _repeated(self) -> Iterator[tuple[PlacedJob, InputError]]:
         """Yield errors for jobs with the id of an earlier one."""
         seen: dict[str, str] = {}
-        for number, where, job in self.read(_duplicates(self.ids)):
+        twice = repeated(self.ids)
+        for placed in self.read(at for at, each in enumerate(self.ids) if each in twice):
+            _, where, job = placed
             if job.id in seen:
                 what = f"`$.id` is `{json_string(short(job.id))}`, as at {seen[job.id]}"
-                yield number, job_error(where, what, "a new one", value=job.id)
+                yield placed, job_error(where, what, "a new one", value=job.id)
             else:
                 seen[job.id] = where
 
 
-def _not_kept(error: OSError) -> TransferError:
-    """Return the error for a disk without room for the jobs."""
-    what = f"the jobs could not be kept in a temporary file ({error.strerror})"
-    return TransferError(what, rule="unreadable", expected=EXPECTED_ROOM)
+class _JobPaths:
+    """The files of all jobs, by hashes of their real paths.
+
+    `reserved` describes the files that no job may write.
+    """
+
+    def __init__(self, *, allow_outside: bool, reserved: dict[str, str]) -> None:
+        self._allow_outside = allow_outside
+        self._folders: dict[str, str] = {}
+        self._reserved = {self._real("", path): what for path, what in reserved.items()}
+        self._inputs, self._outputs, self._writers = array("q"), array("q"), array("q")
+        """The hashes of the paths of inputs and outputs, and the jobs of the outputs."""
+        self._parents, self._last = array("q"), ""
+        """The hashes of folders of outputs, and the last of these folders."""
+
+    def add(self, placed: PlacedJob) -> None:
+        """Add the files of a job; raise if its output is reserved or cannot be written."""
+        number, where, job = placed
+        is_link = job.output is not None and _check_output(job, job.output, where)
+        for path in self._candidates(job):
+            what = self._reserved.get(path)
+            if what is not None and what != JOB_FILE:
+                what = f"`{clean(path)}`, which the job reads, is {what}"
+                raise job_error(where, what, "another file for it", value=path)
+            self._inputs.append(hash(path))
+        if job.output is None:
+            return
+        path = self._real(job.folder, job.output, is_link=is_link)
+        folder = self._folder(job.folder)
+        if not self._allow_outside and not lies_in(path, folder):
+            expected = f"a file in `{clean(job.folder or '.')}`"
+            error = placed.error("lies outside the folder of the job", expected)
+            error.hint = "`--allow-outside` lets it be written"
+            raise error
+        if path in self._reserved:
+            raise placed.error(f"is {self._reserved[path]}")
+        self._outputs.append(hash(path))
+        self._writers.append(number)
+        parent = os.path.dirname(path)
+        if parent == self._last:
+            return
+        self._last = parent
+        while parent not in (folder, os.path.dirname(parent)):
+            if parent in self._reserved:
+                raise placed.error(f"lies below {self._reserved[parent]}")
+            self._parents.append(hash(parent))
+            parent = os.path.dirname(parent)
+
+    def conflicts(
+        self, read: Callable[[Iterable[int]], Iterator[PlacedJob]], count: int
+    ) -> Iterator[tuple[PlacedJob, InputError]]:
+        """Yield errors for outputs that conflict with an output or input of another job.
+
+        Only those of equal hashes among the `count` jobs are read again and compared.
+        """
+        outputs, parents = set(self._outputs), set(self._parents)
+        suspects = repeated(self._outputs) | outputs.intersection(self._inputs)
+        inside = not parents.isdisjoint(self._inputs)
+        reads = inside or not outputs.isdisjoint(self._inputs)
+        if inside or not outputs.isdisjoint(parents):
+            suspects = outputs  # the hash of an output below another equals no other
+        if suspects:
+            pairs = zip(self._outputs, self._writers, strict=True)
+            writing = [number for output, number in pairs if output in suspects]
+            yield from self._compared(read(writing), read(range(count if reads else 0)))
+
+    def _compared(
+        self, writing: Iterator[PlacedJob], reading: Iterator[PlacedJob]
+    ) -> Iterator[tuple[PlacedJob, InputError]]:
+        """Compare the outputs of `writing` with each other and with the inputs of `reading`."""
+        writers: dict[str, PlacedJob] = {}
+        for placed in writing:
+            path = self._real(placed.job.folder, placed.job.output or "")
+            if path in writers:
+                yield placed, placed.error(f"is the output of {writers[path].where} too")
+            else:
+                writers[path] = placed
+        below: dict[str, str] = {}
+        """An output below each folder."""
+        for path, placed in writers.items():
+            parent = os.path.dirname(path)
+            while parent not in writers and parent != os.path.dirname(parent):
+                below[parent] = path
+                parent = os.path.dirname(parent)
+            if parent in writers:
+                yield placed, placed.error(f"lies below the output of {writers[parent].where}")
+        for number, where, job in reading:
+            for path in self._candidates(job):
+                if path in writers:
+                    placed = writers.pop(path)
+                    reader = "the job itself" if placed.number == number else where
+                    yield placed, placed.error(f"is an input of {reader}")
+                elif below.get(path) in writers and names_chunks(path):
+                    placed = writers.pop(below[path])
+                    yield placed, placed.error(f"lies in an input of {where}")
+
+    def _candidates(self, job: Job) -> Iterator[str]:
+        """Yield the real paths of all files that the tokens of a job may name."""
+        for token in job.tensors:
+            if not isinstance(token, str) or len(token) > _MAX_PATH or not _may_be_name(token):
+                continue
+            name = token.partition("@")[2] if token.startswith("bin:") else token.removeprefix("@")
+            yield self._real(job.folder, name)
+            for mark in _CHUNKED_MARKS:
+                if mark in name:
+                    yield self._real(job.folder, name.partition(mark)[0] + mark)
+            if "#" in name:
+                yield self._real(job.folder, name.rpartition("#")[0])
+
+    def _real(self, folder: str, name: str, *, is_link: bool = True) -> str:
+        """Return the real path of a file, which need not exist and, if so said, is no link."""
+        path = os.path.join(folder, name) if folder else name
+        start = path.rfind("/") + 1
+        last = path[start:]
+        if last in ("", ".", "..") or (is_link and os.path.islink(path)):
+            return real_path(path)
+        parent = self._folder(path[:start])
+        return f"{parent}/{last}" if parent != "/" else f"/{last}"
+
+    def _folder(self, path: str) -> str:
+        """Return the real path of a folder, using the cache."""
+        if path not in self._folders:
+            if len(self._folders) >= _MAX_CACHED_FOLDERS:
+                self._folders.clear()
+            self._folders[path] = real_path(path)
+        return self._folders[path]
 
 
-def _duplicates(digests: array[int]) -> list[int]:
-    """Return the numbers of jobs whose digest occurs more than once."""
-    twice = repeated(digests)
-    return [number for number, each in enumerate(digests) if each in twice] if twice else []
-
-
-def _check_output(job: Job, where: str) -> bool:
+def _check_output(job: Job, output: str, where: str) -> bool:
     """Raise if the output of a job cannot be written; return whether it may be a link."""
-    if job.output is None:
-        return False
-    if len(job.output) > MAX_PATH:
-        raise _no_output(where, job.output, f"it has {counted(len(job.output), 'character')}")
-    try:
-        fmt = save.format_of(job.output)
-        if names_chunks(job.output):
-            save.creator(fmt)(os.path.join(job.folder, job.output))
-            return True
-    except GatherError as error:
-        raise InputError.of(
-            error,
-            rule="job",
-            places=(where, "`$.output`", *error.places),
-            where=where,
-            value=job.output,
-            hint=None,
-        ) from None
-    why, is_link = _look_up(os.path.join(job.folder, job.output))
+    path, why, is_link = os.path.join(job.folder, output), None, False
+    if len(output) > _MAX_PATH:
+        why = f"it has {counted(len(output), 'character')}"
+    else:
+        try:
+            fmt = save.format_of(output)
+            if names_chunks(output):
+                save.creator(fmt)(path)
+                return True
+        except GatherError as error:
+            raise InputError.of(
+                error,
+                rule="job",
+                places=(where, "`$.output`", *error.places),
+                where=where,
+                value=output,
+                hint=None,
+            ) from None
+        is_link = not _is_plain(path)
+        obstacle = _obstacle(path) if is_link else None
+        why = obstacle and f"`{clean(output)}` {obstacle}"
     if why is not None:
-        raise _no_output(where, job.output, f"`{clean(job.output)}` {why}")
+        raise InputError(
+            why,
+            rule="job",
+            places=(where, "`$.output`"),
+            where=where,
+            value=output,
+            expected="the name of a file",
+        )
     return is_link
 
 
-def _look_up(path: str) -> tuple[str | None, bool]:
-    """Return why a path cannot be an output file, if so, and whether it may be a link."""
+def _is_plain(path: str) -> bool:
+    """Return whether a path is a regular file, or nothing is there."""
     try:
-        if stat.S_ISREG(os.lstat(path).st_mode):
-            return None, False
+        return stat.S_ISREG(os.lstat(path).st_mode)
     except FileNotFoundError:
-        if descriptor_of(path) is None:
-            return None, False
+        return descriptor_of(path) is None
     except (OSError, ValueError):
-        pass  # as below
-    return _why_no_file(path), True
+        return False
 
 
-def _why_no_file(path: str) -> str | None:
+def _obstacle(path: str) -> str | None:
     """Return why a path cannot be an output file; None if it can."""
     try:
         if os.path.isdir(path):
@@ -260,89 +405,25 @@ def _why_no_file(path: str) -> str | None:
         return "holds what no name can"
 
 
-def _no_output(where: str, output: str, what: str) -> InputError:
-    """Return the error for an output that no file can be."""
-    return InputError(
-        what,
-        rule="job",
-        places=(where, "`$.output`"),
-        where=where,
-        value=output,
-        expected="the name of a file",
-    )
+def repeated(values: array[int]) -> set[int]:
+    """Return the values that occur more than once.
 
-
-class _Cause:
-    """The mistakes of one cause: their number, the first of them, and places of all."""
-
-    def __init__(self, position: int, error: GatherError) -> None:
-        self.number, self.position, self.error = 0, position, error
-        self.places: list[tuple[int, str]] = []
-
-    def add(self, position: int, error: GatherError) -> None:
-        """Add the mistake of the job at a position in its files."""
-        self.number += 1
-        if position < self.position:
-            self.position, self.error = position, error
-        if len(self.places) < MAX_KEPT_PLACES:
-            self.places.append((position, str(error.where)))
-
-    def summed_up(self) -> GatherError:
-        """Return the first mistake, with the number and the places of the others."""
-        _, *others = sorted(self.places)
-        self.error.number = self.number
-        self.error.rest = places(where for _, where in others)
-        return self.error
-
-
-class Mistakes:
-    """The mistakes of jobs, by cause."""
-
-    def __init__(self) -> None:
-        self._causes: dict[str, _Cause] = {}
-
-    def add(self, position: int, error: GatherError) -> None:
-        """Add the mistake of the job at a position in its files."""
-        self._causes.setdefault(cause_of(error), _Cause(position, error)).add(position, error)
-
-    def check(self) -> None:
-        """Raise the first mistake, with those of other causes; do nothing if there is none."""
-        if not self._causes:
-            return
-        causes = sorted(self._causes.values(), key=lambda cause: cause.position)
-        first, *others = [cause.summed_up() for cause in causes]
-        total = sum(cause.number for cause in causes)
-        first.others, first.count = others, total if total > 1 else None
-        raise first
-
-
-def places(wheres: Iterable[str]) -> str:
-    """Summarize the places of jobs.
-
-    >>> places(["a.jsonl, line 3", "a.jsonl, line 4", "a.jsonl, line 9", "b.json, $[0]", "c.json"])
-    'a.jsonl, lines 3-4, 9; b.json, $[0]; c.json'
+    >>> repeated(array("q", [3, 1, 3, 2]))
+    {3}
     """
-    by_file: dict[tuple[str, str], list[list[int]]] = {}
-    for file, form, number in map(place_of, wheres):
-        ranges = by_file.setdefault((file, form), [])
-        if ranges and number <= ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    words, left = [], MAX_LISTED_PLACES
-    for (file, form), ranges in by_file.items():
-        numbers = [f"{a}-{b}" if a < b else f"{a}" for a, b in ranges[:left]]
-        if numbers:
-            several = len(numbers) > 1 or "-" in numbers[0]
-            words.append(f"{short(file)}{_PLACE_FORMS[form, several].format(', '.join(numbers))}")
-        left -= len(ranges)
-    return "; ".join(words) + ("…" if left < 0 else "")
+    if len(set(values)) == len(values):
+        return set()
+    seen, twice = set[int](), set[int]()
+    for value in values:
+        (twice if value in seen else seen).add(value)
+    return twice
 
 
-_PLACE_FORMS: Final = {
-    (LINE, False): ", line {}",
-    (LINE, True): ", lines {}",
-    (ITEM, False): ", $[{}]",
-    (ITEM, True): ", $[{}]",
-    ("", False): "",
-}
+def _may_be_name(token: str) -> bool:
+    """Return whether a token can be a path: without NUL or lone surrogates."""
+    if token.isascii():
+        return "\0" not in token
+    try:
+        return b"\0" not in os.fsencode(token)
+    except UnicodeEncodeError:
+        return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gathercli.batch import paths as places
+from gathercli.batch import outcome
 from gathercli.batch import plan as plan_module
 from gathercli.batch.plan import Plan, Spool
 from gathercli.errors import InputError
@@ -202,7 +202,7 @@ def test_mistakes_are_fields_of_one_line_of_json(run: Run) -> None:
 def test_of_very_many_mistakes_some_places_are_named(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_module, "MAX_KEPT_PLACES", 50)
+    monkeypatch.setattr(outcome, "MAX_KEPT_PLACES", 50)
     names = [str(number // 2 * 2) for number in range(200)]
     _write("j.jsonl", *map(_job, names), *(_job("x", op="sort") for _ in range(200)))
 
@@ -321,7 +321,7 @@ def test_ids_and_paths_are_compared_and_not_their_digests_alone(
 ) -> None:
     del folder
     monkeypatch.setattr(plan_module, "digest", lambda _: bytes(8))
-    monkeypatch.setattr(places, "hash", lambda _: 0, raising=False)
+    monkeypatch.setattr(plan_module, "hash", lambda _: 0, raising=False)
     jobs = [_job("a", output="a.npy"), _job("b", output="b.npy", data="c.npy"), _job("c")]
     _accepted(*jobs)
     assert _refused(*jobs, _job("a")) == (
@@ -596,7 +596,7 @@ def _many(count: int, **keys: str) -> Iterator[JobEntry]:
 def test_a_job_takes_few_bytes_of_memory(keys: dict[str, str], folder: Path) -> None:
     del folder
     count = 5000
-    with Plan(_many(places._MAX_CACHED_FOLDERS + 1, **keys)):
+    with Plan(_many(plan_module._MAX_CACHED_FOLDERS + 1, **keys)):
         pass  # what is imported, and held once
     tracemalloc.start()
     try:
