@@ -40,9 +40,13 @@ REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 settings.register_profile(
-    "gathercli", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)  # a busy machine makes no example wrong
-settings.load_profile("gathercli")
+    "gathercli",
+    derandomize=True,  # campaigns are random
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine makes no example wrong
+)
+settings.register_profile("random", settings.get_profile("gathercli"), derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gathercli"))
 
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COLORTERM")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import io
 import os
+import re
 import sys
 import tempfile
 from contextlib import chdir, redirect_stdout
@@ -33,12 +34,15 @@ SLICES: Final = ("explain", "models", "runtimes", "translate", "diagnose")
 
 WORDS_OF_SLICES: Final = {
     "explain": ("explain", "demo", "--save", "--aspect", "--heat", "--window"),
-    "models": ("model", "--feed", "--sarif"),
+    "models": ("model", "--feed", "--external-data", "--sarif"),
     "runtimes": ("reproduce", "--with", "--allow-absent"),
     "translate": ("translate",),
     "diagnose": ("diagnose",),
 }
 """The commands of each slice, and the options that it gives to commands of the core."""
+
+MODEL_FILE: Final = re.compile(r"\.(onnx|xml)(#|$)")
+"""The end of a model's name, or of a name in it; to read one needs the slice of models."""
 
 MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 
@@ -51,6 +55,8 @@ def room(path: Path) -> str:
 def absent_slice(words: Sequence[str]) -> str | None:
     """Return the slice that a line needs and the package does not have, or None."""
     names = {*words[:1], *(word.partition("=")[0] for word in words if word.startswith("--"))}
+    if any(MODEL_FILE.search(word) for word in words):
+        names.add("model")
     needs = (name for name, given in WORDS_OF_SLICES.items() if not names.isdisjoint(given))
     return next((name for name in needs if not (PACKAGE / name).exists()), None)
 

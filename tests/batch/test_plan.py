@@ -17,6 +17,8 @@ from gathercli.batch import plan as plan_module
 from gathercli.batch.plan import Plan, Spool
 from gathercli.errors import InputError
 from gathercli.io.jobfile import JobEntry, files, read_entries
+from gathercli.io.jobs import keys_of
+from gathercli.text import listed
 from tests.jobs import parse
 from tests.rows import VERSIONS
 
@@ -118,9 +120,8 @@ def test_several_mistakes_are_said_in_the_order_of_the_jobs(run: Run) -> None:
     assert ran == (
         65,
         "",
-        "error: j.jsonl, line 1: `$.axes` is unknown in a gather job: expected id, title, source, "
-        "op, version, data, indices, data_dtype, indices_dtype, axis, batch_dims, negative, "
-        "out_of_range, expect, expect_error, rtol, atol, output or node\n"
+        "error: j.jsonl, line 1: `$.axes` is unknown in a gather job: "
+        f"expected {listed(keys_of('gather').checks)}\n"
         'hint: did you mean "axis"?\n'
         "rule: job\n"
         'error: j.jsonl, line 3: `$.op` is `"sort"`: '
