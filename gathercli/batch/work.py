@@ -304,22 +304,22 @@ class _JobRun(NamedTuple):
     def _write_chunks(self, path: str, result: Result) -> None:
         """Write the output in chunks atomically."""
         from gathercli.compute.result import source_of
-        from gathercli.io.zarr import chunkwise
+        from gathercli.io.zarr import created
 
         memory, threads = self.settings.memory, self.settings.threads
         with save.creator(save.format_of(path))(path, within=self.within) as output:
             make_folder(output.folder)
-            chunkwise.write(source_of(result), output, memory=memory, threads=threads)
+            created.write(source_of(result), output, memory=memory, threads=threads)
             self.inputs.recheck()
             output.commit()
 
     def _write_part(self, part: Part) -> None:
         """Compute and write a part of the output, with checked indices."""
-        from gathercli.io.zarr import chunkwise
+        from gathercli.io.zarr import created, stored
 
         blocks = boxes(bind(self.job, row_of(self.job, []), self.inputs))
-        writer = chunkwise.writer_at(part.path)
-        chunkwise.fill(blocks, writer, part.chunks, part.box, self.settings.threads)
+        writer = stored.writer_at(part.path)
+        created.fill(blocks, writer, part.chunks, part.box, self.settings.threads)
         self.inputs.recheck()
 
 

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from gathercli.compute.result import GatherOutput, Result
     from gathercli.compute.tensor import Tensor
     from gathercli.io.source import Inputs
-    from gathercli.io.zarr.chunkwise import BoxWorkers
-    from gathercli.io.zarr.created import Creation
+    from gathercli.io.zarr.created import BoxWorkers, Creation
     from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
 
@@ -102,11 +101,11 @@ class WriteOptions(Options):
     def write_chunks(
         self, path: str, fmt: str, source: BlockSource, inputs: Inputs, **options: Any
     ) -> None:
-        """Write a folder of chunks with the options of `chunkwise.write`."""
-        from gathercli.io.zarr import chunkwise
+        """Write a folder of chunks with the options of `created.write`."""
+        from gathercli.io.zarr import created
 
         with self.creation(path, fmt) as output:
-            chunkwise.write(source, output, **options)
+            created.write(source, output, **options)
             inputs.recheck()
             output.commit()
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gathercli.io.zarr.created import Creation
     from gathercli.spec.dtypes import DType
 
-# The formats of a single file; `io.zarr.chunkwise` writes folders.
+# The formats of a single file; `io.zarr.created` writes folders.
 STREAMED_FORMATS: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
 BUFFER_BYTES: Final = 1 << 16  # bytes of text to collect before a write
 

@@ -15,7 +15,7 @@ import zarr
 from gathercli.batch import scheduler
 from gathercli.batch.work import Part
 from tests.batch.dask_cluster import Dask
-from tests.io.zarr.test_chunkwise import read, stored
+from tests.io.zarr.test_created_results import read, stored
 from tests.processes import PATIENCE, PROGRAM, wait_until
 
 if TYPE_CHECKING:

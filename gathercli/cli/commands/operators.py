@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
-    from gathercli.io.zarr.chunkwise import BoxWorkers
+    from gathercli.io.zarr.created import BoxWorkers
     from gathercli.spec.call import CallContext
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op

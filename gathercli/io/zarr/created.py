@@ -1,4 +1,7 @@
-"""Create zarr arrays atomically: if a process dies, the array is absent, old or complete."""
+"""Create zarr arrays: if a process dies, the array is absent, old or complete.
+
+The chunks of a new array are written box by box and once each, from any thread or process.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +11,64 @@ import re
 import shutil
 import sys
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gathercli.compute.blocks import CopyBlocks
+from gathercli.compute.chunks import ChunkGrid, cells, inside, slices
 from gathercli.compute.storage import storage_of
-from gathercli.errors import GatherError, TransferError, reason_of
+from gathercli.compute.streamed import cut_boxes
+from gathercli.compute.threads import share
+from gathercli.errors import GatherError, LimitError, TransferError, UsageError, reason_of
 from gathercli.io.folders import Folder, lies_in, walk
 from gathercli.io.formats.content import malformed
 from gathercli.io.stream import temporary_name
-from gathercli.io.write import EXISTS, OUTSIDE, AtomicOutput, bad_folder, is_stream, real_path, sync
-from gathercli.io.zarr import metadata
-from gathercli.io.zarr.arrayspec import ArraySpec, zero_fill
-from gathercli.io.zarr.chunkfiles import ChunkCodec
-from gathercli.io.zarr.stored import Node, ZarrArray
-from gathercli.spec.dtypes import STRING, DType
-from gathercli.text import clean
+from gathercli.io.write import (
+    EXISTS,
+    OUTSIDE,
+    AtomicOutput,
+    bad_folder,
+    check_room,
+    is_stream,
+    real_path,
+    sync,
+)
+from gathercli.io.zarr.arrayspec import ArraySpec, ChunkCodec, zero_fill
+from gathercli.io.zarr.metadata import VERSIONS, Node, document
+from gathercli.io.zarr.stored import ZarrArray, writer_at
+from gathercli.spec.dtypes import FLOAT64, STRING, DType
+from gathercli.spec.shapes import product
+from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from typing import Protocol
 
+    from gathercli.compute.blocks import BlockSource
+    from gathercli.compute.chunks import Box
     from gathercli.compute.tensor import ChunkedTensor
+    from gathercli.compute.threads import ProgressCallback
     from gathercli.io.zarr.arrayspec import Codec
+
+    class BoxWorkers(Protocol):
+        """Workers in other processes."""
+
+        @property
+        def threads(self) -> int:
+            """The number of boxes computed at a time."""
+
+        @property
+        def memory(self) -> int | None:
+            """The memory for a box in bytes; None for no limit."""
+
+        def write(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
+            """Compute boxes and write them to `path`; yield the number of elements in each."""
 
 
 _REMOVE_TRIES: Final = 10  # attempts to remove a folder into which a thread may still be writing
-# The default codec of the package zarr.
-_DEFAULT_CODEC: Final[Codec] = {"name": "zstd", "level": 0, "checksum": False}
 _WORKING_FOLDER: Final = -100  # AT_FDCWD
 _EXCHANGE_FLAG: Final = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 # The most files of an array that are checked before the work; all are when it is replaced.
@@ -44,6 +77,24 @@ MAX_CHECKED_NAMES: Final = 20_000
 # The names of metadata and chunks.
 _OWN_NAMES: Final = re.compile(
     r"zarr\.json|\.z(array|attrs|metadata)|c([./]\d+)*|\d+([./]\d+)*", re.ASCII
+)
+
+
+# What a new array is like that copies no other: its codec is the default one of the package zarr.
+_DEFAULT_SPEC: Final = ArraySpec(
+    version=3,
+    dtype=FLOAT64,
+    file_dtype=np.dtype("<f8"),
+    shape=(),
+    grid=(),
+    chunks=(),
+    codecs=(
+        {"name": "bytes", "endian": "little"},
+        {"name": "zstd", "level": 0, "checksum": False},
+    ),
+    fill=0,
+    key_encoding="default",
+    separator="/",
 )
 
 
@@ -72,8 +123,9 @@ class Creation(AtomicOutput):
         with self._writable():
             if is_stream(self.path.rstrip("/")):
                 raise self._unwritable("it is a device or a pipe", "the name of a folder")
-            target = resolve_target(self.path)
-        if not os.path.basename(target):
+            folder, name = os.path.split(self.path.rstrip("/"))
+            target = os.path.join(real_path(folder), name)
+        if name in ("", ".", ".."):
             raise self._unwritable("its last part names no folder", "the name of a folder")
         if array := enclosing_array(target):
             raise self._unwritable(
@@ -124,18 +176,17 @@ class Creation(AtomicOutput):
         names. `storage` includes the width of strings; None for that of `source`. Raise InputError
         (``dtype``) if zarr lacks the type.
         """
-        like = source if isinstance(source, ZarrArray) else None
-        file_dtype = _choose_file_dtype(dtype, like, storage)
-        spec = _new_spec(tuple(shape), dtype, file_dtype, tuple(chunks), like)
+        like = source.spec if isinstance(source, ZarrArray) else _DEFAULT_SPEC
+        spec = _spec_like(like, tuple(shape), dtype, tuple(chunks), storage)
         ChunkCodec(spec)  # raises if a package is missing, before anything is created
         folder, name = os.path.split(self._target)
         # Set before `mkdir`, as a signal may arrive in between.
         self.temporary = os.path.join(folder, temporary_name(name))
         if not copy_attributes:
             spec = spec._replace(attributes=None, dimension_names=None)
-        documents = dict([metadata.VERSIONS[spec.version].to_json(spec)])
-        if copy_attributes and like is not None:
-            documents |= _attributes(like)
+        documents = dict([VERSIONS[spec.version].to_json(spec)])
+        if copy_attributes and isinstance(source, ZarrArray):
+            documents |= _attributes(source)
         with self._writable():
             os.mkdir(self.temporary)
             if os.path.realpath(self.temporary) != self.temporary:
@@ -225,54 +276,35 @@ def _sync(path: str) -> None:
         sync(folder)
 
 
-def _choose_file_dtype(
-    dtype: DType, like: ZarrArray | None, storage: np.dtype[Any] | None
-) -> np.dtype[Any]:
-    """Choose the numpy dtype of the elements in the files."""
+def _spec_like(
+    like: ArraySpec,
+    shape: tuple[int, ...],
+    dtype: DType,
+    chunks: tuple[int, ...],
+    storage: np.dtype[Any] | None,
+) -> ArraySpec:
+    """Return the metadata of a new array without shards."""
     if dtype.opaque:
         raise malformed(
             f"zarr has no type {dtype}", "another type of data", rule="dtype", value=dtype.name
         )
-    if storage is None and like is not None and like.dtype is dtype:
-        return like.spec.file_dtype
-    storage = storage_of(dtype) if storage is None else storage
-    if like is not None and like.storage == storage.newbyteorder("="):
-        return like.spec.file_dtype
-    if dtype is STRING and storage.itemsize == 0:
-        return np.dtype("U1")
-    return storage.newbyteorder("<") if storage.itemsize > 1 else storage
-
-
-def _new_spec(
-    shape: tuple[int, ...],
-    dtype: DType,
-    file_dtype: np.dtype[Any],
-    chunks: tuple[int, ...],
-    like: ZarrArray | None,
-) -> ArraySpec:
-    """Return the metadata of a new array."""
-    if like is None:
-        return ArraySpec(
-            3,
-            dtype,
-            file_dtype,
-            shape,
-            chunks,
-            chunks,
-            ({"name": "bytes", "endian": _endian(file_dtype)}, _DEFAULT_CODEC),
-            zero_fill(dtype),
-            key_encoding="default",
-            separator="/",
-        )
-    codecs = (_adapt_codec(codec, file_dtype, len(shape), like) for codec in like.spec.codecs)
-    return like.spec._replace(
+    file_dtype = storage_of(dtype) if storage is None else storage
+    same = storage is None and dtype is like.dtype  # whatever the width of strings
+    if same or file_dtype.newbyteorder("=") == like.file_dtype.newbyteorder("="):
+        file_dtype = like.file_dtype
+    elif dtype is STRING and file_dtype.itemsize == 0:
+        file_dtype = np.dtype("U1")
+    elif file_dtype.itemsize > 1:
+        file_dtype = file_dtype.newbyteorder("<")
+    codecs = (_adapt_codec(codec, file_dtype, len(shape), like) for codec in like.codecs)
+    return like._replace(
         dtype=dtype,
         file_dtype=file_dtype,
         shape=shape,
         grid=chunks,
         chunks=chunks,
         codecs=tuple(codec for codec in codecs if codec is not None),
-        fill=like.spec.fill if dtype is like.dtype else zero_fill(dtype),
+        fill=like.fill if dtype is like.dtype else zero_fill(dtype),
         shard_index=(),
         index_first=False,
     )
@@ -280,41 +312,28 @@ def _new_spec(
 
 def _attributes(like: ZarrArray) -> dict[str, Any]:
     """Return the user's attributes by file name, if they have a file of their own."""
-    name = metadata.VERSIONS[like.spec.version].attributes
+    name = VERSIONS[like.spec.version].attributes
     if name is None or not os.path.lexists(path := os.path.join(like.path, name)):
         return {}
-    return {name: metadata.document(Folder(like.name, like.path, None), path)}
-
-
-def _endian(dtype: np.dtype[Any]) -> str:
-    return "big" if dtype.str[0] == ">" else "little"
+    return {name: document(Folder(like.name, like.path, None), path)}
 
 
 def _adapt_codec(
-    codec: Codec, file_dtype: np.dtype[Any], rank: int, like: ZarrArray
+    codec: Codec, file_dtype: np.dtype[Any], rank: int, like: ArraySpec
 ) -> Codec | None:
     """Adapt a codec of `like` to another type and rank; return None if it does not apply."""
     name = codec["name"]
     if name == "bytes":
-        return codec | {"endian": _endian(file_dtype)}
+        return codec | {"endian": "big" if file_dtype.str[0] == ">" else "little"}
     if name == "transpose" and len(codec["order"]) != rank:
-        return {"name": name, "order": list(range(rank))[::-1]} if like.spec.fortran else None
-    if file_dtype != like.spec.file_dtype:
+        return {"name": name, "order": list(range(rank))[::-1]} if like.fortran else None
+    if file_dtype != like.file_dtype:
         if name == "delta":
             return None
         key = "elementsize" if name == "shuffle" else "typesize"
         if key in codec:
             return codec | {key: min(file_dtype.itemsize, 255)}
     return codec
-
-
-def resolve_target(path: str) -> str:
-    """Resolve links and ``..`` in all but the last part of a path.
-
-    The last part becomes empty if it is ``.`` or ``..``.
-    """
-    folder, name = os.path.split(path.rstrip("/"))
-    return os.path.join(real_path(folder), "" if name in (".", "..") else name)
 
 
 def enclosing_array(path: str) -> str | None:
@@ -346,3 +365,99 @@ def obstacle(path: str, most: int | None = None) -> str | None:
         names = (name for name, _ in islice(entries, most))
         other = next((name for name in names if not _OWN_NAMES.fullmatch(name)), None)
     return other and f"it holds `{clean(other)}`, which is not part of an array"
+
+
+# Writing
+
+
+def write(
+    source: BlockSource,
+    output: Creation,
+    chunks: Sequence[int] | None = None,
+    *,
+    memory: int | None = None,
+    threads: int = 1,
+    progress: ProgressCallback | None = None,
+    workers: BoxWorkers | None = None,
+) -> None:
+    """Create `output` and write all its chunks, without `Creation.commit`.
+
+    The source has the elements of a tensor, or of the output of a call with checked indices.
+    `chunks` are the sizes of a chunk, None to choose them; `memory` is in bytes, None for no limit.
+    `progress` is called with the bytes of the output written so far and the total. `workers` are
+    processes that compute the boxes, each with `workers.memory` bytes; None for this process. Raise
+    UsageError if `chunks` has another rank than the output, LimitError if a chunk needs more than
+    `memory`.
+    """
+    if workers is None:
+        cut = partial(cut_boxes, source, memory=memory, threads=threads)
+    else:
+        cut = partial(cut_boxes, source, memory=workers.memory, threads=1, least=workers.threads)
+    if chunks is None:
+        chunks, (threads, boxes) = _choose_chunks(source, cut)
+    else:
+        if len(chunks) != len(source.shape):
+            raise UsageError(
+                f"has {counted(len(chunks), 'size')}, and the result has "
+                f"{counted(len(source.shape), 'dimension')}",
+                subject="--chunks",
+                value=",".join(map(str, chunks)),
+                expected="one for each",
+            )
+        threads, boxes = cut(chunks)
+    data, itemsize = source.data, source.data.storage.itemsize
+    total = product(source.shape) * itemsize
+    if memory is not None:
+        check_room(output.path, output.folder, total, packs=True)
+    copies = isinstance(source, CopyBlocks)
+    output.open(
+        source.shape, data.dtype, chunks, data, storage=data.storage, copy_attributes=copies
+    )
+    counts: Generator[int]
+    if workers is None:
+        writer = writer_at(output.temporary)
+        counts = (fill(source, writer, chunks, box, threads) for box in boxes)
+    else:
+        counts = workers.write(output.temporary, chunks, boxes)
+    done = 0
+    try:
+        with closing(counts):
+            for count in counts:
+                done += count * itemsize
+                if progress is not None:
+                    progress("gathered", done, total)
+    except GatherError as error:
+        if error.rule == "output":
+            error.prefix(f"`{clean(output.path)}`")
+        raise
+
+
+def fill(
+    source: BlockSource, writer: ZarrArray, chunks: Sequence[int], box: Box, threads: int = 1
+) -> int:
+    """Compute and write a box of whole chunks; return the number of its elements."""
+    block = source.block(box, threads)
+    grid = ChunkGrid(box, chunks)
+
+    def put(number: int) -> None:
+        part = grid.part(number)
+        writer.write(part, block[slices(inside(part, box))])
+
+    share(grid.number, lambda: put, threads)
+    return cells(box)
+
+
+def _choose_chunks(
+    source: BlockSource, cut: Callable[[Sequence[int]], tuple[int, list[Box]]]
+) -> tuple[Sequence[int], tuple[int, list[Box]]]:
+    """Choose the sizes of the chunks by the data; halve them while a chunk exceeds the memory."""
+    sizes = list(source.choose_chunks())
+    while True:
+        try:
+            return sizes, cut(sizes)
+        except LimitError:
+            divisible = [o for o in source.index_dims if sizes[o] > 1] or range(len(sizes))
+            largest = max(divisible, key=sizes.__getitem__, default=None)
+            if largest is None or sizes[largest] == 1:
+                raise
+            sizes[largest] = -(-sizes[largest] // 2)

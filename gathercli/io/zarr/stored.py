@@ -1,4 +1,4 @@
-"""The format zarr, versions 2 and 3: folders of chunks, read box by box.
+"""The format zarr, versions 2 and 3: folders of chunks, read and written box by box.
 
 The metadata define an array and bound the size of its chunks, packed and unpacked. They are checked
 before use. The codecs are those of `numcodecs`.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from gathercli.compute.blocks import CopyBlocks
 from gathercli.compute.chunks import count_chunks, everything, inside, sizes, slices, tiled
 from gathercli.compute.streamed import BlockResult
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import GatherError, InputError, LimitError
-from gathercli.io.folders import Folder
+from gathercli.errors import GatherError, InputError, LimitError, TransferError, reason_of
+from gathercli.io.files import unreadable
+from gathercli.io.folders import check_place, open_in
 from gathercli.io.formats.content import (
     check_limit,
     check_number,
@@ -29,61 +30,93 @@ from gathercli.io.formats.content import (
     unknown_name,
 )
 from gathercli.io.formats.npy import check_strings
-from gathercli.io.zarr import chunkfiles, metadata
-from gathercli.io.zarr.chunkfiles import ChunkCodec, ChunkFiles
+from gathercli.io.zarr.arrayspec import ChunkCodec, grid_coordinates, strip_checksum
+from gathercli.io.zarr.metadata import Node
 from gathercli.spec.dtypes import STRING, described
 from gathercli.text import clean, counted, in_bytes, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
 
     from gathercli.compute.chunks import Box
     from gathercli.compute.result import Result
     from gathercli.compute.storage import AnyArray
+    from gathercli.io.folders import Folder
     from gathercli.io.formats.content import Layout
     from gathercli.io.zarr.arrayspec import ArraySpec
-    from gathercli.io.zarr.chunkfiles import ChunkFile, FileCallback
     from gathercli.spec.dtypes import DType
+
+    FileCallback: TypeAlias = Callable[[str, os.stat_result | None], None]
 
 MAX_GROUP_MEMBERS: Final = 10_000  # arrays and groups accepted in a group
 # The most chunks read at once: a few bytes of metadata may declare any number.
 MAX_READ_CHUNKS: Final = 1 << 18
+_ABSENT_CHUNK: Final = (1 << 64) - 1
 
 
-class Node:
-    """An array or a group: a folder with metadata."""
+class ChunkFile:
+    """The open file of a chunk or a shard."""
 
-    def __init__(self, version: int, members: dict[str, Any], *, is_array: bool) -> None:
-        self._version, self._members, self.is_array = version, members, is_array
+    def __init__(self, fd: int, size: int, spec: ArraySpec) -> None:
+        self._fd, self.size, self._spec = fd, size, spec
+        self._content: AnyArray | None = None
 
-    @classmethod
-    def at(cls, folder: Folder, path: str) -> Node | None:
-        """Read the metadata of the folder at `path`; return None if it has none."""
-        for number, version in metadata.VERSIONS.items():
-            for name in version.files:
-                file = os.path.join(path, name)
-                if os.path.lexists(file):
-                    members = metadata.document(folder, file)
-                    return cls(number, members, is_array=version.is_array(name, members))
-        return None
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
 
-    @classmethod
-    def of_path(cls, path: str) -> Node | None:
-        """Return the node of an array at a path that is no input; None if there is no array."""
-        node = cls.at(Folder(path, path, None), path)
-        return node if node is not None and node.is_array else None
+    def read(self) -> AnyArray:
+        """Read the whole file and cache it for `part`; raise ValueError for a wrong size."""
+        self._check_size()
+        if self._content is None:
+            self._content = self._bytes(0, self.size)
+        return self._content
 
-    @cached_property
-    def spec(self) -> ArraySpec:
-        """The valid metadata of an array."""
-        return metadata.parse(self._members, self._version)
+    def part(self, start: int, length: int) -> AnyArray:
+        """Read bytes of a shard; a negative start counts from the end.
+
+        Raise ValueError if the range is outside the file, or longer than a chunk.
+        """
+        self._check_size()
+        first = start + self.size if start < 0 else start
+        stop = first + length
+        # `start` and `length` come from the index in the file, so they may have any value.
+        if not 0 <= first < stop <= self.size:
+            raise ValueError(f"it has {in_bytes(self.size)}, and none at {first} to {stop}")
+        if length > max(self._spec.max_packed, self._spec.index_nbytes):
+            raise ValueError(f"its part has {in_bytes(length)}, more than a chunk can have")
+        return self._bytes(first, length) if self._content is None else self._content[first:stop]
+
+    def rows(self, first: int, stop: int) -> AnyArray:
+        """Read rows of an `ArraySpec.plain` chunk."""
+        spec = self._spec
+        row_nbytes = spec.chunk_nbytes // spec.chunks[0]
+        raw = self._bytes(first * row_nbytes, (stop - first) * row_nbytes)
+        return raw.view(spec.file_dtype).reshape(stop - first, *spec.chunks[1:])
+
+    def _check_size(self) -> None:
+        if not self.size and self._spec.chunk_nbytes:
+            raise ValueError("it is empty")
+        if self.size > self._spec.max_file:
+            raise ValueError(f"it has {in_bytes(self.size)}, more than a chunk can have")
+
+    def _bytes(self, start: int, length: int) -> AnyArray:
+        raw = np.empty(length, np.uint8)
+        done = 0
+        while done < length:  # a read may be short
+            count = os.preadv(self._fd, [raw[done:].data], start + done)
+            if not count:
+                raise ValueError(f"it is cut before byte {start + length}")
+            done += count
+        return raw
 
 
 class ZarrArray:
     """A thread-safe `ChunkedTensor` stored as a zarr array in the folder `path`.
 
-    `on_read` is that of `ChunkFiles`; one of the notes for the user says how many chunks were
-    absent.
+    `on_read` is called with the path and status of each file before it is read; None for an absent
+    one. One of the notes for the user says how many chunks were absent.
     """
 
     decided_by = None  # the metadata state the type
@@ -101,12 +134,19 @@ class ZarrArray:
         self.dtype, self.shape, self.chunks = spec.dtype, spec.shape, spec.chunks
         self.storage = spec.file_dtype.newbyteorder("=")
         self.reads: Counter[tuple[int, ...]] = Counter()
-        self._lock, self._files = Lock(), ChunkFiles(path, name, spec, on_read)
+        self._lock, self._on_read = Lock(), on_read
         self._absent: set[tuple[int, ...]] = set()
         self._notes = [] if notes is None else notes
+        self._real = os.path.realpath(path)
+        self._checked_folder = ""  # the last folder accepted by `_check_absent`
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
+
+    @cached_property
+    def _codec(self) -> ChunkCodec:
+        """The codec of the chunks; its packages are imported with the first use."""
+        return ChunkCodec(self.spec)
 
     def read(self, box: Box, progress: Callable[[int], None] | None = None) -> AnyArray:
         """Return the elements of a box; read each chunk once.
@@ -142,17 +182,12 @@ class ZarrArray:
             progress(out.nbytes)
         return out
 
-    @cached_property
-    def _codec(self) -> ChunkCodec:
-        """The codec of the chunks; its packages are imported with the first read."""
-        return ChunkCodec(self.spec)
-
     def _part(self, box: Box) -> AnyArray | None:
         """Read a box within one file, in the file's byte order; None if the file is absent."""
-        key = self.spec.key(grid_coordinates(box, self.spec.grid))
+        key = self.spec.key(box)
         codec = self._codec
         try:
-            file = self._files.open(key)
+            file = self._open(key)
             if file is None:
                 self._add_absent(box)
                 return None
@@ -166,7 +201,7 @@ class ZarrArray:
             raise
         except Exception as error:
             raise InputError(
-                f"the chunk `{clean(f'{self.name}/{key}')}` cannot be read ({reason(error)})",
+                f"the chunk `{clean(f'{self.name}/{key}')}` cannot be read ({_reason(error)})",
                 where=key,
                 expected=(
                     f"{in_bytes(self.spec.chunk_nbytes)} of elements, packed by "
@@ -174,6 +209,38 @@ class ZarrArray:
                 ),
             ) from error
         return elements
+
+    def _open(self, key: str) -> ChunkFile | None:
+        """Open a file for reading; return None if it is absent.
+
+        Raise ValueError if the file is not regular, or a link is broken or leads out of the folder,
+        and NoInputError if it cannot be read.
+        """
+        path = os.path.join(self.path, key)
+        try:
+            fd, status = open_in(path, self._real)
+        except (FileNotFoundError, NotADirectoryError):
+            if os.path.lexists(path):
+                raise ValueError("it links to nothing") from None
+            self._check_absent(os.path.dirname(path))
+            if self._on_read is not None:
+                self._on_read(path, None)
+            return None
+        except OSError as error:
+            raise unreadable(f"{self.name}/{key}", error) from None
+        try:
+            if self._on_read is not None:
+                self._on_read(path, status)
+        except BaseException:
+            os.close(fd)
+            raise
+        return ChunkFile(fd, status.st_size, self.spec)
+
+    def _check_absent(self, folder: str) -> None:
+        """Raise if a file is absent because a link leads out of the folder of the array."""
+        if folder != self._checked_folder:
+            check_place(os.path.realpath(folder), self._real)
+            self._checked_folder = folder
 
     def _add_absent(self, box: Box) -> None:
         """Count the chunks of a box as absent, in a note."""
@@ -195,13 +262,93 @@ class ZarrArray:
         """Read a box within one file; of an unpacked chunk, only the rows of the box."""
         spec = self.spec
         if spec.sharded:
-            return chunkfiles.read(spec, codec, file, box, self._add_absent)
+            return self._of_shard(codec, file, box)
         at = spec.inside_chunk(box)
         if spec.plain and box and file.size == spec.chunk_nbytes:
             rows: AnyArray = file.rows(*at[0])[(slice(None), *slices(at[1:]))]
             return rows
         part: AnyArray = codec.decode(file.read())[slices(at)]
         return part
+
+    def _of_shard(self, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyArray:
+        """Read a box within one shard; its index has the start and length of each chunk."""
+        spec = self.spec
+        if sizes(box) == spec.grid:  # read the file once: its chunks are contiguous
+            file.read()
+        raw = file.part(0 if spec.index_first else -spec.index_nbytes, spec.index_nbytes)
+        if len(spec.shard_index) > 1:
+            raw = strip_checksum(raw)
+        index = raw.view("<u8").reshape(*spec.chunks_per_file, 2)
+        out = spec.fill_array(sizes(box))
+        for part in tiled(box, spec.chunks):
+            coordinates = zip(grid_coordinates(part, spec.chunks), index.shape, strict=False)
+            start, length = index[tuple(at % count for at, count in coordinates)].tolist()
+            if start == length == _ABSENT_CHUNK:
+                self._add_absent(part)
+                continue
+            chunk = codec.decode(file.part(start, length))
+            out[slices(inside(part, box))] = chunk[slices(spec.inside_chunk(part))]
+        return out
+
+    def write(self, box: Box, elements: AnyArray) -> None:
+        """Write a chunk that is a file, from any thread or process.
+
+        The box is cut at the end of the array, beyond which the chunk has the fill value.
+        """
+        spec, codec = self.spec, self._codec
+        try:
+            if elements.shape != spec.chunks:
+                chunk = spec.fill_array(spec.chunks)
+                chunk[slices(spec.inside_chunk(box))] = elements
+                elements = chunk
+            self._write_file(spec.key(box), codec.encode(elements))
+        except FileNotFoundError:
+            raise _vanished(self.path) from None
+        except OSError as error:
+            if isinstance(error, GatherError):
+                raise
+            raise TransferError(
+                f"writing stopped ({reason_of(error)}), the output is not complete"
+            ) from None
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise TransferError(
+                f"a chunk cannot be packed ({_reason(error)}), the output is not complete"
+            ) from error
+
+    def _write_file(self, key: str, content: memoryview) -> None:
+        """Write a file atomically; do not create the folder of the array, which may be gone."""
+        *folders, _ = key.split("/")
+        for depth in range(1, len(folders) + 1):
+            with suppress(FileExistsError):
+                os.mkdir(os.path.join(self.path, *folders[:depth]))
+        path = os.path.join(self.path, key)
+        partial = f"{path}.{os.urandom(6).hex()}.partial"
+        try:
+            with open(partial, "xb") as file:
+                file.write(content)
+            os.replace(partial, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(partial)
+            raise
+
+
+def _reason(error: BaseException) -> str:
+    """Return the first line of an error from a package or the system."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    return clean(lines[0][:200])
+
+
+def _vanished(path: str) -> TransferError:
+    return TransferError(f"`{clean(path)}` is gone", expected="the new array")
+
+
+def writer_at(path: str) -> ZarrArray:
+    """Return the array at `path`, which this or another process created, to write its chunks."""
+    node = Node.of_path(path)
+    if node is None:
+        raise _vanished(path)
+    return ZarrArray(path, path, node.spec)
 
 
 class Zarr:
@@ -213,16 +360,15 @@ class Zarr:
         """Read the metadata of the folder itself."""
         self._folder = folder
         self._path = folder.path
-        self._root = Node.at(folder, self._path)
-        if self._root is None:
+        root = Node.at(folder, self._path)
+        if root is None:
             raise malformed("no zarr.json or .zarray in it", "a zarr array or group")
+        self._root = root
 
     @cached_property
     def names(self) -> Sequence[str] | None:
         """The sorted names of the arrays in a group; None for an array."""
-        if self._root is None or self._root.is_array:
-            return None
-        return sorted(self._walk())
+        return None if self._root.is_array else sorted(self._walk())
 
     def _walk(self) -> Iterator[str]:
         """Yield the names of all arrays below the root group."""
@@ -234,7 +380,7 @@ class Zarr:
                     hidden = entry.name.startswith(".") and entry.name.endswith((".tmp", ".old"))
                     if hidden or not entry.is_dir(follow_symlinks=False):
                         continue
-                    name = f"{group}/{entry.name}" if group else entry.name
+                    name = os.path.join(group, entry.name)
                     try:
                         node = Node.at(self._folder, entry.path)
                     except GatherError:
@@ -261,8 +407,9 @@ class Zarr:
 
     def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
         """Read a whole array; raise LimitError if it is larger than the limit."""
-        del declared, empty
-        size, limit, progress = self._node(key)[1].nbytes, self._folder.limit, self._folder.progress
+        del empty
+        size = self.layout(key, declared).nbytes
+        limit, progress = self._folder.limit, self._folder.progress
         instead = "`info --header` describes it without reading it"
         check_limit(f"the array has {in_bytes(size)} to be held in memory", size, limit, instead)
         array = self.chunked(key)
@@ -281,7 +428,8 @@ class Zarr:
 
     def _member(self, key: str) -> ArraySpec | None:
         """Look up the array `key` without listing the group; return None if there is none."""
-        path, node = self._path, self._root
+        path = self._path
+        node: Node | None = self._root
         for name in key.split("/"):
             path = os.path.join(path, name)
             plain = name not in ("", ".", "..") and "\0" not in name
@@ -292,24 +440,20 @@ class Zarr:
 
     def _node(self, key: str | None) -> tuple[str, ArraySpec]:
         """Return the path and metadata of the array `key`; None means the only one."""
-        if self._root is not None and self._root.is_array:
+        if self._root.is_array:
             if key is not None:
                 raise no_member("the folder is one array and has", key)
             return self._path, self._root.spec
+        if key is None and len(names := self.names or ()) == 1:
+            (key,) = names
         if key is not None and (spec := self._member(key)) is not None:
             return os.path.join(self._path, key), spec
         names = self.names or ()
-        if key is None and len(names) == 1:
-            key = names[0]
-        if key is None or key not in names:
-            raise unknown_name(
-                "the group has", key, names, "array", self._folder.name, none="no arrays"
-            )
-        path = os.path.join(self._path, key)
-        node = Node.at(self._folder, path)
-        if node is None or not node.is_array:
+        if key is not None and key in names:
             raise malformed(f"`{clean(key)}` is no longer an array", "it to stay as it was")
-        return path, node.spec
+        raise unknown_name(
+            "the group has", key, names, "array", self._folder.name, none="no arrays"
+        )
 
 
 def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
@@ -319,14 +463,3 @@ def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
     array = blocks.data if isinstance(blocks, CopyBlocks) else None
     if isinstance(array, ZarrArray) and array.spec.sharded:
         yield f"{clean(path or '')} is written without shards, each chunk as a file"
-
-
-def reason(error: BaseException) -> str:
-    """Return the first line of an error from a package or the system."""
-    lines = str(error).splitlines() or [type(error).__name__]
-    return clean(lines[0][:200])
-
-
-def grid_coordinates(box: Box, chunks: Sequence[int]) -> tuple[int, ...]:
-    """Return the coordinates in the grid of the chunk that contains the first cell of a box."""
-    return tuple(start // size for (start, _), size in zip(box, chunks, strict=True))

@@ -19,9 +19,8 @@ from gathercli.compute.storage import dtype_of, storage_of
 from gathercli.errors import GatherError
 from gathercli.io.folders import Folder
 from gathercli.io.source import Inputs
-from gathercli.io.zarr.chunkwise import writer_at
 from gathercli.io.zarr.created import Creation
-from gathercli.io.zarr.stored import Zarr, ZarrArray
+from gathercli.io.zarr.stored import Zarr, ZarrArray, writer_at
 from gathercli.spec.dtypes import BFLOAT16, PLAIN, STRING, DType
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import pytest
 from zarr import codecs as zc
 
 from gathercli.errors import InputError, OutputError, TransferError
-from gathercli.io.zarr.chunkwise import writer_at
 from gathercli.io.zarr.created import Creation, exchange
+from gathercli.io.zarr.stored import writer_at
 from gathercli.spec.dtypes import BFLOAT16, STRING
 from tests.io.zarr.peer import (
     X,

@@ -18,8 +18,8 @@ import zarr
 from gathercli.batch import work
 from gathercli.compute import streamed as result
 from gathercli.errors import LimitError
-from gathercli.io.zarr.chunkwise import writer_at
 from gathercli.io.zarr.created import Creation
+from gathercli.io.zarr.stored import writer_at
 from gathercli.spec.dtypes import INT64, dtype
 from tests.jobs import parse
 from tests.processes import PATIENCE, wait_until

@@ -19,7 +19,7 @@ from zarr import codecs as zc
 
 from gathercli.compute.chunks import everything, slices, tiled
 from gathercli.errors import InputError, TransferError
-from gathercli.io.zarr.chunkfiles import ChunkFiles
+from gathercli.io.zarr.stored import ZarrArray, writer_at
 from tests.io.zarr.peer import (
     BOMB,
     PACKERS,
@@ -124,13 +124,13 @@ def test_a_refusal_to_go_on_leaves_no_file_open() -> None:
     write_flat("x.zarr")
 
     def refuse(*_: object) -> None:
-        raise LookupError
+        raise TransferError("changed")
 
-    files = ChunkFiles("x.zarr", "x.zarr", open_array("x.zarr").spec, refuse)
+    array = ZarrArray("x.zarr", "x.zarr", open_array("x.zarr").spec, refuse)
     before = len(os.listdir("/proc/self/fd"))
 
-    with pytest.raises(LookupError):
-        files.open("c/0")
+    with pytest.raises(TransferError, match="changed"):
+        array.read(((0, 1),))
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -138,15 +138,15 @@ def test_a_chunk_that_cannot_get_its_name_leaves_no_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_flat("x.zarr")
-    files = ChunkFiles("x.zarr", "x.zarr", open_array("x.zarr").spec)
+    array = writer_at("x.zarr")
 
     def failing(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", failing)
 
-    with pytest.raises(OSError, match="No space"):
-        files.write("c/1", memoryview(b"x"))
+    with pytest.raises(TransferError, match="no space"):
+        array.write(((0, 1000),), np.zeros(1000, np.uint8))
     assert os.listdir(folder / "x.zarr/c") == ["0"]
 
 

@@ -14,7 +14,7 @@ import pytest
 import zarr
 
 from tests.io.test_stream import anonymous
-from tests.io.zarr.test_chunkwise import DATA, both, indices, read, stored, write_data
+from tests.io.zarr.test_created_results import DATA, both, indices, read, stored, write_data
 
 if TYPE_CHECKING:
     from tests.conftest import Run

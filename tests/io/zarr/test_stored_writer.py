@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from gathercli.compute.chunks import everything, slices, tiled
-from gathercli.io.zarr.chunkfiles import ChunkFile
-from gathercli.io.zarr.chunkwise import writer_at
 from gathercli.io.zarr.created import Creation
+from gathercli.io.zarr.stored import ChunkFile, writer_at
 from tests.io.zarr.peer import (
     SHAPES,
     X,
@@ -75,25 +74,13 @@ def test_four_threads_write_one_array_and_read_no_chunk(
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_box_of_many_chunks_is_written_by_one_call() -> None:
-    with Creation("x.zarr") as creation:
-        creation.open(X.shape, dtype_of_array(X), (2, 3))
-        out = writer_at(creation.temporary)
-        out.write(((0, 4), (0, 7)), X[:4])
-        out.write(((4, 5), (0, 7)), X[4:])
-        creation.commit()
-
-    assert identical(peer_reads("x.zarr"), X)
-
-
-@pytest.mark.usefixtures("folder")
 def test_another_process_writes_by_the_path_alone() -> None:
     with Creation("x.zarr") as creation:
         creation.open(X.shape, dtype_of_array(X), (2, 7))
         code = """
 import sys
 import numpy as np
-from gathercli.io.zarr.chunkwise import writer_at
+from gathercli.io.zarr.stored import writer_at
 x = np.arange(35, dtype=np.int32).reshape(5, 7)
 for start in (0, 2, 4):
     writer_at(sys.argv[1]).write(((start, min(start + 2, 5)), (0, 7)), x[start : start + 2])
@@ -111,7 +98,7 @@ import resource, signal, sys
 import numpy as np
 from gathercli.spec.dtypes import dtype
 from gathercli.errors import TransferError
-from gathercli.io.zarr.chunkwise import writer_at
+from gathercli.io.zarr.stored import writer_at
 from gathercli.io.zarr.created import Creation
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Creation("x.zarr") as creation:
