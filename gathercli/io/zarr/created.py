@@ -184,7 +184,8 @@ class Creation(AtomicOutput):
         self.temporary = os.path.join(folder, temporary_name(name))
         if not copy_attributes:
             spec = spec._replace(attributes=None, dimension_names=None)
-        documents = dict([VERSIONS[spec.version].to_json(spec)])
+        version = VERSIONS[spec.version]
+        documents = {version.files[0]: version.to_json(spec)}
         if copy_attributes and isinstance(source, ZarrArray):
             documents |= _attributes(source)
         with self._writable():

@@ -27,8 +27,12 @@ from gathercli.text import clean, counted, in_bytes, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeAlias
 
     from gathercli.io.zarr.arrayspec import Codec
+
+    # Codecs, each with its options and their types; None for options that are checked elsewhere.
+    _OptionTypes: TypeAlias = Mapping[str, Mapping[str, type] | None]
 
 MAX_METADATA_BYTES: Final = 16 << 20  # the largest metadata file in bytes
 # The most chunks in a shard: a few bytes of metadata may declare any number.
@@ -50,14 +54,10 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
         raise malformed(
             f"`{name}` {str(error).removeprefix('it ')}", "one with JSON text"
         ) from None
-    try:
+    with open(fd, "rb") as file:
         check_number(f"`{name}` has {in_bytes(status.st_size)}", status.st_size, MAX_METADATA_BYTES)
         folder.watch(path, status)
-        raw = b""
-        while part := os.read(fd, status.st_size - len(raw)):
-            raw += part
-    finally:
-        os.close(fd)
+        raw = file.read(status.st_size)
     try:
         members = json.parse(raw, rule="format")
     except InputError as error:
@@ -171,16 +171,11 @@ def _fill(members: dict[str, Any], dtype: DType) -> Any:
     return value
 
 
-def _codec(
-    name: str,
-    options: dict[str, Any],
-    names: Sequence[str],
-    option_types: Mapping[str, Mapping[str, type]],
-) -> Codec:
-    """Check the name of a codec, and the types of its options if `option_types` has them."""
-    if name not in names:
-        raise _wrong("codec", name, _words(names))
-    if (types := option_types.get(name)) is not None:
+def _codec(name: str, options: dict[str, Any], known: _OptionTypes) -> Codec:
+    """Check the name of a codec and the types of its options."""
+    if name not in known:
+        raise _wrong("codec", name, _words(known))
+    if (types := known[name]) is not None:
         for key, option in options.items():
             if type(option) is not types.get(key):
                 expected = listed(types, "and") if types else "nothing"
@@ -192,13 +187,16 @@ def _codec(
 
 # Version 3
 
-# The compressors and the types of their options.
 _COMPRESSORS_3: Final[dict[str, dict[str, type]]] = {
     "blosc": {"cname": str, "clevel": int, "blocksize": int, "typesize": int, "shuffle": str},
     "zstd": {"level": int, "checksum": bool},
     "gzip": {"level": int},
 }
-_CODECS_3: Final = ("transpose", "bytes", "sharding_indexed", *_COMPRESSORS_3, "crc32c")
+_CODECS_3: Final[_OptionTypes] = {
+    **dict.fromkeys(("transpose", "bytes", "sharding_indexed")),
+    **_COMPRESSORS_3,
+    "crc32c": {},
+}
 _STRING_TYPE: Final = "fixed_length_utf32"
 _KEYS_3: Final = {
     *("zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding"),
@@ -292,10 +290,9 @@ def _codecs_3(value: object, key: str) -> tuple[Codec, ...]:
     """Validate a list of codecs; return the name and the configuration of each in one object."""
     if not isinstance(value, list) or not value or len(value) > 2 * len(_CODECS_3):
         raise _wrong(key, value, "a list of codecs")
-    types: dict[str, dict[str, type]] = _COMPRESSORS_3 | {"crc32c": {}}
     codecs = []
     for each in value:
-        codec = _codec(*_named(each, "codec"), _CODECS_3, types)
+        codec = _codec(*_named(each, "codec"), _CODECS_3)
         if codec["name"] == "blosc":
             shuffles = ("noshuffle", "shuffle", "bitshuffle")
             _one_of(codec, "shuffle", shuffles, default="noshuffle")
@@ -356,13 +353,13 @@ def _ordered(codecs: Sequence[Codec], dtype: np.dtype[Any], rank: int) -> np.dty
     return dtype.newbyteorder(">" if endian == "big" else "<")
 
 
-def _to_json_3(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-    """Return the name and the members of the metadata file of an unsharded array."""
+def _to_json_3(spec: ArraySpec) -> dict[str, Any]:
+    """Return the members of the metadata file of an unsharded array."""
     names = {} if spec.dimension_names is None else {"dimension_names": spec.dimension_names}
     dtype: Any = spec.dtype.name
     if spec.dtype is STRING:
         dtype = _configured(_STRING_TYPE, {"length_bytes": spec.file_dtype.itemsize})
-    return "zarr.json", {
+    return {
         "zarr_format": 3,
         "node_type": "array",
         "shape": list(spec.shape),
@@ -382,19 +379,14 @@ def _configured(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 # Version 2: the files ``.zarray``, ``.zgroup`` and ``.zattrs``
 
-# The compressors and the types of their options.
-_COMPRESSORS_2: Final = _COMPRESSORS_3 | {
+_COMPRESSORS_2: Final[_OptionTypes] = {
+    **_COMPRESSORS_3,
     "blosc": _COMPRESSORS_3["blosc"] | {"shuffle": int},
     "zlib": {"level": int},
     "lz4": {"acceleration": int},
 }
-_FILTERS_2: Final = ("shuffle", "delta")  # the filters, applied before the compressor
+_FILTERS_2: Final[_OptionTypes] = {"shuffle": None, "delta": None}  # before the compressor
 _TYPE_2: Final = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|c8|c16|U[1-9]\d{0,8})", re.ASCII)
-
-
-def _is_array_2(name: str, _: dict[str, Any]) -> bool:
-    """Tell whether a metadata file describes an array."""
-    return name == ".zarray"
 
 
 def _parse_2(members: dict[str, Any]) -> ArraySpec:
@@ -415,7 +407,7 @@ def _parse_2(members: dict[str, Any]) -> ArraySpec:
         raise malformed(f"the filters are {_quote(filters)}", "a list of codecs, or null")
     codecs = [_filter(each, file_dtype) for each in filters or ()]
     if members.get("compressor") is not None:
-        codecs.append(_codec_2(members["compressor"], tuple(_COMPRESSORS_2)))
+        codecs.append(_codec_2(members["compressor"], _COMPRESSORS_2))
     fill = _fill(members, dtype)
     types, sizes = (dtype, file_dtype), (shape, chunks, chunks)
     return ArraySpec(2, *types, *sizes, tuple(codecs), fill, order, separator=separator)
@@ -425,13 +417,13 @@ def _is_type_2(name: object) -> TypeGuard[str]:
     return isinstance(name, str) and _TYPE_2.fullmatch(name) is not None
 
 
-def _codec_2(value: object, names: tuple[str, ...]) -> Codec:
+def _codec_2(value: object, known: _OptionTypes) -> Codec:
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         raise _wrong("codec", value, "an object with an id")
     options = {key: option for key, option in value.items() if key != "id"}
     if value["id"] == "blosc" and options.get("typesize", 0) is None:
         del options["typesize"]  # numcodecs 0.16.0 writes null for the size of the elements
-    return _codec(value["id"], options, names, _COMPRESSORS_2)
+    return _codec(value["id"], options, known)
 
 
 def _filter(value: object, file_dtype: np.dtype[Any]) -> Codec:
@@ -452,11 +444,11 @@ def _filter(value: object, file_dtype: np.dtype[Any]) -> Codec:
     return codec
 
 
-def _to_json_2(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-    """Return the name and the members of the metadata file of an array."""
+def _to_json_2(spec: ArraySpec) -> dict[str, Any]:
+    """Return the members of the metadata file of an array."""
     codecs = [{"id": codec["name"], **options_of(codec)} for codec in spec.codecs]
     filters = [codec for codec in codecs if codec["id"] in _FILTERS_2]
-    return ".zarray", {
+    return {
         "zarr_format": 2,
         "shape": list(spec.shape),
         "chunks": list(spec.chunks),
@@ -472,15 +464,17 @@ def _to_json_2(spec: ArraySpec) -> tuple[str, dict[str, Any]]:
 class Version(NamedTuple):
     """A version of the format."""
 
-    files: tuple[str, ...]  # the names of the metadata files; the first that exists is read
+    files: tuple[str, ...]  # of metadata, the first that of an array; the first that exists is read
     attributes: str | None  # the file of the user's attributes; None: they are in the metadata
     is_array: Callable[[str, dict[str, Any]], bool]  # whether a metadata file describes an array
     parse: Callable[[dict[str, Any]], ArraySpec]
-    to_json: Callable[[ArraySpec], tuple[str, dict[str, Any]]]  # a file of an array without shards
+    to_json: Callable[[ArraySpec], dict[str, Any]]  # of an array without shards
 
 
 # The versions in the order of preference.
 VERSIONS: Final = {
     3: Version(("zarr.json",), None, _is_array_3, _parse_3, _to_json_3),
-    2: Version((".zarray", ".zgroup"), ".zattrs", _is_array_2, _parse_2, _to_json_2),
+    2: Version(
+        (".zarray", ".zgroup"), ".zattrs", lambda name, _: name == ".zarray", _parse_2, _to_json_2
+    ),
 }
