@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
 
-from gathercli import text
 from gathercli.compute.storage import dtype_of, storage_of
 from gathercli.errors import InputError
 from gathercli.io.folders import Folder, open_in
@@ -23,7 +22,7 @@ from gathercli.io.formats.content import check_number, check_shape, malformed
 from gathercli.io.zarr.arrayspec import ArraySpec, options_of, parse_fill
 from gathercli.spec.dtypes import DTYPES, STRING, DType
 from gathercli.spec.shapes import LARGEST, product
-from gathercli.text import clean, counted, in_bytes, listed, short
+from gathercli.text import clean, counted, in_bytes, listed, short, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,9 +50,8 @@ def document(folder: Folder, path: str) -> dict[str, Any]:
     try:
         fd, status = open_in(path, os.path.realpath(inner))
     except ValueError as error:
-        raise malformed(
-            f"`{name}` {str(error).removeprefix('it ')}", "one with JSON text"
-        ) from None
+        what = f"`{name}` {str(error).removeprefix('it ')}"
+        raise malformed(what, "one with JSON text") from None
     with open(fd, "rb") as file:
         check_number(f"`{name}` has {in_bytes(status.st_size)}", status.st_size, MAX_METADATA_BYTES)
         folder.watch(path, status)
@@ -208,7 +206,7 @@ def _is_array_3(name: str, members: dict[str, Any]) -> bool:
     """Tell whether a metadata file describes an array."""
     kind = members.get("node_type")
     if kind not in ("array", "group"):
-        raise malformed(f"the node_type of `{name}` is {text.value_text(kind)}", "array or group")
+        raise malformed(f"the node_type of `{name}` is {value_text(kind)}", "array or group")
     return bool(kind == "array")
 
 
@@ -343,10 +341,8 @@ def _ordered(codecs: Sequence[Codec], dtype: np.dtype[Any], rank: int) -> np.dty
             or any(type(each) is not int for each in order)
             or sorted(order) != list(range(rank))
         ):
-            raise malformed(
-                f"the codec `transpose` is told {_quote(order)}",
-                f"{counted(rank, 'axis', 'axes', exact=True)}",
-            )
+            axes = counted(rank, "axis", "axes", exact=True)
+            raise malformed(f"the codec `transpose` is told {_quote(order)}", axes)
     endian = codecs[at].get("endian")
     if endian not in ("little", "big", None) or (endian is None and dtype.itemsize > 1):
         raise _wrong("endian of the codec `bytes`", endian, "`little` or `big`")
