@@ -71,7 +71,7 @@ def _cells(each: ConversionTarget) -> tuple[str, ...]:
         _by_family({name: op.outside for name, op in each.operators.items()}),
         _refused(each),
         _limits(each),
-        f"{each.evidence.value}: {each.title}; {'; '.join(each.sources)}",
+        f"{each.evidence}: {each.title}; {'; '.join(each.sources)}",
     )
 
 

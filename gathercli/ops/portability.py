@@ -5,55 +5,31 @@
     target("tflite")  ->  ConversionTarget  ->  TargetOperator    its row, and the fates of indices
 
 A row of a target is an `Op`, so that `bind` tries the rules of the target on a call. Nothing
-here asks a target by name: `TARGETS` says all.
+here asks a target by name: `portability.toml` says all.
 """
 
 from __future__ import annotations
 
+import tomllib
 from contextlib import suppress
-from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import UsageError, VersionError
-from gathercli.ops import FAMILIES, gather, gather_elements, gather_nd
+from gathercli.ops import FAMILIES, version_named
 from gathercli.ops.versions import find
-from gathercli.spec.dtypes import (
-    DTYPES,
-    FLOAT64,
-    INT64,
-    PLAIN,
-    STRING,
-    UINT64,
-    DType,
-    Kind,
-)
-from gathercli.spec.dtypes import dtype as named
-from gathercli.spec.op import (
-    FRAMEWORKS,
-    FROM_THE_END,
-    INTEGERS,
-    REFUSED,
-    IndexRange,
-    Op,
-    OutOfRange,
-)
+from gathercli.spec.dtypes import DTYPES, DType, dtype
+from gathercli.spec.op import FRAMEWORKS, FROM_THE_END, REFUSED, IndexRange, Op, OutOfRange
 from gathercli.text import closest, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
 UNDEFINED: Final = "undefined"
 """The fate of an index for which a target promises nothing: it reads whatever lies there."""
 
 ZERO: Final = OutOfRange.ZERO.done
 CLAMPED: Final = OutOfRange.CLAMP.done
-
-
-class Evidence(Enum):
-    """How a target's entry is known."""
-
-    PROBED = "probed"
-    READ = "read"
 
 
 class TargetOp(Op):
@@ -82,8 +58,8 @@ class ConversionTarget(NamedTuple):
     name: str  # the value of `--to`
     title: str  # the name for people, with the release that was probed
     operators: Mapping[str, TargetOperator]  # by family, without those that the target lacks
-    evidence: Evidence
-    sources: tuple[str, ...]  # from where this is known
+    evidence: str  # how this is known: ``probed`` or ``read``
+    sources: Sequence[str]  # from where this is known
     # types of data that are computed in another type, of fewer bits
     narrow: Mapping[DType, DType] = {}
     index_bits: int = 64  # in which indices are computed
@@ -104,161 +80,38 @@ class ConversionTarget(NamedTuple):
         return int(2 ** (self.index_bits - 1) - 1)
 
 
-def _types(words: str) -> tuple[DType, ...]:
-    return tuple(map(named, words.split()))
+def _target(name: str, fields: dict[str, Any]) -> ConversionTarget:
+    """Return a target from its table of `portability.toml`."""
+    operators = {
+        family: _operator(name, fields | row) for family, row in fields["operators"].items()
+    }
+    narrow = {dtype(wide): dtype(other) for wide, other in fields.get("narrow", {}).items()}
+    own = {key: value for key, value in fields.items() if key in ConversionTarget._fields}
+    return ConversionTarget(name, **own | {"operators": operators, "narrow": narrow})
 
 
-def _without(types: Iterable[DType], *left: DType) -> tuple[DType, ...]:
-    return tuple(each for each in types if each not in left and each.kind is not Kind.COMPLEX)
-
-
-def _typed(op: Op, data: tuple[DType, ...], indices: tuple[DType, ...] | None = None) -> Op:
-    """Return a row with other types."""
-    types = {"data": data} | ({} if indices is None else {"indices": indices})
-    return op._replace(
-        inputs=tuple(each._replace(dtypes=types.get(each.name, each.dtypes)) for each in op.inputs)
+def _operator(framework: str, fields: dict[str, Any]) -> TargetOperator:
+    """Return an operator from its fields and those of its target."""
+    op = version_named(fields["row"])
+    types = {key: tuple(map(dtype, fields.get(key, "").split())) for key in ("data", "indices")}
+    if lacks := fields.get("lacks", "").split():
+        types["data"] = tuple(each for each in DTYPES if each.name not in lacks)
+    op = op._replace(
+        inputs=tuple(
+            each._replace(dtypes=types.get(each.name) or each.dtypes) for each in op.inputs
+        ),
+        shortest_tuple=fields.get("shortest_tuple", op.shortest_tuple),
     )
-
-
-_FOLLOWED: Final = {
-    "gather": gather.OPENVINO_8,
-    "gather-elements": gather_elements.ONNX_13,
-    "gather-nd": gather_nd.ONNX_13,
-}
-"""The rows that targets without versions follow: with `batch_dims`, or smaller `indices`."""
-
-
-def _unversioned(
-    framework: str,
-    names: tuple[str, str, str],
-    types: tuple[DType, ...],
-    indices: tuple[DType, ...],
-    fates: tuple[str, str],
-) -> dict[str, TargetOperator]:
-    """Return the operators of a target without versions, where the axis is an attribute.
-
-    `names` are those of Gather, GatherElements and GatherND; `fates` those of an index from -s to
-    -1, and of any other that is not on the axis.
-    """
-    operators = {}
-    for (command, row), name in zip(_FOLLOWED.items(), names, strict=True):
-        op = _typed(row, types, indices)._replace(
+    if "name" in fields:
+        attrs = (each._replace(is_input=False, default=0) for each in op.attrs)
+        has_batch_dims = fields.get("has_batch_dims", True)
+        op = op._replace(
             framework=framework,
-            name=name,
-            attrs=tuple(each._replace(is_input=False, default=0) for each in row.attrs),
+            name=fields["name"],
+            attrs=tuple(each for each in attrs if has_batch_dims or each.name != "batch_dims"),
         )
-        operators[command] = TargetOperator(TargetOp(*op), *fates)
-    return operators
-
-
-_WIDE: Final = {INT64: named("int32"), UINT64: named("uint32"), FLOAT64: named("float32")}
-
-
-def _openvino() -> ConversionTarget:
-    types = _without(DTYPES)
-    families = {command: family.ROWS[0] for command, family in FAMILIES.items()}
-    return ConversionTarget(
-        "openvino",
-        "OpenVINO 2026.4, CPU",
-        {
-            "gather": TargetOperator(_typed(families["gather"], types), FROM_THE_END, ZERO),
-            "gather-elements": TargetOperator(
-                _typed(families["gather-elements"], types), FROM_THE_END, REFUSED
-            ),
-            "gather-nd": TargetOperator(
-                _typed(families["gather-nd"], _without(types, STRING))._replace(shortest_tuple=1),
-                FROM_THE_END,
-                UNDEFINED,
-            ),
-            "gather-tree": TargetOperator(families["gather-tree"], REFUSED, REFUSED),
-        },
-        Evidence.PROBED,
-        (
-            "OpenVINO operation set: Gather-8, GatherElements-6, GatherND-8, GatherTree-1",
-            "openvino issue 35687",
-            "openvino PR 30800, 32660",
-        ),
-        narrow=_WIDE,
-        index_bits=32,
-        keeps_versions=True,
-    )
-
-
-def _tflite() -> ConversionTarget:
-    types, indices = _types("bool int8 int16 int32 int64 uint8 float32"), _types("int32 int64")
-    names = "GATHER", "GATHER_ND", "GATHER_ND"  # as converters write single elements
-    operators = _unversioned("tflite", names, types, indices, (REFUSED, REFUSED))
-    tuples = operators["gather-nd"]
-    operators["gather-nd"] = tuples._replace(op=_typed(tuples.op, (*types, STRING)))
-    return ConversionTarget(
-        "tflite",
-        "TensorFlow Lite 2.21",
-        operators,
-        Evidence.PROBED,
-        ("its kernels gather.cc and gather_nd.cc", "onnx2tf issue 275"),
-    )
-
-
-def _tensorrt() -> ConversionTarget:
-    types = _types("bool int8 int32 int64 float16 float32 bfloat16 float8_e4m3fn int4")
-    names = "Gather", "GatherElements", "GatherND"
-    operators = _unversioned("tensorrt", names, types, _types("int32 int64"), (UNDEFINED, ZERO))
-    operators["gather"] = operators["gather"]._replace(most_batch_dims=1)
-    return ConversionTarget(
-        "tensorrt",
-        "TensorRT 10",
-        operators,
-        Evidence.READ,
-        (
-            "TensorRT operators, Gather: indices from 0 on, cast to int32 unless the data is int64",
-            "TensorRT issues 1229, 4774",
-            "onnx-tensorrt PR 678, 681",
-        ),
-        index_bits=32,
-    )
-
-
-def _coreml() -> ConversionTarget:
-    types = _types("float16 float32 int32 int64 float64")
-    indices = _types("int16 uint16 int32 int64")
-    names = "gather", "gather_along_axis", "gather_nd"
-    return ConversionTarget(
-        "coreml",
-        "Core ML, iOS 17",
-        _unversioned("coreml", names, types, indices, (UNDEFINED, UNDEFINED)),
-        Evidence.READ,
-        ("coremltools, MIL operators of iOS 17", "onnxruntime PR 28278"),
-        narrow={INT64: named("int32"), FLOAT64: named("float32")},
-        index_bits=32,
-        most_rank=5,
-    )
-
-
-def _webnn() -> ConversionTarget:
-    types = _types("float32 float16 int32 uint32 int64 uint64 int8 uint8 int4 uint4")
-    names, indices = ("gather", "gatherElements", "gatherND"), _types("int32 uint32 int64")
-    operators = _unversioned("webnn", names, types, indices, (FROM_THE_END, CLAMPED))
-    for command, runs in operators.items():
-        attrs = tuple(each for each in runs.op.attrs if each.name != "batch_dims")
-        operators[command] = runs._replace(op=runs.op._replace(attrs=attrs))
-    return ConversionTarget(
-        "webnn",
-        "WebNN",
-        operators,
-        Evidence.READ,
-        ("W3C Web Neural Network API, gather", "webnn issues 484, 486", "webnn PR 642"),
-    )
-
-
-def _xla() -> ConversionTarget:
-    types = tuple(each for each in PLAIN if each is not STRING)
-    return ConversionTarget(
-        "xla",
-        "XLA, by jax 0.10 and TensorFlow 2.21",
-        _unversioned("xla", ("gather",) * 3, types, INTEGERS, (CLAMPED, CLAMPED)),
-        Evidence.PROBED,
-        ("StableHLO, gather", "stablehlo PR 1541"),
-    )
+        op = TargetOp(*op)
+    return TargetOperator(op, fields["negative"], fields["outside"], fields.get("most_batch_dims"))
 
 
 def _onnx(opset: int) -> ConversionTarget:
@@ -272,15 +125,14 @@ def _onnx(opset: int) -> ConversionTarget:
         f"{ONNX}-{opset}",
         "onnxruntime 1.31",
         operators,
-        Evidence.PROBED,
+        "probed",
         ("ONNX operator schemas", "onnx PR 2260"),
     )
 
 
 ONNX: Final = "onnx"
-TARGETS: Final[dict[str, ConversionTarget]] = {
-    each.name: each for each in (_openvino(), _tflite(), _tensorrt(), _coreml(), _webnn(), _xla())
-}
+_TABLES: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+TARGETS: Final = {name: _target(name, fields) for name, fields in _TABLES.items()}
 """The targets by name, but for the opsets of ONNX."""
 
 NAMES: Final = ("openvino", f"{ONNX}-OPSET", *list(TARGETS)[1:])
@@ -306,11 +158,10 @@ def target(name: str) -> ConversionTarget:
         if 0 < opset <= FRAMEWORKS[ONNX].newest_opset:
             return _onnx(opset)
     near = closest(word, [*TARGETS, ONNX])
-    expected = listed(NAMES)
     raise UsageError(
         f"no target `{name[:40]}`",
         value=name,
-        expected=expected,
+        expected=listed(NAMES),
         hint=f"did you mean `{near}`?" if near and near != word else None,
     )
 
