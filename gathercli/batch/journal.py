@@ -22,7 +22,7 @@ from gathercli.errors import GatherError, InputError, OutputError, TransferError
 from gathercli.io.descriptors import write_all
 from gathercli.io.files import File, Fingerprint, fingerprint_of
 from gathercli.io.folders import Folder, files_of, fingerprint_folder, format_of_folder
-from gathercli.io.formats.fast import is_deep
+from gathercli.io.formats.jsontext import is_deep
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.text import clean

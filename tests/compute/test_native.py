@@ -20,7 +20,7 @@ from gathercli.compute.run import run_arrays as run
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OutOfRangeError, TransferError
-from gathercli.io.formats import fast
+from gathercli.io.formats import encode
 from gathercli.io.formats.encode import digits
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import INT64
@@ -338,7 +338,7 @@ def some_floats(numbers: np.random.Generator, shape: Sequence[int]) -> AnyArray:
 
 
 def written(values: AnyArray) -> bytes:
-    return b"".join(fast.text(values, digits))
+    return b"".join(encode.number_texts(values, digits))
 
 
 EXPONENTS: Final = np.arange(0, 256, dtype=np.uint32) << 23
@@ -384,7 +384,7 @@ def test_values_that_c_leaves_out_are_written_in_any_place(
 
         with monkeypatch.context() as patch:
             by_c = [written(rows), *map(written, rows)]
-            patch.setattr(fast, "_float_lists", lambda: None)
+            patch.setattr(encode, "_float_lists", lambda: None)
             by_orjson = [written(rows), *map(written, rows)]
 
         assert by_c == by_orjson
@@ -397,7 +397,7 @@ def test_float32_in_any_order_in_memory_is_written_alike(
     values = lay_out(some_floats(np.random.default_rng(0), (40, 30, 20)))
 
     by_c = written(values)
-    monkeypatch.setattr(fast, "_float_lists", lambda: None)
+    monkeypatch.setattr(encode, "_float_lists", lambda: None)
 
     assert by_c == written(values)
 

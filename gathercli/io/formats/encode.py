@@ -12,7 +12,6 @@ import stat
 from gathercli.compute.tensor import Tensor, element_texts
 from gathercli.errors import InputError, LimitError
 from gathercli.io.descriptors import STDOUT
-from gathercli.io.formats import fast
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import BOOL, FLOAT64, INT64, STRING, UINT64, DType, Kind
 from gathercli.spec.shapes import cell, coordinates, product
@@ -44,8 +43,18 @@ class TextOptions(NamedTuple):
     max_bytes: int | None = None  # the longest text of an empty tensor
 
 
+# Elements, or bytes of elements, from which orjson is worth its import.
+LONG_TEXT: Final = 1 << 16
 _EMPTY_LISTS: Final = 1024  # rows of empty lists written at once
 _MAX_ENTRY: Final = 1 << 16  # the most elements of a list written at once
+
+
+# Magnitudes of floats that orjson writes as Python does: without exponent, the shortest digits.
+# They also read back through float64: the shortest digits of a float32 are at most 9, and without
+# an exponent they are more than half a step of float64 away from the middle between two float32.
+_PLAIN_MAGNITUDES: Final = (1e-4, 1e9)
+# Numbers written at a time: their text stays in the cache, and its memory is used again.
+NUMBERS_AT_ONCE: Final = 1 << 15
 
 
 def digits(values: AnyArray) -> list[str]:
@@ -55,8 +64,8 @@ def digits(values: AnyArray) -> list[str]:
     if values.dtype.itemsize == 8:
         return list(map(repr, values.tolist()))
     # numpy computes the digits; Python formats them, as numpy's format depends on its version.
-    is_long = values.nbytes >= fast.LONG_TEXT
-    floats = fast.shortest(values) if is_long else list(map(float, map(str, values)))
+    is_long = values.nbytes >= LONG_TEXT
+    floats = shortest(values) if is_long else list(map(float, map(str, values)))
     texts = list(map(repr, floats))
     # Readers parse float64, from which a few of the shortest digits round to a neighbour.
     with np.errstate(over="ignore", under="ignore"):
@@ -106,6 +115,57 @@ def _pair(re: str, im: str) -> str:
 
 def _sum(re: str, im: str) -> str:
     return f"{re}{im if im[0] == '-' else '+' + im}j"
+
+
+def number_texts(
+    values: AnyArray, special: Callable[[AnyArray], list[str]]
+) -> Iterator[bytes | memoryview]:
+    """Write numbers or booleans as JSON entries, separated by commas, and yield the text in pieces.
+
+    The values, shape (N, D..), are float32, float64, of an integer type or bool, in native byte
+    order; `special` writes those, shape (N,), that orjson writes in another way than Python.
+    """
+    import numpy as np
+    import orjson
+
+    values, texts = np.ascontiguousarray(values), list[str]()
+    write = _float_lists() if values.dtype == np.float32 else None
+    raw: bytes | bytearray = write(values) if write else b""
+    if values.dtype.kind == "f" and (not raw or b"n" in raw):
+        magnitude = np.abs(values)
+        is_special = ~((magnitude >= _PLAIN_MAGNITUDES[0]) & (magnitude < _PLAIN_MAGNITUDES[1])) & (
+            values != 0
+        )
+        if is_special.any():
+            texts = special(values[is_special])
+            values = values if raw else np.where(is_special, values.dtype.type("nan"), values)
+    raw = raw or orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
+    view, start = memoryview(raw), 1
+    for text in texts:  # in their place is null, and there is no other "n"
+        at = raw.index(b"n", start)  # a search for "null" takes 70 times as long
+        yield view[start:at]
+        yield text.encode()
+        start = at + len("null")
+    yield view[start:-1]
+
+
+def _float_lists() -> Callable[[AnyArray], bytearray] | None:
+    """Return the function in C that writes float32; None if the package was built without."""
+    try:
+        from gathercli.compute._native import float_lists
+    except ImportError:
+        return None
+    return float_lists
+
+
+def shortest(values: AnyArray) -> list[float]:
+    """Return the values of the shortest digits of float32 values, shape (N,)."""
+    import numpy as np
+    import orjson
+
+    raw = orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
+    floats = orjson.loads(raw)
+    return [v if s is None else s for s, v in zip(floats, values.tolist(), strict=True)]
 
 
 def _nested(
@@ -170,10 +230,10 @@ def _rows(
 
 
 def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
-    """Regroup blocks at multiples of `size` elements, few more than `fast.NUMBERS_AT_ONCE` each."""
+    """Regroup blocks at multiples of `size` elements, few more than `NUMBERS_AT_ONCE` each."""
     import numpy as np
 
-    most = -(-fast.NUMBERS_AT_ONCE // size) * size
+    most = -(-NUMBERS_AT_ONCE // size) * size
     rest: AnyArray | None = None
     for block in blocks:
         joined = block if rest is None else np.concatenate((rest, block))
@@ -243,12 +303,12 @@ def _json_writer(
         values = Tensor(dtype, entries).values()
         if values.dtype.itemsize == 2 and values.dtype.kind == "f":
             values = values.astype(np.float32)
-        return fast.text(values, special)
+        return number_texts(values, special)
 
     def special(values: AnyArray) -> list[str]:
         return [nonfinite.get(text, text) for text in digits(values)]
 
-    if product(result.shape) < fast.LONG_TEXT or dtype.kind in (Kind.COMPLEX, Kind.STRING):
+    if product(result.shape) < LONG_TEXT or dtype.kind in (Kind.COMPLEX, Kind.STRING):
         return one_by_one
     import numpy as np
 

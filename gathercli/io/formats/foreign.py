@@ -132,9 +132,10 @@ def _unpacking(program: str, name: str) -> Hint:
     if name == "-":
         return Hint(f"`{program} |` before it unpacks it")
     line = f"{program} {shell_word(name)}"
-    hint = Hint(f"`<({line})` in its place, or `{line} |` before and `-` in its place, unpacks it")
-    hint.python = f"`{line} > FILE` unpacks it"
-    return hint
+    return Hint(
+        f"`<({line})` in its place, or `{line} |` before and `-` in its place, unpacks it",
+        python=f"`{line} > FILE` unpacks it",
+    )
 
 
 def describe(name: str, start: bytes) -> str | None:
@@ -179,24 +180,44 @@ def text_kind(name: str, start: bytes) -> str | None:
     return next(matches, None) or _TEXT_KINDS.get(os.path.splitext(name)[1].lower())
 
 
-def text_hint(file: File, kind: str) -> Hint | None:
-    """Write Python that converts a text format, if possible."""
-    if kind in _TABLE_KINDS.values():
-        return table_hint(file.name, file.start(SAMPLE_BYTES), kind)
-    return conversion_hint("yaml", file.name) if kind == "a YAML file" else None
+def advise(error: InputError, file: File, *, is_utf8: bool) -> None:
+    """Add the format of a text that is no JSON to an error, with a hint that reads it."""
+    start = file.start(SNIFF_SIZE)
+    if file.name == "-" and (name := _file_name(start)):
+        error.hint = Hint("did you mean {source} in the place of `-`?", source=name)
+        return
+    kind = text_kind(file.name, start)
+    if start.lstrip()[:1] in (b"[", b"{") and kind is None:
+        return
+    if not is_utf8:
+        error.hint = raw_hint(file)
+    if kind is not None:
+        error.problem, error.expected = f"the input is {kind}", READ_FORMATS
+        error.rule, error.hint = "format", None
+        if kind in _TABLE_KINDS.values():
+            error.hint = table_hint(file.name, file.start(SAMPLE_BYTES), kind)
+        elif kind == "a YAML file":
+            error.hint = conversion_hint("yaml", file.name)
+    elif error.rule == "json" and file.regular and _is_bare(start):
+        error.hint = Hint(
+            f"`- < {shell_word(file.name)}` in its place reads a list without brackets",
+            python="in JSON a list has brackets",
+        )
+    elif error.rule == "json" and b"," in start.split(b"\n")[0]:
+        error.hint = table_hint(file.name, file.start(SAMPLE_BYTES))
 
 
-def is_bare(start: bytes) -> bool:
+def _file_name(start: bytes) -> str | None:
+    """Return a text that is the name of a file."""
+    name = os.fsdecode(start.strip())
+    exists = os.path.isfile(name) or os.path.isfile(name.rpartition("#")[0])
+    return name if exists and "\n" not in name else None
+
+
+def _is_bare(start: bytes) -> bool:
     """Tell whether the start of a text is a list without brackets."""
     lines = start.rpartition(b"\n")[0] if len(start) >= SNIFF_SIZE else start
     return re.fullmatch(_BARE_LIST, lines or start) is not None
-
-
-def pipe_hint(name: str) -> Hint:
-    """Suggest reading a list without brackets from a pipe."""
-    hint = Hint(f"`- < {shell_word(name)}` in its place reads a list without brackets")
-    hint.python = "in JSON a list has brackets"
-    return hint
 
 
 def table_hint(name: str, start: bytes, kind: str = "a .csv file") -> Hint:

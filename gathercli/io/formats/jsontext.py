@@ -12,10 +12,9 @@ import re
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats import fast
 from gathercli.io.formats.content import key_hint, malformed
-from gathercli.spec.dtypes import dtype_in_json
-from gathercli.spec.shapes import LARGEST, MAX_RANK
+from gathercli.spec.dtypes import INT64, Kind, dtype_in_json
+from gathercli.spec.shapes import DEEPEST, LARGEST, MAX_RANK
 from gathercli.text import NON_FINITE, Overflow, clean, listed, short, some, value_text
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -48,12 +47,16 @@ _JSON_HINTS: Final = (
     ("'", "in JSON strings have double quotes"),
 )
 
-# The keys of the tensors in an inference request or response.
+# The keys of the tensors in an inference request or response, and of a typed tensor.
 _MESSAGE_KEYS: Final = ("inputs", "outputs")
-
-
-# The keys of a typed tensor.
 _TENSOR_KEYS: Final = ("name", "shape", "datatype", "dtype", "data", "parameters")
+
+LONG_TEXT: Final = 1 << 16  # bytes of text from which orjson is worth its import
+_LARGE_FLOAT: Final = 2.0**63  # the smallest float that may be an integer orjson has rounded
+_LIST_BYTES: Final = 8  # bytes of text for each list; with fewer the text is mostly lists
+# Bytes of text scanned for brackets at a time: the arrays stay in the cache.
+_SCAN_BYTES: Final = 1 << 16
+_MIN_NUMPY_BYTES: Final = 1 << 12  # bytes from which numpy counts faster than Python
 
 
 class EncodingError(InputError):
@@ -110,9 +113,101 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
         ) from None
 
 
+def parse_long(raw: bytes) -> Any | None:
+    """Parse JSON text; return None if the standard library might return something else.
+
+    Integers beyond 64 bits become floats all the same: see `is_certain`.
+    """
+    import orjson
+
+    if count(raw, b"[") > 1000 + len(raw) // _LIST_BYTES:  # memory matters more than time
+        return None
+    try:
+        value = orjson.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    # orjson keeps the last of repeated keys: then the text has more colons than keys.
+    if b"{" in raw and raw.count(b":") != _keys(value):
+        return None
+    return value
+
+
+def _keys(value: Any) -> int:
+    """Count the keys of all objects in a document; return -1 if it is very deep."""
+    count, level, depth = 0, [value], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            return -1
+        inner: list[Any] = []
+        for each in level:
+            if type(each) is dict:
+                count += len(each)
+                inner += each.values()
+            elif type(each) is list and each and type(each[0]) in (list, dict):
+                inner += each
+        level = inner
+    return count
+
+
+def is_certain(tensor: Tensor) -> bool:
+    """Tell whether no element from `parse` can be a rounded integer of more than 64 bits."""
+    import numpy as np
+
+    if tensor.dtype is INT64:
+        return int(tensor.array.min(initial=0)) > -(2**63)
+    if tensor.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX) or tensor.dtype.name == "float16":
+        return True
+    magnitude = np.abs(tensor.values())
+    return not ((magnitude >= _LARGE_FLOAT) & np.isfinite(magnitude)).any()
+
+
+def is_deep(text: str) -> bool:
+    """Tell whether JSON text has more levels of brackets than `DEEPEST`.
+
+    >>> is_deep("[" * 501), is_deep('["' + "[" * 501)
+    (True, False)
+    """
+    if len(text) < LONG_TEXT and text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    import numpy as np
+
+    raw = text.encode(errors="replace")
+    if b"\\" in raw:  # the remaining quotes begin or end a string
+        raw = raw.replace(rb"\\", b"").replace(rb"\"", b"")
+    strings, quoted, level = b'"' in raw, 0, 0
+    for at in range(0, len(raw), _SCAN_BYTES):
+        codes = np.frombuffer(raw, np.uint8, min(_SCAN_BYTES, len(raw) - at), at)
+        brackets = codes | 0x20  # maps "[" and "]" to "{" and "}"
+        opens, closes = brackets == ord("{"), brackets == ord("}")
+        if strings:
+            inside = np.cumsum(codes == ord('"'), dtype=np.int32) + quoted & 1
+            quoted = int(inside[-1])
+            opens &= inside == 0
+            closes &= inside == 0
+        opened = int(np.count_nonzero(opens))
+        if level + opened > DEEPEST:
+            levels = np.cumsum(opens.view(np.int8) - closes.view(np.int8), dtype=np.int32)
+            if level + int(levels.max()) > DEEPEST:
+                return True
+        level += opened - int(np.count_nonzero(closes))
+    return False
+
+
+def count(part: bytes, mark: bytes) -> int:
+    """Count a byte; in a long text with numpy, which has more overhead but counts faster."""
+    if len(part) < _MIN_NUMPY_BYTES:
+        return part.count(mark)
+    import numpy as np
+
+    codes, step = np.frombuffer(part, np.uint8), 1 << 18
+    matches = (codes[at : at + step] == ord(mark) for at in range(0, len(part), step))
+    return sum(map(int, map(np.count_nonzero, matches)))
+
+
 def load(text: str, rule: str) -> Any:
     """Parse JSON text; raise JSONDecodeError, RecursionError or ValueError as `json.loads` does."""
-    if fast.is_deep(text):
+    if is_deep(text):
         raise RecursionError
     if text.startswith("\ufeff"):
         return json.loads(text)  # which raises

@@ -14,7 +14,6 @@ from contextlib import suppress
 
 from gathercli.compute.tensor import MOST_PACKED_VALUES, Tensor, is_packed, pack
 from gathercli.errors import GatherError, Hint, InputError, LimitError
-from gathercli.io.formats import fast
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import (
     BFLOAT16,
@@ -63,6 +62,11 @@ _VALUE_WORDS: Final[dict[str, float | bool]] = {
 }
 
 
+# The longest text, in characters, that is parsed one by one: no number of it overflows.
+_SHORT_TEXT: Final = 200
+_LIST_CHARACTERS: Final = frozenset("0123456789.-,[] ")
+
+
 def _match(pattern: str, text: str) -> re.Match[str] | None:
     """Match a whole text; most arguments need no pattern, and then `re` is not imported."""
     import re
@@ -106,7 +110,7 @@ def parse(
     if "=" in token and (match := _match(_TYPED_PATTERN, token)):
         return _typed(match, max_bytes)
     if is_document(token):
-        document = fast.short_lists(token)
+        document = short_lists(token)
         if document is None:
             from gathercli.io.formats import jsontext
 
@@ -124,6 +128,44 @@ def parse(
             value = values if len(items) > 1 else values[0]
             return tensor_of(value, declared=declared, empty=empty, max_bytes=max_bytes)
     return None
+
+
+def short_lists(text: str) -> Any | None:
+    """Parse short nested lists of integers and decimal fractions, without importing `json`.
+
+    Return None for any other text.
+
+    >>> short_lists("[[1,2],[-3, 4]]"), short_lists("[0.5,[]]"), short_lists("[1,]")
+    ([[1, 2], [-3, 4]], [0.5, []], None)
+    """
+    if text[:1] != "[" or len(text) > _SHORT_TEXT or not _LIST_CHARACTERS.issuperset(text):
+        return None
+    lists: list[Any] = [[]]  # the list that is open, and those around it; the first has the value
+    before = ","
+    for token in text.replace("[", " [ ").replace("]", " ] ").replace(",", " , ").split():
+        is_value = before in ("[", ",")
+        if token == "[" and is_value:
+            lists.append([])
+        elif token == "]" and before != "," and len(lists) > 1:
+            lists[-2].append(lists.pop())
+        elif token == "," and not is_value and len(lists) > 1:
+            pass
+        elif is_value and (number := _plain_number(token)) is not None:
+            lists[-1].append(number)
+        else:
+            return None
+        before = token
+    return lists[0][0] if len(lists) == 1 else None
+
+
+def _plain_number(word: str) -> float | None:
+    """Parse an integer or a decimal fraction of JSON."""
+    whole, point, fraction = word.removeprefix("-").partition(".")
+    if not whole.isdigit() or (whole[0] == "0" and whole != "0"):
+        return None
+    if not point:
+        return int(word)
+    return float(word) if fraction.isdigit() else None
 
 
 def is_document(token: str) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
-from gathercli.io.formats import encode, fast
+from gathercli.io.formats import encode, jsontext, literal, textfile
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
@@ -93,7 +93,7 @@ def documents(draw: st.DrawFn) -> str:
 
 @pytest.fixture
 def always_fast(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    monkeypatch.setattr(fast, "LONG_TEXT", 0)
+    monkeypatch.setattr(jsontext, "LONG_TEXT", 0)
     return monkeypatch
 
 
@@ -132,10 +132,10 @@ def test_whatever_the_text_both_ways_give_or_say_the_same(
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast, "_PIECE_BYTES", piece)
-        patch.setattr(fast, "_BRACKET_BYTES", min(piece + 3, 1 << 12))
+        patch.setattr(textfile, "_PIECE_BYTES", piece)
+        patch.setattr(textfile, "_BRACKET_BYTES", min(piece + 3, 1 << 12))
         for long in (0, 1 << 60):
-            patch.setattr(fast, "LONG_TEXT", long)
+            patch.setattr(jsontext, "LONG_TEXT", long)
             found.append(outcome(path, key, declared))
     assert found[0] == found[1]
 
@@ -161,16 +161,16 @@ def test_the_fast_way_is_taken(always_fast: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_keys_are_counted_in_objects_in_lists_too() -> None:
-    assert fast.parse(b'{"a":[{"b":1,"b":2}]}') is None
-    assert fast.parse(b'{"a":[{"b":1},{"b":2}]}') == {"a": [{"b": 1}, {"b": 2}]}
+    assert jsontext.parse_long(b'{"a":[{"b":1,"b":2}]}') is None
+    assert jsontext.parse_long(b'{"a":[{"b":1},{"b":2}]}') == {"a": [{"b": 1}, {"b": 2}]}
 
 
 def both_ways(tensor: Tensor, fmt: str) -> list[bytes]:
     with pytest.MonkeyPatch.context() as patch:
         made = []
         for long in (0, 1 << 60):
-            patch.setattr(fast, "LONG_TEXT", long)
-            patch.setattr(fast, "NUMBERS_AT_ONCE", 1000)
+            patch.setattr(encode, "LONG_TEXT", long)
+            patch.setattr(encode, "NUMBERS_AT_ONCE", 1000)
             made.append(encoded(tensor, fmt))
     return made
 
@@ -223,8 +223,8 @@ def test_brackets_stand_where_they_belong_however_the_blocks_fall(
 ) -> None:
     array = np.arange(int(np.prod(shape))).reshape(shape)
     monkeypatch.setattr(encode, "_MAX_ENTRY", entry)
-    monkeypatch.setattr(fast, "NUMBERS_AT_ONCE", numbers)
-    monkeypatch.setattr(fast, "LONG_TEXT", long)
+    monkeypatch.setattr(encode, "NUMBERS_AT_ONCE", numbers)
+    monkeypatch.setattr(encode, "LONG_TEXT", long)
     plain = Tensor.blocks
     for cells in (1, 2, 5, 1 << 17):
         monkeypatch.setattr(Tensor, "blocks", lambda tensor, cells=cells: plain(tensor, cells))
@@ -260,11 +260,11 @@ def levels_of(text: str) -> int:
 @given(text=st.text('[[[]{{}"\\aé', max_size=60), deepest=st.integers(0, 6))
 def test_brackets_are_counted_outside_strings_alone(text: str, deepest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast, "DEEPEST", deepest)
-        patch.setattr(fast, "LONG_TEXT", 0)
-        patch.setattr(fast, "_SCAN_BYTES", 7)
+        patch.setattr(jsontext, "DEEPEST", deepest)
+        patch.setattr(jsontext, "LONG_TEXT", 0)
+        patch.setattr(jsontext, "_SCAN_BYTES", 7)
 
-        found = fast.is_deep(text)
+        found = jsontext.is_deep(text)
 
     assert found == (levels_of(text) > deepest)
 
@@ -281,7 +281,7 @@ def test_brackets_are_counted_outside_strings_alone(text: str, deepest: int) -> 
 @example("[1 2]")
 @example("[1" + "0" * 199 + "]")
 def test_short_lists_are_what_the_standard_library_parses(text: str) -> None:
-    value = fast.short_lists(text)
+    value = literal.short_lists(text)
 
     if value is not None:
         assert repr(value) == repr(json.loads(text))
