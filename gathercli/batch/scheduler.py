@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import GatherError, InputError, NoInputError, TransferError, UsageError
+from gathercli.io.files import check_kind
 from gathercli.io.formats import jsontext as json
-from gathercli.io.opening import check_kind
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:

@@ -359,6 +359,25 @@ class _RawFile(RawIOBase):
         return self._position
 
 
+def check_kind(path: str, name: str, expected: str = "a file", *, pipes: bool = True) -> None:
+    """Raise if `path` is a directory, device or socket, or a pipe that is not to be consumed.
+
+    Opening a device may have effects.
+    """
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode)):
+        return
+    for test, kind in (
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISFIFO, "a pipe, which a dry run does not read"),
+    ):
+        if test(mode) and os.path.realpath(path) != os.path.realpath("/dev/stdin"):
+            raise NoInputError(f"`{clean(name)}` is {kind}", value=name, expected=expected)
+
+
 def unreadable(path: str, error: Exception) -> NoInputError:
     """Return the error for an existing input that cannot be read, with the ``errno`` of `error`."""
     refusal = NoInputError(

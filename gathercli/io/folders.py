@@ -27,7 +27,7 @@ _MASK: Final = (1 << 56) - 1
 class Folder:
     """An input folder, with the members of `File` that apply to it."""
 
-    regular = guarded = False
+    regular = guarded = external = False
     fd = -1  # a folder has no descriptor
 
     def __init__(

@@ -14,11 +14,10 @@ from itertools import count
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, NoInputError, reason_of
-from gathercli.io.files import STDIN
+from gathercli.io.files import STDIN, check_kind
 from gathercli.io.folders import raise_unlisted
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.table import SNIFF_SIZE
-from gathercli.io.opening import check_kind
 from gathercli.spec.shapes import DEEPEST, MAX_RANK
 from gathercli.text import clean, listed, value_text
 

@@ -7,7 +7,9 @@ a limit.
 
 from __future__ import annotations
 
+import errno
 import os
+from contextlib import suppress
 
 from gathercli.errors import (
     GatherError,
@@ -18,7 +20,7 @@ from gathercli.errors import (
     TransferError,
     UsageError,
 )
-from gathercli.io.files import STDIN, File, unreadable
+from gathercli.io.files import STDIN, File, check_kind, unreadable
 from gathercli.io.formats.content import Layout, Literal, MemberHint, content
 from gathercli.io.formats.table import is_chunked
 from gathercli.records import NamedTuple
@@ -69,7 +71,7 @@ class Inputs:
         self.max_bytes = max_bytes
         self.notes = [] if notes is None else notes
         self._folder = folder
-        self._files: list[File | Folder] = []
+        self._files: list[File | Folder] = []  # that are open, standard input among them
         # The files by name, in the order of the tokens; None for one that failed to open.
         self.files_by_name: dict[str, File | Folder | None] = {}
         self._stdin: tuple[File, Content] | None = None
@@ -164,20 +166,21 @@ class Inputs:
 
     def check_mapped(self) -> None:
         """Raise if a file was truncated while it was mapped."""
-        for file in self._inputs():
+        for file in self._files:
             file.check_mapped()
 
     def close(self) -> None:
         """Close all files; mapped tensors stay valid."""
-        self.close_files()
-        if self._stdin:
-            self._stdin[0].close()
+        for file in self._files:
+            file.close()
 
     def close_files(self) -> None:
         """Close all files but standard input, of which other members may be read later."""
+        kept = [self._stdin[0]] if self._stdin else []
         for file in self._files:
-            file.close()
-        self._files.clear()
+            if file not in kept:
+                file.close()
+        self._files[:] = kept
 
     def watch_folders(self) -> None:
         """Let `recheck` compare all files of the folders, as other processes read them."""
@@ -186,11 +189,8 @@ class Inputs:
 
     def recheck(self) -> None:
         """Raise if an input changed since it was opened."""
-        for file in self._inputs():
+        for file in self._files:
             file.recheck()
-
-    def _inputs(self) -> list[File | Folder]:
-        return [*self._files, *((self._stdin[0],) if self._stdin else ())]
 
     def open(self, token: str, *, declared: DType | None = None, empty: DType = FLOAT64) -> Source:
         """Parse a literal or open the file of a token.
@@ -279,8 +279,6 @@ class Inputs:
 
     def _open_named(self, token: str) -> Source:
         """Open ``FILE`` or ``FILE#KEY``."""
-        from gathercli.io.opening import open_input
-
         path, key = self._split(token)
         file = self._open_path(path, open_input)
         with _FileContext(file):
@@ -289,15 +287,11 @@ class Inputs:
     def _open_raw(self, token: str) -> Source:
         """Open a file of raw elements: ``bin:SHAPExTYPE@FILE``."""
         from gathercli.io.formats import raw
-        from gathercli.io.opening import open_file
 
         description = raw.parse(token)
         self.note_file(token, "raw elements")
-        if description.path == "-":
-            file = self._new_stdin()
-            self._files.append(file)
-        else:
-            file = self._open_path(description.path, open_file)
+        read_stdin = description.path == "-"
+        file = self._new_stdin() if read_stdin else self._open_path(description.path, open_file)
         return Source(file, raw.Raw(file, description), None)
 
     def _open_path(self, path: str, opener: Callable[..., _AnyFile]) -> _AnyFile:
@@ -305,9 +299,11 @@ class Inputs:
         file = self.files_by_name[path] = opener(
             path, self._folder, self.max_bytes, self._progress, pipes=self.pipes
         )
+        file.external = self.external
+        return self._added(file)
+
+    def _added(self, file: _AnyFile) -> _AnyFile:
         file.guarded, file.notes = self._guarded, self.notes
-        if isinstance(file, File):
-            file.external = self.external
         self._files.append(file)
         return file
 
@@ -322,11 +318,9 @@ class Inputs:
         if self._prompt is not None:
             self._prompt(f"`{self._role}`" if self._role else "a tensor")
         try:
-            file = File("-", STDIN, self.max_bytes, self._progress)
+            return self._added(File("-", STDIN, self.max_bytes, self._progress))
         except OSError as error:
             raise unreadable("-", error) from None
-        file.guarded, file.notes = self._guarded, self.notes
-        return file
 
 
 class Source(NamedTuple):
@@ -390,6 +384,72 @@ def _may_be_literal(token: str) -> bool:
     start = token.lstrip()[:1]
     marked = "=" in token or ":" in token or "," in token
     return start in '+-.0123456789[{"' or marked or token in _LITERAL_WORDS
+
+
+def open_file(
+    name: str,
+    folder: str,
+    limit: int | None,
+    progress: ProgressCallback | None = None,
+    *,
+    pipes: bool = True,
+) -> File:
+    """Open a file; `folder` is that of relative names, and `pipes` tells whether pipes are read.
+
+    Raise NoInputError (``missing``, ``unreadable``), or InputError (``literal``) if the file does
+    not exist and the name looks like a literal.
+    """
+    path = os.path.join(folder, name)
+    try:
+        check_kind(path, name, pipes=pipes)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except GatherError:
+        raise
+    except (OSError, ValueError) as error:
+        from gathercli.io.suggest import missing
+
+        if isinstance(error, FileNotFoundError | NotADirectoryError | ValueError):
+            raise missing(name, folder) from None
+        refusal = missing(name, folder) if error.errno == errno.ENAMETOOLONG else None
+        if isinstance(refusal, InputError):  # more likely a literal than a name
+            raise refusal from None
+        raise unreadable(name, error) from None
+    try:
+        file = File(name, fd, limit, progress)
+    except OSError as error:
+        with suppress(OSError):
+            os.close(fd)
+        raise unreadable(name, error) from None
+    file.path = path
+    return file
+
+
+def open_input(
+    name: str,
+    folder: str,
+    limit: int | None,
+    progress: ProgressCallback | None = None,
+    *,
+    pipes: bool = True,
+) -> File | Folder:
+    """Open a file as `open_file` does, or a folder of chunks."""
+    try:
+        return open_file(name, folder, limit, progress, pipes=pipes)
+    except NoInputError as error:
+        path = os.path.join(folder, name)
+        if not os.path.isdir(path):
+            raise
+        from gathercli.io import folders
+
+        if folders.format_of_folder(path) is None:
+            from gathercli.io.formats.table import names_chunks
+
+            if names_chunks(name):
+                error.problem = f"`{clean(name)}` has no zarr.json or .zarray in it"
+                error.expected = "a zarr array or group"
+            error.hint = folders.suggest_member(name, path)
+            raise
+    return folders.Folder(name, path, limit, progress)
 
 
 class _RoleContext:

@@ -17,7 +17,7 @@ from gathercli.io.files import STDIN, File
 from gathercli.io.folders import raise_unlisted
 from gathercli.io.formats.content import Layout, check_pointer, key_hint, malformed
 from gathercli.io.formats.table import MODELS, sniff
-from gathercli.io.opening import open_file
+from gathercli.io.source import open_file
 from gathercli.text import clean, shell_word, short, some
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 
 import gathercli
 from gathercli.io import files
-from gathercli.io.opening import open_file
+from gathercli.io.source import open_file
 from tests.tensorfiles import ONE, assert_refused, npy, saved
 
 if TYPE_CHECKING:

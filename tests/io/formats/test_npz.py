@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gathercli.io.formats import npz
-from gathercli.io.opening import open_file
+from gathercli.io.source import open_file
 from tests.tensorfiles import ONE, STORED, archive, assert_refused, npy, patched, saved
 
 if TYPE_CHECKING:
