@@ -367,13 +367,14 @@ def load(
     >>> load("2x3xi32=[[0 0 4][4 0 0]]").dtype
     dtype('int32')
     """
+    from gathercli.io.formats.content import ElementTypes
     from gathercli.io.source import Inputs
 
     token = source if isinstance(source, str) else f"@{os.fspath(source)}"
     declared = None if dtype is None else dtype_named(dtype)
     with Inputs(max_bytes, guarded=False) as inputs:
         try:
-            return as_numpy(inputs.tensor(token, "source", declared=declared))
+            return as_numpy(inputs.tensor(token, "source", ElementTypes(declared)))
         except MemoryError as error:
             if isinstance(error, GatherError):  # a limit
                 raise

@@ -16,6 +16,7 @@ from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.io import save
+from gathercli.io.formats.content import ElementTypes
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import DTYPES, DType, Kind
 from gathercli.spec.shapes import product
@@ -66,7 +67,7 @@ def read(raw: bytes, folder: Path, *, declared: DType | None = None, name: str =
     path.unlink(missing_ok=True)  # an earlier one may still be mapped
     path.write_bytes(raw)
     with Inputs(None) as inputs:
-        found = inputs.tensor(f"@{path}", "data", declared=declared)
+        found = inputs.tensor(f"@{path}", "data", ElementTypes(declared))
         return Tensor(found.dtype, found.array.copy(), found.typed)
 
 

@@ -26,6 +26,7 @@ from gathercli.errors import GatherError
 from gathercli.io import jobs, source
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats import literal, npy, npz
+from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import NPY
 from gathercli.models.files import read
 from gathercli.models.findings import CheckedModel, line, sarif_log
@@ -115,7 +116,7 @@ def check_encoded(tensor: Tensor) -> None:
         if dims.product(tensor.shape[: [*tensor.shape, 0].index(0)]) > MOST_ELEMENTS:
             return  # nothing but brackets, without end
         text = encoded(tensor, "literal").decode().removesuffix("\n")
-        back = literal.parse(text, declared=None, empty=FLOAT64, max_bytes=None)
+        back = literal.parse(text)
         assert back is not None, text
         assert_same(back, tensor)
         if 0 not in tensor.shape:  # plain JSON does not carry such a shape
@@ -190,9 +191,7 @@ def read_npz(raw: bytes) -> None:
 
 
 def _of_json(document: Any, key: str | None, declared: DType | None = None) -> Tensor:
-    return json.tensor(
-        document, key, declared=declared, empty=FLOAT64, max_bytes=MOST, name="x.json"
-    )
+    return json.tensor(document, key, ElementTypes(declared), max_bytes=MOST, name="x.json")
 
 
 def read_json(raw: bytes) -> None:
@@ -219,7 +218,7 @@ def read_literal(raw: bytes) -> None:
         return
     literal.looks_literal(token)
     for declared in (None, FLOAT64, STRING):
-        found = attempt(literal.parse, token, declared=declared, empty=FLOAT64, max_bytes=MOST >> 4)
+        found = attempt(literal.parse, token, ElementTypes(declared), max_bytes=MOST >> 4)
         if isinstance(found, Tensor) and declared is None:
             check_encoded(found)
 

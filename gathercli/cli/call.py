@@ -257,14 +257,15 @@ class OpenCall:
 
     def read(self, reader: Callable[..., _Read]) -> list[_Read]:
         """Read the inputs, and add each to the context as soon as it is read."""
+        from gathercli.io.formats.content import ElementTypes
         from gathercli.spec.call import Operand
 
         tensors: list[_Read] = []
         with self.context as context:
             for each in self.op.inputs:
                 text, declared = self.tokens[each.name]
-                empty = INT64 if each.values else FLOAT64
-                tensor = reader(text, each.name, declared=declared, empty=empty)
+                types = ElementTypes(declared, empty=INT64 if each.values else FLOAT64)
+                tensor = reader(text, each.name, types)
                 context.inputs[each.name] = Operand.of(tensor)
                 tensors.append(tensor)
             if context.op is not None and context.op.one_type:

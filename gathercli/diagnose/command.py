@@ -77,17 +77,18 @@ class DiagnosedTensors(TensorOptions):
         """Read the output, untyped text as the type of the data if that can represent it."""
         from gathercli.compute.compare import read_expected
         from gathercli.errors import MismatchError
+        from gathercli.io.formats.content import ElementTypes
 
         token, declared = self.wrong, type_of(vars(self.types).get("wrong_dtype"))
         if declared is not None:
-            return inputs.tensor(token, "wrong", declared=declared, empty=declared)
+            return inputs.tensor(token, "wrong", ElementTypes(declared, empty=declared))
         tensor = read_expected(
-            lambda assumed: inputs.tensor(token, "wrong", assumed=assumed, empty=dtype),
+            lambda assumed: inputs.tensor(token, "wrong", ElementTypes(None, assumed, dtype)),
             dtype,
             tolerance,
         )
         if isinstance(tensor, MismatchError):
-            return inputs.tensor(token, "wrong", empty=dtype)
+            return inputs.tensor(token, "wrong", ElementTypes(empty=dtype))
         return tensor
 
 

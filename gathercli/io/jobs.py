@@ -11,6 +11,7 @@ from gathercli import ops
 from gathercli.compute.bound import BoundCall, of_one_type
 from gathercli.errors import InputError, VersionError
 from gathercli.io.formats import jsontext
+from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.io.jobfile import JobEntry, job_error, name_of, read_entries
 from gathercli.io.source import is_stdin
@@ -82,7 +83,7 @@ class Job:
         value, declared = self._value(key), self.types.get(key)
         if isinstance(value, str):
             described = inputs.shape_or_operand if self.op == SHAPE else inputs.operand
-            return described(value, key, declared=declared, empty=self._empty(key))
+            return described(value, key, self._types(key))
         if self.op == SHAPE:
             return Operand(as_shape(value), declared)
         return self.tensor(key, inputs)
@@ -90,32 +91,32 @@ class Job:
     def tensor(self, key: str, inputs: Inputs, *, assumed: DType | None = None) -> Tensor:
         """Read an input, or ``expect``, of which `assumed` is the type if it is untyped."""
         value, root, limit = self._value(key), f"$.{key}", inputs.max_bytes
-        declared, empty = self.types.get(key), self._empty(key)
+        types = self._types(key, assumed)
         if isinstance(value, str):
-            return inputs.tensor(value, key, declared=declared, assumed=assumed, empty=empty)
+            return inputs.tensor(value, key, types)
         if isinstance(value, dict):
             tensor = jsontext.typed_tensor(value, root, max_bytes=limit)
-            if declared is None:
+            if types.declared is None:
                 return tensor
             from gathercli.compute.conversion import convert
 
-            return convert(tensor, declared)
-        dtype = declared or assumed
-        return tensor_of(value, declared=dtype, empty=empty, root=root, max_bytes=limit)
+            return convert(tensor, types.declared)
+        dtype = types.of_untyped
+        return tensor_of(value, declared=dtype, empty=types.empty, root=root, max_bytes=limit)
 
     def chunked(self, key: str, inputs: Inputs) -> ChunkedTensor:
         """Read an input as `tensor` does, but read stored chunks on demand."""
         value = self.inputs[key]
         if not isinstance(value, str):
             return self.tensor(key, inputs)
-        return inputs.chunked(value, key, declared=self.types.get(key), empty=self._empty(key))
+        return inputs.chunked(value, key, self._types(key))
 
     def _value(self, key: str) -> Any:
         return self.expect if key == EXPECT else self.inputs[key]
 
-    def _empty(self, key: str) -> DType:
-        """Return the type of an empty list."""
-        return keys_of(self.op, self.of).empty.get(key, FLOAT64)
+    def _types(self, key: str, assumed: DType | None = None) -> ElementTypes:
+        empty = keys_of(self.op, self.of).empty.get(key, FLOAT64)
+        return ElementTypes(self.types.get(key), assumed, empty)
 
 
 def _is_text(v: Any) -> bool:

@@ -21,11 +21,10 @@ from gathercli.errors import (
     UsageError,
 )
 from gathercli.io.files import STDIN, File, check_kind, unreadable
-from gathercli.io.formats.content import Layout, Literal, MemberHint, content
+from gathercli.io.formats.content import UNSAID, ElementTypes, Layout, Literal, MemberHint, content
 from gathercli.io.formats.table import is_chunked
 from gathercli.records import NamedTuple
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import Shape, parse
 from gathercli.text import clean, listed
 
@@ -92,44 +91,26 @@ class Inputs:
                 + listed((f"`-#{name}`" for name in names), "and"),
             )
 
-    def tensor(
-        self,
-        token: str,
-        name: str,
-        *,
-        declared: DType | None = None,
-        assumed: DType | None = None,
-        empty: DType = FLOAT64,
-    ) -> Tensor:
+    def tensor(self, token: str, name: str, types: ElementTypes = UNSAID) -> Tensor:
         """Read the tensor of a token; `name` is its role: ``data``, ``indices``.
 
-        `declared` and `assumed` are the type of an untyped source; a typed one must convert to
-        `declared` without loss, and ignores `assumed`. `empty` is the type of an untyped list
-        without elements. Raise InputError, NoInputError, LimitError, TransferError.
+        Raise InputError, NoInputError, LimitError, TransferError.
         """
         with self._reading(name):
-            source = self.open(token, declared=declared or assumed, empty=empty)
-            return source.tensor(declared=declared, assumed=assumed, empty=empty)
+            return self.open(token, types).tensor()
 
-    def chunked(
-        self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
-    ) -> ChunkedTensor:
+    def chunked(self, token: str, name: str, types: ElementTypes = UNSAID) -> ChunkedTensor:
         """Open the tensor of a token as `tensor` does, but read stored chunks on demand."""
         with self._reading(name):
-            source = self.open(token, declared=declared, empty=empty)
-            return source.chunked(declared=declared, empty=empty)
+            return self.open(token, types).chunked()
 
-    def operand(
-        self, token: str, name: str, *, declared: DType | None = None, empty: DType = FLOAT64
-    ) -> Operand:
+    def operand(self, token: str, name: str, types: ElementTypes = UNSAID) -> Operand:
         """Describe the tensor of a token; read only the header of a file that has one."""
         with self._reading(name):
-            layout = self.open(token, declared=declared, empty=empty).layout(declared=declared)
+            layout = self.open(token, types).layout()
             return Operand(Shape(layout.shape), layout.dtype)
 
-    def shape_or_operand(
-        self, token: str, name: str, *, declared: DType | None = None, empty: DType | None = None
-    ) -> Operand:
+    def shape_or_operand(self, token: str, name: str, types: ElementTypes = UNSAID) -> Operand:
         """Parse a token as a shape, else describe its tensor as `operand` does."""
         try:
             shape = parse(token)
@@ -141,13 +122,13 @@ class Inputs:
                 error.name(name)
                 raise
             try:
-                return self.operand(token, name, declared=declared, empty=empty or FLOAT64)
+                return self.operand(token, name, types)
             except NoInputError as error:
                 if error.rule == "missing":
                     error.expected = "a file, or a shape such as [2,3]"
                 raise
         self.note_file(token, "a shape")
-        return Operand(shape, declared)
+        return Operand(shape, types.declared)
 
     def _reading(self, name: str) -> _RoleContext:
         """Return a context that adds the role of a tensor to the prompt and to errors."""
@@ -171,8 +152,8 @@ class Inputs:
 
     def close(self) -> None:
         """Close all files; mapped tensors stay valid."""
-        for file in self._files:
-            file.close()
+        self._stdin = None
+        self.close_files()
 
     def close_files(self) -> None:
         """Close all files but standard input, of which other members may be read later."""
@@ -192,35 +173,31 @@ class Inputs:
         for file in self._files:
             file.recheck()
 
-    def open(self, token: str, *, declared: DType | None = None, empty: DType = FLOAT64) -> Source:
-        """Parse a literal or open the file of a token.
-
-        `declared` is the type of an untyped literal, `empty` that of one without elements.
-        """
+    def open(self, token: str, types: ElementTypes = UNSAID) -> Source:
+        """Parse a literal or open the file of a token."""
         if token == "-" or token.startswith("-#"):
-            return Source(*self._open_stdin(), token[2:] or None)
-        if token.startswith("@"):
-            return self._open_named(token[1:])
+            return Source(*self._open_stdin(), token[2:] or None, types)
         if token.startswith("bin:"):
-            return self._open_raw(token)
-        tensor = self._parse_literal(token, declared, empty)
-        if tensor is None:
-            return self._open_named(token)
-        self.note_file(token, "a literal")
-        if token.lstrip()[:1] == '"':
-            self._check_quoted(token)
-        return Source(None, Literal(tensor), None)
+            return self._open_raw(token, types)
+        tensor = None if token.startswith("@") else self._parse_literal(token, types)
+        if tensor is not None:
+            self.note_file(token, "a literal")
+            if token.lstrip()[:1] == '"':
+                self._check_quoted(token)
+            return Source(None, Literal(tensor), None, types)
+        path, key = self._split(token.removeprefix("@"))
+        file = self._open_path(path, open_input)
+        with _FileContext(file):
+            return Source(file, content(file), key, types)
 
-    def _parse_literal(self, token: str, declared: DType | None, empty: DType) -> Tensor | None:
+    def _parse_literal(self, token: str, types: ElementTypes = UNSAID) -> Tensor | None:
         """Parse a literal; return None if the token is the name of a file."""
         if not _may_be_literal(token):
             return None
         from gathercli.io.formats import literal
 
         try:
-            return literal.parse(
-                token, declared=declared, empty=empty, max_bytes=self.max_bytes, notes=self.notes
-            )
+            return literal.parse(token, types, self.max_bytes, self.notes)
         except InputError as error:
             if self._exists(token):
                 return None
@@ -262,7 +239,7 @@ class Inputs:
             from gathercli.io.formats import raw
 
             return raw.parse(token).path, None
-        if not token.startswith("@") and self._parse_literal(token, None, FLOAT64) is not None:
+        if not token.startswith("@") and self._parse_literal(token) is not None:
             return None, None
         return self._split(token.removeprefix("@"))
 
@@ -277,22 +254,15 @@ class Inputs:
                 return file, f"{inner}#{key}"
         return path, key or None
 
-    def _open_named(self, token: str) -> Source:
-        """Open ``FILE`` or ``FILE#KEY``."""
-        path, key = self._split(token)
-        file = self._open_path(path, open_input)
-        with _FileContext(file):
-            return Source(file, content(file), key)
-
-    def _open_raw(self, token: str) -> Source:
+    def _open_raw(self, token: str, types: ElementTypes) -> Source:
         """Open a file of raw elements: ``bin:SHAPExTYPE@FILE``."""
         from gathercli.io.formats import raw
 
-        description = raw.parse(token)
+        described = raw.parse(token)
         self.note_file(token, "raw elements")
-        read_stdin = description.path == "-"
-        file = self._new_stdin() if read_stdin else self._open_path(description.path, open_file)
-        return Source(file, raw.Raw(file, description), None)
+        read_stdin = described.path == "-"
+        file = self._new_stdin() if read_stdin else self._open_path(described.path, open_file)
+        return Source(file, raw.Raw(file, described), None, types)
 
     def _open_path(self, path: str, opener: Callable[..., _AnyFile]) -> _AnyFile:
         self.files_by_name[path] = None
@@ -326,36 +296,35 @@ class Inputs:
 class Source(NamedTuple):
     """A literal, or a tensor in an open file."""
 
-    file: File | Folder | None  # or folder; None for a literal
+    file: File | Folder | None  # None for a literal
     content: Content
-    key: str | None  # the name of a tensor in the file; None for the only one
+    key: str | None = None  # the name of a tensor in the file; None for the only one
+    types: ElementTypes = UNSAID
 
-    def tensor(
-        self, *, declared: DType | None = None, assumed: DType | None = None, empty: DType = FLOAT64
-    ) -> Tensor:
-        """Read the tensor as `Inputs.tensor` does."""
+    def tensor(self) -> Tensor:
+        """Read the tensor."""
         with _FileContext(self.file):
-            tensor = self.content.tensor(self.key, declared or assumed, empty)
+            tensor, declared = self.content.tensor(self.key, self.types), self.types.declared
             if declared is None or tensor.dtype is declared:
                 return tensor
             from gathercli.compute.conversion import convert
 
             return convert(tensor, declared)
 
-    def chunked(self, *, declared: DType | None = None, empty: DType = FLOAT64) -> ChunkedTensor:
+    def chunked(self) -> ChunkedTensor:
         """Open the tensor as `Inputs.chunked` does."""
         if is_chunked(self.content.format):
             content: Any = self.content  # a ChunkedContent
             with _FileContext(self.file):
                 tensor: ChunkedTensor = content.chunked(self.key)
-            if declared in (None, tensor.dtype):
+            if self.types.declared in (None, tensor.dtype):
                 return tensor
-        return self.tensor(declared=declared, empty=empty)
+        return self.tensor()
 
-    def layout(self, *, declared: DType | None = None, assumed: DType | None = None) -> Layout:
-        """Describe the tensor; `declared` and `assumed` are as in `Inputs.tensor`."""
+    def layout(self) -> Layout:
+        """Describe the tensor; read only the header of a file that has one."""
         with _FileContext(self.file):
-            layout = self.content.layout(self.key, declared or assumed)
+            layout, declared = self.content.layout(self.key, self.types), self.types.declared
             if declared is None:
                 return layout
             from gathercli.compute.conversion import check_kinds

@@ -18,7 +18,6 @@ from gathercli.errors import GatherError, Hint, InputError, NoInputError
 from gathercli.io.formats import literal, raw
 from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, sniff
 from gathercli.io.formats.values import flatten
-from gathercli.spec.dtypes import FLOAT64
 from gathercli.text import Overflow, clean, closest
 
 if TYPE_CHECKING:
@@ -166,7 +165,7 @@ def _holds_one(path: str) -> bool:
 def _is_literal(token: str) -> bool:
     """Tell whether a token is a valid literal."""
     try:
-        return literal.parse(token, declared=None, empty=FLOAT64, max_bytes=1 << 20) is not None
+        return literal.parse(token, max_bytes=1 << 20) is not None
     except GatherError:
         return False
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.compute.tensor import Tensor
+    from gathercli.io.formats.content import ElementTypes
     from gathercli.io.graph import Constant
     from gathercli.models.graph import Model
-    from gathercli.spec.dtypes import DType
 
 _EXPECTED_MODEL: Final = "an ONNX model or an OpenVINO .xml"
 
@@ -153,15 +153,15 @@ class ModelContent:
         """The names of the nodes of the family."""
         return [each.name for each in self._model.nodes]
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Describe a tensor."""
-        del declared  # the model has the type
+        del types  # the model has the type
         constant = self._constant(key)
         return Layout(constant.dtype, constant.shape, storage_of(constant.dtype))
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Read a tensor: a view of the file, unless its elements are packed or converted."""
-        del declared, empty
+        del types
         constant = self._constant(key)
         constant.check_memory(self._file)
         return constant.tensor()

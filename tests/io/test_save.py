@@ -75,7 +75,7 @@ def test_every_rank_that_numpy_holds_is_written_and_read(
     tensor = Tensor(dtype("int64"), np.full(shape, 7))
     raw = encoded(tensor, fmt)
     if fmt == "literal":
-        back = literal.parse(raw.decode().strip(), declared=None, empty=dtype("f64"), max_bytes=9)
+        back = literal.parse(raw.decode().strip(), max_bytes=9)
     else:
         back = read(raw, tmp_path, declared=dtype("int64"))
     assert back is not None

@@ -33,6 +33,7 @@ from gathercli.compute.streamed import BlockResult
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
+from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import FORMATS, is_chunked, row_of
 from gathercli.io.write import make_folder
 from gathercli.text import clean, counted, in_bytes, listed
@@ -201,7 +202,7 @@ class _Conversion:
     def convert(self, token: str) -> int:
         """Convert the tensors of a source; return the status."""
         try:
-            source = self.inputs.open(token, declared=self.options.declared)
+            source = self.inputs.open(token, ElementTypes(assumed=self.options.declared))
             if not self.options.changes:
                 check_copy(source, self.target, self.options.to)
             outputs = outputs_of(source, token, self.target)
@@ -225,7 +226,8 @@ class _Conversion:
 
     def merge(self, sources: list[str]) -> None:
         """Write the tensors of several sources to one file."""
-        opened = [self.inputs.open(token, declared=self.options.declared) for token in sources]
+        types = ElementTypes(assumed=self.options.declared)
+        opened = [self.inputs.open(token, types) for token in sources]
         members = named_members(sources, opened)
         self._check_memory(list(members.values()))
         results = [(name, self._read(member)[1]) for name, member in members.items()]
@@ -236,7 +238,7 @@ class _Conversion:
         mapped, most = row_of(members[0].content.format).mapped, self.options.limits.memory
         if len(members) == 1 or most is None or mapped:
             return
-        total = sum(member.layout(assumed=self.options.declared).nbytes for member in members)
+        total = sum(member.layout().nbytes for member in members)
         if total > most:
             what = f"the {len(members)} tensors take {in_bytes(total)} together"
             raise LimitError.over(what, total, most)
@@ -244,14 +246,15 @@ class _Conversion:
     def _read(self, source: Source, *, converts: bool = False) -> NamedResult:
         """Read and convert a tensor; if `converts`, `--data-dtype` applies to typed tensors too."""
         options, progress = self.options, self.messages.progress()
-        declared = options.declared if converts else None
+        if converts:
+            source = source._replace(types=ElementTypes(options.declared))
         name = "output" if source.key is None else source.key
         if is_chunked(source.content.format) and options.target_dtype is None:
-            array = source.chunked(declared=declared)
+            array = source.chunked()
             if array.in_memory is None:
                 blocks, memory = CopyBlocks(array), options.limits.memory
                 return name, BlockResult(blocks, memory, threads=cores(), progress=progress)
-        tensor = source.tensor(declared=declared, assumed=options.declared)
+        tensor = source.tensor()
         if options.target_dtype is None or options.target_dtype is tensor.dtype:
             return name, tensor
         lossy = options.lossy or options.truncate

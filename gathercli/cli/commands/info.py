@@ -18,6 +18,7 @@ from gathercli.cli.options import (
 )
 from gathercli.errors import GatherError, InputError
 from gathercli.io.descriptors import STDOUT
+from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import row_of
 from gathercli.report.info import MOST_LISTED_MEMBERS, FileDescription, Info, as_json, text
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
@@ -81,7 +82,9 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
         def show(token: str) -> int:
             nonlocal printed
             try:
-                info = _info(inputs.open(token, declared=options.declared), token, options)
+                info = _info(
+                    inputs.open(token, ElementTypes(assumed=options.declared)), token, options
+                )
                 text = _text(info, options, messages.color, first=not printed)
                 if saved.files:
                     options.pictures.draw(saved.files, info, options.precision)
@@ -108,24 +111,24 @@ def _info(source: Source, token: str, options: InfoOptions) -> Info:
     info = Info(source.file.name if source.file else token, source.content.format)
     if source.key is None and names is not None and len(names) != 1:
         listed = names if options.fmt == "json" else names[:MOST_LISTED_MEMBERS]
-        members = (_member(source._replace(key=name), options.declared) for name in listed)
+        members = (_member(source._replace(key=name)) for name in listed)
         info = info._replace(members=tuple(members), hidden=len(names) - len(listed))
     else:
-        info = info._replace(one=_describe(source, source.layout(assumed=options.declared)))
+        info = info._replace(one=_describe(source, source.layout()))
     if source.file is not None:  # last, as the size of a stream needs its end
         info = info._replace(size=source.file.size)
     if info.one is None or options.header:
         return info
-    tensor = source.tensor(assumed=options.declared)
+    tensor = source.tensor()
     return info._replace(
         tensor=tensor, summary=summarise(tensor, fine=bool(options.pictures.paths))
     )
 
 
-def _member(source: Source, declared: DType | None) -> FileDescription:
+def _member(source: Source) -> FileDescription:
     """Describe a member, or return its error as the description."""
     try:
-        return _describe(source, source.content.layout(source.key, declared))
+        return _describe(source, source.content.layout(source.key, source.types))
     except GatherError as error:
         return FileDescription(source.key, refused=error.message)
 

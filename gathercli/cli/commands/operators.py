@@ -62,9 +62,10 @@ class ExpectOptions(Options):
         if (token := self.expect) is None:
             return None
         from gathercli.compute.compare import read_expected
+        from gathercli.io.formats.content import ElementTypes
 
         return read_expected(
-            lambda assumed: inputs.tensor(token, "expect", assumed=assumed, empty=dtype),
+            lambda assumed: inputs.tensor(token, "expect", ElementTypes(None, assumed, dtype)),
             dtype,
             self.near.tolerance,
         )

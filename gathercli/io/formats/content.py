@@ -38,15 +38,11 @@ if TYPE_CHECKING:
         def names(self) -> Sequence[str] | None:
             """The names of the tensors; None for a single tensor without a name."""
 
-        def layout(self, key: str | None, declared: DType | None) -> Layout:
+        def layout(self, key: str | None, types: ElementTypes) -> Layout:
             """Describe a tensor; read only the header if the format has one."""
 
-        def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-            """Read a tensor; `key` is None for the only one.
-
-            `declared` is the type of an untyped source, `empty` that of an untyped list without
-            elements.
-            """
+        def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
+            """Read a tensor; `key` is None for the only one."""
 
     class ChunkedContent(Content, Protocol):
         """The tensors of a folder of chunks."""
@@ -103,17 +99,33 @@ class Layout(NamedTuple):
         return Tensor(self.dtype, array)
 
 
+class ElementTypes(NamedTuple):
+    """What the caller says of the type of a source."""
+
+    declared: DType | None = None  # a typed source must convert to it without loss
+    assumed: DType | None = None  # that of an untyped source if none is declared
+    empty: DType = FLOAT64  # that of an untyped list without elements
+
+    @property
+    def of_untyped(self) -> DType | None:
+        """The type of an untyped source; None to infer it."""
+        return self.declared or self.assumed
+
+
+UNSAID: Final = ElementTypes()
+
+
 class TextContent(ABC):
     """The base class of readers of text, which has no header."""
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Parse a tensor to describe it."""
-        tensor = self.tensor(key, declared, FLOAT64)
+        tensor = self.tensor(key, types)
         storage = tensor.storage if tensor.raw is None else None
         return Layout(tensor.dtype, tensor.shape, storage)
 
     @abstractmethod
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Parse a tensor."""
 
 
@@ -126,9 +138,9 @@ class Literal(TextContent):
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Return the tensor; raise InputError if `key` is not None."""
-        del declared, empty  # the parser has used both
+        del types  # the parser has used them
         if key is not None:
             raise no_member("a literal has", key, rule="literal")
         return self._tensor

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import key_hint, malformed
+from gathercli.io.formats.content import UNSAID, key_hint, malformed
 from gathercli.spec.dtypes import INT64, Kind, dtype_in_json
 from gathercli.spec.shapes import DEEPEST, LARGEST, MAX_RANK
 from gathercli.text import NON_FINITE, Overflow, clean, listed, short, some, value_text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from gathercli.compute.tensor import Tensor
-    from gathercli.spec.dtypes import DType
+    from gathercli.io.formats.content import ElementTypes
 
 
 _NO_VALUE: Final = "Expecting value"
@@ -270,9 +270,8 @@ def _object(rule: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def tensor(
     value: Any,
     key: str | None,
-    declared: DType | None,
-    empty: DType,
-    max_bytes: int | None,
+    types: ElementTypes = UNSAID,
+    max_bytes: int | None = None,
     *,
     name: str | None = None,
     notes: list[str] | None = None,
@@ -280,10 +279,9 @@ def tensor(
     """Convert a parsed JSON document, or the member `key` of it, to a tensor.
 
     It is a plain nested list; a typed tensor ``{"shape","datatype","data"}``; an inference request
-    or response of typed tensors; an object with any of these as values. `declared` is the type of
-    plain lists, `empty` that of one without elements. `name` is that of the document, for a hint;
-    None for a literal. A note says which keys of a typed tensor nothing reads. Raise InputError:
-    ``json``, ``dtype``, ``ragged``.
+    or response of typed tensors; an object with any of these as values. `types` are those of plain
+    lists. `name` is that of the document, for a hint; None for a literal. A note says which keys of
+    a typed tensor nothing reads. Raise InputError: ``json``, ``dtype``, ``ragged``.
     """
     from gathercli.io.formats.values import tensor_of
 
@@ -305,6 +303,7 @@ def tensor(
         if unknown and notes is not None and text not in notes:
             notes.append(text)
         return found
+    declared, empty = types.of_untyped, types.empty
     return tensor_of(value, declared=declared, empty=empty, root=root, max_bytes=max_bytes)
 
 

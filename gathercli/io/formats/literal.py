@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from gathercli.compute.tensor import MOST_PACKED_VALUES, Tensor, is_packed, pack
 from gathercli.errors import GatherError, Hint, InputError, LimitError
+from gathercli.io.formats.content import UNSAID
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import (
     BFLOAT16,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from gathercli.compute.storage import AnyArray
+    from gathercli.io.formats.content import ElementTypes
 
 GENERATORS: Final = ("arange", "zeros", "rand")
 # Patterns are text: `re` compiles and caches those that an argument needs.
@@ -92,23 +94,22 @@ def starts_literal(text: str) -> bool:
 
 def parse(
     token: str,
-    *,
-    declared: DType | None,
-    empty: DType,
-    max_bytes: int | None,
+    types: ElementTypes = UNSAID,
+    max_bytes: int | None = None,
     notes: list[str] | None = None,
 ) -> Tensor | None:
     """Parse a literal; return None if the token has none of the forms.
 
-    `declared` is the type of an untyped one, None to infer it, and `empty` that of ``[]``; the
-    notes are those of `jsontext.tensor`. Raise InputError (``literal``, ``ragged``, ``dtype``) if
-    it has a form and is malformed, LimitError if it takes more than `max_bytes` of memory.
+    `types` are those of an untyped one; the notes are those of `jsontext.tensor`. Raise InputError
+    (``literal``, ``ragged``, ``dtype``) if it has a form and is malformed, LimitError if it takes
+    more than `max_bytes` of memory.
     """
     name, colon, _ = token.partition(":")
     if colon and name in GENERATORS:
         return _generate(token, max_bytes)
     if "=" in token and (match := _match(_TYPED_PATTERN, token)):
         return _typed(match, max_bytes)
+    declared, empty = types.of_untyped, types.empty
     if is_document(token):
         document = short_lists(token)
         if document is None:
@@ -116,7 +117,7 @@ def parse(
 
             document = jsontext.parse(token, rule="literal")
             if isinstance(document, dict):
-                return jsontext.tensor(document, None, declared, empty, max_bytes, notes=notes)
+                return jsontext.tensor(document, None, types, max_bytes, notes=notes)
         return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
     items = token.split(",")
     values = [item(each.strip()) for each in items if each.strip()]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
+    from gathercli.io.formats.content import ElementTypes
     from gathercli.io.formats.raw import ByteTarget, NamedResult
 
 MAX_HEADER: Final = 10_000  # the longest header in bytes; the limit of numpy
@@ -103,7 +104,7 @@ class Npy:
     def __init__(self, file: File) -> None:
         self._file = file
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Read the header."""
         if key is not None:
             hint = Hint("{source}", source=self._file.name)
@@ -116,12 +117,11 @@ class Npy:
         header = read_header(start)
         length = self._file.length(header.offset + header.nbytes)
         check_length(header, length, has_more=self._file.has_more)
-        return header.layout(declared)
+        return header.layout(types.of_untyped)
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """View the elements; those of a large regular file are mapped."""
-        del empty  # the header has the type
-        return view(self.layout(key, declared), self._file.buffer())
+        return view(self.layout(key, types), self._file.buffer())
 
 
 def ordinary_layout(start: bytes) -> Layout | None:

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from gathercli.compute.result import Result
     from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
-    from gathercli.io.formats.content import Layout
+    from gathercli.io.formats.content import ElementTypes, Layout
     from gathercli.io.formats.raw import ByteTarget, NamedResult
-    from gathercli.spec.dtypes import DType
 
 MAX_ARCHIVE_MEMBERS = 100_000
 MAX_RATIO = 200
@@ -109,15 +108,14 @@ class Archive:
                 return self._members[name]
         raise unknown_name("the archive has", key, self._members, "member", self._name, rule="npz")
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Inflate the header of a member."""
         info = self._member(key)
         with _name_member(info), self._open(info) as stream:
-            return self._header(info, self._read(stream, npy.PREAMBLE)).layout(declared)
+            return self._header(info, self._read(stream, npy.PREAMBLE)).layout(types.of_untyped)
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Inflate a member; raise LimitError if it takes more memory than allowed."""
-        del empty  # the header has the type
         info = self._member(key)
         with _name_member(info), self._open(info) as stream:
             start = self._read(stream, npy.PREAMBLE)
@@ -130,7 +128,7 @@ class Archive:
             while len(raw) <= size and (part := self._read(stream, 1 << 20)):
                 raw += part
             npy.check_length(header, len(raw))
-            return npy.view(header.layout(declared), raw)
+            return npy.view(header.layout(types.of_untyped), raw)
 
     def _check_ratio(self, info: zipfile.ZipInfo) -> None:
         """Raise for a large member with a ratio beyond that of tensors: it may be a bomb."""

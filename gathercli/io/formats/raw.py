@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
+    from gathercli.io.formats.content import ElementTypes
 
     class ByteTarget(Protocol):
         """A target of bytes in order, or of a whole result written by threads."""
@@ -81,9 +82,9 @@ class Raw:
     def __init__(self, file: File, description: Description) -> None:
         self._file, self._description = file, description
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Check the size of the file against the token."""
-        del declared  # the token has the type
+        del types  # the token has the type
         shape, dtype, _ = self._description
         if key is not None:
             raise no_member("raw bytes hold one tensor and", key)
@@ -110,10 +111,9 @@ class Raw:
             "{source} has that many", source=f"{RAW_PREFIX}{sizes}@{self._description.path}"
         )
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """View the elements; those of a large regular file are mapped."""
-        del empty
-        layout = self.layout(key, declared)
+        layout = self.layout(key, types)
         return layout.view(self._file.buffer() if layout.nbytes else b"")
 
 

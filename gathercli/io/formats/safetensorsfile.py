@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gathercli.io.files import File
+    from gathercli.io.formats.content import ElementTypes
     from gathercli.io.formats.raw import ByteTarget, NamedResult
 
 MAX_JSON_HEADER: Final = 100_000_000  # the longest header in bytes; the limit of the package
@@ -79,11 +80,11 @@ class Bundle:
         self._tensors: dict[str, dict[str, Any]] = header
         self.names: Sequence[str] = list(header)
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Describe a tensor by the header."""
         import numpy as np
 
-        del declared  # the header has the type
+        del types  # the header has the type
         name = self._name(key)
         entry = self._tensors[name]
         dtype = _TYPES_BY_NAME.get(entry["dtype"])
@@ -99,10 +100,9 @@ class Bundle:
         file_dtype = np.dtype(storage_of(dtype)).newbyteorder("<")
         return Layout(dtype, shape, file_dtype, self._start + entry["data_offsets"][0])
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """View a tensor; a large regular file is mapped."""
-        del empty
-        layout = self.layout(key, declared)
+        layout = self.layout(key, types)
         dtype, shape = layout.dtype, layout.shape
         if dtype.bits != _NIBBLE_BITS:
             return layout.view(self._file.buffer())

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
-    from gathercli.io.formats.content import Content
+    from gathercli.io.formats.content import Content, ElementTypes
     from gathercli.spec.dtypes import DType
 
 
@@ -120,25 +120,23 @@ class Document(TextContent):
                 raise
         self._value = value
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Return a tensor of the document; raise InputError (``json``, ``dtype``, ``ragged``)."""
         if self._array is not None:
-            if key is None and (tensor := _of_array(self._array, declared)) is not None:
+            if key is None and (tensor := _of_array(self._array, types.of_untyped)) is not None:
                 return tensor
             self._parse(self._file.content())
         if self._may_be_rounded:
             with suppress(GatherError):  # the strict parser has the message
-                tensor = self._convert(key, declared, empty)
+                tensor = self._convert(key, types)
                 if jsontext.is_certain(tensor):
                     return tensor
             self._parse(self._file.content(), strict=True)
-        return self._convert(key, declared, empty)
+        return self._convert(key, types)
 
-    def _convert(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def _convert(self, key: str | None, types: ElementTypes) -> Tensor:
         file, value = self._file, self._value
-        return jsontext.tensor(
-            value, key, declared, empty, file.limit, name=file.name, notes=file.notes
-        )
+        return jsontext.tensor(value, key, types, file.limit, name=file.name, notes=file.notes)
 
 
 def _of_array(array: AnyArray, declared: DType | None) -> Tensor | None:
@@ -302,7 +300,7 @@ def read_piped(file: File) -> Content:
     start = file.start(SNIFF_SIZE).removeprefix(codecs.BOM_UTF8).decode(errors="replace").lstrip()
     if literal.starts_literal(start):
         text = jsontext.decode(file.content(_Watch(file)), "literal").strip()
-        tensor = literal.parse(text, declared=None, empty=FLOAT64, max_bytes=file.limit)
+        tensor = literal.parse(text, max_bytes=file.limit)
         if tensor is not None:
             return Literal(tensor)
     word = re.match(r"[^\s,]*", start)
@@ -332,17 +330,21 @@ class Bare(TextContent):
             is_list = len(values) > 1 or raw.rstrip().endswith(b",")
             self._values = values if is_list else values[0]
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Convert the elements."""
         if key is not None:
             raise no_member("a list has", key, rule="literal")
         values = self._values
         if self._array is not None:
-            if (tensor := _of_array(self._array, declared)) is not None:
+            if (tensor := _of_array(self._array, types.of_untyped)) is not None:
                 return tensor
             values = self._array.tolist()
         return tensor_of(
-            values, declared=declared, empty=empty, rule="literal", max_bytes=self._limit
+            values,
+            declared=types.of_untyped,
+            empty=types.empty,
+            rule="literal",
+            max_bytes=self._limit,
         )
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
+    from gathercli.io.formats.content import ElementTypes
     from gathercli.io.formats.raw import ByteTarget, NamedResult
 
 
@@ -395,17 +396,17 @@ class ProtoFile:
         name = self._proto.name
         self.names = [name] if name else None
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Describe the tensor."""
-        del declared  # the message has the type
+        del types  # the message has the type
         constant = self._constant(key)
         if constant.dtype is STRING:
             return Layout(STRING, constant.shape, constant.tensor().array.dtype)
         return Layout(constant.dtype, constant.shape)
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Read the tensor: a view of the file, unless its elements are packed or converted."""
-        del declared, empty
+        del types
         constant = self._constant(key)
         constant.check_memory(self._file)
         return constant.tensor()

@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from gathercli.compute.result import Result
     from gathercli.compute.storage import AnyArray
     from gathercli.io.folders import Folder
-    from gathercli.io.formats.content import Layout
+    from gathercli.io.formats.content import ElementTypes, Layout
     from gathercli.io.zarr.arrayspec import ArraySpec
-    from gathercli.spec.dtypes import DType
 
     FileCallback: TypeAlias = Callable[[str, os.stat_result | None], None]
 
@@ -400,15 +399,14 @@ class Zarr:
                     else:
                         groups.append(name)
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Return the layout of an array."""
-        del declared  # the metadata state the type
+        del types  # the metadata state the type
         return self._node(key)[1].layout
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Read a whole array; raise LimitError if it is larger than the limit."""
-        del empty
-        size = self.layout(key, declared).nbytes
+        size = self.layout(key, types).nbytes
         limit, progress = self._folder.limit, self._folder.progress
         instead = "`info --header` describes it without reading it"
         check_limit(f"the array has {in_bytes(size)} to be held in memory", size, limit, instead)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.io.formats import literal
+from gathercli.io.formats.content import ElementTypes
 from gathercli.spec.dtypes import DType, dtype
 from tests.tensorfiles import (
     amply,
@@ -44,7 +45,7 @@ def test_typed_text_keeps_type_shape_and_values(
     else:
         token = text.decode().removesuffix("\n")
         assert "\n" not in token
-        back = literal.parse(token, declared=None, empty=dtype("float64"), max_bytes=None)
+        back = literal.parse(token)
     assert back is not None
     assert back.typed
     assert_same_values(back, tensor)
@@ -110,7 +111,7 @@ def test_a_float32_near_the_middle_of_two_is_not_rounded_twice(
     tensor = float_of(pattern, "float32")
     raw = encoded(tensor, fmt)
     if fmt == "literal":
-        back = literal.parse(raw.decode().strip(), declared=None, empty=tensor.dtype, max_bytes=9)
+        back = literal.parse(raw.decode().strip(), ElementTypes(empty=tensor.dtype), max_bytes=9)
     else:
         back = read(raw, tmp_path, declared=tensor.dtype)
     assert back is not None

@@ -67,7 +67,7 @@ def through(tensor: Tensor, fmt: str, folder: Path) -> Tensor:
     raw = encoded(tensor, fmt)
     if fmt == "literal":
         back = literal.parse(
-            raw.decode().removesuffix("\n"), declared=None, empty=dtype("f64"), max_bytes=None
+            raw.decode().removesuffix("\n"),
         )
         assert back is not None
         return back

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from gathercli.errors import InputError
 from gathercli.io.formats import literal
 from gathercli.io.formats.jsontext import parse
-from gathercli.spec.dtypes import dtype
 from tests.tensorfiles import (
     CHARACTERS,
     amply,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 @given(st.text(CHARACTERS.filter(lambda c: c != "\0")))
 def test_json_is_read_as_it_was_written_by_others_too(word: str) -> None:
     for text in (json.dumps([word, "x"]), json.dumps([word, "x"], ensure_ascii=False)):
-        found = literal.parse(text, declared=None, empty=dtype("float64"), max_bytes=None)
+        found = literal.parse(text)
         assert found is not None
         assert found.array.tolist() == [word, "x"]
 

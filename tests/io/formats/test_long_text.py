@@ -14,6 +14,7 @@ from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.io.formats import encode, jsontext, literal, textfile
+from gathercli.io.formats.content import ElementTypes
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
@@ -101,7 +102,7 @@ def outcome(path: Path, key: str, declared: DType | None) -> Any:
     """Read a tensor; return it as bytes, or what was said instead."""
     with Inputs(None) as inputs:
         try:
-            got = inputs.tensor(f"@{path}{key}", "data", declared=declared)
+            got = inputs.tensor(f"@{path}{key}", "data", ElementTypes(declared))
         except GatherError as error:
             return error.rule, str(error), error.where, error.hint
     return got.dtype, got.shape, got.array.tobytes(), got.typed, got.decided_by

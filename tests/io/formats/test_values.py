@@ -18,6 +18,7 @@ from gathercli.io.formats import jsontext as json
 from gathercli.io.formats import literal, npz, values
 from gathercli.io.formats import npy as npy_module
 from gathercli.io.formats import safetensorsfile as safetensors
+from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import flatten, tensor_of
 from gathercli.spec import shapes as dims
 from gathercli.spec.dtypes import FLOAT64, INT64, DType, dtype
@@ -40,9 +41,7 @@ def plain(text: str, *, declared: str | None = None, empty: DType = FLOAT64) -> 
     return json.tensor(
         json.parse(text),
         None,
-        declared=None if declared is None else dtype(declared),
-        empty=empty,
-        max_bytes=None,
+        ElementTypes(None if declared is None else dtype(declared), empty=empty),
         name="x.json",
     )
 
@@ -461,7 +460,7 @@ def test_what_is_saved_is_loaded(suffix: str, tmp_path: Path) -> None:
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_untyped_integers_are_int64_to_its_ends(numbers: list[int]) -> None:
     text = stdlib_json.dumps([*numbers, 2**63 - 1, -(2**63)])
-    found = literal.parse(text, declared=None, empty=dtype("float64"), max_bytes=None)
+    found = literal.parse(text)
     assert found is not None
     assert found.dtype.name == "int64"
     assert found.array.tolist() == stdlib_json.loads(text)
@@ -471,7 +470,7 @@ def test_untyped_integers_are_int64_to_its_ends(numbers: list[int]) -> None:
 @given(st.lists(st.integers(2**63, 2**64 - 1), min_size=1), st.integers(0, 2**63))
 def test_untyped_integers_are_uint64_where_they_must_be(numbers: list[int], small: int) -> None:
     text = stdlib_json.dumps([*numbers, small])
-    found = literal.parse(text, declared=None, empty=dtype("float64"), max_bytes=None)
+    found = literal.parse(text)
     assert found is not None
     assert found.dtype.name == "uint64"
     assert found.array.tolist() == stdlib_json.loads(text)
