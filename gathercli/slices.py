@@ -95,7 +95,7 @@ SLICES: Final = (
             )
         },
         words=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:expand"),
-        patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_jobs:FedNode"),
+        patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_jobs:fed_call"),
         jobs={"node": "models.node_jobs:NodeJobs"},
         formats=dict.fromkeys(("onnx", "openvino"), "models.files:ModelContent"),
         manual={"check": "models.manual:sections"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +20,7 @@ from gathercli.text import clean, listed, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gathercli.batch.patterns import FedCall, Patterns
+    from gathercli.batch.patterns import FedReader, PatternCall, Patterns
     from gathercli.io.jobfile import JobEntry
     from gathercli.spec.call import Family
 
@@ -244,23 +243,16 @@ def _entries(
     messages: Messages,
 ) -> tuple[Iterable[JobEntry], list[str]]:
     """Return the jobs and their files, without a report in a folder of jobs."""
-    from gathercli.batch.patterns import fed_kind, is_matrix
+    from gathercli.batch.patterns import fed_reader, literal_note
     from gathercli.io.jobfile import files, read_entries
 
-    if patterns.op is not None:
-        for word in words:
-            if not patterns.matrix or not is_matrix(word):
-                raise UsageError(
-                    f"`{clean(word)}` is given beside `--op`",
-                    value=word,
-                    expected="files of jobs, or `--op`",
-                    hint="a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
-                )
-        return _announced(_patterns(patterns, words, messages), messages), []
-    if words and (kind := fed_kind(words[0], patterns.types.feed)) is not None:
+    reader = fed_reader(words[0], patterns.types.feed) if words and patterns.op is None else None
+    if patterns.op is not None or reader is not None:
         limit = running.memory.limits.memory
-        made = _patterns_of_fed(kind, words[0], patterns, words[1:], limit)
-        return _announced(made, messages), []
+        made = _patterns(patterns, words, reader, limit, messages)
+        if (note := literal_note(made.files)) is not None and not messages.quiet:
+            messages.announce(note)
+        return made.entries(), []
     if used := patterns.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`",
@@ -281,16 +273,6 @@ def _entries(
     return chain.from_iterable(map(read_entries, paths)), [path for path in paths if path != "-"]
 
 
-def _announced(patterns: Patterns, messages: Messages) -> Iterable[JobEntry]:
-    """Return the jobs of a pattern, with a note if it is the name of a file."""
-    from gathercli.batch.patterns import literal_note
-
-    note = literal_note(patterns.files)
-    if note is not None and not messages.quiet:
-        messages.announce(note)
-    return patterns.entries()
-
-
 def _check_once(paths: list[str]) -> None:
     """Raise if a file of jobs is repeated, as all its ids would be."""
     seen: set[str] = set()
@@ -306,143 +288,81 @@ def _check_once(paths: list[str]) -> None:
         seen.add(normal)
 
 
-def _patterns(options: PatternOptions, words: list[str], messages: Messages) -> Patterns:
-    """Validate the options and return their jobs."""
-    from gathercli.batch.patterns import FilePattern, Patterns, option_of, settings_of, values_of
+def _patterns(
+    options: PatternOptions,
+    words: list[str],
+    reader: FedReader | None,
+    limit: int | None,
+    messages: Messages,
+) -> Patterns:
+    """Validate the options and return the jobs of `--op`, or of the word that `reader` reads.
+
+    `limit` is the most bytes of memory that the file of the word may take.
+    """
+    from gathercli.batch import patterns
+
+    subject, kind, example = "`--op`", "`--op`", "`--data 'in/*.npy'`"
+    if reader is not None:
+        word, *words = words
+        subject, kind, example = f"the node `{clean(word)}`", "a node", "`--feed 'ids/*.npy'`"
+    if others := [each for each in words if not options.matrix or "=" not in each]:
+        raise UsageError(
+            f"`{clean(others[0])}` is given beside {subject}",
+            value=others[0],
+            expected=f"files of jobs, or {kind}",
+            hint=f"a pattern is quoted, so that the shell leaves it: {example}",
+        )
+    settings = options.settings()
+    if reader is None:
+        call, start = _chosen_call(options), "--{} "
+    else:
+        if inputs := options.inputs.changed():
+            raise UsageError(
+                f"`{patterns.option_of(next(iter(inputs)))}` is given beside {subject}",
+                value=word,
+                expected="`--feed`",
+            )
+        call, start = reader(word, settings.pop("feed", ()), limit), "--feed {}="
+    op, files, feeds, keys = call
+    patterns.check_taken(op, settings, patterns.settings_of(op))
+    matrix = patterns.matrix_of(op, [*(options.matrix or ()), *words], settings)
+    templates = {name: text for name, text in feeds.items() if name != files.name}
+    patterns.check_templates(templates, start, files.option)
+    patterns.check_settings(op, settings, matrix)
+    given = {*settings, *matrix}
+    if reader is None and "version" not in given:  # unlike a job of a file, with a default
+        row = choice(op, None)
+        if row.version_from is not None:
+            settings["version"] = row.op.id
+            messages.announce(row.note or f"{row.op} runs, as {row.version_from} says")
+    fixed = keys(given) | patterns.values_of(op, settings) | options.near.changed()
+    outputs = {key: value for key in ("output", "expect") if (value := getattr(options, key))}
+    return patterns.Patterns(op, files, templates | outputs, fixed, matrix)
+
+
+def _chosen_call(options: PatternOptions) -> PatternCall:
+    """Return the call of `--op` and of the options of inputs."""
+    from gathercli.batch.patterns import (
+        FilePattern,
+        PatternCall,
+        check_taken,
+        option_of,
+        options_of,
+    )
     from gathercli.io.jobs import keys_of
 
-    op = options.op or ""
-    inputs = options.inputs.changed()
-    first, *others = names = keys_of(op).inputs
+    op, inputs = options.op or "", options.inputs.changed()
+    names = keys_of(op).inputs
     if missing := [name for name in names if not inputs.get(name)]:
         raise UsageError(
-            f"is given without `{option_of(missing[0])}`", subject="--op", expected=_options(names)
+            f"is given without `{option_of(missing[0])}`",
+            subject="--op",
+            expected=options_of(names),
         )
     if op not in FAMILIES:
         from gathercli.ops.unknown import operator_error
 
         raise operator_error(op, "`--op` is")
-    settings = options.settings()
-    _check_taken(op, inputs, names)
-    _check_taken(op, settings, settings_of(op))
-    matrix = _matrix(op, options, words, settings)
-    files = FilePattern(first, option_of(first), inputs[first])
-    templates = {name: inputs[name] for name in others}
-    _check_templates({f"{option_of(name)} ": templates[name] for name in others}, files.option)
-    _check_settings(op, settings, matrix)
-    if "version" not in {*settings, *matrix}:  # unlike a job of a file, the command has a default
-        row = choice(op, None)
-        if row.version_from is not None:
-            settings["version"] = row.op.id
-            messages.announce(row.note or f"{row.op} runs, as {row.version_from} says")
-    fixed = values_of(op, settings) | options.near.changed()
-    return Patterns(op, files, templates | _outputs(options), fixed, matrix)
-
-
-def _patterns_of_fed(
-    kind: type[FedCall], word: str, options: PatternOptions, words: list[str], limit: int | None
-) -> Patterns:
-    """Validate the options beside a word that stands for a call and return their jobs."""
-    from gathercli.batch.patterns import Patterns, is_matrix, option_of, settings_of, values_of
-
-    if others := [each for each in words if not options.matrix or not is_matrix(each)]:
-        raise UsageError(
-            f"`{clean(others[0])}` is given beside the node `{clean(word)}`",
-            value=others[0],
-            expected="files of jobs, or a node",
-            hint="a pattern is quoted, so that the shell leaves it: `--feed 'ids/*.npy'`",
-        )
-    if inputs := options.inputs.changed():
-        raise UsageError(
-            f"`{option_of(next(iter(inputs)))}` is given beside the node `{clean(word)}`",
-            value=word,
-            expected="`--feed`",
-        )
-    node = kind.read(word, options.types.feed or (), limit)
-    settings = options.settings()
-    settings.pop("feed", None)
-    _check_taken(node.op, settings, settings_of(node.op))
-    matrix = _matrix(node.op, options, words, settings)
-    files = node.files
-    templates = {name: text for name, text in node.feeds.items() if name != files.name}
-    _check_templates({f"--feed {name}=": text for name, text in templates.items()}, files.option)
-    _check_settings(node.op, settings, matrix)
-    keys = node.keys({*settings, *matrix})
-    fixed = keys | values_of(node.op, settings) | options.near.changed()
-    return Patterns(node.op, files, templates | _outputs(options), fixed, matrix)
-
-
-def _outputs(options: PatternOptions) -> dict[str, str]:
-    """Return the templates of outputs and of expected outputs."""
-    return {key: value for key in ("output", "expect") if (value := getattr(options, key))}
-
-
-def _check_taken(op: str, keys: Iterable[str], taken: Iterable[str]) -> None:
-    """Raise if the option of a key is none of those `taken` by an operator."""
-    from gathercli.batch.patterns import option_of
-
-    if foreign := [key for key in keys if key not in taken]:
-        raise UsageError(
-            f"`{option_of(foreign[0])}` is given, which {op} does not take",
-            expected=_options(taken),
-        )
-
-
-def _matrix(
-    op: str, options: PatternOptions, words: list[str], settings: dict[str, str]
-) -> dict[str, list[str]]:
-    """Return the values of `--matrix`; raise if `settings` have one of its keys."""
-    from gathercli.batch.patterns import matrix_of, option_of
-
-    matrix = matrix_of(op, [*(options.matrix or ()), *words])
-    if twice := settings.keys() & matrix.keys():
-        raise UsageError(
-            f"`{option_of(min(twice))}` is given, and in `--matrix` too", expected="it once"
-        )
-    return matrix
-
-
-def _check_settings(op: str, settings: dict[str, str], matrix: dict[str, list[str]]) -> None:
-    """Raise for an invalid value of a setting."""
-    from gathercli.batch.patterns import check_setting
-
-    _check_version(settings.get("version", ""))
-    for key, values in [*((key, [v]) for key, v in settings.items()), *matrix.items()]:
-        for value in values:
-            check_setting(op, key, value)
-
-
-def _check_version(version: str) -> None:
-    """Raise if there are several versions, which `--matrix` takes."""
-    if "," in version:
-        raise UsageError(
-            f"is `{clean(version)}`",
-            rule="version",
-            subject="--version",
-            value=version,
-            expected="one version",
-            hint=f"`--matrix version={shell_word(version)}` tries each of them",
-        )
-
-
-def _check_templates(templates: dict[str, str], finder: str) -> None:
-    """Raise if an input beside that of `finder` is a pattern such as ``idx/*.npy``.
-
-    `templates` has them by their options up to the value: ``--indices `` or ``--feed indices=``.
-    """
-    for start, text in templates.items():
-        if "*" in text and not os.path.lexists(text):
-            template = re.sub(r"\*\*/\*|\*+", "{stem}", text, count=1)
-            raise UsageError(
-                f"`{start.rstrip(' =')}` is `{clean(text)}`, but only `{finder}` takes a pattern",
-                value=text,
-                expected="one tensor, or a name with {stem}",
-                hint=f"`{start}{shell_word(template)}` is a file for each file of `{finder}`",
-            )
-
-
-def _options(keys: Iterable[str]) -> str:
-    """List the options of `keys` for a message."""
-    from gathercli.batch.patterns import option_of
-
-    return listed((f"`{option_of(key)}`" for key in keys), "and")
+    check_taken(op, inputs, names)
+    files = FilePattern(names[0], option_of(names[0]), inputs[names[0]])
+    return PatternCall(op, files, {name: inputs[name] for name in names}, lambda _: {})

@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from gathercli.cli.options import integer
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
@@ -23,7 +23,10 @@ from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import clean, closest, counted, listed, shell_word, short
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    # Reads a word that stands for a call and its feeds, with a limit of memory in bytes.
+    FedReader = Callable[[str, Sequence[str], int | None], "PatternCall"]
 
 BRACE_NAMES: Final = ("stem", "name", "dir")
 """The names in braces for each file: its name without suffix, its name, its folder."""
@@ -31,6 +34,7 @@ BRACE_NAMES: Final = ("stem", "name", "dir")
 FEED_OPTION: Final = "--feed"
 """The option of the inputs of a node."""
 
+_POLICIES: Final = {"negative": Negative, "out_of_range": OutOfRange}
 _BRACES: Final = re.compile(r"\{([a-z_-]+)\}")
 _WILDCARD: Final = re.compile(r"[*?[]")
 _RAW_TOKEN: Final = re.compile(r"(bin:[^@]*@)(.+)", re.DOTALL)
@@ -128,6 +132,11 @@ def values_of(op: str, settings: Mapping[str, str]) -> dict[str, Any]:
 def option_of(key: str) -> str:
     """Return the option that sets a key of a job."""
     return f"--{key.replace('_', '-')}"
+
+
+def options_of(keys: Iterable[str]) -> str:
+    """List the options of `keys` for a message."""
+    return listed((f"`{option_of(key)}`" for key in keys), "and")
 
 
 def literal_note(files: FilePattern) -> str | None:
@@ -270,48 +279,76 @@ def _fill(template: str, names: Mapping[str, str], option: str) -> str:
     return _BRACES.sub(value, template)
 
 
-def check_setting(op: str, key: str, value: str) -> None:
-    """Raise for a value that is invalid for `key`, one of `settings_of` the command `op`."""
-    choices = {"negative": Negative, "out_of_range": OutOfRange}.get(key)
-    is_integer = key in keys_of(op).attrs
+def check_taken(op: str, keys: Iterable[str], taken: Iterable[str]) -> None:
+    """Raise if the option of a key is none of those `taken` by an operator."""
+    if foreign := [key for key in keys if key not in taken]:
+        raise UsageError(
+            f"`{option_of(foreign[0])}` is given, which {op} does not take",
+            expected=options_of(taken),
+        )
+
+
+def check_settings(
+    op: str, settings: Mapping[str, str], matrix: Mapping[str, Sequence[str]]
+) -> None:
+    """Raise for an invalid value of one of `settings_of` an operator."""
+    version = settings.get("version", "")
+    if "," in version:
+        raise UsageError(
+            f"is `{clean(version)}`",
+            rule="version",
+            subject="--version",
+            value=version,
+            expected="one version",
+            hint=f"`--matrix version={shell_word(version)}` tries each of them",
+        )
+    for key, values in [*((key, [value]) for key, value in settings.items()), *matrix.items()]:
+        for value in values:
+            _check_setting(op, key, value)
+
+
+def _check_setting(op: str, key: str, value: str) -> None:
+    expected = None
     if key == "version":
         find(value, op)
     elif key.endswith("_dtype"):
         dtype(value)
-    elif is_integer and not isinstance(integer(value), int):
-        expected = "an integer"
-    elif choices is not None and value not in [each.value for each in choices]:
-        expected = listed(each.value for each in choices)
-    else:
-        return
-    if is_integer or choices is not None:
+    elif key in keys_of(op).attrs:
+        expected = None if isinstance(integer(value), int) else "an integer"
+    elif key in _POLICIES:
+        values = [each.value for each in _POLICIES[key]]
+        expected = None if value in values else listed(values)
+    if expected is not None:
         raise UsageError(f"`{option_of(key)}` is `{clean(value)}`", value=value, expected=expected)
 
 
-class FedCall(Protocol):
-    """A call that a word stands for, and what it is fed."""
+def check_templates(templates: Mapping[str, str], words: str, finder: str) -> None:
+    """Raise if an input beside that of the option `finder` is a pattern such as ``idx/*.npy``.
 
-    @classmethod
-    def read(cls, word: str, feeds: Sequence[str], limit: int | None) -> FedCall:
-        """Read the file of the word, of at most `limit` bytes of memory, and check the feeds."""
-
-    @property
-    def op(self) -> str:
-        """The operator."""
-
-    @property
-    def feeds(self) -> dict[str, str]:
-        """Tokens and patterns by the names of inputs."""
-
-    @property
-    def files(self) -> FilePattern:
-        """The input that makes the jobs."""
-
-    def keys(self, given: Collection[str]) -> dict[str, Any]:
-        """Return the keys of each job, without those `given` by options."""
+    The `words` before an input have braces for its name: ``--{} `` or ``--feed {}=``.
+    """
+    for name, text in templates.items():
+        if "*" in text and not os.path.lexists(text):
+            start = words.format(name if "=" in words else name.replace("_", "-"))
+            template = re.sub(r"\*\*/\*|\*+", "{stem}", text, count=1)
+            raise UsageError(
+                f"`{start.rstrip(' =')}` is `{clean(text)}`, but only `{finder}` takes a pattern",
+                value=text,
+                expected="one tensor, or a name with {stem}",
+                hint=f"`{start}{shell_word(template)}` is a file for each file of `{finder}`",
+            )
 
 
-def fed_kind(word: str, feeds: Sequence[str] | None) -> type[FedCall] | None:
+class PatternCall(NamedTuple):
+    """The call of the jobs of a pattern."""
+
+    op: str
+    files: FilePattern  # the input that makes the jobs
+    feeds: Mapping[str, str]  # tokens and patterns of the inputs, by name
+    keys: Callable[[Collection[str]], dict[str, Any]]  # of each job, but for those of options
+
+
+def fed_reader(word: str, feeds: Sequence[str] | None) -> FedReader | None:
     """Return what reads a word, ``FILE#NAME``, that stands for a call; FILE alone does if fed."""
     path, mark, _ = word.rpartition("#")
     if mark and os.path.lexists(word):
@@ -320,17 +357,14 @@ def fed_kind(word: str, feeds: Sequence[str] | None) -> type[FedCall] | None:
         if (mark and path.lower().endswith(suffix)) or (
             feeds is not None and word.lower().endswith(suffix)
         ):
-            return cast("type[FedCall]", given("patterns", suffix))
+            return cast("FedReader", given("patterns", suffix))
     return None
 
 
-def is_matrix(word: str) -> bool:
-    """Return whether a word can be a value of `--matrix`: ``axis=0,1``."""
-    return "=" in word
-
-
-def matrix_of(op: str, words: Iterable[str]) -> dict[str, list[str]]:
+def matrix_of(op: str, words: Iterable[str], given: Iterable[str] = ()) -> dict[str, list[str]]:
     """Parse the values of `--matrix`; raise UsageError for a wrong or repeated key or value.
+
+    The keys `given` are those of other options.
 
     >>> matrix_of("gather", ["axis=0,1", "version=openvino-8"])
     {'axis': ['0', '1'], 'version': ['openvino-8']}
@@ -352,4 +386,8 @@ def matrix_of(op: str, words: Iterable[str]) -> dict[str, list[str]]:
                 hint=f"did you mean `{near}`?" if near and near != key else None,
             )
         matrix[key] = values
+    if both := matrix.keys() & {*given}:
+        raise UsageError(
+            f"`{option_of(min(both))}` is given, and in `--matrix` too", expected="it once"
+        )
     return matrix

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.batch.patterns import FEED_OPTION, FilePattern
+from gathercli.batch.patterns import FEED_OPTION, FilePattern, PatternCall
 from gathercli.errors import GatherError, InputError
 from gathercli.io.formats import jsontext
 from gathercli.models.files import ReadOptions, read
@@ -122,48 +122,27 @@ def _error(entry: JobEntry, what: str, expected: str) -> InputError:
     return InputError(what, rule="job", places=(entry.where,), where=entry.where, expected=expected)
 
 
-class FedNode(NamedTuple):
-    """A node of a model and what it is fed."""
+def fed_call(word: str, feeds: Sequence[str], limit: int | None) -> PatternCall:
+    """Read the node that ``MODEL#NODE`` names, with the values of `--feed`.
 
-    path: str
-    node: ModelNode
-    feeds: dict[str, str]  # tokens and patterns by input; all that come at run time are fed
+    `limit` is the most bytes of memory of the model. The jobs are of the fed input with a pattern,
+    or of the first one; without any, of a constant. Raise UsageError if an input that comes at run
+    time is not fed, or a feed has no input; the keys do if an attribute comes at run time, and is
+    not given.
+    """
+    match = MODEL_NODE.fullmatch(word)
+    path, name = match.group("path", "name") if match else (word, None)
+    node = read_node(path, name, ReadOptions(limit=limit))
+    fed = feeds_of(node, feeds)
+    check_fed(node, fed)
+    patterns = [name for name, text in fed.items() if _WILDCARD.search(text)]
+    chosen = next(iter([*patterns, *fed, *node.named_inputs]))
+    text = fed[chosen] if chosen in fed else constant_token(path, node, chosen)
 
-    @classmethod
-    def read(cls, word: str, feeds: Sequence[str], limit: int | None) -> FedNode:
-        """Read the node that ``MODEL#NODE`` names, with the values of `--feed`.
-
-        `limit` is the most bytes of memory of the model. Raise UsageError if an input that comes
-        at run time is not fed, or a feed has no input.
-        """
-        match = MODEL_NODE.fullmatch(word)
-        path, name = match.group("path", "name") if match else (word, None)
-        node = read_node(path, name, ReadOptions(limit=limit))
-        fed = feeds_of(node, feeds)
-        check_fed(node, fed)
-        return cls(path, node, fed)
-
-    @property
-    def op(self) -> str:
-        """The operator."""
-        return self.node.family.COMMAND
-
-    @property
-    def files(self) -> FilePattern:
-        """The fed input with a pattern, or the first one; without any, a constant."""
-        patterns = [name for name, text in self.feeds.items() if _WILDCARD.search(text)]
-        name = next(iter([*patterns, *self.feeds]), None)
-        if name is not None:
-            return FilePattern(name, FEED_OPTION, self.feeds[name])
-        constant = next(iter(self.node.named_inputs))
-        return FilePattern(constant, FEED_OPTION, constant_token(self.path, self.node, constant))
-
-    def keys(self, given: Collection[str]) -> dict[str, Any]:
-        """Return the keys of each job, without those `given` by options.
-
-        Raise UsageError if an attribute comes at run time, and is not given.
-        """
-        for name, value in self.node.call_attributes.items():
+    def keys(given: Collection[str]) -> dict[str, Any]:
+        for name, value in node.call_attributes.items():
             if name not in given:
-                check_attribute(self.node, name, value)
-        return _keys_of(self.path, self.node, self.feeds, {*given, "op", self.files.name})
+                check_attribute(node, name, value)
+        return _keys_of(path, node, fed, {*given, "op", chosen})
+
+    return PatternCall(node.family.COMMAND, FilePattern(chosen, FEED_OPTION, text), fed, keys)

@@ -16,7 +16,7 @@ import pytest
 from onnx import helper
 
 from gathercli.models import files, node_jobs
-from gathercli.models.node_jobs import FedNode
+from gathercli.models.node_jobs import fed_call
 from tests.modelfiles import FLOAT, INT64, TOUR, Ir, constants, onnx_model, value
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def test_every_file_that_is_fed_makes_a_job(run: Run, feed: str) -> None:
 
 def test_a_second_feed_is_named_after_the_file_of_the_first() -> None:
     _gathered()
-    jobs = FedNode.read("m.onnx", ["d/{stem}.npy", "indices=ids/*.npy"], None)
+    jobs = fed_call("m.onnx", ["d/{stem}.npy", "indices=ids/*.npy"], None)
 
     assert jobs.files.name == "indices"
     assert jobs.feeds["data"] == "d/{stem}.npy"
