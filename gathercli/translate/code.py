@@ -6,14 +6,17 @@ expression that uses it; any other one gets a line.
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.additions import NEGATIVE, NO_BEAM, OUTSIDE
 from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gathercli.spec.call import Call
     from gathercli.translate.program import Program, ProgramValue, Step
@@ -52,7 +55,7 @@ def function_name(call: Call) -> str:
 
 def code(program: Program, call: Call, target: TranslationTarget) -> str:
     """Return the text of a module with the function."""
-    dialect = DIALECTS[target.name]
+    dialect = _dialect(target.name)
     names = ", ".join(program.inputs)
     settings = "".join(f", {each.name} {call.attrs[each.name]}" for each in call.op.attrs)
     about = f"{call.op}{settings}" + ("" if call.op.followed else f": {_operands(program, call)}")
@@ -182,15 +185,11 @@ class _Writer:
 
 
 class _Dialect(NamedTuple):
-    """The expressions of a framework.
+    """The expressions of a framework, as `dialects.toml` describes them."""
 
-    Of an expression ``{0}`` and ``{1}`` are the inputs, and other fields the settings of the
-    primitive, or what `_WRITERS` say; lines before the last one are written before it.
-    """
-
-    imports: tuple[str, ...]
+    imports: Sequence[str]
     expressions: Mapping[str, str]
-    wide: tuple[str, ...] = ()  # lines that a program with values of 64 bits needs
+    wide: Sequence[str] = ()  # lines that a program with values of 64 bits needs
     has_numbers: bool = True  # whether a size is a number of Python
 
     def text(self, what: str, *inputs: str, **fields: Any) -> str:
@@ -203,119 +202,16 @@ class _Dialect(NamedTuple):
         return text.split("\n")
 
 
-_NUMPY_TEXTS: Final = {
-    "check": "if ({condition}).any():\n    raise IndexError({message})",
-    "size": "{0}.shape[{axis}]",
-    "length": "{0}.shape[{axis}]",
-    "sizes": "np.array({0}.shape[{start}:{stop}])",
-    "strides": "np.array({products})",
-    "zeros": "np.zeros({shape}, {0}.dtype)",
-    "no_tuples": "np.zeros({0}.shape[{start}:-1], np.int64)",
-    "range": "np.arange({0}.shape[{axis}])",
-    "cast": "{0}.astype(np.int64)",
-    "concat": "np.concatenate([{0}, {1}], axis={axis})",
-    "narrow": "{0}[{cut}]",
-    "merge": "{0}.reshape({shape})",
-    "expand": "np.expand_dims({0}, {axis})",
-    "transposed": "{0}.transpose({order})",
-    "where": "np.where({0}, {1}, {2})",
-    "minimum": "np.minimum({0}, {1})",
-    "maximum": "np.maximum({0}, {1})",
-    "total": "{0}.sum(-1)",
-    "gather": "{0}[{colons}{1}]",  # np.take ignores an illegal index of an empty result
-    "gather_elements": "np.take_along_axis({0}, {1}, axis={axis})",
-    "gather_nd": "{0}[{place}]",
-    "own beams": "np.broadcast_to(np.arange(width), (batch, width))",
-    "beams": "np.take_along_axis({0}, {1}, axis=1)",
-    "stack": "np.stack({0})",
-    "count": "np.cumsum({0}, axis=0)",
-}
-"""The expressions of NumPy; others have those that differ."""
-
-_TORCH_TEXTS: Final = {
-    "sizes": "torch.tensor({0}.shape[{start}:{stop}], device={0}.device)",
-    "strides": "torch.tensor({products}, device={0}.device)",
-    "zeros": "{0}.new_zeros({shape})",
-    "no_tuples": "{0}.new_zeros({0}.shape[{start}:-1], dtype=torch.int64)",
-    "range": "torch.arange({0}.shape[{axis}], device={0}.device)",
-    "cast": "{0}.long()",
-    "concat": "torch.cat([{0}, {1}], dim={axis})",
-    "expand": "{0}.unsqueeze({axis})",
-    "transposed": "{0}.permute({order})",
-    "minimum": "{0}.clamp(max={1})",
-    "maximum": "{0}.clamp(min={1})",
-    "gather_elements": "torch.gather({0}, {axis}, {1})",
-    "own beams": "torch.arange(width, device=step_ids.device).expand(batch, width)",
-    "beams": "torch.gather({0}, 1, {1})",
-    "count": "torch.cumsum({0}, dim=0)",
-}
-
-_JAX_FILL: Final = 'mode="fill", fill_value=0'
-
-_JAX_TEXTS: Final = {
-    "check": "if not isinstance({0}, jax.core.Tracer):  # a jitted function cannot raise\n"
-    "    if ({condition}).any():\n"
-    "        raise IndexError({message})",
-    "gather": f"jnp.take({{0}}, {{1}}, axis={{axis}}, {_JAX_FILL})",
-    "batched gather": f"take = lambda d, i: jnp.take(d, i, axis={{inner}}, {_JAX_FILL})\n"
-    "{mapped}({0}, {1})",
-    "gather_elements": f"jnp.take_along_axis({{0}}, {{1}}, axis={{axis}}, {_JAX_FILL})",
-    "gather_nd": f"{{0}}.at[{{place}}].get({_JAX_FILL})",
-}
-
-_TENSORFLOW_TEXTS: Final = {
-    "check": "illegal = tf.reduce_any({condition})\n"
-    "tf.debugging.Assert(~illegal, [{message}, {0}])",
-    "size": "tf.shape({0}, tf.int64)[{axis}]",
-    "length": "tf.shape({0})[{axis}]",
-    "sizes": "tf.shape({0}, tf.int64)[{start}:{stop}]",
-    "strides": "tf.math.cumprod(tf.shape({0}, tf.int64)[{start}:{stop}], exclusive=True, "
-    "reverse=True)",
-    "zeros": "{0}",  # tf.pad adds them
-    "no_tuples": "tf.zeros(tf.shape({0})[{start}:-1], tf.int64)",
-    "cast": "tf.cast({0}, tf.int64)",
-    "concat": "tf.pad({0}, {ends})",
-    "merge": "n = tf.shape({0})\n"
-    "tf.reshape({0}, tf.concat([n[:{start}], [tf.reduce_prod(n[{start}:{stop}])], n[{stop}:]], 0))",
-    "transposed": "tf.transpose({0}, [{order}])",
-    "total": "tf.reduce_sum({0}, -1)",
-    "gather": "tf.gather({0}, {1}, axis={axis})",
-    "batched gather": "tf.gather({0}, {1}, axis={axis}, batch_dims={batch_dims})",
-    "gather_elements": "tf.gather({0}, {1}, axis={last})",
-    "batched gather_elements": "tf.gather({0}, {1}, axis={last}, batch_dims={last})",
-    "moved gather_elements": "rows = tf.transpose({0}, {order})\n"
-    "places = tf.transpose({1}, {order})\n"
-    "tf.transpose(tf.gather(rows, places, axis={last}, batch_dims={last}), {back})",
-    "gather_nd": "tf.gather_nd({0}, {1})",
-    "batched gather_nd": "tf.gather_nd({0}, {1}, batch_dims={batch_dims})",
-    "own beams": "tf.broadcast_to(tf.range(width, dtype=tf.int64), (batch, width))",
-    "beams": "tf.gather({0}, {1}, axis=1, batch_dims=1)",
-}
-
-
-def _like_numpy(module: str, expressions: Mapping[str, str]) -> dict[str, str]:
-    """Return expressions, and those of NumPy for the others."""
-    return {w: text.replace("np.", f"{module}.") for w, text in _NUMPY_TEXTS.items()} | {
-        **expressions
-    }
-
-
-DIALECTS: Final[dict[str, _Dialect]] = {
-    "numpy": _Dialect(("import numpy as np",), _NUMPY_TEXTS),
-    "torch": _Dialect(("import torch",), _like_numpy("torch", _TORCH_TEXTS)),
-    "jax": _Dialect(
-        ("import jax", "import jax.numpy as jnp"),
-        _like_numpy("jnp", _JAX_TEXTS),
-        wide=(
-            "",
-            'jax.config.update("jax_enable_x64", True)  # without it 64 bits are cut to 32',
-        ),
-    ),
-    "tensorflow": _Dialect(
-        ("import tensorflow as tf",), _like_numpy("tf", _TENSORFLOW_TEXTS), has_numbers=False
-    ),
-}
-"""The dialects by target."""
+@cache
+def _dialect(target: str) -> _Dialect:
+    """Read the dialect of a target."""
+    file = Path(__file__).with_name("dialects.toml")
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    table = tables[target]
+    module = table.pop("module")
+    others = tables["numpy"]["expressions"].items()
+    shared = {what: text.replace("np.", f"{module}.") for what, text in others}
+    return _Dialect(**table | {"expressions": shared | table["expressions"]})
 
 
 def _plain(dialect: _Dialect, step: Step, *inputs: str) -> str:

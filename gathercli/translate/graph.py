@@ -23,7 +23,7 @@ from gathercli.io.onnx.graphs import IR_VERSION, symbols
 from gathercli.io.onnx.tensorproto import ONNX_TYPES
 from gathercli.spec.dtypes import BOOL, INT64, Kind
 from gathercli.spec.shapes import product
-from gathercli.translate.program import ARITHMETIC, FROM_SIZES, sized
+from gathercli.translate.program import FROM_SIZES, PRIMITIVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -145,15 +145,17 @@ def _wish(step: Step) -> str:
 
 def _constant(step: Step, constants: Mapping[int, AnyArray]) -> AnyArray | None:
     """Return the result of a step that follows from sizes alone; None if it does not."""
-    if step.primitive in FROM_SIZES:
-        shape = step.inputs[0].shape if step.inputs else ()
-        return sized(step.primitive, shape, step.settings)
-    shape = step.output.shape
-    if step.primitive in ("zeros", "no_tuples") and product(shape) <= MOST_STORED_ZEROS:
-        return np.zeros(shape, storage_of(step.output.dtype))
-    if step.primitive in ARITHMETIC and all(each.number in constants for each in step.inputs):
-        return ARITHMETIC[step.primitive](*(constants[each.number] for each in step.inputs))
-    return None
+    function = PRIMITIVES[step.primitive].array
+    if step.primitive in FROM_SIZES and product(step.output.shape) <= MOST_STORED_ZEROS:
+        arrays = [
+            np.broadcast_to(np.zeros((), storage_of(each.dtype)), each.shape)
+            for each in step.inputs
+        ]
+    elif all(each.number in constants for each in step.inputs):
+        arrays = [constants[each.number] for each in step.inputs]
+    else:
+        return None
+    return None if function is None else function(*arrays, **step.settings)
 
 
 def _with_any_size(program: Program, builder: GraphBuilder, names: Mapping[int, str]) -> Graph:

@@ -8,7 +8,7 @@ indices are a slice of zeros behind the data, at index s.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gathercli.errors import UsageError
 from gathercli.spec.dtypes import BOOL, INT64, UINT64, Kind
@@ -43,13 +43,6 @@ def lowered(call: Call, target: TranslationTarget) -> Program:
     return program
 
 
-class TargetIndices(NamedTuple):
-    """Indices that the operator of a target takes, and whether they need a slice of zeros."""
-
-    indices: ProgramValue
-    pads: bool = False
-
-
 class _Lowering:
     """The lowering of one call."""
 
@@ -60,6 +53,7 @@ class _Lowering:
         self.program = Program(
             {name: (each.dtype or BOOL, known(each.shape)) for name, each in call.inputs.items()}
         )
+        self._add = self.program.add
         self._check_type(next(iter(self.program.inputs.values())).dtype, target.data, target.title)
 
     def _check_type(self, dtype: DType, types: tuple[DType, ...], title: str) -> None:
@@ -83,45 +77,44 @@ class _Lowering:
 
     def slices(self) -> None:
         """Lower a gather along an axis."""
-        program, own = self.program, self.target.gather
-        data, indices = program.inputs.values()
+        data, indices = self.program.inputs.values()
         axis, batch_dims = self.call.normalized
-        size = program.size(data, axis)
-        ready = self._prepared(indices, size, own)
-        data = self._ready_data(data, (axis, axis + 1), own, pads=ready.pads)
-        self._gather(data, ready.indices, axis, batch_dims)
+        k = self._prepared(indices, self._add("size", data, axis=axis), self.target.gather)
+        data = self._ready_data(data, (axis, axis + 1), self.target.gather)
+        self._gather(data, k, axis, batch_dims)
 
     def _gather(
         self, data: ProgramValue, indices: ProgramValue, axis: int, batch_dims: int
     ) -> ProgramValue:
         """Gather slices; with tuples of one component where the operator has no batches."""
-        program = self.program
+        add = self._add
         if self.target.gather.batches or not batch_dims:
-            return program.gather(data, indices, axis, batch_dims)
+            return add("gather", data, indices, axis=axis, batch_dims=batch_dims)
         n, between = len(data.shape), axis - batch_dims
         front = [*range(batch_dims), axis]
-        order = [*front, *(each for each in range(n) if each not in front)]
-        moved = program.transpose(data, order, "moved")
+        order = (*front, *(each for each in range(n) if each not in front))
+        moved = add("transpose", data, order=order, name="moved")
         if indices.dtype not in self.target.tuples.indices:
-            indices = program.cast(indices, "wide")
-        output = program.gather_nd(moved, program.unsqueeze(indices, "tuples"), batch_dims)
+            indices = add("cast", indices, name="wide")
+        tuples = add("unsqueeze", indices, name="tuples")
+        output = add("gather_nd", moved, tuples, batch_dims=batch_dims)
         # p[:b], i, p[b:], s becomes p[:b], p[b:], i, s
         dims = list(range(len(output.shape)))
         i = len(indices.shape)
-        order = [*dims[:batch_dims], *dims[i : i + between], *dims[batch_dims:i]]
-        return program.transpose(output, [*order, *dims[i + between :]], "output")
+        front = [*dims[:batch_dims], *dims[i : i + between]]
+        order = (*front, *dims[batch_dims:i], *dims[i + between :])
+        return add("transpose", output, order=order, name="output")
 
     def elements(self) -> None:
         """Lower a gather of elements."""
-        program, own = self.program, self.target.elements
-        data, indices = program.inputs.values()
+        own, add = self.target.elements, self._add
+        data, indices = self.program.inputs.values()
         self._check_type(data.dtype, without(self.target.data, *own.lacks), own.title)
         axis, _ = self.call.normalized
-        ready = self._prepared(indices, program.size(data, axis), own)
+        k = self._prepared(indices, add("size", data, axis=axis), own)
         if self.call.op.off_axis is OffAxis.AT_MOST and not own.narrows and self._may_narrow:
-            data = program.narrow(data, indices, axis)
-        data = self._ready_data(data, (axis, axis + 1), own, pads=ready.pads)
-        program.gather_elements(data, ready.indices, axis)
+            data = add("narrow", data, indices, axis=axis)
+        add("gather_elements", self._ready_data(data, (axis, axis + 1), own), k, axis=axis)
 
     @property
     def _may_narrow(self) -> bool:
@@ -133,57 +126,57 @@ class _Lowering:
 
     def tuples(self) -> None:
         """Lower a gather of slices at tuples."""
-        program, own = self.program, self.target.tuples
-        data, indices = program.inputs.values()
+        own, add = self.target.tuples, self._add
+        data, indices = self.program.inputs.values()
         b, k = self.call.batch_dims or 0, indices.shape[-1]
-        fills = self.call.outside is OutOfRange.ZERO and own.outside is not OutOfRange.ZERO
-        if not k:
-            output = self._empty_tuples(data, indices, b)
-        elif fills:
+        if not k:  # repeat the slice that empty tuples name, at every place of a tuple
+            one = add("merge", data, start=b, stop=b, name="whole")  # p, 1, s
+            zeros = add("no_tuples", indices, start=b)
+            output = add("gather", one, zeros, axis=b, batch_dims=0)
+        elif self._pads(own):
             output = self._flat_tuples(data, indices, b, k)
         else:
-            ready = self._prepared(indices, program.sizes(data, b, b + k), own)
-            data = self._ready_data(data, (b, b + k), own, pads=False)
-            output = program.gather_nd(data, ready.indices, b)
+            places = self._prepared(indices, add("sizes", data, start=b, stop=b + k), own)
+            data = self._ready_data(data, (b, b + k), own)
+            output = add("gather_nd", data, places, batch_dims=b)
         if self.call.op.flattens_batch and b > 1:
-            program.merge(output, 0, b, "output")
+            add("merge", output, start=0, stop=b, name="output")
+
+    def _pads(self, own: OwnOperator) -> bool:
+        """Return whether illegal indices read a slice of zeros behind the data."""
+        return self.call.outside is OutOfRange.ZERO and own.outside is not OutOfRange.ZERO
 
     def _ready_data(
-        self, data: ProgramValue, axes: tuple[int, int], own: OwnOperator, *, pads: bool
+        self, data: ProgramValue, axes: tuple[int, int], own: OwnOperator
     ) -> ProgramValue:
         """Return data with the zeros that illegal indices need."""
-        program = self.program
-        if pads:
-            return program.concat(data, program.zeros(data, axes[0]), axes[0], "padded")
+        if self._pads(own):
+            return self._padded(data, axes[0])
         is_slice = own is self.target.gather  # whose result is wrong without any index, too
         if not own.takes_empty and (is_slice or self.call.outside is OutOfRange.ZERO):
-            return program.widen(data, *axes)
+            return self._add("widen", data, start=axes[0], stop=axes[1])
         return data
 
-    def _empty_tuples(self, data: ProgramValue, indices: ProgramValue, b: int) -> ProgramValue:
-        """Repeat the slice that empty tuples name, at every place of a tuple."""
-        program = self.program
-        one = program.merge(data, b, b, "whole")  # p, 1, s
-        zeros = program.no_tuples(indices, b)
-        return program.gather(one, zeros, b, 0)
+    def _padded(self, data: ProgramValue, axis: int) -> ProgramValue:
+        zeros = self._add("zeros", data, axis=axis)
+        return self._add("concat", data, zeros, axis=axis, name="padded")
 
     def _flat_tuples(
         self, data: ProgramValue, indices: ProgramValue, b: int, k: int
     ) -> ProgramValue:
         """Gather at flat positions along axes that become one; an illegal tuple is behind them."""
-        program = self.program
-        sizes = program.sizes(data, b, b + k)
-        view = program.merge(data, b, b + k, "flat")
-        count = program.size(view, b)
+        add = self._add
+        sizes = add("sizes", data, start=b, stop=b + k)
+        view = add("merge", data, start=b, stop=b + k, name="flat")
+        count = add("size", view, axis=b)
         wrapped = self._wrapped(self._refused_negative(indices), sizes)
         far = self._outside(wrapped, sizes)
-        steps = program.element("multiply", wrapped, program.strides(data, b, b + k))
+        steps = add("multiply", wrapped, add("strides", data, start=b, stop=b + k))
         # A tuple with an illegal component is at `count` or beyond, any other one before it.
-        each = program.element("where", far, count, steps, name="steps")
-        total = program.total(each)
-        position = program.element("minimum", total, count, name="position")
-        if self.target.gather.outside is not OutOfRange.ZERO:
-            view = program.concat(view, program.zeros(view, b), b, "padded")
+        total = add("total", add("where", far, count, steps, name="steps"))
+        position = add("minimum", total, count, name="position")
+        if self._pads(self.target.gather):
+            view = self._padded(view, b)
         return self._gather(view, position, b, b)
 
     def tree(self) -> None:
@@ -196,7 +189,7 @@ class _Lowering:
             program.notes.append(self.target.unraised)
         if self.target.wide:
             program.notes.append("a function that tf.function traces must know all sizes")
-        program.gather_tree(*program.inputs.values())
+        program.add("gather_tree", *program.inputs.values())
         if not self.target.tree and not first.dtype.integral:
             program.notes.append(
                 "a fractional parent or length such as 0.5, which the version refuses, is "
@@ -212,23 +205,23 @@ class _Lowering:
 
     # Indices
 
-    def _prepared(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> TargetIndices:
+    def _prepared(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
         """Return indices for which `own` does what the call does with `k`.
 
         `sizes` is the size of the axis, or of the axis of each component of tuples.
         """
-        call = self.call
         if own.note and self.target.raises:
             self.program.notes.append(own.note)
-        if call.outside is OutOfRange.ERROR:
-            return TargetIndices(self._taken(self._or_error(k, sizes, own), own))
-        if call.outside is OutOfRange.ZERO:
-            return self._or_zero(k, sizes, own)
+        outside = self.call.outside
+        if outside is OutOfRange.ERROR:
+            return self._taken(self._or_error(k, sizes, own), own)
         k = self._refused_negative(k)
+        if outside is OutOfRange.ZERO:
+            return self._or_zero(k, sizes, own)
         self._note_empty_axis(own)
-        if call.outside is OutOfRange.WRAP:
-            return TargetIndices(self._modulo(k, sizes))
-        return TargetIndices(self._clamped(self._wrapped(k, sizes), sizes))
+        if outside is OutOfRange.WRAP:
+            return self._modulo(k, sizes)
+        return self._clamped(self._wrapped(k, sizes), sizes)
 
     def _note_empty_axis(self, own: OwnOperator) -> None:
         """Note that an index along an empty axis is not refused."""
@@ -253,7 +246,7 @@ class _Lowering:
         if not wraps and not own_wraps and own.refuses_negative:
             return k
         if not wraps and self.target.raises:
-            return self.program.check(k)
+            return self._add("check", k, signed=False)
         if wraps:
             k = self._wrapped(k, sizes)
             if own.refuses_negative:
@@ -265,7 +258,8 @@ class _Lowering:
         wraps = self.call.wraps_negative
         if self.target.raises:
             k = self._wide(k) if self.target.wide else k
-            k = self.program.check(k, sizes, signed=wraps and k.dtype.kind is Kind.INT)
+            signed = wraps and k.dtype.kind is Kind.INT
+            k = self._add("check", k, sizes, signed=signed)
         else:
             self.program.refuses = False
             self.program.notes.append(self._no_error())
@@ -282,25 +276,22 @@ class _Lowering:
             f"{own.title} refuses no index: one outside {legal}, which {op} refuses, gives {what}"
         )
 
-    def _or_zero(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> TargetIndices:
+    def _or_zero(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
         """Return indices that give zeros where the call does."""
-        wraps, own_wraps = self.call.wraps_negative, own.negative is Negative.WRAP
-        k = self._refused_negative(k)
+        wraps = self.call.wraps_negative
         if own.outside is OutOfRange.ZERO:
-            if k.dtype.kind is not Kind.INT or (wraps and own_wraps):
-                return TargetIndices(self._near_axis(self._taken(k, own), sizes, own))
-            return TargetIndices(self._wrapped(k, sizes) if wraps else self._banished(k, sizes))
+            if k.dtype.kind is not Kind.INT or (wraps and own.negative is Negative.WRAP):
+                return self._near_axis(self._taken(k, own), sizes, own)
+            return self._wrapped(k, sizes) if wraps else self._banished(k, sizes)
         wrapped = self._wrapped(k, sizes)
-        far = self._outside(wrapped, sizes)
-        place = self.program.element("where", far, sizes, wrapped, name="position")
-        return TargetIndices(place, pads=True)
+        return self._add("where", self._outside(wrapped, sizes), sizes, wrapped, name="position")
 
     def _refused_negative(self, k: ProgramValue) -> ProgramValue:
         """Refuse negative indices, whatever becomes of others, if the call does."""
         if self.call.negative is not Negative.ERROR or k.dtype.kind is not Kind.INT:
             return k
         if self.target.raises:
-            return self.program.check(k)
+            return self._add("check", k, signed=False)
         note = "a negative index, which `--negative error` refuses, is treated as one outside"
         if note not in self.program.notes:
             self.program.notes.append(note)
@@ -310,23 +301,18 @@ class _Lowering:
         """Return indices as int64; one that int64 cannot represent becomes its largest."""
         if k.dtype is INT64:
             return k
-        program = self.program
-        wide = program.cast(k, "wide")
+        wide = self._add("cast", k, name="wide")
         if k.dtype is not UINT64:
             return wide
-        negative = program.element("less", wide, program.constant(0))
-        largest = program.constant(LARGEST_INDEX)
-        return program.element("where", negative, largest, wide, name="signed")
+        negative = self._add("less", wide, 0)
+        return self._add("where", negative, LARGEST_INDEX, wide, name="signed")
 
     def _near_axis(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
         """Bring indices so near the axis that `own` computes with their bits, illegal ones too."""
         if k.dtype.bits <= own.index_bits:
             return k
-        program = self.program
-        minus = program.element("multiply", sizes, program.constant(-1))
-        low = program.element("add", minus, program.constant(-1))
-        near = program.element("maximum", k, low)
-        return program.element("minimum", near, sizes, name="near")
+        low = self._add("add", self._add("multiply", sizes, -1), -1)
+        return self._add("minimum", self._add("maximum", k, low), sizes, name="near")
 
     def _taken(self, k: ProgramValue, own: OwnOperator) -> ProgramValue:
         """Return indices of a type that `own` takes."""
@@ -334,36 +320,29 @@ class _Lowering:
 
     def _wrapped(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Add the size to negative indices, if the call counts them from the end."""
-        if not self.call.wraps_negative or k.dtype.kind is not Kind.INT:
-            return self._wide(k)
-        program, k = self.program, self._wide(k)
-        negative = program.element("less", k, program.constant(0))
-        moved = program.element("add", k, sizes)
-        return program.element("where", negative, moved, k, name="wrapped")
+        wraps, k = self.call.wraps_negative and k.dtype.kind is Kind.INT, self._wide(k)
+        if not wraps:
+            return k
+        negative = self._add("less", k, 0)
+        return self._add("where", negative, self._add("add", k, sizes), k, name="wrapped")
 
     def _banished(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Move negative indices behind the end of the axis, where they are illegal."""
-        program, k = self.program, self._wide(k)
-        negative = program.element("less", k, program.constant(0))
-        return program.element("where", negative, sizes, k, name="position")
+        k = self._wide(k)
+        return self._add("where", self._add("less", k, 0), sizes, k, name="position")
 
     def _outside(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Return where indices are outside the axis."""
-        program, k = self.program, self._wide(k)
-        low = program.element("less", k, program.constant(0))
-        high = program.element("at_least", k, sizes)
-        return program.element("either", low, high, name="outside")
+        low = self._add("less", k, 0)
+        return self._add("either", low, self._add("at_least", k, sizes), name="outside")
 
     def _clamped(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Return the nearest legal index; -1, which is illegal, where there is none."""
-        program, k = self.program, self._wide(k)
-        least = program.element("maximum", k, program.constant(0))
-        last = program.element("add", sizes, program.constant(-1))
-        return program.element("minimum", least, last, name="clamped")
+        least = self._add("maximum", k, 0)
+        return self._add("minimum", least, self._add("add", sizes, -1), name="clamped")
 
     def _modulo(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Return indices modulo the size."""
-        program = self.program
         if k.dtype is UINT64:
             raise UsageError(
                 "is uint64, and `--out-of-range wrap` needs its remainder, which no "
@@ -374,6 +353,6 @@ class _Lowering:
                 expected="int64",
                 hint="`gathercli convert --dtype int64` converts it",
             )
-        k, one = self._wide(k), program.constant(1)
-        divisor = program.element("maximum", sizes, one)  # of an empty axis no index is legal
-        return program.element("modulo", k, divisor, name="position")
+        k = self._wide(k)
+        divisor = self._add("maximum", sizes, 1)  # of an empty axis no index is legal
+        return self._add("modulo", k, divisor, name="position")

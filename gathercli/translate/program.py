@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gathercli.compute.storage import broadcast
-from gathercli.errors import LimitError
+from gathercli.errors import LimitError, OutOfRangeError
 from gathercli.spec.dtypes import BOOL, INT64
 from gathercli.spec.shapes import MAX_RANK, product
 
@@ -46,41 +46,119 @@ if TYPE_CHECKING:
 LARGEST_INDEX: Final = 2**63 - 1
 """Where an index goes that int64 cannot represent: no axis is as long."""
 
-_READ_SIZES: Final = frozenset(
-    ("size", "sizes", "strides", "zeros", "no_tuples", "narrow", "widen", "merge", "gather_tree")
-)
-"""The primitives that read sizes."""
 
-FROM_SIZES: Final = frozenset(("size", "sizes", "strides", "constant"))
-"""The primitives that read nothing else: `sized` gives their results."""
+class Primitive(NamedTuple):
+    """What a step of a kind does."""
 
-ARITHMETIC: Final[dict[str, Callable[..., AnyArray]]] = {
-    "cast": lambda x: np.asarray(x).astype(np.int64),
-    "add": np.add,
-    "multiply": np.multiply,
-    "modulo": np.mod,
-    "minimum": np.minimum,
-    "maximum": np.maximum,
-    "less": np.less,
-    "at_least": np.greater_equal,
-    "either": np.logical_or,
-    "where": np.where,
-    "total": lambda x: np.asarray(np.sum(x, axis=-1, dtype=np.int64)),
+    shape: Callable[..., Sequence[int]]  # of the result, from the shapes of inputs and the settings
+    # the result, from arrays and the settings; None for an operator of the target
+    array: Callable[..., AnyArray] | None = None
+    dtype: DType | None = INT64  # of the result; None for that of the first input
+    name: str = ""  # of the result, unless the step has another
+
+
+def _element(array: Callable[..., AnyArray], dtype: DType = INT64) -> Primitive:
+    return Primitive(broadcast, array, dtype)
+
+
+def _strides(x: AnyArray, start: int, stop: int) -> AnyArray:
+    return np.array([product(x.shape[at + 1 : stop]) for at in range(start, stop)], np.int64)
+
+
+def _narrow(x: AnyArray, y: AnyArray, axis: int) -> AnyArray:
+    return x[tuple(slice(None if at == axis else n) for at, n in enumerate(y.shape))]
+
+
+def _widened(x: Sequence[int], start: int, stop: int) -> Sequence[int]:
+    return (*x[:start], *(max(1, size) for size in x[start:stop]), *x[stop:])
+
+
+def _widen(x: AnyArray, start: int, stop: int) -> AnyArray:
+    shape = _widened(x.shape, start, stop)
+    return x if shape == x.shape else np.zeros(shape, x.dtype)
+
+
+def _merged(x: Sequence[int], start: int, stop: int) -> Sequence[int]:
+    return (*x[:start], product(x[start:stop]), *x[stop:])
+
+
+def _check(k: AnyArray, sizes: AnyArray | None = None, *, signed: bool) -> AnyArray:
+    wide = k.astype(object)  # integers of Python, of any size
+    outside = wide < (-sizes if signed and sizes is not None else 0)
+    if sizes is not None:
+        outside |= wide >= sizes
+    if np.any(outside):
+        raise OutOfRangeError("an index is outside the axis", rule="index-range")
+    return k
+
+
+PRIMITIVES: Final = {
+    "size": Primitive(
+        lambda *_, **__: (), lambda x, axis: np.array(x.shape[axis], np.int64), name="size"
+    ),
+    "sizes": Primitive(
+        lambda _, start, stop: (stop - start,),
+        lambda x, start, stop: np.array(x.shape[start:stop], np.int64),
+        name="sizes",
+    ),
+    "strides": Primitive(lambda _, start, stop: (stop - start,), _strides, name="strides"),
+    "constant": Primitive(lambda **_: (), lambda value: np.array(value, np.int64)),
+    "cast": _element(lambda x: np.asarray(x).astype(np.int64)),
+    "add": _element(np.add),
+    "multiply": _element(np.multiply),
+    "modulo": _element(np.mod),
+    "minimum": _element(np.minimum),
+    "maximum": _element(np.maximum),
+    "less": _element(np.less, BOOL),
+    "at_least": _element(np.greater_equal, BOOL),
+    "either": _element(np.logical_or, BOOL),
+    "where": _element(np.where),
+    "total": Primitive(lambda x: x[:-1], lambda x: np.sum(x, axis=-1, dtype=np.int64)),
+    "zeros": Primitive(
+        lambda x, axis: (*x[:axis], 1, *x[axis + 1 :]),
+        lambda x, axis: np.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype),
+        dtype=None,
+        name="zeros",
+    ),
+    "no_tuples": Primitive(
+        lambda x, start: x[start:-1], lambda x, start: np.zeros(x.shape[start:-1], np.int64)
+    ),
+    "concat": Primitive(
+        lambda x, y, axis: (*x[:axis], x[axis] + y[axis], *x[axis + 1 :]),
+        lambda x, y, axis: np.concatenate([x, y], axis),
+        dtype=None,
+    ),
+    "narrow": Primitive(
+        lambda x, y, axis: (*y[:axis], x[axis], *y[axis + 1 :]), _narrow, dtype=None, name="narrow"
+    ),
+    "widen": Primitive(_widened, _widen, dtype=None),
+    "merge": Primitive(
+        _merged, lambda x, start, stop: x.reshape(_merged(x.shape, start, stop)), dtype=None
+    ),
+    "unsqueeze": Primitive(lambda x: (*x, 1), lambda x: x[..., None], dtype=None),
+    "transpose": Primitive(
+        lambda x, order: [x[axis] for axis in order],
+        lambda x, order: x.transpose(order),
+        dtype=None,
+    ),
+    "check": Primitive(lambda x, *_, **__: x, _check, dtype=None),
+    "gather": Primitive(
+        lambda x, y, axis, batch_dims: (*x[:axis], *y[batch_dims:], *x[axis + 1 :]),
+        dtype=None,
+        name="output",
+    ),
+    "gather_elements": Primitive(lambda _, y, **__: y, dtype=None, name="output"),
+    "gather_nd": Primitive(
+        lambda x, y, batch_dims: (*y[:-1], *x[batch_dims + y[-1] :]), dtype=None, name="output"
+    ),
+    "gather_tree": Primitive(lambda x, *_: x, dtype=None, name="output"),
 }
-"""The arithmetic in NumPy."""
+"""The primitives by name."""
 
+FROM_SIZES: Final = frozenset(("size", "sizes", "strides", "zeros", "no_tuples"))
+"""The primitives that read nothing but sizes."""
 
-def sized(primitive: str, shape: Sequence[int], settings: Mapping[str, Any]) -> AnyArray:
-    """Return the result of a primitive of `FROM_SIZES`; `shape` is that of its input."""
-    if primitive == "constant":
-        value: Any = settings["value"]
-    elif primitive == "size":
-        value = shape[settings["axis"]]
-    else:
-        value = shape[settings["start"] : settings["stop"]]
-        if primitive == "strides":
-            value = [product(value[at + 1 :]) for at in range(len(value))]
-    return np.array(value, np.int64)
+_READ_SIZES: Final = FROM_SIZES | {"narrow", "widen", "merge", "gather_tree"}
 
 
 class ProgramValue(NamedTuple):
@@ -135,15 +213,20 @@ class Program:
         self._count += 1
         return ProgramValue(self._count, name, dtype, tuple(shape))
 
-    def _add(
-        self,
-        primitive: str,
-        *inputs: ProgramValue,
-        dtype: DType = INT64,
-        shape: Sequence[int] = (),
-        name: str = "",
-        **settings: Any,
+    def add(
+        self, primitive: str, *inputs: ProgramValue | int, name: str = "", **settings: Any
     ) -> ProgramValue:
+        """Add a step, whose inputs may be integers, and return its result.
+
+        A transpose that changes no order is none.
+        """
+        values = tuple(
+            self.add("constant", value=each) if isinstance(each, int) else each for each in inputs
+        )
+        if primitive == "transpose" and settings["order"] == tuple(range(len(values[0].shape))):
+            return values[0]
+        row = PRIMITIVES[primitive]
+        shape = row.shape(*(each.shape for each in values), **settings)
         if len(shape) > MAX_RANK:
             raise LimitError(
                 f"a tensor on the way has rank {len(shape)}",
@@ -151,109 +234,6 @@ class Program:
                 value=len(shape),
                 expected=f"at most {MAX_RANK}",
             )
-        output = self._value(name, dtype, shape)
-        self.steps.append(Step(primitive, inputs, settings, output))
+        output = self._value(name or row.name, row.dtype or values[0].dtype, shape)
+        self.steps.append(Step(primitive, values, settings, output))
         return output
-
-    def size(self, x: ProgramValue, axis: int) -> ProgramValue:
-        """Return the size of an axis."""
-        return self._add("size", x, name="size", axis=axis)
-
-    def sizes(self, x: ProgramValue, start: int, stop: int) -> ProgramValue:
-        """Return the sizes of axes."""
-        return self._add("sizes", x, shape=(stop - start,), name="sizes", start=start, stop=stop)
-
-    def strides(self, x: ProgramValue, start: int, stop: int) -> ProgramValue:
-        """Return the row-major strides of axes among each other."""
-        shape = (stop - start,)
-        return self._add("strides", x, shape=shape, name="strides", start=start, stop=stop)
-
-    def constant(self, value: int) -> ProgramValue:
-        """Return an integer."""
-        return self._add("constant", value=value)
-
-    def cast(self, x: ProgramValue, name: str) -> ProgramValue:
-        """Convert to int64."""
-        return self._add("cast", x, shape=x.shape, name=name)
-
-    def element(self, primitive: str, *inputs: ProgramValue, name: str = "") -> ProgramValue:
-        """Apply a primitive element by element."""
-        dtype = BOOL if primitive in ("less", "at_least", "either") else INT64
-        shape = broadcast(*(each.shape for each in inputs))
-        return self._add(primitive, *inputs, dtype=dtype, shape=shape, name=name)
-
-    def total(self, x: ProgramValue, name: str = "") -> ProgramValue:
-        """Return the sum along the last axis."""
-        return self._add("total", x, shape=x.shape[:-1], name=name)
-
-    def zeros(self, x: ProgramValue, axis: int) -> ProgramValue:
-        """Return zeros of size 1 along an axis."""
-        shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-        return self._add("zeros", x, dtype=x.dtype, shape=shape, name="zeros", axis=axis)
-
-    def no_tuples(self, x: ProgramValue, start: int) -> ProgramValue:
-        """Return a zero for every empty tuple."""
-        return self._add("no_tuples", x, shape=x.shape[start:-1], start=start)
-
-    def concat(self, x: ProgramValue, y: ProgramValue, axis: int, name: str) -> ProgramValue:
-        """Put y behind x along an axis."""
-        shape = (*x.shape[:axis], x.shape[axis] + y.shape[axis], *x.shape[axis + 1 :])
-        return self._add("concat", x, y, dtype=x.dtype, shape=shape, name=name, axis=axis)
-
-    def narrow(self, x: ProgramValue, y: ProgramValue, axis: int) -> ProgramValue:
-        """Cut x to the sizes of y beside an axis."""
-        shape = (*y.shape[:axis], x.shape[axis], *y.shape[axis + 1 :])
-        return self._add("narrow", x, y, dtype=x.dtype, shape=shape, name="narrow", axis=axis)
-
-    def merge(self, x: ProgramValue, start: int, stop: int, name: str) -> ProgramValue:
-        """Make axes one."""
-        shape = (*x.shape[:start], product(x.shape[start:stop]), *x.shape[stop:])
-        settings = {"start": start, "stop": stop}
-        return self._add("merge", x, dtype=x.dtype, shape=shape, name=name, **settings)
-
-    def unsqueeze(self, x: ProgramValue, name: str) -> ProgramValue:
-        """Add a last axis."""
-        return self._add("unsqueeze", x, dtype=x.dtype, shape=(*x.shape, 1), name=name)
-
-    def transpose(self, x: ProgramValue, order: Sequence[int], name: str) -> ProgramValue:
-        """Change the order of the axes, unless it is the same."""
-        if list(order) == list(range(len(x.shape))):
-            return x
-        shape = [x.shape[axis] for axis in order]
-        return self._add("transpose", x, dtype=x.dtype, shape=shape, name=name, order=tuple(order))
-
-    def check(self, x: ProgramValue, *size: ProgramValue, signed: bool = False) -> ProgramValue:
-        """Raise an error unless all indices are legal; without a size, if one is negative."""
-        return self._add("check", x, *size, dtype=x.dtype, shape=x.shape, signed=signed)
-
-    def widen(self, x: ProgramValue, start: int, stop: int) -> ProgramValue:
-        """Make empty axes of size 1, of zeros."""
-        sizes = [max(1, size) for size in x.shape[start:stop]]
-        shape = (*x.shape[:start], *sizes, *x.shape[stop:])
-        return self._add("widen", x, dtype=x.dtype, shape=shape, start=start, stop=stop)
-
-    def gather(self, x: ProgramValue, y: ProgramValue, axis: int, batch_dims: int) -> ProgramValue:
-        """Gather slices along an axis."""
-        shape = (*x.shape[:axis], *y.shape[batch_dims:], *x.shape[axis + 1 :])
-        settings = {"axis": axis, "batch_dims": batch_dims}
-        return self._add("gather", x, y, dtype=x.dtype, shape=shape, name="output", **settings)
-
-    def gather_elements(self, x: ProgramValue, y: ProgramValue, axis: int) -> ProgramValue:
-        """Gather elements."""
-        return self._add(
-            "gather_elements", x, y, dtype=x.dtype, shape=y.shape, name="output", axis=axis
-        )
-
-    def gather_nd(self, x: ProgramValue, y: ProgramValue, batch_dims: int) -> ProgramValue:
-        """Gather slices at tuples."""
-        shape = (*y.shape[:-1], *x.shape[batch_dims + y.shape[-1] :])
-        return self._add(
-            "gather_nd", x, y, dtype=x.dtype, shape=shape, name="output", batch_dims=batch_dims
-        )
-
-    def gather_tree(self, *inputs: ProgramValue) -> ProgramValue:
-        """Follow the beams of a search."""
-        first = inputs[0]
-        return self._add(
-            "gather_tree", *inputs, dtype=first.dtype, shape=first.shape, name="output"
-        )

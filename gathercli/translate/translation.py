@@ -15,7 +15,6 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.run import run
 from gathercli.compute.storage import broadcast, storage_of
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import OutOfRangeError
 from gathercli.io.ir.graphs import ir_files, read_ir_graph
 from gathercli.io.onnx.graphs import onnx_bytes, read_onnx
 from gathercli.io.onnx.tensorproto import ONNX_TYPES
@@ -23,17 +22,15 @@ from gathercli.ops import OPERATORS, gather, gather_elements, gather_nd, gather_
 from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import BOOL, INT64
-from gathercli.spec.shapes import product
 from gathercli.text import counted
 from gathercli.translate.code import code
 from gathercli.translate.graph import IR_OPSETS, ONNX_OPSET, ir_graph, onnx_graph, onnx_text
 from gathercli.translate.lowering import lowered
-from gathercli.translate.program import ARITHMETIC, FROM_SIZES, sized
+from gathercli.translate.program import PRIMITIVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gathercli.compute.storage import AnyArray
     from gathercli.io.graph import Graph, GraphNode, GraphValue
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
@@ -116,19 +113,14 @@ def _evaluated(
 
 
 def _step(step: Step, inputs: list[Tensor], target: TranslationTarget) -> Tensor:
-    arrays = [each.array for each in inputs]
     if step.primitive in _FAMILY_OPERATORS:
         field, op = _FAMILY_OPERATORS[step.primitive]
         return _own(getattr(target, field), op, inputs, step.settings)
-    if step.primitive == "gather_tree":
+    function = PRIMITIVES[step.primitive].array
+    if function is None:
         return _gathered(gather_tree.OPENVINO_1, inputs, {})
-    if step.primitive in FROM_SIZES:
-        array = sized(step.primitive, inputs[0].shape if inputs else (), step.settings)
-    elif step.primitive in ARITHMETIC:
-        array = np.asarray(ARITHMETIC[step.primitive](*arrays))
-    else:
-        array = _MOVES[step.primitive](*arrays, **step.settings)
-    return Tensor(step.output.dtype, array)
+    array = function(*(each.array for each in inputs), **step.settings)
+    return Tensor(step.output.dtype, np.asarray(array))
 
 
 _FAMILY_OPERATORS: Final = {
@@ -147,45 +139,6 @@ def _own(own: OwnOperator, op: Op, inputs: Sequence[Tensor], settings: Mapping[s
     # An index that is not legal is an error before it is one outside.
     negative = own.negative.value
     return _gathered(op, (data, indices), attrs, negative=negative, out_of_range=own.outside.value)
-
-
-def _check(k: AnyArray, sizes: AnyArray | None = None, *, signed: bool) -> AnyArray:
-    wide = k.astype(object)  # integers of Python, of any size
-    outside = wide < (-sizes if signed and sizes is not None else 0)
-    if sizes is not None:
-        outside |= wide >= sizes
-    if np.any(outside):
-        raise OutOfRangeError("an index is outside the axis", rule="index-range")
-    return k
-
-
-def _narrow(x: AnyArray, y: AnyArray, axis: int) -> AnyArray:
-    return x[tuple(slice(None if at == axis else n) for at, n in enumerate(y.shape))]
-
-
-def _widen(x: AnyArray, start: int, stop: int) -> AnyArray:
-    sizes = [max(1, size) for size in x.shape[start:stop]]
-    if 0 not in x.shape[start:stop]:
-        return x
-    return np.zeros((*x.shape[:start], *sizes, *x.shape[stop:]), x.dtype)
-
-
-def _merge(x: AnyArray, start: int, stop: int) -> AnyArray:
-    return x.reshape(*x.shape[:start], product(x.shape[start:stop]), *x.shape[stop:])
-
-
-_MOVES: Final[dict[str, Callable[..., Any]]] = {
-    "zeros": lambda x, axis: np.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype),
-    "no_tuples": lambda x, start: np.zeros(x.shape[start:-1], np.int64),
-    "concat": lambda x, y, axis: np.concatenate([x, y], axis),
-    "narrow": _narrow,
-    "widen": _widen,
-    "merge": _merge,
-    "unsqueeze": lambda x: x[..., None],
-    "transpose": lambda x, order: x.transpose(order),
-    "check": _check,
-}
-"""The primitives that are neither arithmetic nor operators of the target."""
 
 
 # Graphs
