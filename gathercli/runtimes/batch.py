@@ -16,8 +16,7 @@ from gathercli.io.jobs import SHAPE, case_of, row_of
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.report.terminal import print_text
-from gathercli.runtimes.report import runtime_json
-from gathercli.runtimes.verdict import RuntimeOutcome, expected_of
+from gathercli.runtimes.verdict import RuntimeOutcome, expected_of, runtime_json
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.cli.additions import Absence, Observation, Runtime
+from gathercli.cli.additions import (
+    NEGATIVE,
+    NO_BEAM,
+    OUTSIDE,
+    Absence,
+    Observation,
+    Reason,
+    Runtime,
+)
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError, UsageError
@@ -23,9 +35,8 @@ from gathercli.io.source import Inputs
 from gathercli.io.stream import temporary_folder
 from gathercli.runtimes import worker
 from gathercli.runtimes.calls import MODEL_THREADS, OWN_NAMES
-from gathercli.runtimes.refusals import refusal, shortened
 from gathercli.spec.dtypes import DType, named
-from gathercli.text import clean, closest, listed
+from gathercli.text import clean, closest, listed, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,7 +66,7 @@ One with two threads needs less than a quarter of it for a small call.
 RUNS_OF_A_CALL: Final = 3
 """How often a call is made, as some answers change from run to run."""
 
-_MAX_ANSWER_BYTES: Final = 1 << 20
+MAX_ANSWER_BYTES: Final = 1 << 20
 """The most bytes of an answer."""
 
 _POLL: Final = 0.1
@@ -196,20 +207,19 @@ class RuntimeProcess:
 
     def _observation(self, answer: Mapping[str, Any], output: str) -> Observation:
         if "refuses" in answer:
-            return self._refusal(str(answer["refuses"]).replace(self._folder.name + os.sep, ""))
-        dtype = named(str(answer.get("dtype")))
-        if dtype is None:
-            return self._refusal(f"a result of the type {answer.get('dtype')}")
-        try:
-            tensor = _read(output, dtype)
-            more = range(1, 1 + answer.get("others", 0))
-            others = tuple(_read(f"{output}.{number}", dtype) for number in more)
-        except GatherError as error:
-            return self._refusal(error.message)
-        return Observation(self._version, tensor, "unsteady" if others else None, others=others)
-
-    def _refusal(self, message: str) -> Observation:
-        return refusal(self.runtime.name, self._version, message)
+            why = str(answer["refuses"]).replace(self._folder.name + os.sep, "")
+        elif (dtype := named(str(answer.get("dtype")))) is None:
+            why = f"a result of the type {answer.get('dtype')}"
+        else:
+            more = (f"{output}.{number}" for number in range(1, 1 + answer.get("others", 0)))
+            try:
+                tensor, *others = (_read(path, dtype) for path in (output, *more))
+            except GatherError as error:
+                why = error.message
+            else:
+                problem = "unsteady" if others else None
+                return Observation(self._version, tensor, problem, others=tuple(others))
+        return refusal(self.runtime.name, self._version, why)
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder.name, name)
@@ -230,7 +240,7 @@ class RuntimeProcess:
         reader, writer = os.pipe()
         words = (self.runtime.name, str(writer))
         try:
-            self._process = _started(
+            self._process = started_worker(
                 self.runtime,
                 words,
                 self._folder.name,
@@ -315,9 +325,9 @@ class RuntimeProcess:
             if select.select([self._answers], [], [], min(left, _POLL) if is_alive else 0)[0]:
                 part = os.read(self._answers, 1 << 16)
                 self._buffer += part
-                is_alive = bool(part) and len(self._buffer) <= _MAX_ANSWER_BYTES
+                is_alive = bool(part) and len(self._buffer) <= MAX_ANSWER_BYTES
             if not is_alive and b"\n" not in self._buffer:
-                return Observation(self._version, None, "dies", _ending(self._end()))
+                return Observation(self._version, None, "dies", ending_of(self._end()))
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
             answer = json.loads(line)
@@ -344,7 +354,7 @@ class RuntimeProcess:
         return process.wait()
 
 
-def _started(
+def started_worker(
     runtime: Runtime,
     words: Iterable[str],
     home: str,
@@ -363,53 +373,7 @@ def _started(
     )
 
 
-class ScriptRun(NamedTuple):
-    """What a script printed, the last line of its errors, and how it ended; None for status 0."""
-
-    output: str
-    error: str
-    ending: str | None
-
-
-def run_script(
-    runtime: Runtime, folder: str, name: str, seconds: float, *, fills: bool = False
-) -> ScriptRun:
-    """Run a script in a folder, with the limits of a call; `fills` memory by `FILLING`."""
-    with temporary_folder() as home:
-        out, err = (os.path.join(home, each) for each in ("out", "err"))
-        with open(out, "wb") as stdout, open(err, "wb") as stderr:
-            process = _started(
-                runtime,
-                ("--script", name),
-                home,
-                FILLING if fills else {},
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                cwd=folder,
-            )
-        try:
-            status: int | None = process.wait(timeout=2 * seconds)
-        except subprocess.TimeoutExpired:
-            status = None
-        finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        printed, errors = (_head(path) for path in (out, err))
-    ending = f"hangs: no end within {2 * seconds:g} s" if status is None else None
-    if status:
-        ending = f"dies {_ending(status)}"
-    return ScriptRun(printed, errors.strip().rpartition("\n")[2], ending)
-
-
-def _head(path: str) -> str:
-    """Return the text of a file, or the first part of a long one."""
-    with open(path, "rb") as file:
-        return file.read(_MAX_ANSWER_BYTES).decode(errors="backslashreplace")
-
-
-def _ending(status: int) -> str:
+def ending_of(status: int) -> str:
     """Return how a process ended: ``by SIGFPE``, ``with status 3``."""
     if status >= 0:
         return f"with status {status}"
@@ -426,3 +390,73 @@ def _read(path: str, dtype: DType) -> Tensor:
     if tensor.storage.kind != storage_of(dtype).kind:
         raise InputError(f"a result of {tensor.dtype} that should be {dtype}", rule="npy")
     return Tensor(dtype, np.array(tensor.array))
+
+
+# Refusals
+
+MAX_SHORT_LENGTH: Final = 160
+"""The most characters of a message in a table."""
+
+
+class Refusal(NamedTuple):
+    """What a refusal of a runtime looks like, as `refusals.toml` says."""
+
+    rules: str  # that it may be the reason of
+    pattern: str
+    takes_negative: bool = True
+
+
+_OWN: Final = tuple(Refusal("index-range", text) for text in (OUTSIDE, NEGATIVE, NO_BEAM))
+
+
+@cache
+def refusals() -> dict[str, list[Refusal]]:
+    """Read the refusals of each runtime."""
+    text = Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8")
+    return {name: [Refusal(*row) for row in rows] for name, rows in tomllib.loads(text).items()}
+
+
+def reason_of(runtime: str, message: str) -> Reason | None:
+    """Return the reason that a message gives for a refusal; None if it is no known one.
+
+    A runtime that refuses a call agrees with a version only if its reason is the version's rule.
+    """
+    for each in (*refusals()[runtime], *_OWN):
+        if match := re.search(each.pattern, message):
+            groups = match.groupdict()
+            rules = [f"{groups['input']}-dtype"] if "input" in groups else each.rules.split()
+            indices = tuple(map(int, re.findall(r"-?\d+", groups.get("index", ""))))
+            return Reason(tuple(rules), indices, each.takes_negative)
+    return None
+
+
+def refusal(runtime: str, version: str | None, message: str) -> Observation:
+    """Return the observation of a refusal."""
+    reason = reason_of(runtime, message)
+    return Observation(version, None, "refuses", shortened(message), reason=reason)
+
+
+_NOISE: Final = (
+    (re.compile(r"\n\nSummary:\n-- Conversion is failed for: .*", re.DOTALL), ""),
+    (re.compile(r"^\w+: Exception from .*\n(?=[^\n]+\s*$)", re.DOTALL), ""),  # OpenVINO's stack
+    (
+        re.compile(
+            r"^.* Status Message: (?:\S+\.cc:\d+ .*?(?:was false\. |\[with [^\]]*\] ))?", re.DOTALL
+        ),
+        "",  # onnxruntime's node and source file
+    ),
+    (re.compile(r"\{\{[^{}]*\}\}"), ""),  # TensorFlow's name of a node
+    (re.compile(r"(?<![\w.])/(?:[^\s/:'\"]+/)+"), ""),  # folders of this machine
+    (re.compile(r"\s+"), " "),
+)
+
+
+def shortened(message: str) -> str:
+    r"""Return a message on one line, without the folders of this machine.
+
+    >>> shortened("RuntimeError: Check '/home/me/ov/x.cpp:3'\n  failed")
+    "RuntimeError: Check 'x.cpp:3' failed"
+    """
+    for pattern, replacement in _NOISE:
+        message = pattern.sub(replacement, message)
+    return short(message.strip(), MAX_SHORT_LENGTH)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gathercli.cli.additions import Runtime
     from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case
-    from gathercli.runtimes.report import Reproduction
+    from gathercli.runtimes.reproduction import Reproduction
 
 
 class ReproductionOptions(Options):
@@ -70,7 +70,7 @@ class ReproductionOptions(Options):
 def run(call: NamedCall, options: ReproductionOptions) -> Answer:
     """Call the runtime, write the folder, and say what the runtime did."""
     from gathercli.compute.compare import compared
-    from gathercli.runtimes.report import saw
+    from gathercli.runtimes.reproduction import saw
 
     check_seconds(options.timeout)
     runtime = options.chosen()
@@ -104,7 +104,7 @@ def _reproduced(
     Nothing is written if all agree.
     """
     from gathercli.runtimes.calls import calls, integers
-    from gathercli.runtimes.report import Reproduction
+    from gathercli.runtimes.reproduction import Reproduction
     from gathercli.runtimes.verdict import WORST_FIRST, Runtimes, expected_of
 
     check_new(options.output)
@@ -137,8 +137,7 @@ def _written(
     folder: str, seen: Reproduction, runtime: Runtime, attrs: Mapping[str, Any], seconds: float
 ) -> Reproduction:
     """Write the files of a reproduction, run its script, and write the report."""
-    from gathercli.runtimes.client import run_script
-    from gathercli.runtimes.report import report
+    from gathercli.runtimes.reproduction import report, run_script
     from gathercli.runtimes.script import SCRIPT, files_of
 
     files = files_of(seen.call, seen.tensors, attrs, seen.expected)

@@ -118,8 +118,7 @@ class TimedRuntimes(NamedRuntimes):
         """Call the runtimes with the inputs of a comparison."""
         if self.names is None:
             return super().compared(comparison, case, attrs, named=named)
-        from gathercli.runtimes.report import addition
-        from gathercli.runtimes.verdict import expected_of
+        from gathercli.runtimes.verdict import addition, expected_of
 
         ops = [each.op for each in comparison.verdicts if each.bound is not None or named]
         expected = expected_of(comparison, case)

@@ -1,30 +1,39 @@
-"""The verdict on a runtime: which group of versions it agrees with, or where it differs."""
+"""The verdict on a runtime: which group of versions it agrees with, or where it differs.
+
+A verdict is formatted as a line of a table and as JSON.
+"""
 
 from __future__ import annotations
 
+import json
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.cli.additions import StartedRuntimes
+from gathercli.cli.additions import Absence, Addition, StartedRuntimes, absence_notes
 from gathercli.compute.compare import are_equal, difference_at
 from gathercli.compute.run import run
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
+from gathercli.io.formats.encode import TextOptions, plain_json
 from gathercli.ops import broken_rules, indexed_inputs
+from gathercli.report.verdicts import columns
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
 from gathercli.spec.op import INTEGERS, OutOfRange
-from gathercli.spec.shapes import coordinates
+from gathercli.spec.shapes import Shape, cell, coordinates
+from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Self
+    from typing import Self
 
-    from gathercli.cli.additions import Absence, Observation, Reason, Runtime
+    from rich.text import Text
+
+    from gathercli.cli.additions import Observation, Reason, Runtime
     from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case, Verdict
     from gathercli.spec.call import Call
@@ -299,3 +308,130 @@ def _differing(
 
 def _cell(tensor: Tensor, position: int) -> Tensor:
     return Tensor(tensor.dtype, np.array(tensor.array.reshape(-1)[position]))
+
+
+# Words
+
+MAX_SHOWN_ELEMENTS: Final = 8
+"""The most elements of a result that is shown whole."""
+
+
+RUNTIME_HEADINGS: Final = ("runtime", "call", "shape", "group", "outcome")
+
+_OUTCOME_STYLES: Final = (
+    (r"(?m)^runtime .*", "bold"),
+    (r"(?<=  )agrees\b", "green"),
+    (r"(?<=  )(differs|gives)\b", "yellow"),
+    (r"(?<=  )(dies|does not take the call|refuses|unsteady)\b", "red"),
+)
+
+
+def addition(
+    verdicts: Sequence[RuntimeVerdict],
+    absences: Sequence[Absence],
+    idle: Iterable[str],
+    *,
+    allow_absent: bool,
+) -> Addition:
+    """Return what calls in runtimes add to an answer; `idle` runtimes had no call."""
+    rows = [RUNTIME_HEADINGS, *map(runtime_words, verdicts)]
+    rows += [(each.runtime, "-", "", "-", each.why) for each in absences]
+    rows += [(clean(name), "-", "", "-", "has no call of these versions") for name in idle]
+
+    def text(width: int | None) -> Text:
+        from rich.text import Text
+
+        text = Text("\n" + columns(rows, width))
+        for pattern, style in _OUTCOME_STYLES:
+            text.highlight_regex(pattern, style)
+        return text
+
+    fields = [*map(runtime_json, verdicts), *map(Absence.json, absences)]
+    notes = tuple(absence_notes(absences, allowed=allow_absent))
+    return Addition(
+        {"runtimes": fields}, rows, text, notes, int(bool(absences) and not allow_absent)
+    )
+
+
+def runtime_words(each: RuntimeVerdict) -> tuple[str, ...]:
+    """Return the words of a call in a runtime in a table with `RUNTIME_HEADINGS`."""
+    runtime = " ".join(filter(None, (each.call.runtime, each.version)))
+    shape = "" if each.result is None else str(Shape(each.result.shape))
+    words = (runtime, each.call.text, shape, each.letter or _no_group(each), outcome_text(each))
+    return tuple(map(clean, words))
+
+
+def _no_group(each: RuntimeVerdict) -> str:
+    """Return the word for no group: `none` for values, which no version gives, else a dash."""
+    return "-" if each.result is None else "none"
+
+
+def outcome_text(each: RuntimeVerdict, reference: str | None = None) -> str:
+    """Describe what a runtime did, in a line.
+
+    `reference` names the version if the call was compared with it alone, not with every version.
+    """
+    what = _what(each, reference)
+    if each.dtype is not None and each.result is not None:
+        what += f", as {each.result.dtype} in place of {each.dtype}"
+    return what
+
+
+_OUTCOME_TEXTS: Final = {
+    RuntimeOutcome.HANGS: "hangs: {message}",
+    RuntimeOutcome.DIES: "dies {message}",
+    RuntimeOutcome.UNSTEADY: "unsteady: three runs differ",
+    RuntimeOutcome.REFUSES: "refuses: {message}",
+    RuntimeOutcome.UNSUPPORTED: "does not take the call: {message}",
+    RuntimeOutcome.VALUES: "gives {result}, where {owner} refuses",
+}
+"""The outcomes without a group."""
+
+
+def _what(each: RuntimeVerdict, reference: str | None) -> str:
+    owner = "every version" if each.call.op is None and reference is None else "the version"
+    reference = reference or each.reference
+    if each.outcome is RuntimeOutcome.UNSTEADY and each.at is not None:
+        values = listed(map(plain, each.values or ()), "and")
+        return f"{_OUTCOME_TEXTS[each.outcome]} at {cell(each.at)}: {values}"
+    if each.outcome in _OUTCOME_TEXTS:
+        result = _shown(each.result)
+        return _OUTCOME_TEXTS[each.outcome].format(message=each.message, result=result, owner=owner)
+    if each.outcome is RuntimeOutcome.AGREES:
+        refusal = f"refuses, as {owner} does: {each.message}"
+        return refusal if each.result is None else "agrees"
+    if each.reference == each.letter:
+        return "agrees in values"
+    if each.values is None or each.at is None:
+        return f"differs from {reference} in shape"
+    one, other = (plain(value) for value in each.values)
+    return f"differs from {reference} at {cell(each.at)}: {one} and {other}"
+
+
+def _shown(result: Tensor | None) -> str:
+    return "values" if result is None or result.array.size > MAX_SHOWN_ELEMENTS else plain(result)
+
+
+def plain(tensor: Tensor, nonfinite: str = "bare") -> str:
+    """Return a tensor as JSON on a line."""
+    return b"".join(plain_json([("value", tensor)], TextOptions(nonfinite))).decode().rstrip("\n")
+
+
+def runtime_json(each: RuntimeVerdict, reference: str | None = None) -> dict[str, Any]:
+    """Return a verdict as fields of an object; `reference` as in `outcome_text`."""
+    values = each.values and [json.loads(plain(value, "quoted")) for value in each.values]
+    return {
+        "runtime": each.call.runtime,
+        "version": each.version,
+        "call": each.call.text,
+        "operator": each.call.op and each.call.op.full_name,
+        "way": each.call.way or None,
+        "outcome": each.outcome.value,
+        "group": each.letter,
+        "shape": None if each.result is None else list(each.result.shape),
+        "dtype": None if each.result is None else each.result.dtype.name,
+        "differs_from": each.reference,
+        "at": each.at,
+        "values": values,
+        "message": outcome_text(each, reference),
+    }

@@ -14,10 +14,14 @@ from gathercli.io.source import Inputs
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.runtimes import client
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
-from gathercli.runtimes.client import RuntimeProcess
-from gathercli.runtimes.refusals import REFUSALS, reason_of, refusal
-from gathercli.runtimes.report import outcome_text
-from gathercli.runtimes.verdict import RuntimeOutcome, RuntimeVerdict, expected_of, judge
+from gathercli.runtimes.client import RuntimeProcess, reason_of, refusal, refusals
+from gathercli.runtimes.verdict import (
+    RuntimeOutcome,
+    RuntimeVerdict,
+    expected_of,
+    judge,
+    outcome_text,
+)
 from gathercli.spec.call import Operand
 from tests.runtimes.peers import PEERS
 
@@ -79,13 +83,13 @@ def tensors_of(words: list[str]) -> list[Tensor]:
         return [inputs.tensor(word, "data") for word in words]
 
 
-@pytest.mark.parametrize("runtime", REFUSALS)
+@pytest.mark.parametrize("runtime", refusals())
 def test_each_known_refusal_is_one_of_the_runtime(
     runtime: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if runtime not in PEERS:
         pytest.skip(f"{runtime} is not named")
-    unseen = {each.pattern for each in REFUSALS[runtime]}
+    unseen = {each.pattern for each in refusals()[runtime]}
     messages: list[str] = []
 
     def observed(runtime: str, version: str | None, message: str) -> Observation:
@@ -296,7 +300,7 @@ def test_values_where_one_version_refuses_say_nothing_of_the_others(
 
 
 def test_a_message_that_is_not_known_is_no_reason() -> None:
-    assert {reason_of(runtime, "no") for runtime in REFUSALS} == {None}
+    assert {reason_of(runtime, "no") for runtime in refusals()} == {None}
 
 
 def test_an_attribute_that_a_version_lacks_makes_no_call() -> None:

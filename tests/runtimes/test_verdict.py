@@ -15,8 +15,7 @@ from gathercli.compute.compare import compared
 from gathercli.compute.verdicts import Case
 from gathercli.io.source import Inputs
 from gathercli.ops import OPERATORS
-from gathercli.runtimes.report import outcome_text
-from gathercli.runtimes.verdict import Runtimes, expected_of
+from gathercli.runtimes.verdict import Runtimes, expected_of, outcome_text
 from gathercli.spec.call import Operand
 from tests.runtimes.peers import PEERS
 
