@@ -7,7 +7,9 @@ the size of another axis, for a row that is tried with each.
 
 from __future__ import annotations
 
+import tomllib
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from gathercli.ops.portability import CLAMPED, UNDEFINED, ZERO
 from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gathercli.compute.storage import AnyArray
     from gathercli.spec.call import Call
@@ -44,27 +46,31 @@ class IndexConversion(NamedTuple):
     """A hypothesis about the values of indices."""
 
     name: str
-    sentence: str  # what became of the indices
     function: Conversion
-    known: tuple[str, ...] = ()  # runtimes that do so
     bits: int = 0  # that it leaves of an index; 0 if it cuts none
     # the other axis; -1 for a row that is tried with each, None for one that needs none
     other: int | None = None
     fortran: bool = False  # whether indices are read in Fortran order instead
+    sentence: str = ""  # what became of the indices
+    known: Sequence[str] = ()  # runtimes that do so
 
 
 class Treatment(NamedTuple):
     """A hypothesis about indices outside the axis."""
 
     name: str
-    sentence: str  # what became of the indices
     function: Outcomes
-    known: tuple[str, ...] = ()  # runtimes that do so
     # of negative indices and of others outside, as a conversion target states them
     fates: tuple[str, str] | None = None
     fill: str = "zero"  # the value of a cell that is filled, a key of `FILLS`
     other: int | None = None  # as for `IndexConversion`
     keeps: bool = False  # whether a filled slice keeps that of the index before it
+    sentence: str = ""  # what became of the indices
+    known: Sequence[str] = ()  # runtimes that do so
+
+
+_WORDS: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""The sentences and the runtimes of hypotheses, by name."""
 
 
 def exact(k: AnyArray, s: int) -> AnyArray:
@@ -105,48 +111,28 @@ def _same(k: AnyArray, *_: int) -> AnyArray:
     return k
 
 
-AS_THEY_ARE: Final = IndexConversion("", "", _same)
-CONVERSIONS: Final[tuple[IndexConversion, ...]] = (
-    IndexConversion(
-        "cut to 32 bits",
-        "indices are cut to 32 bits",
-        _cut("i4"),
-        ("the CPU plugin of OpenVINO, for indices that come at run time",),
-        bits=32,
-    ),
-    IndexConversion("cut to 16 bits", "indices are cut to 16 bits", _cut("i2"), bits=16),
-    IndexConversion("cut to 8 bits", "indices are cut to 8 bits", _cut("i1"), bits=8),
-    IndexConversion("one too large", "each index is one too large", _moved(1)),
-    IndexConversion(
-        "one too small", "each index is one too small, as if they counted from 1", _moved(-1)
-    ),
-    IndexConversion(
-        "negative ones moved by another axis",
-        "negative indices are moved by the size of axis {other}",
-        _negative_moved,
-        other=-1,
-    ),
-    IndexConversion(
-        "moved by another axis",
-        "indices are moved by the size of axis {other}",
-        lambda k, s, other: exact(k, s) + other,
-        other=-1,
-    ),
-    IndexConversion(
-        "moved back by another axis",
-        "indices are moved by the size of axis {other} towards the front",
-        lambda k, s, other: exact(k, s) - other,
-        other=-1,
-    ),
-    IndexConversion("rounded to float32", "indices are rounded to float32", _rounded("f4")),
-    IndexConversion("rounded to float16", "indices are rounded to float16", _rounded("f2")),
-    IndexConversion("in Fortran order", "indices are read in Fortran order", _same, fortran=True),
-    IndexConversion(
-        "bytes swapped", "indices are read in the other byte order", lambda k, *_: k.byteswap()
-    ),
-    IndexConversion("cut to 32 unsigned bits", "indices are cut to 32 unsigned bits", _cut("u4")),
-    IndexConversion("cut to 16 unsigned bits", "indices are cut to 16 unsigned bits", _cut("u2")),
-    IndexConversion("cut to 8 unsigned bits", "indices are cut to 8 unsigned bits", _cut("u1")),
+AS_THEY_ARE: Final = IndexConversion("", _same)
+CONVERSIONS: Final = tuple(
+    each._replace(**_WORDS["conversions"][each.name])
+    for each in (
+        IndexConversion("cut to 32 bits", _cut("i4"), bits=32),
+        IndexConversion("cut to 16 bits", _cut("i2"), bits=16),
+        IndexConversion("cut to 8 bits", _cut("i1"), bits=8),
+        IndexConversion("one too large", _moved(1)),
+        IndexConversion("one too small", _moved(-1)),
+        IndexConversion("negative ones moved by another axis", _negative_moved, other=-1),
+        IndexConversion("moved by another axis", lambda k, s, other: exact(k, s) + other, other=-1),
+        IndexConversion(
+            "moved back by another axis", lambda k, s, other: exact(k, s) - other, other=-1
+        ),
+        IndexConversion("rounded to float32", _rounded("f4")),
+        IndexConversion("rounded to float16", _rounded("f2")),
+        IndexConversion("in Fortran order", _same, fortran=True),
+        IndexConversion("bytes swapped", lambda k, *_: k.byteswap()),
+        IndexConversion("cut to 32 unsigned bits", _cut("u4")),
+        IndexConversion("cut to 16 unsigned bits", _cut("u2")),
+        IndexConversion("cut to 8 unsigned bits", _cut("u1")),
+    )
 )
 
 
@@ -195,116 +181,57 @@ def _other_clamped(k: AnyArray, s: int, other: int) -> Outcome:
     return _unchecked(np.clip(exact(k, s), 0, max(0, other - 1)), s, 0)
 
 
-_GATHER_8: Final = "the C++ reference of OpenVINO"
-TREATMENTS: Final[tuple[Treatment, ...]] = (
-    Treatment(
-        "wrapped once",
-        "negative indices count from the end, once, and others give zeros",
-        _after_wrapping(_filled),
-        (_GATHER_8,),
-        (FROM_THE_END, ZERO),
-    ),
-    Treatment(
-        "zero-filled",
-        "every index outside the axis, negative ones too, gives zeros",
-        _filled,
-        ("TensorFlow on a GPU", "the CPU plugin of OpenVINO, in Gather-1 and Gather-7"),
-        (ZERO, ZERO),
-    ),
-    Treatment(
-        "modulo",
-        "indices are taken modulo the size of the axis",
-        _modulo,
-        ("torch.take_along_dim", "GatherElements of onnx.reference", "numpy.take with mode wrap"),
-    ),
-    Treatment(
-        "clamped",
-        "indices are clamped to the axis, negative ones to 0",
-        _clamped,
-        ("jax.numpy.take and numpy.take with mode clip",),
-        (CLAMPED, CLAMPED),
-    ),
-    Treatment(
-        "clamped after wrapping",
-        "negative indices count from the end, once, and then all are clamped to the axis",
-        _after_wrapping(_clamped),
-        ("x[i] of jax",),
-        (FROM_THE_END, CLAMPED),
-    ),
-    Treatment(
-        "filled with NaN after wrapping",
-        "negative indices count from the end, once, and others give {fill}",
-        _after_wrapping(_filled),
-        ("jax.numpy.take with mode fill",),
-        fill="nan",
-    ),
-    Treatment(
-        "filled with NaN",
-        "every index outside the axis, negative ones too, gives {fill}",
-        _filled,
-        fill="nan",
-    ),
-    *(
+def _modulo_another(k: AnyArray, s: int, other: int) -> Outcome:
+    """Take indices modulo the size of another axis."""
+    return _unchecked(exact(k, max(1, other)) % max(1, other), s, 0)
+
+
+_TREATMENT_WORDS: Final = _WORDS["treatments"]
+_FILLS: Final = {
+    "low": "the least value",
+    "high": "the greatest value",
+    "infinity": "infinity",
+    "minus infinity": "minus infinity",
+    "minus one": "-1",
+}
+"""The fills of which nobody is known, besides NaN, with their names."""
+
+TREATMENTS: Final = tuple(
+    each._replace(**_TREATMENT_WORDS.get(each.name, {}))
+    for each in (
+        Treatment("wrapped once", _after_wrapping(_filled), (FROM_THE_END, ZERO)),
+        Treatment("zero-filled", _filled, (ZERO, ZERO)),
+        Treatment("modulo", _modulo),
+        Treatment("clamped", _clamped, (CLAMPED, CLAMPED)),
+        Treatment("clamped after wrapping", _after_wrapping(_clamped), (FROM_THE_END, CLAMPED)),
+        Treatment("filled with NaN after wrapping", _after_wrapping(_filled), fill="nan"),
+        Treatment("filled with NaN", _filled, fill="nan"),
+        *(
+            Treatment(
+                f"filled with {name}{after}",
+                function,
+                fill=fill,
+                sentence=_TREATMENT_WORDS[f"filled with NaN{after}"]["sentence"],
+            )
+            for fill, name in _FILLS.items()
+            for after, function in ((" after wrapping", _after_wrapping(_filled)), ("", _filled))
+        ),
         Treatment(
-            f"filled with {name}{' after wrapping' * wraps}",
-            ("negative indices count from the end, once, and others give {fill}" * wraps)
-            or "every index outside the axis, negative ones too, gives {fill}",
-            function,
-            fill=fill,
-        )
-        for fill, name in (
-            ("low", "the least value"),
-            ("high", "the greatest value"),
-            ("infinity", "infinity"),
-            ("minus infinity", "minus infinity"),
-            ("minus one", "-1"),
-        )
-        for wraps, function in ((True, _after_wrapping(_filled)), (False, _filled))
-    ),
-    Treatment(
-        "no bounds check after wrapping",
-        "negative indices count from the end, once, and nothing checks the bounds",
-        _after_wrapping(_unchecked),
-        ("the CPU plugin of OpenVINO, in GatherND and short 1-D Gather-8",),
-        (FROM_THE_END, UNDEFINED),
-    ),
-    Treatment(
-        "no bounds check",
-        "nothing checks the bounds, and a negative index reads before the axis",
-        _unchecked,
-        ("the CPU plugin of OpenVINO, in short 1-D Gather-1 and Gather-7",),
-        (UNDEFINED, UNDEFINED),
-    ),
-    Treatment(
-        "stale after wrapping",
-        "negative indices count from the end, once; others leave the slice of the index before",
-        _after_wrapping(_filled),
-        keeps=True,
-    ),
-    Treatment(
-        "stale",
-        "every index outside the axis, negative ones too, leaves the slice of the index before",
-        _filled,
-        keeps=True,
-    ),
-    Treatment(
-        "modulo another axis",
-        "indices are taken modulo the size of axis {other}",
-        lambda k, s, other: _unchecked(exact(k, max(1, other)) % max(1, other), s, 0),
-        other=-1,
-    ),
-    Treatment(
-        "clamped to another axis",
-        "indices are clamped to the size of axis {other}",
-        _other_clamped,
-        other=-1,
-    ),
-    Treatment(
-        "clamped to another axis after wrapping",
-        "negative indices are moved by the size of axis {other}, and all clamped to it",
-        lambda k, s, other: _other_clamped(_negative_moved(k, s, other), s, other),
-        other=-1,
-    ),
+            "no bounds check after wrapping",
+            _after_wrapping(_unchecked),
+            (FROM_THE_END, UNDEFINED),
+        ),
+        Treatment("no bounds check", _unchecked, (UNDEFINED, UNDEFINED)),
+        Treatment("stale after wrapping", _after_wrapping(_filled), keeps=True),
+        Treatment("stale", _filled, keeps=True),
+        Treatment("modulo another axis", _modulo_another, other=-1),
+        Treatment("clamped to another axis", _other_clamped, other=-1),
+        Treatment(
+            "clamped to another axis after wrapping",
+            lambda k, s, other: _other_clamped(_negative_moved(k, s, other), s, other),
+            other=-1,
+        ),
+    )
 )
 
 
@@ -326,4 +253,4 @@ def specified(call: Call) -> Treatment:
             fates = np.where(negative, CellFate.REFUSED, fates)
         return at, fates
 
-    return Treatment("", "", treat)
+    return Treatment("", treat)
