@@ -60,7 +60,7 @@ class Candidates:
         output: ObservedOutput,
         policy: Treatment,
     ) -> None:
-        self.call, self.tensors = call, dict(tensors)
+        self.row, self.call, self.tensors = row, call, dict(tensors)
         self._output, self._policy = output, policy
         data = next(iter(tensors.values()))
         self._pool = ElementPool(
@@ -190,8 +190,7 @@ class Candidates:
 
     def _unplaced(self, hypothesis: Hypothesis) -> Iterator[Hypothesis]:
         """Yield a hypothesis whose output has the shape."""
-        shape = self._shape(hypothesis)
-        if shape == self._output.shape:
+        if self._shape(hypothesis) == self._output.shape:
             yield hypothesis
 
     def _placed(self, hypothesis: Hypothesis) -> Iterator[Hypothesis]:
@@ -204,13 +203,12 @@ class Candidates:
         for each in self._unfitted[shape]:
             yield hypothesis._replace(placement=each)
         if len(shape) == len(self._output.shape):
-            prediction = self.prediction(hypothesis)
-            if prediction is not None:
-                for each in placements(shape, self._output.shape, self._fit(prediction)):
-                    yield hypothesis._replace(placement=each)
+            for each in placements(shape, self._output.shape, self._fit(hypothesis)):
+                yield hypothesis._replace(placement=each)
 
-    def _fit(self, prediction: Prediction) -> Callable[[int], AnyArray]:
+    def _fit(self, hypothesis: Hypothesis) -> Callable[[int], AnyArray]:
         """Return a function of an axis to a mask of its rows that differ."""
+        prediction = self.prediction(hypothesis)
 
         def differing(axis: int) -> AnyArray:
             right, shape = prediction.shape, self._output.shape
@@ -258,11 +256,11 @@ class Candidates:
             self._sources[key] = None if call is None else CellSource(call, h, self.tensors)
         return self._sources[key]
 
-    def prediction(self, hypothesis: Hypothesis) -> Prediction | None:
-        """Return the prediction of a hypothesis; None if its operator refuses the shapes."""
+    def prediction(self, hypothesis: Hypothesis) -> Prediction:
+        """Return the prediction of a hypothesis whose operator takes the shapes."""
         source = self._source(hypothesis)
         if source is None:
-            return None
+            raise LookupError(hypothesis.frame.name)
         return Prediction(hypothesis, source, self._pool, self._output.storage)
 
 
@@ -284,3 +282,47 @@ def _all_plain(indices: AnyArray, size: int) -> bool:
         is_plain(flat[start : start + MAX_PROBED], size)
         for start in range(0, flat.size, MAX_PROBED)
     )
+
+
+# Ties
+
+
+def apart(tied: list[Hypothesis], candidates: Candidates) -> str | None:
+    """Return what would tell the first of tied hypotheses from another."""
+    if len(tied) < 2:
+        return None
+    first, *others = tied
+    for other in others:
+        one = first._replace(conversion=other.conversion, treatment=other.treatment)
+        if one._replace(others=other.others) == other:
+            probe = _index_apart(first, other, candidates.bound(first))
+            if probe is not None:
+                return probe
+    return "data whose elements all differ, or another shape, may tell them apart"
+
+
+def _index_apart(one: Hypothesis, other: Hypothesis, call: Call | None) -> str | None:
+    """Return an index that two hypotheses treat differently, in words."""
+    if call is None:
+        return None
+    ((_, axes),) = indexed_inputs(call).items()
+    along = next((each for each in axes if each.size), None)
+    if along is None:
+        return None
+    s = along.size
+    ends = [0, -1, s - 1, s, -s, -s - 1, 2 * s, -2 * s - 1, 127, 128, 255, 256, 1 << 16]
+    ends += [n for h in (one, other) for n in h.others if n]
+    ends += [1 << 31, 1 << 32, (1 << 32) + 1, -(1 << 31) - 1]
+    for k in ends:
+        if _outcome(one, k, s) != _outcome(other, k, s):
+            where = f" on axis {along.axis}, of size {s}," if len(axes) > 1 else ""
+            return f"an index of {k}{where} would tell them apart"
+    return None
+
+
+def _outcome(h: Hypothesis, k: int, s: int) -> tuple[int, int, str, bool]:
+    """Return the position and the fate of an index, what fills it, and whether it is stale."""
+    converted = h.conversion.function(np.array([k]), s, h.others[0])
+    at, fates = (int(np.ravel(each)[0]) for each in h.treatment.function(converted, s, h.others[1]))
+    fill = h.treatment.fill if fates else ""
+    return at, fates, fill, h.treatment.keeps and bool(fill)

@@ -108,7 +108,7 @@ class DiagnosedCall(NamedCall):
 def run(call: DiagnosedCall, near: DiagnosisTolerance, fmt: str = TEXT_FORMAT) -> Answer:
     """Find what explains the output, and return it as an answer."""
     del fmt  # the answer has both
-    from gathercli.diagnose.diagnosis import diagnose
+    from gathercli.diagnose.diagnosis import diagnose, diagnosis_json, diagnosis_text
 
     near.check()
     operator = call.operator
@@ -129,7 +129,6 @@ def run(call: DiagnosedCall, near: DiagnosisTolerance, fmt: str = TEXT_FORMAT) -
                 **attrs,
             )
         inputs.recheck()
-    from gathercli.diagnose.report import diagnosis_json, diagnosis_text
     from gathercli.report.terminal import rendered
 
     return Answer(

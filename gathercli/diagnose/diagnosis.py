@@ -1,33 +1,39 @@
-"""The diagnosis of an output: what explains it, and who is known to do that."""
+"""The diagnosis of an output: what explains it, and who is known to do that, as text and JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli import ops
 from gathercli.compute.compare import Tolerance
 from gathercli.diagnose.call_hypotheses import FILLS
-from gathercli.diagnose.combinations import Candidates
+from gathercli.diagnose.combinations import Candidates, apart
 from gathercli.diagnose.index_hypotheses import specified
 from gathercli.diagnose.prediction import ObservedOutput
 from gathercli.diagnose.search import Search
-from gathercli.errors import InputError, OperatorError
-from gathercli.ops import indexed_inputs
+from gathercli.errors import InputError, OperatorError, sentence
 from gathercli.ops.portability import TARGETS
 from gathercli.ops.versions import family_of, find
+from gathercli.report.header import tensor_json, title
+from gathercli.report.versions import hanging
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import cell, coordinates
+from gathercli.text import clean, counted, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rich.text import Text
 
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.diagnose.prediction import Hypothesis
-    from gathercli.diagnose.search import ProvedHypothesis, Score
+    from gathercli.diagnose.search import ScoredHypothesis
     from gathercli.spec.op import Op
 
 
@@ -36,7 +42,7 @@ class Named(NamedTuple):
 
     names: tuple[str, ...]  # of each departure; none for the right output
     sentences: tuple[str, ...]
-    explanation: ProvedHypothesis
+    explanation: ScoredHypothesis
     known: tuple[str, ...]  # who is known to do all that
 
     @property
@@ -87,13 +93,8 @@ class Diagnosis(NamedTuple):
     @property
     def first(self) -> tuple[Named, ...]:
         """The first explanation and those that tie with it."""
-        best = self.best.explanation
-        key = best.score.rank(best.departures)
-        return tuple(
-            each
-            for each in self.explanations
-            if each.explanation.score.rank(each.explanation.departures) == key
-        )
+        rank = self.best.explanation.rank
+        return tuple(each for each in self.explanations if each.explanation.rank == rank)
 
     @property
     def likely(self) -> tuple[Named, ...]:
@@ -155,7 +156,7 @@ def diagnose(
     explanations = search.explanations()
     if not explanations:
         raise _no_shape(call, wrong, refusal)
-    return _Words(row, search, candidates, wrong).diagnosis(explanations, refusal)
+    return _diagnosis(search, wrong, refusal, explanations)
 
 
 def _no_shape(call: Call | None, wrong: Tensor, refusal: OperatorError | None) -> InputError:
@@ -178,162 +179,263 @@ def _no_shape(call: Call | None, wrong: Tensor, refusal: OperatorError | None) -
     )
 
 
-class _Words:
-    """Explanations in words."""
+def _diagnosis(
+    search: Search,
+    wrong: Tensor,
+    refusal: OperatorError | None,
+    explanations: list[ScoredHypothesis],
+) -> Diagnosis:
+    """Put explanations in words."""
+    candidates, base = search.candidates, search.base
+    named = tuple(_named(each, candidates) for each in explanations)
 
-    def __init__(self, row: Op, search: Search, candidates: Candidates, wrong: Tensor) -> None:
-        self._row, self._search, self._candidates, self._wrong = row, search, candidates, wrong
-
-    def diagnosis(
-        self, explanations: list[ProvedHypothesis], refusal: OperatorError | None
-    ) -> Diagnosis:
-        named = tuple(map(self._named, explanations))
-        search = self._search
-        diagnosis = Diagnosis(
-            self._row, self._candidates.call, refusal, self._candidates.tensors, self._wrong, named
-        )
-        tied = [each.explanation.hypothesis for each in diagnosis.first]
-        base = search.base()
-        return diagnosis._replace(
-            apart=self._apart(tied) if diagnosis.best.names else None,
-            wrong_cells=base and self._wrong_cells(base),
-            unexplained=self._wrong_cells(explanations[0]),
-            refused=_refused(base.score) if base and base.score.refused else None,
-        )
-
-    def _wrong_cells(self, explanation: ProvedHypothesis) -> WrongCells | None:
-        score, search = explanation.score, self._search
+    def cells(explanation: ScoredHypothesis) -> WrongCells | None:
+        score = explanation.score
         if score.is_whole:
             return None
-        (cell_at,) = search.wrong_cells(explanation.hypothesis, 1)
-        held, predicted = search.both(explanation.hypothesis, int(cell_at))
-        where = cell(coordinates(int(cell_at), self._wrong.shape))
+        (at,) = map(int, search.wrong_cells(explanation.hypothesis, 1))
+        held, predicted = search.both(explanation.hypothesis, at)
+        where = cell(coordinates(at, wrong.shape))
         return WrongCells(score.total - score.explained, where, held, predicted)
 
-    def _named(self, explanation: ProvedHypothesis) -> Named:
-        h = explanation.hypothesis
-        rows: tuple[Any, ...] = (
-            h.frame,
-            h.layout,
-            h.conversion,
-            h.treatment,
-            h.reading,
-            h.placement,
-        )
-        departing = [each for each in rows if each.name]
-        fill = ""
-        if h.treatment.fill != "zero":
-            dtype = self._candidates.storage
-            value = FILLS[h.treatment.fill](dtype)
-            fill = str(np.asarray(value, dtype)) if value is not None else h.treatment.fill
-        sentences = tuple(each.sentence.replace("{fill}", fill) for each in departing)
-        return Named(tuple(each.name for each in departing), sentences, explanation, self._known(h))
+    diagnosis = Diagnosis(
+        candidates.row,
+        candidates.call,
+        refusal,
+        candidates.tensors,
+        wrong,
+        named,
+        wrong_cells=base and cells(base),
+        unexplained=cells(explanations[0]),
+    )
+    if base and base.score.refused:
+        refused, legal = base.score.refused, base.score.total - base.score.refused
+        right = base.score.explained
+        diagnosis = diagnosis._replace(refused=RefusedCells(refused, legal, right))
+    tied = [each.explanation.hypothesis for each in diagnosis.first]
+    return diagnosis._replace(apart=apart(tied, candidates) if diagnosis.best.names else None)
 
-    def _known(self, h: Hypothesis) -> tuple[str, ...]:
-        """Return who is known to do all departures of a hypothesis; nobody if one has none."""
-        each = [
-            names
-            for departs, names in (
-                (bool(h.frame.name), _called_by(h, self._candidates.call)),
-                (bool(h.layout.name), []),
-                (bool(h.conversion.name), self._converted_by(h)),
-                (bool(h.treatment.name), self._treated_by(h)),
-                (bool(h.reading.name), self._read_by(h)),
-                (bool(h.placement.name), _placed_by(h, self._candidates.storage)),
-            )
-            if departs
-        ]
-        if not each:
-            return ()
-        return tuple(name for name in dict.fromkeys(each[0]) if all(name in more for more in each))
 
-    def _targets(self, condition: Callable[[Any, Any], bool]) -> Iterator[str]:
-        family = self._row.family
+def _named(explanation: ScoredHypothesis, candidates: Candidates) -> Named:
+    h = explanation.hypothesis
+    departing = [each for each in h.rows if each.name]
+    fill = ""
+    if h.treatment.fill != "zero":
+        value = FILLS[h.treatment.fill](candidates.storage)
+        fill = h.treatment.fill if value is None else str(np.asarray(value, candidates.storage))
+    sentences = tuple(each.sentence.replace("{fill}", fill) for each in departing)
+    names = tuple(each.name for each in departing)
+    return Named(names, sentences, explanation, _known(h, candidates))
+
+
+def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
+    """Return who is known to do all departures of a hypothesis; nobody if one has none."""
+    dtype, bits = next(iter(candidates.tensors.values())).dtype, h.conversion.bits
+
+    def targets(condition: Callable[[Any, Any], bool]) -> Iterator[str]:
         for target in TARGETS.values():
-            operator = target.operators.get(family)
+            operator = target.operators.get(candidates.row.family)
             if operator is not None and condition(target, operator):
                 yield target.title
 
-    def _treated_by(self, h: Hypothesis) -> list[str]:
-        fates = h.treatment.fates
-        targets = self._targets(
-            lambda _, each: fates is not None and (each.negative, each.outside) == fates
-        )
-        return [*h.treatment.known, *targets]
-
-    def _converted_by(self, h: Hypothesis) -> list[str]:
-        bits = h.conversion.bits
-        targets = self._targets(lambda target, _: bits > 0 and target.index_bits == bits)
-        return [*h.conversion.known, *targets]
-
-    def _read_by(self, h: Hypothesis) -> list[str]:
-        dtype = next(iter(self._candidates.tensors.values())).dtype
-        narrow = h.reading.narrow
-
-        def is_narrow(target: Any, operator: Any) -> bool:
-            del operator
-            return dtype in target.narrow and target.narrow[dtype].name == narrow
-
-        return [*h.reading.known, *self._targets(is_narrow)]
-
-    # Ties
-
-    def _apart(self, tied: list[Hypothesis]) -> str | None:
-        """Return what would tell the first of tied hypotheses from another."""
-        if len(tied) < 2:
-            return None
-        first, *others = tied
-        for other in others:
-            one = first._replace(conversion=other.conversion, treatment=other.treatment)
-            if one._replace(others=other.others) == other:
-                probe = self._index(first, other)
-                if probe is not None:
-                    return probe
-        return "data whose elements all differ, or another shape, may tell them apart"
-
-    def _index(self, one: Hypothesis, other: Hypothesis) -> str | None:
-        call = self._candidates.bound(one)
-        if call is None:
-            return None
-        ((_, axes),) = indexed_inputs(call).items()
-        along = next((each for each in axes if each.size), None)
-        if along is None:
-            return None
-        s = along.size
-        ends = [0, -1, s - 1, s, -s, -s - 1, 2 * s, -2 * s - 1, 127, 128, 255, 256, 1 << 16]
-        ends += [n for h in (one, other) for n in h.others if n]
-        ends += [1 << 31, 1 << 32, (1 << 32) + 1, -(1 << 31) - 1]
-        for k in ends:
-            outcomes = []
-            for h in (one, other):
-                converted = h.conversion.function(np.array([k]), s, h.others[0])
-                at, fates = h.treatment.function(converted, s, h.others[1])
-                fill = h.treatment.fill if int(fates.reshape(-1)[0]) else ""
-                kept = h.treatment.keeps and bool(fill)
-                outcomes.append((int(np.ravel(at)[0]), int(np.ravel(fates)[0]), fill, kept))
-            if outcomes[0] != outcomes[1]:
-                where = f" on axis {along.axis}, of size {s}," if len(axes) > 1 else ""
-                return f"an index of {k}{where} would tell them apart"
-        return None
+    cuts = targets(lambda target, _: target.index_bits == bits)
+    treats = targets(lambda _, operator: (operator.negative, operator.outside) == h.treatment.fates)
+    narrows = targets(
+        lambda target, _: dtype in target.narrow and target.narrow[dtype].name == h.reading.narrow
+    )
+    by_row = (
+        (h.frame, _callers(h, candidates.call)),
+        (h.layout, ()),
+        (h.conversion, (*h.conversion.known, *cuts)),
+        (h.treatment, (*h.treatment.known, *treats)),
+        (h.reading, (*h.reading.known, *narrows)),
+        (h.placement, _placers(h, candidates.storage)),
+    )
+    first, *others = [names for row, names in by_row if row.name] or [()]
+    return tuple(name for name in dict.fromkeys(first) if all(name in each for each in others))
 
 
-def _refused(score: Score) -> RefusedCells:
-    return RefusedCells(score.refused, score.total - score.refused, score.explained)
-
-
-def _called_by(h: Hypothesis, call: Call | None) -> list[str]:
+def _callers(h: Hypothesis, call: Call | None) -> Sequence[str]:
     """Return who is known to call another operator, axis or batch_dims."""
     if call is None or call.family is not family_of(h.frame.row.family):
-        return []
+        return ()
     is_first = h.frame.attrs.get("axis", 0) == 0 == call.axis
     if is_first and not h.frame.attrs.get("batch_dims") and call.batch_dims:
-        return ["tf.gather, which ignores batch_dims where axis is 0"]
-    if h.frame.flat:
-        return ["numpy.take without axis"]
-    return []
+        return ("tf.gather, which ignores batch_dims where axis is 0",)
+    return ("numpy.take without axis",) if h.frame.flat else ()
 
 
-def _placed_by(h: Hypothesis, storage: np.dtype[Any]) -> list[str]:
-    if storage.kind == "U" and h.placement.name.startswith("first of"):
-        return ["onnxruntime, in Gather of strings"]
-    return []
+def _placers(h: Hypothesis, storage: np.dtype[Any]) -> Sequence[str]:
+    is_first = storage.kind == "U" and h.placement.name.startswith("first of")
+    return ("onnxruntime, in Gather of strings",) if is_first else ()
+
+
+# Reports
+
+MAX_SHOWN: Final = 6
+"""The most explanations in a text."""
+
+MIN_SHOWN: Final = 3
+"""Explanations in a text if the first does not explain all."""
+
+MAX_IN_JSON: Final = 10
+"""The most explanations in JSON."""
+
+
+def diagnosis_text(diagnosis: Diagnosis, width: int | None) -> Text:
+    """Format what explains an output."""
+    from rich.text import Text
+
+    text = Text()
+    if diagnosis.call is not None:
+        text.append_text(title(diagnosis.call, width))
+    else:
+        text.append(f"{diagnosis.row.full_name}\n", "bold")
+    inputs = [f"{name} {tensor}" for name, tensor in diagnosis.tensors.items()]
+    text.append(hanging("", "   ".join([*inputs, f"wrong {diagnosis.wrong}"]), width))
+    for line in _opening(diagnosis):
+        text.append(hanging("", clean(line), width))
+    if diagnosis.is_right:
+        return text
+    text.append("\n")
+    if not diagnosis.likely:
+        text.append(hanging("", "nothing known explains it", width))
+        return text
+    shown = list(_shown(diagnosis))
+    heads = [_cells(each) for each in shown]
+    room = max(map(len, heads))
+    for head, each in zip(heads, shown, strict=True):
+        text.append(hanging(f"{head:>{room}}  ", clean(each.sentence), width))
+        if each.known:
+            known = hanging(f"{'':>{room}}  known: ", clean("; ".join(each.known)), width)
+            text.append(known, "dim")
+    text.append("\n")
+    for line in _closing(diagnosis):
+        text.append(hanging("", clean(line), width))
+    return text
+
+
+def _opening(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield what is right and what is wrong."""
+    data = next(iter(diagnosis.tensors.values()))
+    if diagnosis.refusal is not None:
+        yield f"the version refuses the call: {diagnosis.refusal.message}"
+    elif diagnosis.is_right:
+        yield f"right: all of {counted(diagnosis.best.explanation.score.total, 'cell')}"
+    elif diagnosis.refused is not None:
+        refused, legal, right = diagnosis.refused
+        yield (
+            f"the version refuses the indices of {counted(refused, 'cell')}; of "
+            f"{counted(legal, 'other cell')} {counted(right, 'is right', 'are right')}"
+        )
+    elif diagnosis.wrong_cells is not None:
+        of = f"of {counted(diagnosis.best.explanation.score.total, 'cell')}"
+        yield (
+            f"{counted(diagnosis.wrong_cells.number, f'{of} differs', f'{of} differ')}; "
+            f"{_first(diagnosis.wrong_cells)}"
+        )
+    elif diagnosis.call is not None:
+        yield sentence(f"the shape is {_shape(diagnosis)}", f"{diagnosis.call.shape}")
+    if data.dtype is not diagnosis.wrong.dtype:
+        yield sentence(f"the type is {diagnosis.wrong.dtype}", f"{data.dtype}")
+
+
+def _first(cells: WrongCells) -> str:
+    expected = None if cells.expected is None else f"{cells.expected}"
+    return sentence(f"the first is {cells.value} at {cells.where}", expected)
+
+
+def _shape(diagnosis: Diagnosis) -> str:
+    return f"[{','.join(map(str, diagnosis.wrong.shape))}]"
+
+
+def _shown(diagnosis: Diagnosis) -> Iterator[Named]:
+    """Yield the first explanations; where they do not explain all, the next ones too."""
+    if diagnosis.is_whole:
+        return islice(diagnosis.first, MAX_SHOWN)
+    return islice(diagnosis.likely, max(MIN_SHOWN, min(MAX_SHOWN, len(diagnosis.first))))
+
+
+def _cells(each: Named) -> str:
+    score = each.explanation.score
+    return f"{grouped(score.explained)} of {grouped(score.total)}"
+
+
+def _closing(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield what ties, what is foreign and what is unexplained."""
+    first, score = diagnosis.first, diagnosis.best.explanation.score
+    if len(first) > 1:
+        others = len(first) - MAX_SHOWN
+        more = f" ({grouped(others)} more not shown)" if others > 0 else ""
+        yield f"the first {grouped(len(first))} tie{more}: {diagnosis.apart}"
+    if diagnosis.unexplained is not None:
+        number = diagnosis.unexplained.number
+        yield (
+            f"{counted(number, 'cell is', 'cells are')} not explained; "
+            f"{_first(diagnosis.unexplained)}"
+        )
+    elif not diagnosis.is_whole:
+        yield "only one cell differs, which proves nothing"
+    if score.foreign:
+        yield (
+            f"of them {counted(score.foreign, 'holds', 'hold')} foreign memory: the index points "
+            "outside of all elements"
+        )
+
+
+def diagnosis_json(diagnosis: Diagnosis) -> str:
+    """Return a diagnosis as one line of JSON."""
+    call, likely = diagnosis.call, diagnosis.likely
+    first = diagnosis.first if likely else ()
+    fields: dict[str, Any] = {
+        "operator": diagnosis.row.full_name,
+        **{each.name: call and getattr(call, each.name) for each in diagnosis.row.attrs},
+    }
+    fields |= {
+        name: tensor_json(tensor.dtype, tensor.shape) for name, tensor in diagnosis.tensors.items()
+    }
+    fields |= {
+        "wrong": tensor_json(diagnosis.wrong.dtype, diagnosis.wrong.shape),
+        "verdict": _verdict(diagnosis),
+        "refusal": diagnosis.refusal and diagnosis.refusal.message,
+        "refused": diagnosis.refused and diagnosis.refused._asdict(),
+        "differing": _cells_json(diagnosis.wrong_cells),
+        "unexplained": _cells_json(diagnosis.unexplained if likely else diagnosis.wrong_cells),
+        "explanations": [
+            _explanation_json(each, is_first=each in first) for each in likely[:MAX_IN_JSON]
+        ],
+        "tied": len(first),
+        "apart": diagnosis.apart if likely else None,
+    }
+    return json.dumps(fields, separators=(",", ":")) + "\n"
+
+
+def _verdict(diagnosis: Diagnosis) -> str:
+    if not diagnosis.likely:
+        return "unexplained"
+    return "right" if diagnosis.is_right else "named" if diagnosis.is_whole else "in part"
+
+
+def _cells_json(cells: WrongCells | None) -> dict[str, Any] | None:
+    if cells is None:
+        return None
+    return {
+        "count": cells.number,
+        "at": json.loads(cells.where),
+        "value": cells.value,
+        "expected": cells.expected,
+    }
+
+
+def _explanation_json(each: Named, *, is_first: bool) -> dict[str, Any]:
+    score = each.explanation.score
+    return {
+        "names": each.names,
+        "sentence": each.sentence,
+        "explained": score.explained,
+        "foreign": score.foreign,
+        "total": score.total,
+        "departures": each.explanation.departures,
+        "known": each.known,
+        "first": is_first,
+    }

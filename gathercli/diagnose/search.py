@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.threads import ProgressCallback
     from gathercli.diagnose.combinations import Candidates
-    from gathercli.diagnose.prediction import Hypothesis, ObservedOutput, Prediction
+    from gathercli.diagnose.prediction import Hypothesis, ObservedOutput
 
 
 HYPOTHESES_OF_ONE_DEPARTURE: Final = 100
@@ -42,12 +42,6 @@ class Score(NamedTuple):
     refused: int  # cells that it predicts nothing for, as the version refuses the index
     total: int
 
-    def __add__(self, other: object) -> Score:
-        """Add the scores on two disjoint sets of cells."""
-        if not isinstance(other, Score):
-            return NotImplemented
-        return Score(*(one + two for one, two in zip(self, other, strict=True)))
-
     @property
     def is_whole(self) -> bool:
         """Whether every cell holds what is predicted."""
@@ -63,14 +57,9 @@ class Score(NamedTuple):
         """Whether every cell holds what is predicted, or what nothing can predict."""
         return self.explained > 0 and self.explained + self.foreign + self.refused == self.total
 
-    def rank(self, departures: int) -> tuple[float, ...]:
-        """Return a key that is the smaller the better; foreign cells count half."""
-        cells = self.explained + min(self.foreign, self.explained) / 2
-        return (not self.is_whole, departures if self.is_whole else 0.4 * departures - cells)
 
-
-class ProvedHypothesis(NamedTuple):
-    """A hypothesis with its score on all cells."""
+class ScoredHypothesis(NamedTuple):
+    """A hypothesis with its score on some cells, or on all."""
 
     hypothesis: Hypothesis
     score: Score
@@ -89,6 +78,13 @@ class ProvedHypothesis(NamedTuple):
     def departures(self) -> int:
         """The departures of the hypothesis."""
         return self.hypothesis.departures
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """A key that is the smaller the better; foreign cells count half."""
+        score, departures = self.score, self.departures
+        cells = score.explained + min(score.foreign, score.explained) / 2
+        return not score.is_whole, departures if score.is_whole else 0.4 * departures - cells
 
 
 def is_by_chance(explained: int, cells: int, likelihood: float, departures: int) -> bool:
@@ -136,179 +132,134 @@ class Search:
         output: ObservedOutput,
         progress: ProgressCallback | None = None,
     ) -> None:
-        self._candidates, self._output, self._progress = candidates, output, progress
+        self.candidates = candidates
+        self.base: ScoredHypothesis | None = None
+        """The call as the version says; None if the shapes differ, or before the search."""
+        self._output, self._progress = output, progress
         self._cells = output.cells
         self._few = np.empty(0, np.int64)
-        self._right: ProvedHypothesis | None = None
 
-    def explanations(self) -> list[ProvedHypothesis]:
+    def explanations(self) -> list[ScoredHypothesis]:
         """Return the best hypotheses with their scores on all cells, best first."""
-        base = self._candidates.asked()
-        right = self._right = None if base is None else self.prove(base)
-        if right is not None and right.score.is_whole:
-            return [right]
-        wrong = None if right is None else right.score.total - right.score.explained
-        self._few = self._chosen(base)
-        best: list[ProvedHypothesis] = []
+        asked = self.candidates.asked()
+        if asked is not None:
+            self.base = self._proved(asked)
+            if self.base.score.is_whole:
+                return [self.base]
+        self._few = self._chosen(asked)
+        best: list[ScoredHypothesis] = []
         for _ in range(SEARCH_ROUNDS):
-            best = self._round(wrong, right)
+            best = self._round()
             if not best or best[0].score.is_whole or self._cells <= len(self._few):
                 break
             contrary = self.wrong_cells(best[0].hypothesis, FEW_CELLS)
             if not contrary.size or np.isin(contrary, self._few).all():
                 break
             self._few = np.union1d(self._few, contrary)
-        return self._weighed(best)
-
-    def _weighed(self, best: list[ProvedHypothesis]) -> list[ProvedHypothesis]:
-        """Mark those that explain no more wrong cells than chance, if none explains all."""
         if not best or best[0].score.is_whole:
             return best
-        base = self._right
-        cells = self._few if base is None else self.wrong_cells(base.hypothesis, MORE_CELLS)
+        cells = self._few if asked is None else self.wrong_cells(asked, MORE_CELLS)
         return [each._replace(by_chance=self._is_chance(each, cells)) for each in best]
 
-    def _is_chance(self, each: ProvedHypothesis, cells: AnyArray) -> bool:
-        prediction = self._candidates.prediction(each.hypothesis)
-        if prediction is None or each.score.accounts:
+    def _is_chance(self, each: ScoredHypothesis, cells: AnyArray) -> bool:
+        """Return whether a hypothesis explains no more of some wrong cells than chance would."""
+        if each.score.accounts:
             return False
-        values, fates = prediction.values(cells)
+        values, fates = self.candidates.prediction(each.hypothesis).values(cells)
         predicts, held = fates <= CellFate.FILLED, self._output.held(cells)
-        explained = int((predicts & self._output.agrees(values, held)).sum())
         shifts = range(1, min(len(cells), CHANCE_SHIFTS + 1))
-        agreeing = sum(
-            int((predicts & self._output.agrees(values, np.roll(held, n))).sum()) for n in shifts
+        explained, *others = (
+            int((predicts & self._output.agrees(values, np.roll(held, n))).sum())
+            for n in (0, *shifts)
         )
-        likelihood = (agreeing + 0.5) / (len(shifts) * len(cells) + 1)
+        likelihood = (sum(others) + 0.5) / (len(shifts) * len(cells) + 1)
         return is_by_chance(explained, len(cells), likelihood, each.departures)
 
-    def _round(self, wrong: int | None, right: ProvedHypothesis | None) -> list[ProvedHypothesis]:
+    def _round(self) -> list[ScoredHypothesis]:
         """Search on the few cells, and prove the best."""
-        few: list[tuple[Hypothesis, Score]] = []
+        few: list[ScoredHypothesis] = []
         for departures in (0, 1, 2):
-            tried = self._tried(self._candidates.combinations(departures))
-            few = sorted([*few, *tried], key=lambda pair: pair[1].rank(pair[0].departures))[
-                :MAX_BEST
-            ]
-            if few and few[0][1].is_whole:
+            few = _best([*few, *self._tried(self.candidates.combinations(departures))])
+            if few and few[0].score.is_whole:
                 break
+        base = [] if self.base is None else [self.base]
         if not few:
-            return [] if right is None else [right]
-        proved = [self._explained(each, wrong) for each in self._best(few)]
-        if right is not None:
-            proved.append(right)
+            return base
+        proved = [*map(self._proved, self._to_prove(few)), *base]
         unique = {_key(each.hypothesis): each for each in reversed(proved)}
         proved = list(reversed(unique.values()))
-        proved.sort(key=lambda each: each.score.rank(each.departures))
+        proved.sort(key=lambda each: each.rank)
         return proved
 
-    def _tried(self, hypotheses: Iterable[Hypothesis]) -> list[tuple[Hypothesis, Score]]:
+    def _tried(self, hypotheses: Iterable[Hypothesis]) -> list[ScoredHypothesis]:
         """Try hypotheses, and every treatment of refused indices with the consistent ones."""
-        held = self._output.held(self._few)
-        scored: list[tuple[Hypothesis, Score]] = []
-        consistent: list[tuple[Hypothesis, Score]] = []
-        for each in hypotheses:
-            prediction = self._candidates.prediction(each)
-            if prediction is not None:
-                score = self._score(prediction, self._few, held)
-                scored.append((each, score))
-                if score.refused and score.is_consistent and not each.treatment.name:
-                    consistent.append((each, score))
-        consistent.sort(key=lambda pair: -pair[1].explained)
+        scored = [self._scored(each, self._few) for each in hypotheses]
+        consistent = [
+            each
+            for each in scored
+            if each.score.refused
+            and each.score.is_consistent
+            and not each.hypothesis.treatment.name
+        ]
+        consistent.sort(key=lambda each: -each.score.explained)
         treated = (
             one
-            for each, _ in consistent[:MAX_PROVED]
+            for each in consistent[:MAX_PROVED]
             for row in TREATMENTS
-            for one in self._candidates.with_others(each._replace(treatment=row))
+            for one in self.candidates.with_others(each.hypothesis._replace(treatment=row))
         )
-        scored += self._ranked(treated, self._few, MAX_BEST)
-        scored.sort(key=lambda pair: pair[1].rank(pair[0].departures))
-        return scored[:MAX_BEST]
+        return _best([*scored, *(self._scored(each, self._few) for each in treated)])
 
-    def _best(self, few: list[tuple[Hypothesis, Score]]) -> list[Hypothesis]:
-        """Return the hypotheses to prove."""
-        if self._cells > MORE_CELLS:
-            more = self._more()
-            few = self._ranked((each for each, _ in few), more, MAX_BEST)
-        best = few[0][1].rank(few[0][0].departures)
-        tied = [each for each, score in few if score.rank(each.departures) == best]
+    def _to_prove(self, few: list[ScoredHypothesis]) -> list[Hypothesis]:
+        """Return the hypotheses to prove: all of a small output, else the best on more cells."""
         if self._cells <= MORE_CELLS:
-            return [each for each, _ in few]
-        return (tied or [])[:MAX_PROVED] + [
-            each for each, score in few[:MAX_PROVED] if score.rank(each.departures) != best
-        ][: max(0, 3 - len(tied))]
-
-    def _explained(self, hypothesis: Hypothesis, wrong: int | None) -> ProvedHypothesis:
-        explanation = self.prove(hypothesis)
-        proves = (
-            wrong is None or wrong > 1 or (hypothesis.of_indices and self._candidates.has_outside)
-        )
-        return explanation._replace(wrong=wrong, proves=proves)
-
-    def base(self) -> ProvedHypothesis | None:
-        """Return the call as the version says with its score; None if the shapes differ."""
-        return self._right
+            return [each.hypothesis for each in few]
+        dice = np.random.default_rng(1)
+        more = np.union1d(self._few, dice.integers(0, self._cells, MORE_CELLS))
+        few = _best([self._scored(each.hypothesis, more) for each in few])
+        tied = [each.hypothesis for each in few if each.rank == few[0].rank]
+        others = [each.hypothesis for each in few[:MAX_PROVED] if each.rank != few[0].rank]
+        return tied[:MAX_PROVED] + others[: max(0, 3 - len(tied))]
 
     def both(self, hypothesis: Hypothesis, at: int) -> tuple[str, str | None]:
         """Return what a cell holds and what is predicted, as text; None if nothing is."""
         cells = np.array([at])
-        prediction = self._candidates.prediction(hypothesis)
+        values, fates = self.candidates.prediction(hypothesis).values(cells)
         held = text_of(self._output.held(cells)[0])
-        if prediction is None:
-            return held, None
-        values, fates = prediction.values(cells)
         return held, text_of(values[0]) if fates[0] <= CellFate.FILLED else None
 
-    def _ranked(
-        self, hypotheses: Iterable[Hypothesis], cells: AnyArray, most: int
-    ) -> list[tuple[Hypothesis, Score]]:
-        """Return the best hypotheses on some cells, in the order of the tables where they tie."""
-        held = self._output.held(cells)
-        scored = []
-        for each in hypotheses:
-            prediction = self._candidates.prediction(each)
-            if prediction is not None:
-                score = self._score(prediction, cells, held)
-                scored.append((each, score))
-        scored.sort(key=lambda pair: pair[1].rank(pair[0].departures))
-        return scored[:most]
+    def _compared(self, hypothesis: Hypothesis, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return a mask of the cells that hold what is predicted, and the fate of each."""
+        values, fates = self.candidates.prediction(hypothesis).values(cells)
+        agrees = self._output.agrees(values, self._output.held(cells))
+        return agrees & (fates <= CellFate.FILLED), fates
 
-    def _score(self, prediction: Prediction, cells: AnyArray, held: AnyArray) -> Score:
-        values, fates = prediction.values(cells)
-        predicts = fates <= CellFate.FILLED
-        agrees = predicts & self._output.agrees(values, held)
+    def _scored(self, hypothesis: Hypothesis, cells: AnyArray) -> ScoredHypothesis:
+        agrees, fates = self._compared(hypothesis, cells)
         foreign, refused = (
             int((fates == each).sum()) for each in (CellFate.FOREIGN, CellFate.REFUSED)
         )
-        return Score(int(agrees.sum()), foreign, refused, len(cells))
+        return ScoredHypothesis(hypothesis, Score(int(agrees.sum()), foreign, refused, len(cells)))
 
-    def prove(self, hypothesis: Hypothesis) -> ProvedHypothesis:
+    def _proved(self, hypothesis: Hypothesis) -> ScoredHypothesis:
         """Score a hypothesis on all cells."""
-        prediction = self._candidates.prediction(hypothesis)
-        score = Score(0, 0, 0, 0)
-        if prediction is not None:
-            for cells in self._blocks():
-                score += self._score(prediction, cells, self._output.held(cells))
-        return ProvedHypothesis(hypothesis, score)
+        scores = [self._scored(hypothesis, cells).score for cells in self._blocks()]
+        score = Score(*map(sum, zip(Score(0, 0, 0, 0), *scores, strict=True)))
+        if self.base is None:
+            return ScoredHypothesis(hypothesis, score)
+        wrong = self.base.score.total - self.base.score.explained
+        proves = wrong > 1 or (hypothesis.of_indices and self.candidates.has_outside)
+        return ScoredHypothesis(hypothesis, score, wrong, proves)
 
     def wrong_cells(self, hypothesis: Hypothesis, most: int) -> AnyArray:
         """Return up to `most` cells that a hypothesis does not explain, in order."""
-        chosen = list(self._unexplained(hypothesis, most))
-        return np.concatenate(chosen)[:most] if chosen else np.empty(0, np.int64)
-
-    def _unexplained(self, hypothesis: Hypothesis, most: int) -> Iterator[AnyArray]:
-        prediction, number = self._candidates.prediction(hypothesis), 0
-        if prediction is None:
-            return
+        chosen = [np.empty(0, np.int64)]
         for cells in self._blocks():
-            values, fates = prediction.values(cells)
-            agrees = (fates <= CellFate.FILLED) & self._output.agrees(
-                values, self._output.held(cells)
-            )
-            yield cells[~agrees]
-            number += int((~agrees).sum())
-            if number >= most:
-                return
+            agrees, _ = self._compared(hypothesis, cells)
+            chosen.append(cells[~agrees])
+            if sum(map(len, chosen)) >= most:
+                break
+        return np.concatenate(chosen)[:most]
 
     def _blocks(self) -> Iterator[AnyArray]:
         """Yield all cells, block by block."""
@@ -333,10 +284,10 @@ class Search:
                 wrong = wrong[np.unique(np.linspace(0, wrong.size - 1, FEW_CELLS).astype(np.int64))]
         return np.unique(np.concatenate([ends, spread, wrong]))
 
-    def _more(self) -> AnyArray:
-        """Return the few cells and many more, spread over the output."""
-        dice = np.random.default_rng(1)
-        return np.union1d(self._few, dice.integers(0, self._cells, MORE_CELLS))
+
+def _best(scored: list[ScoredHypothesis]) -> list[ScoredHypothesis]:
+    """Return the best hypotheses, in the order of the tables where they tie."""
+    return sorted(scored, key=lambda each: each.rank)[:MAX_BEST]
 
 
 def _key(hypothesis: Hypothesis) -> tuple[object, ...]:

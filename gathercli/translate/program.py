@@ -113,7 +113,7 @@ PRIMITIVES: Final = {
     "at_least": _element(np.greater_equal, BOOL),
     "either": _element(np.logical_or, BOOL),
     "where": _element(np.where),
-    "total": Primitive(lambda x: x[:-1], lambda x: np.sum(x, axis=-1, dtype=np.int64)),
+    "total": Primitive(lambda x: x[:-1], lambda x: np.asarray(np.sum(x, axis=-1, dtype=np.int64))),
     "zeros": Primitive(
         lambda x, axis: (*x[:axis], 1, *x[axis + 1 :]),
         lambda x, axis: np.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype),
