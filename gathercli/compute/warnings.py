@@ -1,25 +1,20 @@
-"""Warn of likely mistakes; each warning is a function.
-
-It returns a message about a checked call, or None. Its name is the name of the warning; its first
-line says when the warning applies.
-"""
+"""Warn of likely mistakes, and of what runtimes get wrong, in a checked call."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.compute.verdicts import MOST_INT32_INDEX, fate, legal
+from gathercli.compute.verdicts import MOST_INT32_INDEX, fate
 from gathercli.ops import gather
 from gathercli.spec.dtypes import BFLOAT16, STRING
-from gathercli.spec.op import OffAxis, OutOfRange
+from gathercli.spec.op import FROM_THE_END, OffAxis, OutOfRange
 from gathercli.spec.shapes import cell, coordinates
 from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import CheckedCall
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
@@ -27,13 +22,22 @@ if TYPE_CHECKING:
 
 def warnings(checked: CheckedCall) -> Iterator[tuple[str, str]]:
     """Yield the name and message of each warning that applies."""
-    for warning in WARNINGS:
-        message = warning(checked)
-        if message is not None:
-            yield warning.__name__.replace("_", "-"), message
+    mistakes = {
+        "minus-one": _minus_one(checked),
+        "one-index": _one_index(checked),
+        "off-axis": _off_axis(checked),
+        "indices-type": _type_refused(checked, "indices"),
+        "data-type": _type_refused(checked, "data"),
+        "beyond-32-bits": _beyond_32_bits(checked),
+    }
+    yield from ((name, message) for name, message in mistakes.items() if message)
+    op, dtype = checked.chosen.op, checked.case.data.dtype
+    for fault in FAULTS:
+        if f"{op.framework}.{op.name}" in fault.operators.split() and fault.happens(checked):
+            yield fault.name, fault.message.format(dtype=dtype)
 
 
-def minus_one(checked: CheckedCall) -> str | None:
+def _minus_one(checked: CheckedCall) -> str | None:
     """-1 is the only negative index, and may mean "none"."""
     census, call = checked.case.census, checked.chosen.call
     number = census.ones.number
@@ -50,19 +54,19 @@ def _fate_of_minus_one(call: Call) -> str:
     along, *others = call.family.indexed_axes(call)
     if others:
         what = "position of its axis"
-    low, _ = legal(call, along) or (0, 0)
-    does = fate(call, along)(-1)
-    if low < 0 or does in ("counted from the end", OutOfRange.WRAP.done):
-        return f"takes the last {what}"
-    if does == OutOfRange.CLAMP.done:
-        return f"takes the first {what}"
-    return "fills with zeros" if does == OutOfRange.ZERO.done else "refuses it"
+    does = {
+        FROM_THE_END: f"takes the last {what}",
+        OutOfRange.WRAP.done: f"takes the last {what}",
+        OutOfRange.CLAMP.done: f"takes the first {what}",
+        OutOfRange.ZERO.done: "fills with zeros",
+    }
+    return does.get(fate(call, along)(-1), "refuses it")
 
 
-def one_index(checked: CheckedCall) -> str | None:
+def _one_index(checked: CheckedCall) -> str | None:
     """Gather with a 0-D index drops the axis; with one of shape [1] keeps it with size 1."""
     shape, call, out = checked.case.indices.shape, checked.chosen.call, checked.chosen.shape
-    if call is None or out is None or not _is_gather(call) or call.batch_dims:
+    if call is None or out is None or call.op.family != gather.COMMAND or call.batch_dims:
         return None
     if shape not in ((), (1,)):
         return None
@@ -78,7 +82,7 @@ def one_index(checked: CheckedCall) -> str | None:
     )
 
 
-def off_axis(checked: CheckedCall) -> str | None:
+def _off_axis(checked: CheckedCall) -> str | None:
     """`indices` are smaller than `data` beside the axis, which only one framework allows."""
     call = next((each.call for each in checked.family if each.call), None)
     if call is None or call.op.off_axis is None:
@@ -89,19 +93,9 @@ def off_axis(checked: CheckedCall) -> str | None:
             equals = [v.op for v in checked.family if v.op.off_axis is OffAxis.EQUAL]
             return (
                 f"dimension {d} of `indices` is {m}, smaller than {n} in `data`: only "
-                f"{_names(checked.accepting)} may take that, {_names(equals)} not"
+                f"{_ids(checked.accepting)} may take that, {_ids(equals)} not"
             )
     return None
-
-
-def indices_type(checked: CheckedCall) -> str | None:
-    """Some versions of the family do not take the type of `indices`."""
-    return _type_refused(checked, "indices")
-
-
-def data_type(checked: CheckedCall) -> str | None:
-    """Some versions of the family do not take the type of `data`."""
-    return _type_refused(checked, "data")
 
 
 def _type_refused(checked: CheckedCall, name: str) -> str | None:
@@ -118,10 +112,10 @@ def _type_refused(checked: CheckedCall, name: str) -> str | None:
     others = [op for op in ops if op not in accepting]
     if not accepting or not others:
         return None
-    return f"{dtype} {name}: {_names(accepting)} may take them, {_names(others)} not"
+    return f"{dtype} {name}: {_ids(accepting)} may take them, {_ids(others)} not"
 
 
-def beyond_32_bits(checked: CheckedCall) -> str | None:
+def _beyond_32_bits(checked: CheckedCall) -> str | None:
     """An index or the axis goes beyond 2^31-1, where runtimes cut indices to 32 bits."""
     wide = checked.case.census.wide
     if wide.number:
@@ -140,212 +134,178 @@ def beyond_32_bits(checked: CheckedCall) -> str | None:
     return None
 
 
-def openvino_cpu_short_lists(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin checks no bounds where short lists of integers are gathered."""
-    case, call = checked.case, checked.chosen.call
-    if call is None or not _is_openvino_gather(call) or not checked.chosen.filled:
-        return None
-    if max(case.data.shape + case.indices.shape) > 64 or call.out_of_range is not OutOfRange.SPEC:
-        return None
-    if len(case.data.shape) != 1 or len(case.indices.shape) != 1:
-        return None
-    if case.data.dtype.name not in ("int32", "uint32", "int64", "uint64", "int16", "uint16"):
-        return None
-    return (
-        "OpenVINO 2026.4.1 on the CPU returns whatever lies in memory, not zeros, for 1-D "
-        f"{case.data.dtype} data of at most 64 elements"
-    )
-
-
-def openvino_cpu_empty(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin dies where the output is empty."""
-    call, shape = checked.chosen.call, checked.chosen.shape
-    if call is None or shape is None or not _is_openvino_gather(call) or 0 not in shape:
-        return None
-    return "OpenVINO 2026.4.1 on the CPU dies (SIGFPE) where static shapes make the output empty"
-
-
-_INNER: Final = {"float32": 16, "int16": 2, "float16": 1}
-"""The most elements after the axis that the plugin copies as a small block, by type."""
-
-
-def openvino_cpu_batch_of_one(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin dies on a batch of one."""
-    call, (data, dtype) = checked.chosen.call, (checked.case.data.shape, checked.case.data.dtype)
-    if call is None or not _is_openvino_gather(call) or not call.batch_dims:
-        return None
-    a, _ = call.normalized
-    if prod(data[:a]) != 1 or not 0 < prod(data[a + 1 :]) <= _INNER.get(dtype.name, 0):
-        return None
-    return (
-        "OpenVINO 2026.4.1 on the CPU was seen to die (SIGSEGV) on a batch of one, with static "
-        "shapes and indices known at run time"
-    )
-
-
-def onnxruntime_strings(checked: CheckedCall) -> str | None:
-    """Strings are gathered in slices of more than one; onnxruntime copies only the first."""
-    call, data = checked.chosen.call, checked.case.data
-    if call is None or call.op.framework != "onnx" or not _is_gather(call):
-        return None
-    a, _ = call.normalized
-    if data.dtype is not STRING or prod(data.shape[a + 1 :]) < 2:
-        return None
-    return (
-        "onnxruntime 1.31.1 on the CPU copies only the first string of each slice; the others "
-        'come out as ""'
-    )
-
-
-def tuple_bounds(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin checks no bounds in GatherND."""
-    if not _is_openvino_nd(checked.chosen.op) or not checked.chosen.refuses_index:
-        return None
-    return (
-        "OpenVINO 2026.4.1 on the CPU checks no bounds in GatherND: a negative index counts from "
-        "the end, and one outside reads another row or foreign memory"
-    )
-
-
-def empty_tuples(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin fills the output with garbage where tuples have no numbers."""
-    call, shape = checked.chosen.call, checked.chosen.shape
-    if call is None or shape is None or not _is_openvino_nd(call.op) or 0 in shape:
-        return None
-    if checked.case.indices.shape[-1]:
-        return None
-    return (
-        "OpenVINO 2026.4.1 on the CPU returns whatever lies in memory where tuples have no numbers"
-    )
-
-
-def constant_tuples(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin dies on constant indices of GatherND that 32 bits do not hold."""
-    if not _is_openvino_nd(checked.chosen.op) or not checked.case.census.wide.number:
-        return None
-    return (
-        "OpenVINO 2026.4.1 on the CPU dies (SIGSEGV) on indices beyond 32 bits that are a Constant "
-        "of GatherND"
-    )
-
-
-def tuples_of_strings(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin compiles no GatherND of strings."""
-    if not _is_openvino_nd(checked.chosen.op) or checked.case.data.dtype is not STRING:
-        return None
-    return "OpenVINO 2026.4.1 on the CPU does not compile GatherND of strings"
-
-
-def tuples_of_bfloat16(checked: CheckedCall) -> str | None:
-    """OpenVINO gives Python the bits of bfloat16 as float16."""
-    if not _is_openvino_nd(checked.chosen.op) or checked.case.data.dtype is not BFLOAT16:
-        return None
-    return (
-        "OpenVINO 2026.4.1 gives Python the bits of bfloat16 results as float16: 3.0 reads as 2.125"
-    )
-
-
-def tuple_batches(checked: CheckedCall) -> str | None:
-    """Batch dimensions of GatherND differ, which some runtimes take."""
-    error = checked.chosen.error
-    if checked.chosen.op.name != "GatherND" or error is None or error.rule != "batch-shape":
-        return None
-    return (
-        "where batch dimensions of GatherND differ, onnxruntime 1.31.1 repeats data if the batches "
-        "of indices are a multiple of its own, and OpenVINO 2026.4.1 broadcasts 1 in ONNX models"
-    )
-
-
-def exported_tuples(checked: CheckedCall) -> str | None:
-    """PyTorch's exporter writes int32 indices into GatherND, which ONNX does not take."""
-    op, dtype = checked.chosen.op, checked.case.indices.dtype
-    if (op.framework, op.name) != ("onnx", "GatherND") or dtype.name != "int32":
-        return None
-    return (
-        "PyTorch 2.13 exports int32 indices as they are, and onnxruntime 1.31.1 does not load such "
-        "a model: export with int64 indices"
-    )
-
-
-def tree_lengths(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin leaves garbage where a length of GatherTree is 0 or less."""
-    inputs = _tree_inputs(checked)
-    if inputs is None or (inputs["max_seq_len"].array > 0).all():
-        return None
-    return (
-        "OpenVINO 2026.4.1 on the CPU returns whatever lies in memory for a sequence whose "
-        "max_seq_len is 0 or less"
-    )
-
-
-def tree_types(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin computes GatherTree in 32 bits, and takes no 8-bit types."""
-    inputs = _tree_inputs(checked)
-    if inputs is None:
-        return None
-    dtype = inputs["step_ids"].dtype
-    if dtype.name in ("int8", "uint8"):
-        return f"OpenVINO 2026.4.1 on the CPU does not compile GatherTree of {dtype}"
-    if dtype.name not in ("int64", "uint64"):
-        return None
-    arrays = [each.array for each in inputs.values()]
-    if all(((array <= MOST_INT32_INDEX) & (array >= ~MOST_INT32_INDEX)).all() for array in arrays):
-        return None
-    return f"OpenVINO 2026.4.1 on the CPU cuts {dtype} inputs of GatherTree to 32 bits"
-
-
-def tree_parents(checked: CheckedCall) -> str | None:
-    """OpenVINO's CPU plugin hides a wrong parent where it has one thread."""
-    if _tree_inputs(checked) is None or not checked.chosen.refuses_index:
-        return None
-    return (
-        "OpenVINO 2026.4.1 on the CPU refuses such a parent too, but with INFERENCE_NUM_THREADS 1 "
-        "it returns an unfinished result"
-    )
-
-
-def _tree_inputs(checked: CheckedCall) -> dict[str, Tensor] | None:
-    """Return the inputs of GatherTree by name; None for another operator."""
-    op = checked.chosen.op
-    return dict(checked.case.named(op)) if op.name == "GatherTree" else None
-
-
-def _is_openvino_gather(call: Call) -> bool:
-    return call.op.framework == "openvino" and _is_gather(call)
-
-
-def _is_openvino_nd(op: Op) -> bool:
-    return (op.framework, op.name) == ("openvino", "GatherND")
-
-
-def _is_gather(call: Call) -> bool:
-    return call.op.family == gather.COMMAND
-
-
-def _names(ops: Sequence[Op]) -> str:
+def _ids(ops: Sequence[Op]) -> str:
     return listed((op.id for op in ops), "and")
 
 
-WARNINGS: Final[tuple[Callable[[CheckedCall], str | None], ...]] = (
-    minus_one,
-    one_index,
-    off_axis,
-    indices_type,
-    data_type,
-    beyond_32_bits,
-    openvino_cpu_short_lists,
-    openvino_cpu_empty,
-    openvino_cpu_batch_of_one,
-    onnxruntime_strings,
-    tuple_bounds,
-    empty_tuples,
-    constant_tuples,
-    tuples_of_strings,
-    tuples_of_bfloat16,
-    tuple_batches,
-    exported_tuples,
-    tree_lengths,
-    tree_types,
-    tree_parents,
+class Fault(NamedTuple):
+    """What a runtime does otherwise for some calls of an operator version."""
+
+    name: str  # of the warning
+    operators: str  # with their frameworks: ``onnx.GatherND``
+    happens: Callable[[CheckedCall], bool]
+    message: str  # {dtype} is the type of `data`
+
+
+def _zero_fills_a_short_list(checked: CheckedCall) -> bool:
+    case, call = checked.case, checked.chosen.call
+    return (
+        call is not None
+        and call.out_of_range is OutOfRange.SPEC
+        and checked.chosen.filled > 0
+        and len(case.data.shape) == len(case.indices.shape) == 1
+        and max(case.data.shape + case.indices.shape) <= 64
+        and case.data.dtype.name in ("int32", "uint32", "int64", "uint64", "int16", "uint16")
+    )
+
+
+def _has_empty_output(checked: CheckedCall) -> bool:
+    return checked.chosen.shape is not None and 0 in checked.chosen.shape
+
+
+_INNER: Final = {"float32": 16, "int16": 2, "float16": 1}
+"""The most elements after the axis that OpenVINO copies as a small block, by type."""
+
+
+def _has_one_batch(checked: CheckedCall) -> bool:
+    call, data = checked.chosen.call, checked.case.data
+    if call is None or not call.batch_dims:
+        return False
+    a, _ = call.normalized
+    inner = prod(data.shape[a + 1 :])
+    return prod(data.shape[:a]) == 1 and 0 < inner <= _INNER.get(data.dtype.name, 0)
+
+
+def _has_slices_of_strings(checked: CheckedCall) -> bool:
+    call, data = checked.chosen.call, checked.case.data
+    return (
+        call is not None and data.dtype is STRING and prod(data.shape[call.normalized[0] + 1 :]) > 1
+    )
+
+
+def _has_empty_tuples(checked: CheckedCall) -> bool:
+    shape = checked.chosen.shape
+    return shape is not None and 0 not in shape and not checked.case.indices.shape[-1]
+
+
+def _mixes_batches(checked: CheckedCall) -> bool:
+    return checked.chosen.error is not None and checked.chosen.error.rule == "batch-shape"
+
+
+def _has_no_length(checked: CheckedCall) -> bool:
+    lengths = checked.case.named(checked.chosen.op)["max_seq_len"].array
+    return not (lengths > 0).all()
+
+
+def _is_cut_to_32_bits(checked: CheckedCall) -> bool:
+    inputs = [each.array for each in checked.case.tensors]
+    return checked.case.data.dtype.name in ("int64", "uint64") and not all(
+        ((array <= MOST_INT32_INDEX) & (array >= ~MOST_INT32_INDEX)).all() for array in inputs
+    )
+
+
+_OPENVINO: Final = "OpenVINO 2026.4.1 on the CPU"
+_ONNXRUNTIME: Final = "onnxruntime 1.31.1"
+
+FAULTS: Final = (
+    Fault(
+        "openvino-cpu-short-lists",
+        "openvino.Gather",
+        _zero_fills_a_short_list,
+        f"{_OPENVINO} returns whatever lies in memory, not zeros, for 1-D {{dtype}} data of at "
+        "most 64 elements",
+    ),
+    Fault(
+        "openvino-cpu-empty",
+        "openvino.Gather",
+        _has_empty_output,
+        f"{_OPENVINO} dies (SIGFPE) where static shapes make the output empty",
+    ),
+    Fault(
+        "openvino-cpu-batch-of-one",
+        "openvino.Gather",
+        _has_one_batch,
+        f"{_OPENVINO} was seen to die (SIGSEGV) on a batch of one, with static shapes and indices "
+        "known at run time",
+    ),
+    Fault(
+        "onnxruntime-strings",
+        "onnx.Gather",
+        _has_slices_of_strings,
+        f"{_ONNXRUNTIME} on the CPU copies only the first string of each slice; the others come "
+        'out as ""',
+    ),
+    Fault(
+        "tuple-bounds",
+        "openvino.GatherND",
+        lambda checked: checked.chosen.refuses_index,
+        f"{_OPENVINO} checks no bounds in GatherND: a negative index counts from the end, and one "
+        "outside reads another row or foreign memory",
+    ),
+    Fault(
+        "empty-tuples",
+        "openvino.GatherND",
+        _has_empty_tuples,
+        f"{_OPENVINO} returns whatever lies in memory where tuples have no numbers",
+    ),
+    Fault(
+        "constant-tuples",
+        "openvino.GatherND",
+        lambda checked: checked.case.census.wide.number > 0,
+        f"{_OPENVINO} dies (SIGSEGV) on indices beyond 32 bits that are a Constant of GatherND",
+    ),
+    Fault(
+        "tuples-of-strings",
+        "openvino.GatherND",
+        lambda checked: checked.case.data.dtype is STRING,
+        f"{_OPENVINO} does not compile GatherND of strings",
+    ),
+    Fault(
+        "tuples-of-bfloat16",
+        "openvino.GatherND",
+        lambda checked: checked.case.data.dtype is BFLOAT16,
+        "OpenVINO 2026.4.1 gives Python the bits of bfloat16 results as float16: 3.0 reads as "
+        "2.125",
+    ),
+    Fault(
+        "tuple-batches",
+        "openvino.GatherND onnx.GatherND",
+        _mixes_batches,
+        f"where batch dimensions of GatherND differ, {_ONNXRUNTIME} repeats data if the batches of "
+        "indices are a multiple of its own, and OpenVINO 2026.4.1 broadcasts 1 in ONNX models",
+    ),
+    Fault(
+        "exported-tuples",
+        "onnx.GatherND",
+        lambda checked: checked.case.indices.dtype.name == "int32",
+        f"PyTorch 2.13 exports int32 indices as they are, and {_ONNXRUNTIME} does not load such a "
+        "model: export with int64 indices",
+    ),
+    Fault(
+        "tree-lengths",
+        "openvino.GatherTree",
+        _has_no_length,
+        f"{_OPENVINO} returns whatever lies in memory for a sequence whose max_seq_len is 0 or "
+        "less",
+    ),
+    Fault(
+        "tree-types",
+        "openvino.GatherTree",
+        lambda checked: checked.case.data.dtype.name in ("int8", "uint8"),
+        f"{_OPENVINO} does not compile GatherTree of {{dtype}}",
+    ),
+    Fault(
+        "tree-types",
+        "openvino.GatherTree",
+        _is_cut_to_32_bits,
+        f"{_OPENVINO} cuts {{dtype}} inputs of GatherTree to 32 bits",
+    ),
+    Fault(
+        "tree-parents",
+        "openvino.GatherTree",
+        lambda checked: checked.chosen.refuses_index,
+        f"{_OPENVINO} refuses such a parent too, but with INFERENCE_NUM_THREADS 1 it returns an "
+        "unfinished result",
+    ),
 )
-"""The warnings, in printing order."""
+"""The faults that were met in runtimes, in printing order."""
