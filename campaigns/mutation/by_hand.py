@@ -143,15 +143,15 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "compute/indices.py",
-        "1 and indices.dtype == np.int64",
-        '1 and indices.dtype.str[1:] == "i8"',
+        '"i8" and indices.dtype.isnative',
+        '"i8"',
     ),
     (
         "compute/indices.py",
         'native = np.ascontiguousarray(block, block.dtype.newbyteorder("="))',
         "native = block",
     ),
-    ("compute/indices.py", "            positions[rest < 0] = -1", "            pass"),
+    ("compute/indices.py", "            positions[none] = -1", "            pass"),
     ("compute/check.py", "        in_order=tuples,\n", ""),
     (
         "compute/check.py",

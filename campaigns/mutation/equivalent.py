@@ -31,19 +31,14 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "np.right_shift(indices, 8 * indices.itemsize - 0",
         ),
         (
-            "NumPy shifts by all bits as by all but the sign.",
-            "np.right_shift(component, 8 * tuples.itemsize - 1",
-            "np.right_shift(component, 8 * tuples.itemsize - 0",
-        ),
-        (
             "Zero is outside of an empty axis alone, where the call is refused.",
             "else indices < 0\n",
             "else indices <= 0\n",
         ),
         (
-            "There is a step for each axis.",
-            "zip(sizes, steps, strict=True)",
-            "zip(sizes, steps, strict=False)",
+            "There is a stride for each axis.",
+            "zip(self.policies, self.strides, strict=True)",
+            "zip(self.policies, self.strides, strict=False)",
         ),
         (
             "There is a size for each component.",
@@ -62,23 +57,16 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "np.right_shift(indices, 9 * indices.itemsize - 1",
         ),
         (
-            "NumPy shifts by more than all bits as by all.",
-            "np.right_shift(component, 8 * tuples.itemsize - 1",
-            "np.right_shift(component, 8 * tuples.itemsize + 1",
-            "np.right_shift(component, 9 * tuples.itemsize - 1",
-        ),
-        (
             "The other kind is i.",
             'low = 0 if indices.dtype.kind == "u"',
             'low = 0 if indices.dtype.kind >= "u"',
         ),
         (
             TUNED,
-            'self._native = indices.dtype.str[1:] == "i8"',
-            'self._native = indices.dtype.str[0:] == "i8"',
+            'is_native = indices.dtype.str[1:] == "i8"',
+            'is_native = indices.dtype.str[0:] == "i8"',
         ),
-        ("There is one component.", "return tuples[..., 0]", "return tuples[..., -1]"),
-        ("NumPy takes any negative size so.", "positions.reshape(-1)", "positions.reshape(-2)"),
+        ("NumPy takes any negative size so.", "room(shape).reshape(-1)", "room(shape).reshape(-2)"),
         (
             "All components of a call wrap, or none; there are at least two here.",
             "if not policies[0].wraps:",
@@ -94,7 +82,7 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             'elif indices.dtype.kind == "u":',
             'elif indices.dtype.kind >= "u":',
         ),
-        (TUNED, "self.whole(), IndexKind.PLAIN, True", "self.whole(), IndexKind.PLAIN, False"),
+        (TUNED, "if stride != 1:", "if stride != 0:"),
         (TUNED, "if len(set(sizes)) == 1:", "if len(set(sizes)) == 0:"),
         (
             TUNED,

@@ -384,7 +384,7 @@ class ChunkPart:
         if fills:
             positions[self._positions < 0] = -1
         policy = IndexPolicy(cells(box), wraps=False, outside=OutOfRange.ZERO)
-        points = ResolvedIndices(positions, policy, IndexKind.PLAIN, fills=fills)
+        points = ResolvedIndices(positions, [policy], IndexKind.PLAIN, fills=fills)
         kernel = Kernel(self._dim_map, chunk, self._axis, points)
         # The kernel writes contiguous bytes: a view with gaps is copied from a buffer.
         contiguous = self._out.flags.c_contiguous

@@ -12,7 +12,7 @@ from gathercli.compute.indices import (
     IndexKind,
     IndexPolicy,
     ResolvedIndices,
-    ResolvedTuples,
+    are_outside,
     index_kind,
     resolve,
     tuple_kind,
@@ -24,12 +24,10 @@ from gathercli.compute.threads import share
 from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
-from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from gathercli.compute.kernel import Points
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
@@ -51,7 +49,7 @@ def check_input(
     *,
     threads: int = 1,
     progress: ProgressCallback | None = None,
-) -> tuple[Points, list[Adjustment]]:
+) -> tuple[ResolvedIndices, list[Adjustment]]:
     """Check every index of an input in constant memory; return the positions and adjustments.
 
     `axes` are the indexed axis, or one for each component of tuples; `indices` have shape (I..) or
@@ -75,19 +73,15 @@ def check_input(
     adjustments = check_counts(call, axes, counts, indices.shape)
     outside = any(each.outside.number for each in counts)
     fills = outside and call.outside is OutOfRange.ZERO
-    if not tuples:
-        return ResolvedIndices(indices, policies[0], kind, fills=fills), adjustments
-    resolved = ResolvedTuples(indices, policies, kind, fills=fills)
-    if policies and (resolved.size > MOST_KEPT_INDICES or reads(indices)):
-        return resolved, adjustments
-    size = product([policy.size for policy in policies])
-    flat = IndexPolicy(size, wraps=False, outside=OutOfRange.ZERO)
-    # All empty tuples have the position 0: store it once.
-    positions = resolved.whole() if policies else np.broadcast_to(np.int64(0), resolved.shape)
-    return ResolvedIndices(positions, flat, IndexKind.PLAIN, fills=fills), adjustments
+    if not policies:  # all empty tuples have the position 0 on an axis of size 1
+        policies = [IndexPolicy(1, wraps=False, outside=OutOfRange.ZERO)]
+        indices, tuples = np.broadcast_to(np.int64(0), indices.shape[:-1]), False
+    return ResolvedIndices(indices, policies, kind, fills=fills, tuples=tuples), adjustments
 
 
-def check_on_use(call: Call, tensors: Mapping[str, Tensor], *, reports: bool) -> dict[str, Points]:
+def check_on_use(
+    call: Call, tensors: Mapping[str, Tensor], *, reports: bool
+) -> dict[str, ResolvedIndices]:
     """Return indices that are checked each time a part of them is used, by input.
 
     With `reports` any index with an adjustment is unexpected, as there is no place to report it.
@@ -104,9 +98,7 @@ def check_on_use(call: Call, tensors: Mapping[str, Tensor], *, reports: bool) ->
         policies = [policy._replace(outside=OutOfRange.ERROR) for policy in policies]
     if reports and call.op.index_range is IndexRange.UNSIGNED:  # wrapping is an adjustment
         policies = [policy._replace(wraps=False) for policy in policies]
-    if are_tuples(axes):
-        return {name: ResolvedTuples(indices, policies)}
-    return {name: ResolvedIndices(indices, policies[0])}
+    return {name: ResolvedIndices(indices, policies, tuples=are_tuples(axes))}
 
 
 def policies_of(call: Call, axes: Sequence[IndexedAxis]) -> list[IndexPolicy]:
@@ -170,7 +162,9 @@ def count(
             return
         for j, policy in enumerate(policies):
             component = block[j::k]
-            outside = wrap_negative(component, np.empty(component.shape, np.int64), policy)
+            positions = np.empty(component.shape, np.int64)
+            wrap_negative(component, positions, policy)
+            outside = are_outside(positions, policy.size)
             negative = component < 0
             with lock:
                 sums[j].negative.add(negative, component, start + j, k)

@@ -20,11 +20,12 @@ interpreter's lock. It copies bytes of any type, byte order and alignment.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
 from gathercli.compute import native
+from gathercli.compute.indices import IndexKind
 from gathercli.compute.native import NativePlan, NativeWorker
 from gathercli.compute.storage import Memory
 from gathercli.spec.shapes import product
@@ -32,16 +33,9 @@ from gathercli.spec.shapes import product
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.compute.indices import (
-        IndexMemory,
-        ResolvedIndices,
-        ResolvedTuples,
-        SteppedTuples,
-    )
+    from gathercli.compute.indices import ResolvedIndices
     from gathercli.compute.storage import AnyArray
     from gathercli.spec.op import DimMap
-
-    Points: TypeAlias = ResolvedIndices | ResolvedTuples
 
 BLOCK_BYTES: Final = 1 << 20
 """Bytes of output computed at a time: few enough for a cache, many enough for a system call."""
@@ -78,9 +72,7 @@ class Kernel:
     indices of `points` are checked before or on use.
     """
 
-    def __init__(
-        self, dim_map: DimMap, data: AnyArray, axis: int, points: Points | SteppedTuples
-    ) -> None:
+    def __init__(self, dim_map: DimMap, data: AnyArray, axis: int, points: ResolvedIndices) -> None:
         memory = Memory.of(data)
         self.dtype, self.points, self.axis_size = data.dtype, points, data.shape[axis]
         itemsize = data.dtype.itemsize
@@ -132,10 +124,9 @@ class Kernel:
 
         None if the kernel in C was not built or does not serve this one.
         """
-        indices = self.points.in_memory()
+        indices = self.points
         if (
             native.fill is None
-            or indices is None
             or not native.reads(indices.flat)
             or not self.size
             or not self.bytes.size
@@ -147,11 +138,13 @@ class Kernel:
         if self.goes_by_columns:
             cells = max(cells, -(-self.size // threads))
         part = cells * self.dtype.itemsize
-        plan = NativePlan(native.fill, self._numbers(indices), part, threads)
-        return NativeWorker(plan, self.dtype, self.bytes, indices.flat, checked=indices.checked)
+        plan = NativePlan(native.fill, self._numbers(), part, threads)
+        checked = indices.kind is not IndexKind.UNSEEN
+        return NativeWorker(plan, self.dtype, self.bytes, indices.flat, checked=checked)
 
-    def _numbers(self, indices: IndexMemory) -> list[int]:
+    def _numbers(self) -> list[int]:
         """Return sizes, steps and policies, in the order in which `_native.c` reads them."""
+        indices = self.points
         chunk, itemsize = self.bytes.shape[-1], indices.flat.itemsize
         loops = self.loops or ((1, 0, 0),)
         numbers = [
@@ -164,7 +157,7 @@ class Kernel:
         ]
         for size, data, index in loops:
             numbers += size, data * chunk, index * itemsize
-        for j, (policy, step) in enumerate(zip(indices.policies, indices.steps, strict=True)):
+        for j, (policy, step) in enumerate(zip(indices.policies, indices.strides, strict=True)):
             added = policy.size if policy.wraps else 0
             numbers += policy.size, added, step, j * indices.distance * itemsize
         return numbers
@@ -208,9 +201,7 @@ class Kernel:
         return max(1, min(columns, LOCATED_CHUNKS))
 
 
-def _merged(
-    dim_map: DimMap, data: AnyArray, memory: Memory, points: Points | SteppedTuples
-) -> list[Loop]:
+def _merged(dim_map: DimMap, data: AnyArray, memory: Memory, points: ResolvedIndices) -> list[Loop]:
     """Return a loop for each output dimension; contiguous dimensions share one."""
     loops = list[Loop]()
     shape = points.shape

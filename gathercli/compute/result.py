@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.compute.indices import SteppedTuples
 from gathercli.compute.kernel import Kernel
 from gathercli.compute.native import UNINTERRUPTED_BYTES, CallPlan
 from gathercli.compute.storage import one_axis
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.kernel import Points
+    from gathercli.compute.indices import ResolvedIndices
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
@@ -175,7 +174,7 @@ class GatherResult(ComputedResult):
         self,
         bound: BoundCall,
         tensors: Mapping[str, Tensor],
-        points: Mapping[str, Points],
+        points: Mapping[str, ResolvedIndices],
         adjustments: Sequence[Adjustment],
         *,
         threads: int = 1,
@@ -310,14 +309,11 @@ def source_of(result: Result) -> BlockSource:
     return CopyBlocks(result.whole())
 
 
-def _kernel(gather: AxisGather, data: AnyArray, points: Points) -> Kernel:
+def _kernel(gather: AxisGather, data: AnyArray, points: ResolvedIndices) -> Kernel:
     """Return the kernel of a gather along one axis, which may merge several of `data`."""
     axis, count = gather.axis, data.ndim - len(gather.view) + 1
     view, steps = one_axis(data, axis, count, gather.view)
-    if steps is None:
-        return Kernel(gather.dim_map, view, axis, points)
-    stepped = SteppedTuples(points, data.shape[axis : axis + count], steps)
-    return Kernel(gather.dim_map, view, axis, stepped)
+    return Kernel(gather.dim_map, view, axis, points.along(steps))
 
 
 def _bytes(flat: AnyArray) -> AnyArray:
@@ -341,7 +337,7 @@ class SourceKernel:
         family: Family,
         call: Call,
         tensors: Mapping[str, Tensor],
-        points: Mapping[str, Points],
+        points: Mapping[str, ResolvedIndices],
     ) -> None:
         data, *more = (
             tensors[each.name].array

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.kernel import Points
+    from gathercli.compute.indices import ResolvedIndices
     from gathercli.compute.native import Key
     from gathercli.compute.native import repeat as repeat  # noqa: PLC0414  (given from here)
     from gathercli.compute.result import GatherOutput, GatherResult
@@ -101,7 +101,7 @@ def run_arrays(
     from gathercli.compute.result import GatherResult
 
     tensors = bound.loaded()
-    points: dict[str, Points] = {}
+    points: dict[str, ResolvedIndices] = {}
     adjustments: list[Adjustment] = []
     for name, axes in indexed_inputs(call).items():
         if call.op.input(name).follows:

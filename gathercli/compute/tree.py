@@ -75,7 +75,7 @@ def follow_parents(
     if paths.refusal is not None:
         raise paths.refusal
     policy = IndexPolicy(along.size, wraps=False, outside=OutOfRange.ZERO)
-    points = ResolvedIndices(paths.cells(), policy, IndexKind.PLAIN)
+    points = ResolvedIndices(paths.cells(), [policy], IndexKind.PLAIN)
     return points, paths.adjustments
 
 

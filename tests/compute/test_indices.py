@@ -15,8 +15,6 @@ from gathercli.compute.indices import (
     IndexKind,
     IndexPolicy,
     ResolvedIndices,
-    ResolvedTuples,
-    SteppedTuples,
     index_kind,
     resolve,
     tuple_kind,
@@ -47,7 +45,7 @@ def test_an_index_at_a_bound_is_of_the_narrowest_kind(index: int, kind: IndexKin
 @pytest.mark.parametrize("kind", [IndexKind.PLAIN, IndexKind.UNSEEN])
 def test_positions_of_big_endian_indices_are_in_native_byte_order(kind: IndexKind) -> None:
     indices = np.array([2, 0, 1], ">i8")
-    resolved = ResolvedIndices(indices, POLICY, kind)
+    resolved = ResolvedIndices(indices, [POLICY], kind)
 
     positions = resolved.part(0, (3,), (1,), lambda shape: np.empty(shape, np.int64))
 
@@ -112,7 +110,9 @@ def test_the_last_tuple_behind_those_that_are_folded_is_checked_too(last: int) -
 
 @pytest.mark.parametrize("index_type", [">i8", "<i8", ">u8", "i1"])
 def test_positions_of_tuples_of_one_index_are_in_native_byte_order(index_type: str) -> None:
-    resolved = ResolvedTuples(np.array([[2], [0], [1]], index_type), AXES[:1], IndexKind.PLAIN)
+    resolved = ResolvedIndices(
+        np.array([[2], [0], [1]], index_type), AXES[:1], IndexKind.PLAIN, tuples=True
+    )
 
     positions = resolved.whole()
 
@@ -121,7 +121,7 @@ def test_positions_of_tuples_of_one_index_are_in_native_byte_order(index_type: s
 
 
 def test_tuples_of_another_byte_order_are_checked_by_their_values_not_their_bytes() -> None:
-    resolved = ResolvedTuples(np.array([[0, 0], [2**56, 0]], ">i8"), AXES)
+    resolved = ResolvedIndices(np.array([[0, 0], [2**56, 0]], ">i8"), AXES, tuples=True)
 
     with pytest.raises(UnexpectedIndicesError):
         resolved.whole()
@@ -204,7 +204,7 @@ def test_no_indices_are_plain() -> None:
 def test_a_part_of_indices_has_the_positions_of_those(index_type: str, kind: IndexKind) -> None:
     indices = np.array([[0, 2, 1], [2, 1, 0]], index_type)
 
-    resolved = ResolvedIndices(indices, POLICY, kind)
+    resolved = ResolvedIndices(indices, [POLICY], kind)
 
     assert (resolved.shape, resolved.size, resolved.steps) == ((2, 3), 6, (3, 1))
     assert resolved.whole().tolist() == indices.tolist()
@@ -215,9 +215,9 @@ def test_a_part_of_indices_has_the_positions_of_those(index_type: str, kind: Ind
 @pytest.mark.usefixtures("kernel_language")
 def test_indices_that_count_from_the_end_or_fill_are_resolved_in_every_part() -> None:
     for index_type in ("<i2", ">i8", "<i8"):
-        signed = ResolvedIndices(np.array([-1, 0, -3], index_type), POLICY, IndexKind.SIGNED)
+        signed = ResolvedIndices(np.array([-1, 0, -3], index_type), [POLICY], IndexKind.SIGNED)
         mixed = ResolvedIndices(
-            np.array([-4, 3, -1], index_type), POLICY, IndexKind.MIXED, fills=True
+            np.array([-4, 3, -1], index_type), [POLICY], IndexKind.MIXED, fills=True
         )
 
         assert signed.part(0, (3,), (1,), room).tolist() == [2, 0, 0]
@@ -226,7 +226,7 @@ def test_indices_that_count_from_the_end_or_fill_are_resolved_in_every_part() ->
 
 
 def test_an_unchecked_index_outside_the_axis_is_unexpected_in_its_part_alone() -> None:
-    resolved = ResolvedIndices(np.array([0, 3]), POLICY)
+    resolved = ResolvedIndices(np.array([0, 3]), [POLICY])
 
     assert resolved.part(0, (1,), (1,), room).tolist() == [0]
     with pytest.raises(UnexpectedIndicesError):
@@ -238,30 +238,26 @@ def test_positions_of_a_few_checked_indices_are_stored_where_the_kernel_in_c_rea
 ) -> None:
     monkeypatch.setattr(native, "fill", None)
 
-    few = ResolvedIndices(np.full(MOST_KEPT_INDICES, -1, np.int8), POLICY, IndexKind.SIGNED)
-    many = ResolvedIndices(np.full(MOST_KEPT_INDICES + 1, -1, np.int8), POLICY, IndexKind.SIGNED)
-    unseen = ResolvedIndices(np.array([-1], np.int8), POLICY)
+    few, many = (
+        ResolvedIndices(np.full(number, -1, np.int8), [POLICY], IndexKind.SIGNED).along(None)
+        for number in (MOST_KEPT_INDICES, MOST_KEPT_INDICES + 1)
+    )
+    unseen = ResolvedIndices(np.array([-1], np.int8), [POLICY]).along(None)
 
-    assert few.in_memory().flat[:2].tolist() == [2, 2]
-    assert few.in_memory().policies == (POLICY._replace(wraps=False),)
-    assert [each.in_memory().flat[0] for each in (many, unseen)] == [-1, -1]
-    assert [each.in_memory().checked for each in (few, many, unseen)] == [True, True, False]
+    assert few.flat[:2].tolist() == [2, 2]
+    assert few.policies == [POLICY._replace(wraps=False)]
+    assert [each.flat[0] for each in (many, unseen)] == [-1, -1]
     assert few.part(5, (2,), (1,), room).tolist() == [2, 2]
 
 
 def test_the_kernel_in_c_is_given_what_it_reads() -> None:
     indices = np.array([[1, 0], [2, 1]], np.int16)
-    tuples = ResolvedTuples(indices, AXES, IndexKind.PLAIN)
 
-    one = ResolvedIndices(indices, POLICY).in_memory()
-    many = tuples.in_memory()
+    one = ResolvedIndices(indices, [POLICY])
+    many = ResolvedIndices(indices, AXES, IndexKind.PLAIN, tuples=True)
 
-    assert one[1:] == ((POLICY,), (1,), 0, False)
-    assert many is not None
-    assert (list(many.policies), list(many.steps)) == (AXES, [200, 1])
-    assert (many.distance, many.checked) == (1, True)
-    assert [each and list(each.steps) for each in [tuples.in_memory([5, 7])]] == [[5, 7]]
-    assert ResolvedTuples(np.zeros((2, 0), np.int64), []).in_memory() is None
+    assert (one.policies, one.strides, one.distance) == ([POLICY], [1], 0)
+    assert (many.policies, many.strides, many.distance) == (AXES, [200, 1], 1)
 
 
 def flat(components: list[int], policies: list[IndexPolicy]) -> int:
@@ -291,8 +287,10 @@ def test_each_tuple_points_where_a_loop_says(index_type: str, k: int, outside: O
     for kind, low, high in ranges:
         tuples = draw.integers(low, high, (3, 5, k)).astype(index_type)
         expected = [[flat(each, policies) for each in row] for row in tuples.tolist()]
-        resolved = ResolvedTuples(tuples, policies, kind, fills=kind is IndexKind.MIXED)
-        unseen = ResolvedTuples(tuples, policies)
+        resolved = ResolvedIndices(
+            tuples, policies, kind, fills=kind is IndexKind.MIXED, tuples=True
+        )
+        unseen = ResolvedIndices(tuples, policies, tuples=True)
 
         assert (resolved.shape, resolved.size) == ((3, 5), 15)
         assert resolved.whole().tolist() == expected
@@ -307,7 +305,7 @@ def test_each_tuple_points_where_a_loop_says(index_type: str, k: int, outside: O
 def test_many_tuples_are_located_block_by_block(k: int) -> None:
     policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (300, 200, 250)[:k]]
     tuples = np.random.default_rng(0).integers(-310, 310, (2 * TUPLES_AT_A_TIME + 3, k))
-    positions = ResolvedTuples(tuples, policies, IndexKind.MIXED, fills=True).whole()
+    positions = ResolvedIndices(tuples, policies, IndexKind.MIXED, fills=True, tuples=True).whole()
 
     assert positions.tolist() == [flat(each, policies) for each in tuples.tolist()]
 
@@ -316,30 +314,22 @@ def test_large_indices_that_count_from_the_end_keep_their_bits() -> None:
     policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (30_001, 31_001)]
     tuples = np.array([[30_000, -31_001], [-30_001, 31_000], [16_384, -1], [8_192, 16_385]], "i2")
 
-    positions = ResolvedTuples(tuples, policies, IndexKind.SIGNED).whole()
-    each = ResolvedIndices(tuples[:, 0], policies[0], IndexKind.SIGNED).whole()
+    positions = ResolvedIndices(tuples, policies, IndexKind.SIGNED, tuples=True).whole()
+    each = ResolvedIndices(tuples[:, 0], policies[:1], IndexKind.SIGNED).whole()
 
     assert positions.tolist() == [flat(row, policies) for row in tuples.tolist()]
     assert each.tolist() == [30_000, 0, 16_384, 8_192]
 
 
-def test_tuples_without_components_are_at_the_start() -> None:
-    positions = ResolvedTuples(np.zeros((2, 3, 0), np.int64), [])
-
-    assert positions.whole().tolist() == [[0] * 3] * 2
-
-
+@pytest.mark.usefixtures("kernel_language")
 def test_tuples_are_found_where_the_axes_do_not_follow_each_other() -> None:
     policies = [IndexPolicy(size, True, OutOfRange.ZERO) for size in (4, 3)]
     tuples = np.array([[0, 0], [1, 2], [-1, -1], [3, 3], [2, 1]])
-    resolved = ResolvedTuples(tuples, policies, IndexKind.MIXED, fills=True)
+    resolved = ResolvedIndices(tuples, policies, IndexKind.MIXED, fills=True, tuples=True)
 
-    stepped = SteppedTuples(resolved, (4, 3), (10, 2))
+    stepped = resolved.along([10, 2])
+    (step,) = stepped.steps
 
     assert (stepped.shape, stepped.size, stepped.fills) == ((5,), 5, True)
-    assert stepped.part(0, (5,), (2,), room).tolist() == [0, 14, 34, -1, 22]
-    assert stepped.part(2, (2, 3), (0, 2), room).tolist() == [[14, 34, -1]] * 2
-    memory = stepped.in_memory()
-    assert memory is not None
-    assert list(memory.steps) == [10, 2]
-    assert SteppedTuples(ResolvedIndices(tuples, policies[0]), (4,), (1,)).in_memory() is None
+    assert stepped.part(0, (5,), (step,), room).tolist() == [0, 14, 34, -1, 22]
+    assert stepped.part(2 * step, (2, 3), (0, step), room).tolist() == [[34, -1, 22]] * 2
