@@ -112,7 +112,7 @@ def test_a_hint_quotes_names_for_the_shell_and_for_python() -> None:
 
 
 UNREACHABLE: Final = (
-    *("spec/decisions.py", "spec/equivalents.py"),
+    "spec/equivalents.py",
     *("compute/conversion.py", "compute/streamed.py", "io/zarr/created.py", "io/jobfile.py"),
 )
 """What only the command reaches: prose of `ops`, `convert`, limits of a .zarr output, jobs."""
@@ -122,7 +122,7 @@ OWN: Final = ("--no-clobber", "--nonfinite", "--force-format")
 
 
 COMMANDS_OWN: Final = {
-    "spec/rules/__init__.py": ("--max-bytes", "--negative", "--out-of-range"),
+    "spec/rules.py": ("--max-bytes", "--negative", "--out-of-range"),
     "io/formats/npy.py": ("--data-dtype",),
     "io/onnx/tensorproto.py": ("--external-data",),
 }

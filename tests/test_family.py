@@ -16,6 +16,7 @@ from gathercli.compute.run import run_arrays as gather
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, OperatorError, OutOfRangeError
 from gathercli.slices import CommandEntry
+from gathercli.spec import rules, type_rules
 from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.spec.dtypes import DTYPES, INT64
 from gathercli.spec.op import (
@@ -29,7 +30,6 @@ from gathercli.spec.op import (
     Op,
     OutOfRange,
 )
-from gathercli.spec.rules import attributes, tensors
 from gathercli.spec.shapes import Position, Shape, coordinates, flat_positions
 from tests.jobs import parse
 
@@ -66,8 +66,8 @@ TEST_1 = TEST_2._replace(
 
 ROWS: tuple[Op, ...] = (TEST_2, TEST_1)
 RULES: tuple[Callable[[Call], None], ...] = (
-    tensors.data_dtype,
-    attributes.batch_dims_unsupported,
+    type_rules.data_dtype,
+    rules.batch_dims_unsupported,
 )
 
 

@@ -268,7 +268,7 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("No type has 9 bits.", "self.bits <= 8", "self.bits <= 9"),
         ("There are no more.", "len(narrow) == len(DTYPES)", "len(narrow) >= len(DTYPES)"),
     ),
-    "spec/framework_calls.py": (
+    "spec/equivalents.py": (
         (
             "There is one.",
             "if len(axes) != 1 or _MASK.search(parts[axes[0]])",
@@ -276,7 +276,7 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ),
     ),
     "spec/op.py": (("No type has 31 bits.", "d.bits >= 32", "d.bits >= 31"),),
-    "spec/rules/attributes.py": (
+    "spec/rules.py": (
         (
             "Zero is below each rank that is left, as 0-D inputs were refused before.",
             'which is negative" if number < 0 else',
@@ -292,8 +292,6 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "if number != batch_dims",
             "if number < batch_dims",
         ),
-    ),
-    "spec/rules/tensors.py": (
         ("Its rank is 1 there.", "meet(end.shape[0], steps", "meet(end.shape[-1], steps"),
         ("No rank is negative.", "        if rank == 0:", "        if rank <= 0:"),
         ("No rank is negative.", "if rank == 0 or (", "if rank <= 0 or ("),
@@ -304,8 +302,33 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "call.legal(axis[0]) or (0, -2)",
         ),
         ("It is the size of one dimension.", "call.legal(axis[0])", "call.legal(axis[-1])"),
-        ("There is one.", "str(_flat(value)[0])", "str(_flat(value)[-1])"),
+        ("There is one.", "str(flattened(value)[0])", "str(flattened(value)[-1])"),
         ("GatherTree has four inputs.", "(3, 3, 1, 0), strict=True", "(3, 3, 1, 0), strict=False"),
+    ),
+    "spec/shapes.py": (
+        (
+            "What cannot be equal was answered before.",
+            "    return bottom if bottom == top else Dim(bottom, top)\n\n\ndef meet_all",
+            "    return bottom if bottom >= top else Dim(bottom, top)\n\n\ndef meet_all",
+        ),
+        ("It has no more dimensions.", "if len(shape) != len(data)", "if len(shape) < len(data)"),
+        (
+            "The least product is not above the greatest.",
+            "bottom == top else Dim(bottom, top)\n\n\nclass Shape",
+            "bottom >= top else Dim(bottom, top)\n\n\nclass Shape",
+        ),
+        ("There are no more.", "len(sizes) == len(self)", "len(sizes) >= len(self)"),
+        ("Both are refused as larger.", "else LARGEST + 1", "else LARGEST + 2"),
+        (
+            "One part is the body.",
+            "if len(parts) > 1 and",
+            "if len(parts) >= 1 and",
+            "if len(parts) > 0 and",
+        ),
+        ("There is one.", "dims[0] is ...", "dims[-1] is ..."),
+        ("There is one.", 'dims[0] == "..."', 'dims[-1] == "..."'),
+    ),
+    "spec/type_rules.py": (
         (
             "It is only asked whether it is true.",
             "decided_by is not None:\n        return False",
@@ -333,29 +356,6 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "if len(others) == 1 else",
             "if len(others) <= 1 else",
         ),
-    ),
-    "spec/shapes.py": (
-        (
-            "What cannot be equal was answered before.",
-            "    return bottom if bottom == top else Dim(bottom, top)\n\n\ndef meet_all",
-            "    return bottom if bottom >= top else Dim(bottom, top)\n\n\ndef meet_all",
-        ),
-        ("It has no more dimensions.", "if len(shape) != len(data)", "if len(shape) < len(data)"),
-        (
-            "The least product is not above the greatest.",
-            "bottom == top else Dim(bottom, top)\n\n\nclass Shape",
-            "bottom >= top else Dim(bottom, top)\n\n\nclass Shape",
-        ),
-        ("There are no more.", "len(sizes) == len(self)", "len(sizes) >= len(self)"),
-        ("Both are refused as larger.", "else LARGEST + 1", "else LARGEST + 2"),
-        (
-            "One part is the body.",
-            "if len(parts) > 1 and",
-            "if len(parts) >= 1 and",
-            "if len(parts) > 0 and",
-        ),
-        ("There is one.", "dims[0] is ...", "dims[-1] is ..."),
-        ("There is one.", 'dims[0] == "..."', 'dims[-1] == "..."'),
     ),
 }
 """By file the reason, the piece, and all that may be in its place."""

@@ -11,6 +11,7 @@ from gathercli.errors import OperatorError, UsageError
 from gathercli.ops import gather, gather_elements, gather_nd, gather_tree
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import FRAMEWORKS, OTHER_NAMES, Negative, Op, OutOfRange
+from gathercli.spec.rules import UNSUPPORTED
 from gathercli.text import closest, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -67,9 +68,10 @@ def attributes(family: Family) -> dict[str, bool]:
     An attribute of no version is accepted if a rule of the operator reports it.
     """
     names = dict.fromkeys(each.name for op in OPERATORS for each in op.attrs)
-    refused = {rule.__name__.removesuffix("_unsupported") for rule in family.RULES}
     supported = {name: any(op.attr(name) for op in family.ROWS) for name in names}
-    return {name: has for name, has in supported.items() if has or name in refused}
+    return {
+        name: has for name, has in supported.items() if has or UNSUPPORTED.get(name) in family.RULES
+    }
 
 
 def indexed_inputs(call: Call) -> dict[str, list[IndexedAxis]]:

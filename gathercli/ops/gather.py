@@ -8,6 +8,7 @@ k the index value; b is batch_dims, N and M are the ranks of `data` and `indices
 
 from __future__ import annotations
 
+from gathercli.spec import rules, type_rules
 from gathercli.spec.dtypes import DTYPES, PLAIN
 from gathercli.spec.op import (
     AXIS,
@@ -22,7 +23,6 @@ from gathercli.spec.op import (
     Op,
     OutOfRange,
 )
-from gathercli.spec.rules import attributes, tensors
 from gathercli.spec.shapes import (
     UNKNOWN,
     Shape,
@@ -96,16 +96,16 @@ ONNX_13 = ONNX_11._replace(
 ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_7, OPENVINO_1, ONNX_13, ONNX_11, ONNX_1)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    tensors.data_dtype,
-    tensors.indices_dtype,
-    tensors.data_rank,
-    attributes.axis_required,
-    attributes.axis_type,
-    attributes.axis_range,
-    attributes.batch_dims_unsupported,
-    attributes.batch_dims_range,
-    attributes.batch_dims_axis,
-    tensors.batch_shape,
+    type_rules.data_dtype,
+    type_rules.indices_dtype,
+    rules.data_rank,
+    rules.axis_required,
+    rules.axis_type,
+    rules.axis_range,
+    rules.batch_dims_unsupported,
+    rules.batch_dims_range,
+    rules.batch_dims_axis,
+    rules.batch_shape,
 )
 
 

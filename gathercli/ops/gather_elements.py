@@ -6,6 +6,7 @@ position that each output cell copies, and what each output dimension walks alon
 
 from __future__ import annotations
 
+from gathercli.spec import rules, type_rules
 from gathercli.spec.dtypes import DTYPES, PLAIN
 from gathercli.spec.op import (
     AXIS,
@@ -19,7 +20,6 @@ from gathercli.spec.op import (
     Op,
     OutOfRange,
 )
-from gathercli.spec.rules import attributes, tensors
 from gathercli.spec.shapes import (
     UNKNOWN,
     Shape,
@@ -77,18 +77,18 @@ ONNX_13 = ONNX_11._replace(
 ROWS: tuple[Op, ...] = (OPENVINO_6, ONNX_13, ONNX_11)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    tensors.data_dtype,
-    tensors.indices_dtype,
-    tensors.data_rank,
-    tensors.indices_rank,
-    attributes.axis_required,
-    attributes.axis_type,
-    attributes.axis_range,
-    attributes.batch_dims_unsupported,
-    attributes.batch_dims_range,
-    attributes.batch_dims_axis,
-    tensors.batch_shape,
-    tensors.elements_shape,
+    type_rules.data_dtype,
+    type_rules.indices_dtype,
+    rules.data_rank,
+    rules.indices_rank,
+    rules.axis_required,
+    rules.axis_type,
+    rules.axis_range,
+    rules.batch_dims_unsupported,
+    rules.batch_dims_range,
+    rules.batch_dims_axis,
+    rules.batch_shape,
+    rules.elements_shape,
 )
 
 

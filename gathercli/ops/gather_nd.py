@@ -8,6 +8,7 @@ s the coordinates of a slice; b is batch_dims, N and M are the ranks of `data` a
 
 from __future__ import annotations
 
+from gathercli.spec import rules, type_rules
 from gathercli.spec.dtypes import DTYPES, INT64, PLAIN
 from gathercli.spec.op import (
     BATCH_DIMS,
@@ -20,7 +21,6 @@ from gathercli.spec.op import (
     Op,
     OutOfRange,
 )
-from gathercli.spec.rules import attributes, tensors
 from gathercli.spec.shapes import (
     Shape,
     at,
@@ -105,15 +105,15 @@ ONNX_13 = ONNX_12._replace(
 ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_5, ONNX_13, ONNX_12, ONNX_11)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    tensors.data_dtype,
-    tensors.indices_dtype,
-    tensors.data_rank,
-    tensors.indices_rank,
-    attributes.axis_unsupported,
-    attributes.batch_dims_unsupported,
-    attributes.batch_dims_range,
-    tensors.indices_depth,
-    tensors.batch_shape,
+    type_rules.data_dtype,
+    type_rules.indices_dtype,
+    rules.data_rank,
+    rules.indices_rank,
+    rules.axis_unsupported,
+    rules.batch_dims_unsupported,
+    rules.batch_dims_range,
+    rules.indices_depth,
+    rules.batch_shape,
 )
 
 

@@ -7,9 +7,9 @@ In formulas t is a step of T, b a batch of B, w a beam of W.
 
 from __future__ import annotations
 
+from gathercli.spec import rules, type_rules
 from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.op import IndexedAxis, IndexRange, Input, Op, OutOfRange
-from gathercli.spec.rules import attributes, tensors
 from gathercli.spec.shapes import Shape, coordinates, flat_positions, known, meet_all, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -62,10 +62,10 @@ OPENVINO_1 = Op(
 ROWS: tuple[Op, ...] = (OPENVINO_1,)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    tensors.tree_dtype,
-    attributes.axis_unsupported,
-    attributes.batch_dims_unsupported,
-    tensors.tree_shape,
+    type_rules.tree_dtype,
+    rules.axis_unsupported,
+    rules.batch_dims_unsupported,
+    rules.tree_shape,
 )
 
 

@@ -293,3 +293,10 @@ def version_that(call: Call, does: Callable[[Op], bool], what: str, **instead: s
         return None
     ways = ", or ".join(f"{{{name}}}" for name in ("version", *instead))
     return Hint(f"{willing[0].id} {what}: {ways}", version=willing[0].id, **instead)
+
+
+def flattened(nested: Any) -> list[int]:
+    """Return the integers of nested lists, such as `Operand.integers`."""
+    if isinstance(nested, list):
+        return [n for each in nested for n in flattened(each)]
+    return [nested]

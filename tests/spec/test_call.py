@@ -15,7 +15,7 @@ from gathercli.ops import FAMILIES, OPERATORS, bind, gather, gather_elements
 from gathercli.ops.versions import find
 from gathercli.spec.call import MOST_HINT_ELEMENTS, Call, Operand, version_that
 from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, FLOAT64, INT64, STRING, DType
-from gathercli.spec.rules.attributes import axis_type
+from gathercli.spec.rules import axis_type
 from gathercli.spec.shapes import UNKNOWN, Shape
 from gathercli.spec.shapes import parse as parse_shape
 from gathercli.text import interval

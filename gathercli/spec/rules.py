@@ -1,181 +1,211 @@
-"""The rules on the element types, ranks and sizes of the inputs."""
+"""The rules of the operators on attributes, ranks and sizes, one small function each.
+
+A rule takes a `Call` and raises if the row of its operator refuses it. A rank or an axis that is
+not known yet refuses nothing. The name of the function is that of the rule; each family of
+`gathercli.ops` lists its own. Those on types are in `type_rules`, those on the values of indices in
+`adjustments`.
+"""
 
 from __future__ import annotations
 
 from gathercli.errors import (
+    AxisError,
     BatchDimsError,
-    DtypeError,
     ElementsShapeError,
     Hint,
     IndicesDepthError,
     RankError,
     TreeShapeError,
 )
-from gathercli.spec.call import version_that
-from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
+from gathercli.spec.call import flattened, version_that
 from gathercli.spec.op import OffAxis
 from gathercli.spec.shapes import high, low, meet
-from gathercli.text import interval, listed
+from gathercli.text import as_written, interval, plain_value
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Final
 
-    from gathercli.spec.call import Call, Operand
-    from gathercli.spec.dtypes import DType
+    from gathercli.spec.call import Call
+
+STATEMENTS: Final = {
+    "data-dtype": "`data` has an element type of the version's list.",
+    "indices-dtype": "`indices` has an integer type of the version's list.",
+    "tree-dtype": "All inputs of GatherTree are numbers of one type.",
+    "data-rank": "`data` has rank 1 or more.",
+    "indices-rank": "`indices` of GatherElements have the rank of `data`; Gather's have any rank, "
+    "GatherND's 1 or more.",
+    "axis-unsupported": "No axis is given to a version that has none.",
+    "axis-required": "An axis is given where the version has no default.",
+    "axis-type": "The axis is one integer.",
+    "axis-range": "The axis is between -r and r-1, for `data` of rank r.",
+    "batch-dims-unsupported": "batch_dims is given to a version that has it.",
+    "batch-dims-range": "batch_dims is between -M and M, for `indices` of rank M; of GatherND "
+    "it is 0 or more, and less than both ranks.",
+    "batch-dims-axis": "batch_dims is not beyond the axis, both counted from the front.",
+    "indices-depth": "The last dimension of GatherND's `indices` is at most the number of "
+    "dimensions of `data` behind the batch; for ONNX it is 1 or more.",
+    "batch-shape": "The first batch_dims dimensions of `data` and `indices` are equal.",
+    "elements-shape": "Beside the axis, the dimensions of GatherElements' `indices` fit those of "
+    "`data`.",
+    "tree-shape": "The inputs of GatherTree have the shapes [T,B,W], [T,B,W], [B] and [].",
+    "integer-values": "The inputs of GatherTree hold whole numbers.",
+    "index-negative": "No index is negative, where `--negative error` asks for that.",
+    "index-range": "Every index lies on the axis, where the version or `--out-of-range` does not "
+    "replace it.",
+    "limit": "What is held, and a result, stays below `--max-bytes`, the rank below 65.",
+}
+"""What every rule says, by its name, in the order they are checked.
+
+No docstrings, which ``-OO`` strips.
+"""
+
+VALUE_RULES: Final = ("integer-values", "index-negative", "index-range")
+"""The rules that read elements; those before them only read shapes, types and attributes."""
 
 
-def data_dtype(call: Call) -> None:
-    """Refuse an element type of `data` that the version does not take."""
-    dtype = call.data.dtype
-    if dtype is None or dtype in call.op.input("data").dtypes:
+def axis_unsupported(call: Call) -> None:
+    """Refuse an axis where the version has none."""
+    value = call.raw_axis
+    if value is None:
         return
-    types = call.op.input("data").dtypes
-    missing = in_words(each for each in DTYPES if each not in types)
-    if not missing:
-        expected = listed(in_words(PLAIN))
-    elif len(types) < len(missing):
-        expected = listed(in_words(types))
-    else:
-        expected = f"any type but {listed(missing, 'and')}"
-    raise DtypeError(
-        f"is {dtype}, which {{version}} does not take",
-        rule="data-dtype",
-        subject="data",
+    raise AxisError(
+        f"is {as_written(value)}, but {{version}} has no axis",
+        rule="axis-unsupported",
+        subject="axis",
         version=call.op.full_name,
-        value=dtype.name,
+        value=plain_value(value),
+        expected="none",
+    )
+
+
+def axis_required(call: Call) -> None:
+    """Refuse a call without an axis where the version has no default."""
+    if call.raw_axis is None:
+        raise AxisError(
+            "{version} requires an axis and none was given",
+            rule="axis-required",
+            version=call.op.full_name,
+            expected=_axes(call),
+            hint=Hint("add {axis}, the default of the ONNX versions", axis=0),
+        )
+
+
+def axis_type(call: Call) -> None:
+    """Refuse an axis that is not one integer."""
+    is_input, expected = call.op.axis.is_input, "one integer"
+    if call.axis_number is not None or (call.axis_is_unknown and is_input and call.shapes_only):
+        return
+    why = as_written(call.raw_axis)
+    if call.axis_is_unknown:
+        expected = _axes(call) or "an integer"
+        why = "unknown, but for {version} it is an attribute, known beforehand"
+        if is_input:
+            why = "unknown, but only a shape can be inferred without it"
+    raise AxisError(
+        f"is {why}",
+        rule="axis-type",
+        subject="axis",
+        version=call.op.full_name,
+        value=plain_value(call.raw_axis),
         expected=expected,
-        hint=version_that(call, lambda op: dtype in op.input("data").dtypes, f"takes {dtype}"),
     )
 
 
-def indices_dtype(call: Call) -> None:
-    """Refuse an element type of `indices` that the version does not take."""
-    dtype = call.indices.dtype
-    if dtype is None or dtype in call.op.input("indices").dtypes:
+def axis_range(call: Call) -> None:
+    """Refuse an axis that `data` does not have."""
+    axis, rank = call.axis_number, call.rank
+    if axis is None or rank is None or -rank <= axis < rank:
         return
-    where = call.indices.decided_by
-    first = f", first at `{where}`" if where not in (None, "$") and not dtype.integral else ""
-    error = DtypeError(
-        f"is {dtype}{first}, which {{version}} does not take",
-        rule="indices-dtype",
-        subject="indices",
+    raise AxisError(
+        f"is {as_written(axis)}, but "
+        f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}",
+        rule="axis-range",
+        subject="axis",
+        value=axis,
+        expected=_axes(call),
+        hint=Hint("the last dimension is {axis}", axis=-1),
+    )
+
+
+def batch_dims_unsupported(call: Call) -> None:
+    """Refuse batch_dims where the version has none."""
+    value = call.raw_batch_dims
+    if call.op.has_batch_dims or call.batch_dims_number == 0:
+        return
+    raise BatchDimsError(
+        f"is {as_written(value)}, but {{version}} has no batch_dims",
+        rule="batch-dims-unsupported",
+        subject="batch_dims",
         version=call.op.full_name,
-        where=where,
-        value=dtype.name,
-        expected=listed(in_words(call.op.input("indices").dtypes)),
-        hint=_as_integers(call.indices, dtype),
-    )
-    if _are_swapped(call):
-        error.swapped = "DATA"
-        error.hint = Hint(
-            "DATA comes first, and then INDICES", python="data come first, and then indices"
-        )
-    raise error
-
-
-def tree_dtype(call: Call) -> None:
-    """Refuse inputs of GatherTree that are no numbers, or not all of one type."""
-    first: tuple[str, DType] | None = None
-    for each in call.op.inputs:
-        operand = call.inputs[each.name]
-        dtype = operand.dtype
-        if dtype is None:
-            continue
-        if dtype not in each.dtypes:
-            raise DtypeError(
-                f"is {dtype}, which {{version}} does not take",
-                rule="tree-dtype",
-                subject=each.name,
-                version=call.op.full_name,
-                where=operand.decided_by,
-                value=dtype.name,
-                expected="numbers",
-            )
-        if first is not None and dtype is not first[1]:
-            raise DtypeError(
-                f"is {dtype}, but `{first[0]}` is {first[1]}",
-                rule="tree-dtype",
-                subject=each.name,
-                where=operand.decided_by,
-                value=dtype.name,
-                expected="one type for all inputs",
-                hint=_as_one_type(call, first[1]),
-            )
-        first = first or (each.name, dtype)
-
-
-def _are_swapped(call: Call) -> bool:
-    """Tell whether `data` looks like indices, and `indices` like data."""
-    data, indices = call.data, call.indices
-    if data.dtype is None or indices.dtype is None or indices.decided_by is not None:
-        return False
-    few, many = data.shape.rank or 0, indices.shape.rank or 0
-    if indices.dtype.kind is not Kind.FLOAT or data.dtype not in call.op.input("indices").dtypes:
-        return False
-    if few != many or indices.integers is None:
-        return few <= many
-    return call.op.tuples and _fit_swapped(call) and not _point_inside(call)
-
-
-def _fit_swapped(call: Call) -> bool:
-    """Tell whether `data` would be tuples of `indices`, by their length."""
-    k, n = call.data.shape[-1:], call.indices.shape.rank or 0
-    return all(isinstance(size, int) and size <= n for size in k)
-
-
-def _point_inside(call: Call) -> bool:
-    """Tell whether `indices`, read as integers, are tuples that point into `data`."""
-    n, b, k = call.data.shape.sizes, call.batch_dims or 0, call.indices.shape[-1]
-    if n is None or not isinstance(k, int):
-        return True
-    sizes = n[b : b + k]
-    return len(sizes) == k and all(
-        -sizes[at % k] <= v < sizes[at % k] for at, v in enumerate(_flat(call.indices.integers))
+        value=plain_value(value),
+        expected="0",
+        hint=version_that(call, lambda op: op.has_batch_dims, "has batch_dims"),
     )
 
 
-def _as_integers(indices: Operand, dtype: DType) -> Hint | None:
-    """Say how indices of another type become integers, if there is a way."""
-    if dtype.integral:
-        hint = Hint("{indices_dtype} converts them without loss", indices_dtype="int64")
-        return hint if dtype.bits < 64 else None
-    if indices.integers is not None:
-        what = "the positions of true are" if dtype is BOOL else "as integers they are"
-        return Hint(f"{what} {{literal}}", literal=str(indices.integers))
-    if dtype is BOOL:
-        return Hint(
-            "the positions of true are indices; numpy.flatnonzero(mask) is them in Python",
-            python="the positions of true are indices: `numpy.flatnonzero(mask)`",
-        )
-    if dtype.kind is Kind.FLOAT and indices.decided_by is None:
-        return Hint(
-            "{indices_dtype} converts them if every value is whole",
-            python='`numpy.asarray(indices, "int64")` converts whole values; '
-            "it cuts off fractions, which are not indices",
-            indices_dtype="int64",
-        )
-    return None
+UNSUPPORTED: Final = {"axis": axis_unsupported, "batch_dims": batch_dims_unsupported}
+"""The rules that refuse an attribute which no version of an operator has."""
 
 
-def _as_one_type(call: Call, dtype: DType) -> Hint | None:
-    """Say how all inputs become one type; return None if a fraction or another type prevents it."""
-    others: list[str] = []
-    for each in call.op.inputs:
-        operand = call.inputs[each.name]
-        if operand.dtype is None:
-            continue
-        if operand.dtype not in each.dtypes or operand.fractional:
-            return None
-        if operand.dtype is not dtype:
-            others.append(each.name)
-    convert = "converts it" if len(others) == 1 else "convert them"
-    calls = listed([f'`numpy.asarray({name}, "{dtype.name}")`' for name in others], "and")
-    return Hint(
-        " ".join(f"{{{name}_dtype}}" for name in others) + f" {convert} without loss or not at all",
-        python=f"{calls} {convert}",
-        **{f"{name}_dtype": dtype.name for name in others},
-    ).joined()
+def batch_dims_range(call: Call) -> None:
+    """Refuse batch_dims beyond the rank of `indices`; of tuples below 0 or not below both ranks."""
+    value, number = call.raw_batch_dims, call.batch_dims_number
+    ranks = {name: call.inputs[name].shape.rank for name in ("data", "indices")}
+    least = min((rank for rank in ranks.values() if rank is not None), default=None)
+    rank = ranks["indices"]
+    if number is None:
+        why, expected = "", "one integer"
+    elif call.op.tuples:
+        if number >= 0 and (least is None or number < least):
+            return
+        name = "data" if ranks["data"] == least else "indices"
+        why = f", which is not below the rank of `{name}`, {least}"
+        why = ", which is negative" if number < 0 else why
+        expected = "0 or more" if least is None else interval(0, least - 1)
+    elif rank is None or -rank <= number <= rank:
+        return
+    else:
+        why, expected = f", but `indices` has rank {rank}", interval(-rank, rank)
+    raise BatchDimsError(
+        f"is {as_written(value if number is None else number)}{why}",
+        rule="batch-dims-range",
+        subject="batch_dims",
+        value=plain_value(value) if number is None else number,
+        expected=expected,
+    )
+
+
+def batch_dims_axis(call: Call) -> None:
+    """Refuse batch_dims beyond the axis."""
+    batch_dims, rank = call.batch_dims, call.rank
+    if batch_dims is None:
+        return
+    if call.axis is not None:
+        highest, because = call.axis, f"`axis` is {call.axis_number}"
+        if call.axis != call.axis_number:
+            because += f", which is {call.axis}"
+    elif rank is not None and call.axis_is_unknown:
+        highest, because = rank - 1, f"`data` has rank {rank}, so no axis is beyond {rank - 1}"
+    else:
+        return
+    if batch_dims > highest:
+        number = call.batch_dims_number
+        counted_back = f", which is {batch_dims}" if number != batch_dims else ""
+        raise BatchDimsError(
+            f"is {number}{counted_back}, but {because}",
+            rule="batch-dims-axis",
+            subject="batch_dims",
+            value=number,
+            expected=interval(0, highest),
+            hint=Hint("{axis} gathers on the first dimension after the batch", axis=batch_dims)
+            if rank is None or batch_dims < rank
+            else None,
+        )
+
+
+def _axes(call: Call) -> str | None:
+    return None if call.rank is None else interval(-call.rank, call.rank - 1)
 
 
 def data_rank(call: Call) -> None:
@@ -353,12 +383,12 @@ def _advise(call: Call, error: TreeShapeError, name: str) -> None:
             python="max_seq_len comes first, and then end_token",
         )
     elif name == "max_seq_len" and value is not None and isinstance(batches, int):
-        numbers = _flat(value)
+        numbers = flattened(value)
         numbers *= batches if len(numbers) == 1 else 1
         if len(numbers) == batches and ranks[3] == 0:
             error.hint = Hint("a length for each batch is {literal}", literal=str(numbers))
-    elif name == "end_token" and value is not None and len(_flat(value)) == 1:
-        error.hint = Hint("one token for all is {literal}", literal=str(_flat(value)[0]))
+    elif name == "end_token" and value is not None and len(flattened(value)) == 1:
+        error.hint = Hint("one token for all is {literal}", literal=str(flattened(value)[0]))
     elif call.inputs[name].shape.rank == 2:
         both = ranks[:2] == [2, 2]
         if value is None or both or ranks[2:] != [1, 0]:
@@ -367,8 +397,3 @@ def _advise(call: Call, error: TreeShapeError, name: str) -> None:
             error.hint = Hint(f"the shape of one batch is {size}: steps, batches, beams")
         else:
             error.hint = Hint("as one batch it is {literal}", literal=str([[row] for row in value]))
-
-
-def _flat(nested: Any) -> list[int]:
-    """Return the integers of nested lists, such as `Operand.integers`."""
-    return [n for each in nested for n in _flat(each)] if isinstance(nested, list) else [nested]
