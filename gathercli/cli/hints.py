@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.parser import CommandLine
 from gathercli.errors import UsageError, VersionError
@@ -75,70 +75,36 @@ def translate(line: CommandLine) -> CommandLine | None:
     """Translate all options and values of a line; return None if the command lacks one."""
     texts: list[str] = []
     last: list[str] = []
-    at = 0
-    while at < len(line.words):
-        option = _Option.read(line, at)
-        if option is None:  # an argument, a value, or letters
-            word = line.words[at]
-            if word.option not in (None, "--") and line.param(str(word.option)) is None:
-                return None
-            texts.append(_with_dashes(line, word.text))
-            at += 1
-            continue
-        words = option.translate(line)
-        if words is None:
-            return None
-        (last if option.similar == LAST_ARGUMENT else texts).extend(words)
-        at += option.words
-    return CommandLine.read(line.command, line.params, [*texts, *last])
-
-
-class _Option(NamedTuple):
-    """An option with its value."""
-
-    name: str  # on the command line
-    similar: str | None  # the name of the command's equivalent
-    value: str | None
-    attached: bool  # whether the value is part of the same word
-    words: int  # how many words both are
-
-    @classmethod
-    def read(cls, line: CommandLine, at: int) -> _Option | None:
-        """Read the option at a word; return None for other words and for letters."""
-        word = line.words[at]
+    words = iter(line.words)
+    for word in words:
         text = _with_dashes(line, word.text)
-        is_plain = word.is_value or text[:1] != "-" or text == "--"
-        if is_plain or (word.option is None and text == word.text):
-            return None
-        if not text.startswith("--") and text[2:3] not in ("", "=") and line.param(text[:2]):
-            return None
+        is_argument = word.option is None and text == word.text
+        are_letters = text[1:2] != "-" and text[2:3] not in ("", "=") and line.param(text[:2])
+        if is_argument or word.is_value or text == "--" or are_letters:
+            if word.option not in (None, "--") and line.param(word.option) is None:
+                return None
+            texts.append(text)
+            continue
         name, mark, value = re.split(r"([=:])|\Z", text, maxsplit=1)
+        value = value if mark else None
         similar = name if line.param(name) else similar_option(line, name)
-        param = line.param(similar) if similar else None
-        takes_one = similar == LAST_ARGUMENT if param is None else param.count == 1
-        if mark or not takes_one:
-            return cls(name, similar, value if mark else None, bool(mark), 1)
-        following = line.words[at + 1 : at + 2]
-        if not following or (following[0].option is not None and not following[0].is_value):
-            return cls(name, None, None, attached=False, words=1)
-        return cls(name, similar, following[0].text, attached=False, words=2)
-
-    def translate(self, line: CommandLine) -> list[str] | None:
-        """Return the words of the command's equivalent, or None."""
-        if self.similar is None or self.value is None:
-            return None if self.similar is None else [self.similar]
-        if self.similar == LAST_ARGUMENT:
-            return [self.value]
-        value: str | None
-        if self.name == "--opset" and re.fullmatch(r"\d+", self.value, re.ASCII):
-            value = f"onnx-{self.value}"
-        else:
-            value = translate_value(line.param(self.similar), self.value)
-        if value is None:
+        if similar is None:
             return None
-        if self.attached and self.similar.startswith("--"):
-            return [f"{self.similar}={value}"]
-        return [self.similar, value]
+        param = line.param(similar)  # None for the last argument
+        if not mark and (param is None or param.count == 1):
+            following = next(words, None)
+            if following is None or (following.option is not None and not following.is_value):
+                return None
+            value = following.text
+        if param and value is not None and (value := translate_value(param, value, name)) is None:
+            return None
+        if param is None:
+            last.append(str(value))
+        elif mark and similar.startswith("--"):
+            texts.append(f"{similar}={value}")
+        else:
+            texts += [similar] if value is None else [similar, value]
+    return CommandLine.read(line.command, line.params, [*texts, *last])
 
 
 def _with_dashes(line: CommandLine, text: str) -> str:
@@ -153,8 +119,10 @@ def _with_dashes(line: CommandLine, text: str) -> str:
     return text
 
 
-def translate_value(param: Parameter, value: str) -> str | None:
-    """Return the value of a parameter equivalent to another program's value, or None."""
+def translate_value(param: Parameter, value: str, name: str = "") -> str | None:
+    """Return the value of a parameter for that of the option `name` elsewhere, or None."""
+    if name == "--opset" and re.fullmatch(r"\d+", value, re.ASCII):
+        return f"onnx-{value}"
     foreign: dict[str, str] = FOREIGN_VALUES.get(max(param.names, key=len, default=""), {})
     value_here, choices = foreign.get(value.lower(), value), param.choices
     if not choices or value_here in choices:
@@ -205,8 +173,12 @@ def suggest(words: Sequence[str], error: GatherError) -> str | None:
     if was_split and (joined := rejoin(words)) != list(words):
         return _quote_lists(joined)
     if error.swapped:
-        line = shell_line(_swap_inputs(words))
-        return f"{error.swapped} comes first: `{line}`" if line else None
+        line = _read(words)
+        *_, data, indices = (at for at, word in enumerate(line.words) if word.option is None)
+        swapped = line.replace(data, words[indices + 1])
+        swapped[indices + 1] = words[data + 1]
+        shown = shell_line(swapped)
+        return f"{error.swapped} comes first: `{shown}`" if shown else None
     if isinstance(error, VersionError) and error.elsewhere:
         return did_you_mean(_change_operator(words, str(error.value), *error.elsewhere))
     if error.instead and error.value in words:
@@ -227,14 +199,6 @@ def _quote_lists(words: Sequence[str]) -> str | None:
         return did_you_mean(words)
     quoted = next(shell_word(word) for word in words if " " in word)
     return f"a shell takes words apart at blanks: `{quoted}` is one"
-
-
-def _swap_inputs(words: Sequence[str]) -> list[str]:
-    """Swap the last two arguments."""
-    *_, data, indices = (at for at, word in enumerate(_read(words).words, 1) if word.option is None)
-    swapped = list(words)
-    swapped[data], swapped[indices] = swapped[indices], swapped[data]
-    return swapped
 
 
 def _change_operator(words: Sequence[str], value: str, command: str, version: str) -> list[str]:
@@ -261,10 +225,10 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
     other = changed[operator].removeprefix("--op=")
     if len(FAMILIES[other].ROWS[0].inputs) != len(FAMILIES[command].ROWS[0].inputs):
         return []
-    changed[operator] = ("--op=" if changed[operator].startswith("--op=") else "") + command
-    has_axis = any("--axis" in line.option_names(word) for word in line.words)
+    changed[operator] = changed[operator].removesuffix(other) + command
     axis = find(version, command).op.attr("axis")
     requires_axis = axis is not None and axis.default is None
+    has_axis = any("--axis" in line.option_names(word) for word in line.words)
     return [*changed, "--axis", "0"] if requires_axis and not has_axis else changed
 
 
@@ -285,30 +249,29 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
     corrected: list[str] | None = [*before, name, *rest, *options]
     if call is None:
         return did_you_mean(corrected or ())
-    if before and before[-1].startswith("-"):  # the value of an option
-        op = version_named(call.rows[0])
-        if len(op.inputs) != len(next(iter(FAMILIES.values())).ROWS[0].inputs):
-            corrected = None
-    else:
-        corrected = _write_call(call, [*before, name], arguments_of(value) or rest, options)
+    op = version_named(call.rows[0])
+    if not (before and before[-1].startswith("-")):
+        corrected = _write_call(call, op, [*before, name], arguments_of(value) or rest, options)
+    elif len(op.inputs) != len(next(iter(FAMILIES.values())).ROWS[0].inputs):  # the value of an option
+        corrected = None
     line = shell_line(corrected) if corrected else None
     more = f"`gathercli ops --like {shell_word(call.name)}` has the rest"
     return f"`{line}`; {more}" if line else more
 
 
 def _write_call(
-    call: Equivalent, head: list[str], words: Sequence[str], options: Sequence[str]
+    call: Equivalent, op: Op, head: list[str], words: Sequence[str], options: Sequence[str]
 ) -> list[str] | None:
     """Translate a call of another framework to a command line; None if the command lacks a part.
 
-    `head` is the command with its operator; `options` are names and values, in turn, that make the
-    command equal the call.
+    `head` is the command with its operator `op`; `options` are names and values, in turn, that make
+    the command equal the call.
     """
     line = translate(_read([head[0], *words]))
     if line is None:
         return None
     present = {id(line.param(word.option)) for word in line.words if word.option}
-    tensors = _order(call, line.arguments, has_axis=id(line.param("--axis")) in present)
+    tensors = _order(call, op, line.arguments, has_axis=id(line.param("--axis")) in present)
     if tensors is None:
         return None
     added = [
@@ -320,12 +283,11 @@ def _write_call(
     return [*head, *tensors, *line.options, *added]
 
 
-def _order(call: Equivalent, words: list[str], *, has_axis: bool) -> list[str] | None:
+def _order(call: Equivalent, op: Op, words: list[str], *, has_axis: bool) -> list[str] | None:
     """Reorder the arguments of another framework's call for the command."""
-    op = version_named(call.rows[0])
-    inputs = [each.name for each in op.inputs]
     if not words:
         return _sample(op)
+    inputs = [each.name for each in op.inputs]
     names = call.arguments or tuple(inputs)
     if has_axis or len(words) == len(inputs):
         names = tuple(name for name in names if name in inputs)
@@ -360,27 +322,18 @@ def suggest_example(
     return f"`{line}` {'names the members' if members else 'is an example'}"
 
 
-def complete(line: CommandLine, inputs: Sequence[str]) -> str | None:
+def complete(line: CommandLine, op: Op | None, inputs: Sequence[str]) -> str | None:
     """Suggest a line with the options that it lacks; return None if it lacks inputs too."""
-    operator = line.arguments[0] if line.arguments else ""
-    if operator not in FAMILIES or len(inputs) != len(FAMILIES[operator].ROWS[0].inputs):
+    if op is None or len(inputs) != len(op.inputs):
         return None
     added: list[str] = []
     for param in line.params:
-        if param.is_required and param.names:
-            texts = [word.text for word in line.words if word.option in param.names]
-            added += () if texts else (param.names[0], _value_for(line, param))
+        if param.is_required and param.names and not line.texts_of(param):
+            example = given("examples", str(param.metavar))
+            output = line.texts_of(line.param("--output"))
+            added += [param.names[0], "new" if example is None else str(example(output))]
     completed = shell_line([line.command, *line.texts, *added])
     return f"`{completed}` is an example" if completed else None
-
-
-def _value_for(line: CommandLine, param: Parameter) -> str:
-    """Return a value of a required option, which may depend on ``--output``."""
-    example = given("examples", str(param.metavar))
-    if example is None:
-        return "new"
-    output = line.param("--output").names
-    return str(example([word.text for word in line.words if word.option in output]))
 
 
 def values_of(param: Parameter) -> list[str]:

@@ -25,13 +25,13 @@ TOO_MANY: Final = "too many"
 class WordsError(Exception):
     """Words that the declarations refuse; `problem` is one of the constants above.
 
-    The subject of `WRONG_VALUE` and `MISSING` is the parameter, of others an option's name or a
-    word.
+    The subject of `TWICE`, `WRONG_VALUE` and `MISSING` is the parameter, of others an option's name
+    or a word. `at` is the position of the word of an option.
     """
 
-    def __init__(self, problem: str, subject: Any = None) -> None:
+    def __init__(self, problem: str, subject: Any, at: int = 0) -> None:
         super().__init__(problem)
-        self.problem, self.subject = problem, subject
+        self.problem, self.subject, self.at = problem, subject, at
 
 
 class Word(NamedTuple):
@@ -74,67 +74,77 @@ def _sort(
     """Return the values of each option that is given, and the arguments; None stands for help."""
     options: dict[str, tuple[str | None, Any]] = dict.fromkeys(HELP.names, (None, HELP))
     options |= {text: (name, each) for name, each in parameters.items() for text in each.names}
+    counts = _counts(parameters.values())
     given: dict[str | None, list[list[str]]] = {}
     arguments: list[str] = []
-    last: tuple[str, Any, list[str]] = "", HELP, []  # which may lack values
-    for word in words_of((*parameters.values(), HELP), words):
+    last: tuple[str, int, list[str], int] = "", 0, [], 0  # an option, which may lack values
+    for at, word in enumerate(words_of((*parameters.values(), HELP), words)):
         if word.option is None:
             arguments.append(word.text)
         elif word.is_value:
             last[2].append(word.text)
         elif word.text != "--":
-            for text, values in _options(options, word.text):
-                name, option = _option(options, text, values)
+            _check_form(word.text, at, options)
+            for text, value in _options(word.text, counts):
+                _check_option(text, value, at, options)
+                name, option = options.get(text, (ALL, HELP))
                 if option.once and name in given:
-                    raise WordsError(TWICE, option)
-                given.setdefault(name, []).append(values)
-                last = text, option, values
-    text, option, values = last
-    if len(values) < option.count:
-        raise WordsError(NO_VALUE, text)
+                    raise WordsError(TWICE, option, at)
+                last = text, option.count, [] if value is None else [value], at
+                given.setdefault(name, []).append(last[2])
+    text, count, values, at = last
+    if len(values) < count:
+        raise WordsError(NO_VALUE, text, at)
     if ALL in given and None not in given:
-        raise WordsError(NO_OPTION, ALL)
+        raise WordsError(NO_OPTION, ALL, words.index(ALL))
     return given, arguments
 
 
-def _option(
-    options: Mapping[str, tuple[str | None, Any]], text: str, values: Sequence[str]
-) -> tuple[str | None, Any]:
-    """Return the option with a name, which may have the attached values."""
-    if text == ALL not in options and not values:
-        return ALL, HELP
-    if text not in options:
-        raise WordsError(NO_OPTION, text)
-    name, option = options[text]
-    if len(values) > option.count:
-        raise WordsError(NO_VALUE, text)
-    return name, option
+def _check_form(word: str, at: int, options: Mapping[str, object]) -> None:
+    """Raise for a long option with one dash, and for ``-a=1``, which would be the value ``=1``."""
+    if not word.startswith("--"):
+        if len(word) > 2 and "-" + word.partition("=")[0] in options:
+            raise WordsError(ONE_DASH, word, at)
+        if word[2:3] == "=" and word[:2] in options:
+            raise WordsError(EQUALS_SIGN, word, at)
 
 
-def _options(
-    options: Mapping[str, tuple[str | None, Any]], word: str
-) -> Iterator[tuple[str, list[str]]]:
-    """Yield the options of a word, each with the value that is attached to it."""
+def _check_option(
+    text: str, value: str | None, at: int, options: Mapping[str, tuple[str | None, Any]]
+) -> None:
+    """Raise for an unknown option, and for a flag with a value."""
+    if text not in options and (text != ALL or value is not None):
+        raise WordsError(NO_OPTION, text, at)
+    if value is not None and not options[text][1].count:
+        raise WordsError(NO_VALUE, text, at)
+
+
+def _counts(params: Iterable[Parameter]) -> dict[str, int]:
+    """Return how many words the value of each option is, by its names."""
+    return {name: each.count for each in params if isinstance(each, Option) for name in each.names}
+
+
+def _options(word: str, counts: Mapping[str, int]) -> list[tuple[str, str | None]]:
+    """Return the options of a word, each with the value that is attached to it.
+
+    >>> _options("-qa0", {"-a": 1}), _options("--axis=0", {})
+    ([('-q', None), ('-a', '0')], [('--axis', '0')])
+    """
     if word.startswith("--"):
-        text, mark, value = word.partition("=")
-        yield text, [value] if mark else []
-        return
-    if len(word) > 2 and "-" + word.partition("=")[0] in options:
-        raise WordsError(ONE_DASH, word)
-    if word[2:3] == "=" and word[:2] in options:
-        raise WordsError(EQUALS_SIGN, word)
+        name, mark, value = word.partition("=")
+        return [(name, value if mark else None)]
+    options: list[tuple[str, str | None]] = []
     for at, letter in enumerate(word[1:], 2):
-        _, option = options.get(f"-{letter}", (None, HELP))
-        yield f"-{letter}", [word[at:]] if option.count and word[at:] else []
-        if option.count:
-            return
+        takes_value = counts.get(f"-{letter}")
+        options.append((f"-{letter}", (takes_value and word[at:]) or None))
+        if takes_value:
+            break
+    return options
 
 
 def words_of(params: Iterable[Parameter], args: Sequence[str]) -> Iterator[Word]:
     """Classify words by the parameters of a command; no word is refused."""
-    values = {
-        name: param.count for param in params if isinstance(param, Option) for name in param.names
-    }
+    counts = _counts(params)
     rest, option = 0, ""  # the number of values that follow, and their option
     for at, text in enumerate(args):
         if rest:
@@ -146,19 +156,10 @@ def words_of(params: Iterable[Parameter], args: Sequence[str]) -> Iterator[Word]
             return
         elif not is_option(text):
             yield Word(text)
-        elif text.startswith("--"):
-            option, mark, value = text.partition("=")
-            rest = max(0, values.get(option, 0) - bool(mark))
-            yield Word(text, option, value if mark else None)
-        else:  # letters; the last may have its value attached
-            attached = ""
-            for n, letter in enumerate(text[1:], 2):
-                option = f"-{letter}"
-                if values.get(option):
-                    attached = text[n:]
-                    rest = values[option] - bool(attached)
-                    break
-            yield Word(text, option, attached or None)
+        else:
+            option, value = _options(text, counts)[-1]
+            rest = max(0, counts.get(option, 0) - (value is not None))
+            yield Word(text, option, value)
 
 
 class CommandLine(NamedTuple):
@@ -199,28 +200,32 @@ class CommandLine(NamedTuple):
         return [str(each.metavar) for each in self.params if isinstance(each, Argument)]
 
     @property
+    def is_of_models(self) -> bool:
+        """Whether the command is in its form for models."""
+        return "MODEL..." in self.metavars
+
+    @property
     def required(self) -> int:
         """The number of required parameters."""
         return sum(param.is_required for param in self.params)
 
-    def param(self, option: str) -> Any:
+    def param(self, option: str | None) -> Any:
         """Return the parameter with an option, or None."""
         return next((param for param in self.params if option in param.names), None)
 
     def option_names(self, word: Word) -> list[str]:
         """Return every name of the option of a word."""
-        param = self.param(word.option or "")
+        param = self.param(word.option)
         return list(param.names) if param else []
 
-    def position(self, word: Word) -> int:
-        """Return the position of a word, compared by identity."""
-        return next(at for at, each in enumerate(self.words) if each is word)
+    def texts_of(self, param: Any) -> list[str]:
+        """Return the words of an option and its values."""
+        return [word.text for word in self.words if param and word.option in param.names]
 
-    def replace(self, word: Word, text: str) -> list[str]:
-        """Return the command and its words, with `text` in place of one."""
-        texts = self.texts
-        texts[self.position(word)] = text
-        return [self.command, *texts] if self.command else texts
+    def replace(self, at: int, *texts: str, words: int = 1) -> list[str]:
+        """Return the command and its words, with `texts` in place of some `words` from `at` on."""
+        head = [self.command] if self.command else []
+        return [*head, *self.texts[:at], *texts, *self.texts[at + words :]]
 
 
 def is_option(word: str) -> bool:
