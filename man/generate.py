@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.generated import HELP, SCRIPTS, help_name
 from gathercli.cli.helptext import help_of, help_of_program
-from gathercli.cli.manual.pages import TOPICS, pages
-from gathercli.cli.manual.prose import roff
+from gathercli.cli.pages import TOPICS, pages
+from gathercli.cli.prose import Console, Terms
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.terminal import print_text
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gathercli.cli.declarations import Argument, Option, Parameter
+    from gathercli.cli.prose import Block, Page
 
 ROOT: Final = Path(__file__).parents[1]
 WIDTH: Final = 80
@@ -274,6 +275,40 @@ def _fish_option(command: str, param: Option) -> str:
     elif param.count:
         takes = " -r" if _takes_file(param) else " -x"
     return f"{names}{takes} -d {_quoted(_brief(param.help))}"
+
+
+def roff(page: Page) -> str:
+    """Format a page as roff for man(1)."""
+    lines = [
+        '.\\" Written by `python -m man.generate`; edit the declarations instead.',
+        f'.TH {page.name.upper()} {page.number} "" "gathercli" "gathercli manual"',
+        ".SH NAME",
+        f"{_escaped(page.name)} \\- {_escaped(page.summary)}",
+    ]
+    for heading, blocks in page.sections:
+        lines.append(f'.SH "{heading}"')
+        for at, block in enumerate(blocks):
+            lines += _block_roff(block, first=not at)
+    return "\n".join(lines) + "\n"
+
+
+def _block_roff(block: Block, *, first: bool) -> Iterator[str]:
+    if isinstance(block, Console):
+        lines = (_escaped(line) or "\\&" for line in block.text.splitlines())
+        yield from (".PP", ".RS 4", ".EX", *lines, ".EE", ".RE")
+    elif isinstance(block, Terms):
+        for term, meaning in block.pairs:
+            yield from (".TP", f"\\fB{_escaped(term)}\\fR", _escaped(meaning))
+    else:
+        yield from (() if first else (".PP",))
+        yield _escaped(block)
+
+
+def _escaped(words: str) -> str:
+    words = words.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    words = words.replace("`", "\\(ga").replace("^", "\\(ha").replace("~", "\\(ti")
+    words = "".join(c if c.isascii() else f"\\[u{ord(c):04X}]" for c in words)
+    return "\\&" + words if words.startswith((".", "\\(aq")) else words
 
 
 def main() -> None:

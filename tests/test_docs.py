@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from gathercli.cli.generated import HELP
-from gathercli.cli.manual.pages import TOPICS
+from gathercli.cli.pages import TOPICS
 from gathercli.cli.registry import COMMANDS
 from man import generate
 from tests.processes import one_call

@@ -72,6 +72,11 @@ class Parameter:
         return type(self)(**self.__dict__ | attributes)
 
     @property
+    def label(self) -> str:
+        """Its names in help, the short one first, and that of its value."""
+        return str(self.metavar)
+
+    @property
     def is_required(self) -> bool:
         """Whether a line lacks something without it."""
         return self.default is REQUIRED
@@ -94,6 +99,12 @@ class Option(Parameter):
     def count(self) -> int:
         """How many words its value is."""
         return 0 if self.kind is bool else 2 if self.kind is tuple else 1
+
+    @property
+    def label(self) -> str:
+        """As for any parameter."""
+        names = ", ".join(sorted(self.names, key=len))
+        return f"{names} {self.metavar}" if self.count else names
 
 
 def option(

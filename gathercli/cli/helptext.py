@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.declarations import ALL, HELP, VERSION, Option
-from gathercli.cli.manual.prose import EXAMPLES, MOST_HELP_EXAMPLES
+from gathercli.cli.prose import EXAMPLES, MOST_HELP_EXAMPLES
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import OPERATORS
 from gathercli.text import counted, listed
@@ -35,7 +35,7 @@ def help_of(command: Command, width: int, *, models: bool = False, every: bool =
     groups: dict[str, list[tuple[str, str]]] = {}
     for each in command.shown(every=every).values():
         group = each.group if isinstance(each, Option) else ARGUMENTS
-        groups.setdefault(group, []).append((_name(each), _text(each)))
+        groups.setdefault(group, []).append((each.label, _text(each)))
     lines = (f"  {shows}\n    {line}\n" for shows, line in examples(command.name, models=models))
     return "\n".join(
         [
@@ -52,7 +52,7 @@ def help_of(command: Command, width: int, *, models: bool = False, every: bool =
 
 def help_of_program(width: int) -> str:
     """Return the help of the program as plain text."""
-    options = [(_name(each), _text(each)) for each in (VERSION, HELP)]
+    options = [(each.label, _text(each)) for each in (VERSION, HELP)]
     commands = [(name, each.help) for name, each in COMMANDS.items()]
     return "\n".join(
         [
@@ -117,14 +117,6 @@ def _terms(pairs: Iterable[tuple[str, str]], width: int) -> str:
         rest = textwrap.wrap(text, inner, break_on_hyphens=False) or [""]
         lines += [f"{start}{rest[0]}".rstrip(), *(" " * (column + 2) + each for each in rest[1:])]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _name(parameter: Parameter) -> str:
-    """Return the names of an option, the short one first, and its value; the name of others."""
-    if not isinstance(parameter, Option):
-        return str(parameter.metavar)
-    names = ", ".join(sorted(parameter.names, key=len))
-    return f"{names} {parameter.metavar}" if parameter.count else names
 
 
 def _text(parameter: Parameter) -> str:

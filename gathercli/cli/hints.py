@@ -252,7 +252,9 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
     op = version_named(call.rows[0])
     if not (before and before[-1].startswith("-")):
         corrected = _write_call(call, op, [*before, name], arguments_of(value) or rest, options)
-    elif len(op.inputs) != len(next(iter(FAMILIES.values())).ROWS[0].inputs):  # the value of an option
+    elif len(op.inputs) != len(
+        next(iter(FAMILIES.values())).ROWS[0].inputs
+    ):  # the value of an option
         corrected = None
     line = shell_line(corrected) if corrected else None
     more = f"`gathercli ops --like {shell_word(call.name)}` has the rest"

@@ -57,14 +57,10 @@ def _text_of(words: list[str]) -> str | None:
             from gathercli import __version__
 
             return f"gathercli {__version__} ({_kernel()} kernel)\n"
-        case ["-h" | "--help"]:
+        case [*command, "-h" | "--help"] if len(command) <= 1:  # but not for all options
             from gathercli.cli.generated import help_text
 
-            return help_text()
-        case [command, "-h" | "--help"]:  # but not for all options
-            from gathercli.cli.generated import help_text
-
-            return help_text(command)
+            return help_text(*command)
         case ["completion", shell] if shell in SHELLS:
             from gathercli.cli.generated import script
 

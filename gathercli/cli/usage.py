@@ -92,7 +92,7 @@ def program_refusal(words: Sequence[str]) -> UsageError | None:
 
 
 def _no_command(name: str) -> UsageError:
-    from gathercli.cli.manual.pages import TOPICS
+    from gathercli.cli.pages import TOPICS
     from gathercli.cli.registry import COMMANDS
     from gathercli.ops.unknown import foreign_name_error
 
@@ -260,7 +260,7 @@ def _missing(line: CommandLine, error: WordsError) -> UsageError:
 
 def _examples(line: CommandLine) -> list[str]:
     """Return the lines that the manual has for a command."""
-    from gathercli.cli.manual.prose import EXAMPLES
+    from gathercli.cli.prose import EXAMPLES
 
     topic = f"{line.command}-models" if line.is_of_models else line.command
     return [each.command for each in EXAMPLES.get(topic, ())]

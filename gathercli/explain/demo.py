@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rich.text import Text
 
 from gathercli.cli.declarations import VIEW, Answer, argument, flag
-from gathercli.cli.manual.prose import Console, Terms, sections
 from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.cli.options import LETTERS, VARIABLE, Limits
+from gathercli.cli.prose import Console, Terms, sections
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import FAMILIES
@@ -26,7 +26,7 @@ from gathercli.text import closest, listed, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gathercli.cli.manual.prose import Block
+    from gathercli.cli.prose import Block
     from gathercli.io.jobs import Job
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.manual import prose
-from gathercli.cli.manual.prose import Terms
+from gathercli.cli import prose
+from gathercli.cli.prose import Terms
 from gathercli.models.findings import MODEL_STATEMENTS
 from gathercli.ops import FAMILIES, gather
 from gathercli.ops.portability import ONNX, every_target
@@ -17,7 +17,7 @@ from gathercli.text import listed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gathercli.cli.manual.prose import Block
+    from gathercli.cli.prose import Block
     from gathercli.ops.portability import ConversionTarget
 
 _PROSE_FILE: Final = Path(__file__).with_suffix(".md")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from gathercli.cli.declarations import CLUSTER, GROUPS, HELP, INPUT, OPERATOR, OUTPUT
-from gathercli.cli.manual.prose import EXAMPLES, MOST_HELP_EXAMPLES
+from gathercli.cli.prose import EXAMPLES, MOST_HELP_EXAMPLES
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.ops import FAMILIES

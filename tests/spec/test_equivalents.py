@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.cli.manual.pages import page
-from gathercli.cli.manual.prose import Terms
+from gathercli.cli.pages import page
+from gathercli.cli.prose import Terms
 from gathercli.errors import UsageError
 from gathercli.ops import OPERATORS
 from gathercli.spec.equivalents import (

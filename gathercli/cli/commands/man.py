@@ -23,8 +23,8 @@ TOPIC: Final = argument(
 def run(*, topic: str | None = TOPIC, errors: ErrorOptions) -> Answer:
     """Return a page of the manual."""
     del errors  # used for errors alone
-    from gathercli.cli.manual.pages import TOPICS, page
-    from gathercli.cli.manual.prose import page_text
+    from gathercli.cli.pages import TOPICS, page
+    from gathercli.cli.prose import page_text
 
     if topic is not None:
         topic = topic.removeprefix("gathercli").removeprefix("-") or None
@@ -46,8 +46,8 @@ def run(*, topic: str | None = TOPIC, errors: ErrorOptions) -> Answer:
 
 def _rules() -> set[str]:
     """Return the names of the rules that the manual explains."""
-    from gathercli.cli.manual.pages import page
-    from gathercli.cli.manual.prose import Terms
+    from gathercli.cli.pages import page
+    from gathercli.cli.prose import Terms
 
     blocks = page(None).blocks("RULES")
     terms = (term for block in blocks if isinstance(block, Terms) for term, _ in block.pairs)

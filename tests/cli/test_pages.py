@@ -12,12 +12,13 @@ import pytest
 
 from gathercli.batch.work import Settings, line_of
 from gathercli.cli.main import main
-from gathercli.cli.manual.pages import page, pages
-from gathercli.cli.manual.prose import EXAMPLES, Block, Console, Page, Terms, roff, text
+from gathercli.cli.pages import page, pages
+from gathercli.cli.prose import EXAMPLES, Block, Console, Page, Terms, text
 from gathercli.cli.registry import COMMANDS, command_of
 from gathercli.io import jobs as job_files
 from gathercli.ops import FAMILIES
 from man import generate
+from man.generate import roff
 from tests.house import absent_slice
 from tests.jobs import parse
 from tests.processes import one_call
@@ -372,7 +373,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-TOUR: Final = Path(__file__).parents[3] / "fixtures" / "tour"
+TOUR: Final = Path(__file__).parents[2] / "fixtures" / "tour"
 
 SHOWN: Final = [
     *((each.command, each.output) for every in EXAMPLES.values() for each in every),

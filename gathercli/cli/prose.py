@@ -1,4 +1,4 @@
-"""Pages of the manual: read from Markdown with ``{{placeholders}}``, written as roff or text.
+"""Pages of the manual: read from Markdown with ``{{placeholders}}``, written as text.
 
 A page starts with ``# NAME(SECTION)`` and a summary. Its ``## HEADINGS`` have paragraphs, fenced
 lines, and terms with their meaning on the next lines, after ``:``. In ``examples.md`` a command has
@@ -12,7 +12,6 @@ import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -61,7 +60,7 @@ class Page:
 
 Values: TypeAlias = Mapping[str, str | Terms | Console | tuple[Block, ...]]
 
-FOLDER: Final = Path(__file__).parent
+FOLDER: Final = Path(__file__).parent / "manual"
 _PLACE: Final = re.compile(r"\{\{([\w-]+)\}\}")
 _TITLE: Final = re.compile(r"# (\S+)\((\d)\)")
 _PART: Final = re.compile(r"^```\n(.*?)\n```$|^(\S.*?)(?=\n\n|\n*\Z)", re.DOTALL | re.MULTILINE)
@@ -117,35 +116,27 @@ def _read(name: str | Path) -> list[str]:
 def _sections(texts: list[str], values: Values | None) -> Iterator[tuple[str, tuple[Block, ...]]]:
     for text in texts:
         heading, _, body = text.partition("\n")
-        yield heading, tuple(_join_terms(_blocks(body, values or {})))
+        yield heading, tuple(_blocks(body, values or {}))
 
 
-def _blocks(text: str, values: Values) -> Iterator[Block]:
+def _blocks(text: str, values: Values) -> list[Block]:
+    """Return the blocks of a text, consecutive terms in one."""
+    blocks: list[Block] = []
     for match in _PART.finditer(text):
         fenced, part = match.groups()
-        if fenced is not None:
-            yield Console(fenced)
-            continue
-        place = _PLACE.fullmatch(part)
-        value = values[place[1]] if place else part
-        if not isinstance(value, str):
-            yield from value if isinstance(value, tuple) else (value,)
-        elif "\n:   " in value:
-            term, meaning = value.split("\n:   ")
-            yield Terms(((_words(term, values), _words(meaning, values)),))
-        else:
-            yield _words(value, values)
-
-
-def _join_terms(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Join consecutive terms into one list."""
-    for is_terms, group in groupby(blocks, lambda block: isinstance(block, Terms)):
-        if is_terms:
-            yield Terms(
-                tuple(pair for each in group if isinstance(each, Terms) for pair in each.pairs)
-            )
-        else:
-            yield from group
+        place = part and _PLACE.fullmatch(part)
+        value = Console(fenced) if part is None else values[place[1]] if place else part
+        if isinstance(value, str):
+            term, mark, meaning = value.partition("\n:   ")
+            pair = _words(term, values), _words(meaning, values)
+            value = Terms((pair,)) if mark else pair[0]
+        for each in value if isinstance(value, tuple) else (value,):
+            before = blocks[-1] if blocks else None
+            if isinstance(each, Terms) and isinstance(before, Terms):
+                blocks[-1] = Terms(before.pairs + each.pairs)
+            else:
+                blocks.append(each)
+    return blocks
 
 
 def _words(text: str, values: Values) -> str:
@@ -226,37 +217,3 @@ def _block_text(block: Block, width: int) -> Iterator[tuple[str, str]]:
     else:
         for line in textwrap.wrap(block, width - 4, break_on_hyphens=False):
             yield "body", f"    {line}"
-
-
-def roff(page: Page) -> str:
-    """Format a page as roff for man(1)."""
-    lines = [
-        '.\\" Written by `python -m man.generate`; edit the declarations instead.',
-        f'.TH {page.name.upper()} {page.number} "" "gathercli" "gathercli manual"',
-        ".SH NAME",
-        f"{_escaped(page.name)} \\- {_escaped(page.summary)}",
-    ]
-    for heading, blocks in page.sections:
-        lines.append(f'.SH "{heading}"')
-        for at, block in enumerate(blocks):
-            lines += _block_roff(block, first=not at)
-    return "\n".join(lines) + "\n"
-
-
-def _block_roff(block: Block, *, first: bool) -> Iterator[str]:
-    if isinstance(block, Console):
-        lines = (_escaped(line) or "\\&" for line in block.text.splitlines())
-        yield from (".PP", ".RS 4", ".EX", *lines, ".EE", ".RE")
-    elif isinstance(block, Terms):
-        for term, meaning in block.pairs:
-            yield from (".TP", f"\\fB{_escaped(term)}\\fR", _escaped(meaning))
-    else:
-        yield from (() if first else (".PP",))
-        yield _escaped(block)
-
-
-def _escaped(words: str) -> str:
-    words = words.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
-    words = words.replace("`", "\\(ga").replace("^", "\\(ha").replace("~", "\\(ti")
-    words = "".join(c if c.isascii() else f"\\[u{ord(c):04X}]" for c in words)
-    return "\\&" + words if words.startswith((".", "\\(aq")) else words

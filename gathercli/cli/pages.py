@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.declarations import GROUPS, MESSAGES, Argument, Option
-from gathercli.cli.manual import prose
-from gathercli.cli.manual.prose import Block, Console, Page, Terms, console
+from gathercli.cli import prose
+from gathercli.cli.declarations import GROUPS, HELP, MESSAGES, Argument, Option
+from gathercli.cli.prose import Block, Console, Page, Terms, console
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.io.jobfile import JOB_SUFFIXES, LINE_SUFFIXES, MAX_JOB_BYTES
@@ -23,7 +24,7 @@ from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gathercli.cli.declarations import Parameter
     from gathercli.spec.equivalents import Equivalent
@@ -39,16 +40,34 @@ def _formats() -> Page:
 
 
 def _jobs() -> Page:
-    op = OPERATORS[0]
     defaults = {each.name: str(each.default) for each in fields(Job)}
-    defaults |= {each.name: str(each.default) for each in op.attrs}
+    defaults |= {each.name: str(each.default) for each in OPERATORS[0].attrs}
+    owners: dict[str, list[str]] = {}  # the operators with each input
+    for name, family in FAMILIES.items():
+        for each in family.ROWS[0].inputs:
+            owners.setdefault(each.name, []).append(name)
+    first = next(iter(FAMILIES))
+    inputs = []
+    for name, names in owners.items():
+        of = "" if first in names else f" of {listed(names, 'and')}"
+        inputs.append((name, f"{name.upper()}{of}, written likewise."))
+    types = [
+        (f"{name}_dtype", f"The type of {name.upper()}, as --{name.replace('_', '-')}-dtype.")
+        for name in owners
+    ]
+    usual = keys_of(first).inputs
+    required = [listed(usual, "and")] + [
+        f"for {name} {listed(keys_of(name).inputs, 'and')}"
+        for name in FAMILIES
+        if keys_of(name).inputs != usual
+    ]
     return prose.page(
         "jobs",
         defaults
         | {
-            "inputs": Terms(tuple(_other_inputs())),
-            "types": Terms(tuple(_types())),
-            "required": _required(),
+            "inputs": Terms(tuple(inputs[1:])),
+            "types": Terms(tuple(types)),
+            "required": ", ".join(required),
             "each": listed([*FAMILIES, SHAPE]),
             "either": listed(FAMILIES),
             "negatives": listed(each.value for each in Negative),
@@ -61,41 +80,6 @@ def _jobs() -> Page:
     )
 
 
-def _required() -> str:
-    """List the required inputs of a job, and the operators for which they differ."""
-    usual: tuple[str, ...] = ()
-    texts: list[str] = []
-    for family in FAMILIES:
-        inputs = keys_of(family).inputs
-        usual = usual or inputs
-        if inputs != usual or not texts:
-            owner = "" if inputs == usual else f"for {family} "
-            texts.append(owner + listed(inputs, "and"))
-    return ", ".join(texts)
-
-
-def _inputs() -> dict[str, list[str]]:
-    """Return the operators with each input."""
-    names: dict[str, list[str]] = {}
-    for family in FAMILIES.values():
-        for each in family.ROWS[0].inputs:
-            names.setdefault(each.name, []).append(family.COMMAND)
-    return names
-
-
-def _other_inputs() -> Iterator[tuple[str, str]]:
-    """Yield a description of each job key of an input but the first."""
-    for name, commands in list(_inputs().items())[1:]:
-        owners = "" if next(iter(FAMILIES)) in commands else f" of {listed(commands, 'and')}"
-        yield name, f"{name.upper()}{owners}, written likewise."
-
-
-def _types() -> Iterator[tuple[str, str]]:
-    for name in _inputs():
-        key = f"{name}_dtype"
-        yield key, f"The type of {name.upper()}, as --{key.replace('_', '-')}."
-
-
 def _operators() -> Page:
     return prose.page(
         "operators",
@@ -103,19 +87,19 @@ def _operators() -> Page:
             "history": Console(timeline(OPERATORS, _WIDTH)),
             "versions": tuple(Console(version_text(op, _WIDTH)) for op in OPERATORS),
             "table": Console(table(OPERATORS)),
-            "decisions": Terms(tuple(_decisions())),
+            "decisions": Terms(
+                tuple(
+                    (
+                        each.id,
+                        f"{listed(each.rows, 'and')}. {each.question} Decision: {each.choice} "
+                        f"Why: {each.reason} Evidence: {each.evidence}.",
+                    )
+                    for each in every_decision()
+                )
+            ),
             "equivalents": Terms(tuple((each.name, _meaning(each)) for each in every_equivalent())),
         },
     )
-
-
-def _decisions() -> Iterator[tuple[str, str]]:
-    for each in every_decision():
-        yield (
-            each.id,
-            f"{listed(each.rows, 'and')}. {each.question} Decision: {each.choice} "
-            f"Why: {each.reason} Evidence: {each.evidence}.",
-        )
 
 
 def _meaning(each: Equivalent) -> str:
@@ -132,11 +116,12 @@ def _meaning(each: Equivalent) -> str:
     return "".join(f"{sentence}. " for sentence in sentences).rstrip()
 
 
-def _planning() -> Page:
-    return prose.page("planning")
-
-
-TOPICS: Final = {"formats": _formats, "jobs": _jobs, "operators": _operators, "planning": _planning}
+TOPICS: Final[dict[str, Callable[[], Page]]] = {
+    "formats": _formats,
+    "jobs": _jobs,
+    "operators": _operators,
+    "planning": partial(prose.page, "planning"),
+}
 """The pages about topics other than commands."""
 
 
@@ -199,7 +184,8 @@ def _command(command: str) -> Page:
         "gathercli(1) has shapes, rules and exit statuses, gathercli-formats(5) tensors, "
         "gathercli-jobs(5) jobs, gathercli-operators(7) the versions.",
     )
-    return Page(f"gathercli-{command}", _summary(COMMANDS[command].help), tuple(sections.items()))
+    line = COMMANDS[command].help.rstrip(".")
+    return Page(f"gathercli-{command}", line[0].lower() + line[1:], tuple(sections.items()))
 
 
 def _synopsis(command: str, parameters: Iterable[Parameter]) -> str:
@@ -222,10 +208,6 @@ def _index() -> tuple[Block, ...]:
     return _operators().blocks("INDICES")[:1]
 
 
-def _summary(line: str) -> str:
-    return line[0].lower() + line[1:].rstrip(".")
-
-
 def _versions(*families: str) -> Terms:
     pairs = []
     for op in OPERATORS:
@@ -242,20 +224,13 @@ def _parameters(parameters: Iterable[Parameter]) -> Iterator[Block]:
     arguments = []
     for each in parameters:
         if not isinstance(each, Option):
-            arguments.append((each.metavar or "", each.help))
+            arguments.append((each.label, each.help))
         elif not each.hidden:
-            groups.setdefault(each.group, []).append((_names(each), each.help))
+            groups.setdefault(each.group, []).append((each.label, each.help))
     groups[MESSAGES].append(
-        ("-h, --help", "Show the options and exit; with --all, the rare ones, too.")
+        (HELP.label, "Show the options and exit; with --all, the rare ones, too.")
     )
     yield Terms(tuple(arguments))
     for name in GROUPS:
         if name in groups:
-            yield f"{name}:"
-            yield Terms(tuple(groups[name]))
-
-
-def _names(option: Option) -> str:
-    names = ", ".join(sorted(option.names, key=len))
-    value = option.metavar or "|".join(option.choices)
-    return names if option.kind is bool else f"{names} {value}"
+            yield from (f"{name}:", Terms(tuple(groups[name])))

@@ -10,8 +10,8 @@ import pytest
 from campaigns.benchmarks.planning import LARGE, WORKERS, Plan, reads, table
 from gathercli import ops
 from gathercli.batch.cluster import TASKS_AHEAD
-from gathercli.cli.manual.pages import page
-from gathercli.cli.manual.prose import Console, Terms
+from gathercli.cli.pages import page
+from gathercli.cli.prose import Console, Terms
 from gathercli.compute import streamed
 from gathercli.compute.blocks import (
     CHUNK_COPIES,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gathercli.cli.manual import prose
-from gathercli.cli.manual.pages import page
-from gathercli.cli.manual.prose import Console, Terms
+from gathercli.cli import prose
+from gathercli.cli.pages import page
+from gathercli.cli.prose import Console, Terms
 from gathercli.cli.registry import COMMANDS
 from gathercli.io.jobs import keys_of
 from gathercli.ops import FAMILIES

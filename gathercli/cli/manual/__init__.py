@@ -1,1 +1,0 @@
-"""The manual: prose, pages, and the generator of files."""
