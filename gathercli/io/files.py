@@ -300,29 +300,12 @@ class File:
 
 
 class HeldFile(File):
-    """Bytes in memory that are read as a file is."""
+    """Bytes in memory that are read as those of a stream that has ended."""
 
     def __init__(self, name: str, content: bytes) -> None:
         self.name = self.path = name
-        self.limit, self.regular, self.beside, self._held = None, True, [], content
-
-    @property
-    def size(self) -> int:
-        """The number of bytes."""
-        return len(self._held)
-
-    def length(self, expected: int) -> int:
-        """Return the number of bytes."""
-        del expected
-        return len(self._held)
-
-    def start(self, count: int) -> bytes:
-        """Return the first `count` bytes."""
-        return self._held[:count]
-
-    def buffer(self) -> bytes:
-        """Return all bytes."""
-        return self._held
+        self.limit, self.regular, self.beside = None, False, []
+        self._spool, self._ended = content, True
 
 
 class _RawFile(RawIOBase):

@@ -183,10 +183,7 @@ def _nested(
     shape = result.shape
     if 0 in shape:
         lead = shape[: shape.index(0)]
-        empty = _empty_lists(product(lead), options.max_bytes)
-        yield from _rows(
-            lead, lists, lists.between, empty, lambda part: [lists.empty(len(part)).encode()]
-        )
+        yield from _rows(lead, lists, lists.between, _empty_lists(lead, options), lists.empty)
         return
     texts = element_texts(result.dtype, result.raw, nonfinite)
     if texts is not None:
@@ -214,19 +211,20 @@ def _rows(
     A block is a sequence of entries, which need not end with a row; `join` is between two entries.
     """
     *outer, width = shape or (1,)
+    yield b"[" * len(shape)
     at = 0
     for entries in blocks:
-        start, count = 0, len(entries)
-        while start < count:  # up to the end of a row, or of the block
-            row, column = divmod(at + start, width)
-            stop = min(start + width - column, count)
-            opened = _boundaries(row, outer) + 1 if shape and not column else 0
-            yield ((join if column else lists.between if row else "") + "[" * opened).encode()
+        start = 0
+        while start < len(entries):  # up to the end of a row, or of the block
+            row, column = divmod(at, width)
+            ended = 0 if column else 1 + _ended_lists(row, outer)
+            if at:
+                yield ("]" * ended + (join if column else lists.between) + "[" * ended).encode()
+            stop = min(start + width - column, len(entries))
             yield from write(entries[start:stop])
-            at_end = shape and column + stop - start == width
-            yield b"]" * (_boundaries(row + 1, outer) + 1 if at_end else 0)
+            at += stop - start
             start = stop
-        at += count
+    yield b"]" * len(shape)
 
 
 def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
@@ -257,26 +255,27 @@ class Lists(NamedTuple):
             join = self.between
         return join.join(texts)
 
-    def empty(self, count: int) -> str:
-        """Join empty lists."""
-        return self.between.join(["[]"] * count)
+    def empty(self, part: range) -> list[bytes]:
+        """Join as many empty lists as `part` has numbers."""
+        return [self.between.join(["[]"] * len(part)).encode()]
 
 
-def _empty_lists(count: int, max_bytes: int | None) -> Iterator[range]:
+def _empty_lists(lead: Sequence[int], options: TextOptions) -> Iterator[range]:
     """Yield the empty lists of a tensor without elements, many at once; raise for too many."""
-    if max_bytes is not None and count * 3 > max_bytes:
+    count, limit = product(lead), options.max_bytes
+    if limit is not None and count * 3 > limit:
         raise LimitError(
             f"the brackets of the empty result take {in_bytes(count * 3)}",
             value=count * 3,
-            expected=f"at most {in_bytes(max_bytes)}",
+            expected=f"at most {in_bytes(limit)}",
             hint="npy and oip keep its shape",
         )
     for start in range(0, count, _EMPTY_LISTS):
         yield range(start, min(start + _EMPTY_LISTS, count))
 
 
-def _boundaries(row: int, outer: Sequence[int]) -> int:
-    """Count the outer lists that start at a row, or equivalently end before it."""
+def _ended_lists(row: int, outer: Sequence[int]) -> int:
+    """Count the outer lists that end before a row, of which as many start with it."""
     number = 0
     for size in reversed(outer):
         row, rest = divmod(row, size)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import zipfile
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, NoReturn, Self
+from io import RawIOBase
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats import npy
@@ -184,8 +185,12 @@ def npz_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     with zipfile.ZipFile(target, "w") as archive:
         for name, result in results:
             info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: nothing depends on the clock
-            with archive.open(info, "w", force_zip64=True) as stream, target:
-                npy.npy_file([(name, result)], _MemberTarget(stream))
+            with archive.open(info, "w", force_zip64=True) as stream:
+                try:
+                    npy.npy_file([(name, result)], _MemberTarget(stream))
+                except BaseException:
+                    target.out = None  # zipfile would complete the archive
+                    raise
 
 
 class _MemberTarget:
@@ -200,29 +205,14 @@ class _MemberTarget:
         return False
 
 
-class _ZipTarget:
-    """A forward-only output file for zipfile.
-
-    After an error in its context it drops bytes, as zipfile would complete the archive.
-    """
+class _ZipTarget(RawIOBase):
+    """A forward-only output file for zipfile."""
 
     def __init__(self, out: ByteTarget) -> None:
-        self._out: ByteTarget | None = out
+        self.out: ByteTarget | None = out  # None to drop what is written
 
-    def write(self, part: bytes, /) -> int:
+    def write(self, part: Any, /) -> int:
         """Append bytes."""
-        if self._out is not None:
-            self._out.write(part)
+        if self.out is not None:
+            self.out.write(part)
         return len(part)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self._out = None
-
-    def flush(self) -> None:
-        """Do nothing: there is no buffer."""
-
-    close = flush
