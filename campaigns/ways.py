@@ -42,7 +42,7 @@ def _by_arrays() -> Iterator[None]:
         stack.enter_context(patch("gathercli.compute.tensor.MOST_PACKED_VALUES", -1))
         stack.enter_context(patch("gathercli.compute.tensor.MOST_TEXTS", -1))
         stack.enter_context(patch("gathercli.io.formats.literal.MOST_PACKED_VALUES", -1))
-        stack.enter_context(patch("gathercli.io.formats.raw.SHORT_RESULT_BYTES", -1))
+        stack.enter_context(patch("gathercli.io.formats.npy.SHORT_RESULT_BYTES", -1))
         stack.enter_context(patch("gathercli.io.formats.npy.ordinary_layout", lambda _: None))
         yield
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.result import Result
     from gathercli.io.formats.encode import Piece
-    from gathercli.io.formats.raw import ByteTarget, NamedResult
+    from gathercli.io.formats.npy import ByteTarget, NamedResult
     from gathercli.io.source import Inputs
     from gathercli.io.stream import Stream
     from gathercli.io.zarr.created import Creation

@@ -236,9 +236,9 @@ class Inputs:
         if token == "-" or token.startswith("-#"):
             return "-", token[2:] or None
         if token.startswith("bin:"):
-            from gathercli.io.formats import raw
+            from gathercli.io.formats import npy
 
-            return raw.parse(token).path, None
+            return npy.parse_raw(token).path, None
         if not token.startswith("@") and self._parse_literal(token) is not None:
             return None, None
         return self._split(token.removeprefix("@"))
@@ -256,13 +256,13 @@ class Inputs:
 
     def _open_raw(self, token: str, types: ElementTypes) -> Source:
         """Open a file of raw elements: ``bin:SHAPExTYPE@FILE``."""
-        from gathercli.io.formats import raw
+        from gathercli.io.formats import npy
 
-        described = raw.parse(token)
+        described = npy.parse_raw(token)
         self.note_file(token, "raw elements")
         read_stdin = described.path == "-"
         file = self._new_stdin() if read_stdin else self._open_path(described.path, open_file)
-        return Source(file, raw.Raw(file, described), None, types)
+        return Source(file, npy.Raw(file, described), None, types)
 
     def _open_path(self, path: str, opener: Callable[..., _AnyFile]) -> _AnyFile:
         self.files_by_name[path] = None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli import text
 from gathercli.errors import GatherError, Hint, InputError, NoInputError
-from gathercli.io.formats import literal, raw
+from gathercli.io.formats import literal, npy
 from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, sniff
 from gathercli.io.formats.values import flatten
 from gathercli.text import Overflow, clean, closest
@@ -135,8 +135,8 @@ def _member(token: str, folder: str) -> Hint | None:
         if not os.path.exists(path):
             return None
         with suppress(GatherError):
-            raw.parse(f"{raw.RAW_PREFIX}{key}@{name}")
-            return Hint("did you mean {source}?", source=f"{raw.RAW_PREFIX}{key}@{name}")
+            npy.parse_raw(f"{npy.RAW_PREFIX}{key}@{name}")
+            return Hint("did you mean {source}?", source=f"{npy.RAW_PREFIX}{key}@{name}")
         if _holds_one(path):
             return Hint("it holds one tensor and no members: {source}", source=name)
     except (OSError, ValueError):  # a NUL in the name

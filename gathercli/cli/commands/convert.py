@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gathercli.cli.options import Limits
     from gathercli.compute.result import Result
     from gathercli.compute.threads import ProgressCallback
-    from gathercli.io.formats.raw import NamedResult
+    from gathercli.io.formats.npy import NamedResult
     from gathercli.io.source import Inputs, Source
     from gathercli.spec.dtypes import DType
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.result import Result
     from gathercli.compute.storage import AnyArray
-    from gathercli.io.formats.raw import NamedResult
+    from gathercli.io.formats.npy import NamedResult
 
 # The JSON of NaN and the infinities, by the value of `--nonfinite`.
 NONFINITE: Final[dict[str, dict[str, str]]] = {

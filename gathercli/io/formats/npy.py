@@ -1,4 +1,4 @@
-"""The .npy format, read within limits that `numpy.load` lacks.
+"""Elements in the order of memory: raw, as ``bin:4x3xbf16@raw.bin``, or behind a .npy header.
 
 `numpy.load` checks the length of a header after it reads it, lets TypeError, SyntaxError,
 TokenError and MemoryError escape, and accepts types that hang later. This module checks the length
@@ -7,21 +7,21 @@ first, accepts the types of `spec.dtypes` alone, and compares the size of the fi
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats.content import Layout, check_shape, malformed, no_member, truncated
-from gathercli.io.formats.raw import write_elements
 from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.records import NamedTuple
-from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described
+from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described, named
 from gathercli.spec.shapes import product
-from gathercli.text import in_bytes
+from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any, Final
+    from typing import Any, Final, Protocol, TypeAlias
 
     import numpy as np
 
@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes
-    from gathercli.io.formats.raw import ByteTarget, NamedResult
+
+    class ByteTarget(Protocol):
+        """A target of bytes in order, or of a whole result written by threads."""
+
+        def write(self, part: bytes | memoryview, /) -> object:
+            """Append bytes."""
+
+        def place(self, result: Result, /) -> bool:
+            """Let the threads of a result append its elements; return False if impossible."""
+
 
 MAX_HEADER: Final = 10_000  # the longest header in bytes; the limit of numpy
 PREAMBLE: Final = len(MAGIC) + 2 + 4 + MAX_HEADER  # bytes of a file that contain its header
@@ -54,6 +63,11 @@ _DTYPE_OF: Final = {f"{{'descr': '{descr}'".encode(): dtype for dtype, descr in 
 _GROWTH_DIGITS: Final = 21  # digits for which a header has room in its first size
 _ALIGNMENT: Final = 64  # the elements start at a multiple of so many bytes
 _ORDER_FIELD: Final = b", 'fortran_order': False, 'shape': ("
+# The name of a tensor in a file of several, and the tensor.
+NamedResult: TypeAlias = "tuple[str, Result]"
+SHORT_RESULT_BYTES: Final = 1 << 17  # bytes of elements that are written at once
+RAW_PREFIX: Final = "bin:"
+_RAW_PATTERN: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
 _malformed: Final = partial(malformed, rule="npy")
 
 
@@ -66,9 +80,9 @@ class Header(NamedTuple):
     offset: int  # of the first element, in bytes
 
     @property
-    def nbytes(self) -> int:
-        """The size of the elements in bytes."""
-        return product(self.shape) * self.file_dtype.itemsize
+    def end(self) -> int:
+        """The size in bytes of a file with the header."""
+        return self.offset + product(self.shape) * self.file_dtype.itemsize
 
     def layout(self, declared: DType | None) -> Layout:
         """Return the layout; `declared` is the type of opaque elements."""
@@ -115,8 +129,7 @@ class Npy:
             if self._file.length(end) == end:
                 return ordinary
         header = read_header(start)
-        length = self._file.length(header.offset + header.nbytes)
-        check_length(header, length, has_more=self._file.has_more)
+        check_length(header, self._file.length(header.end), has_more=self._file.has_more)
         return header.layout(types.of_untyped)
 
     def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
@@ -246,17 +259,17 @@ def check_length(header: Header, length: int, *, has_more: bool = False) -> None
 
     `has_more` tells whether a stream has unread bytes.
     """
-    if length == header.offset + header.nbytes:
+    if length == header.end:
         return
     from gathercli.compute.storage import dtype_of
 
-    size = length - header.offset
-    word = "truncated" if size < header.nbytes else "longer than it says"
+    size, declared = length - header.offset, header.end - header.offset
+    word = "truncated" if size < declared else "longer than it says"
     sizes, dtype = ",".join(map(str, header.shape)), dtype_of(header.file_dtype)
     tensor = described(dtype, sizes) if dtype else f"{header.file_dtype.str}[{sizes}]"
     raise _malformed(
         f"the file is {word}: it has {in_bytes(size)} of elements{' or more' * has_more}",
-        f"{header.nbytes}, for {tensor}",
+        f"{declared}, for {tensor}",
     )
 
 
@@ -302,18 +315,13 @@ def encode_header(descr: str, shape: tuple[int, ...]) -> bytes:
     return _VERSION_1 + len(text).to_bytes(2, "little") + text.encode()  # 64 sizes fit 64 KiB
 
 
-def _descr(result: Result) -> str:
-    """Return the type in a header; types that numpy lacks become ``<V2`` or ``<V1``."""
-    dtype = result.dtype
-    if dtype.opaque:
-        return f"<V{dtype.itemsize}"
-    return _DESCR_OF.get(dtype) or result.storage.str
-
-
 def npy_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
-    """Write the header and the elements of one tensor."""
+    """Write the header and the elements of one tensor; a type that numpy lacks is `V2` or `V1`."""
     ((_, result),) = results
-    write_elements(result, out, encode_header(_descr(result), result.shape))
+    dtype = result.dtype
+    descr = f"<V{dtype.itemsize}" if dtype.opaque else _DESCR_OF.get(dtype)
+    descr = descr or result.storage.newbyteorder("<").str
+    _write_elements(result, out, encode_header(descr, result.shape))
 
 
 def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
@@ -325,3 +333,123 @@ def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
             f"{name} is written as <V{name.itemsize}, which numpy reads as {size} an element; "
             f"`--data-dtype {name}` reads it here"
         )
+
+
+class RawDescription(NamedTuple):
+    """The shape, the type and the file of a token."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    path: str
+
+
+def parse_raw(token: str) -> RawDescription:
+    """Parse ``bin:SHAPExTYPE@FILE``; raise InputError, or LimitError for a large shape."""
+    import re
+
+    match = re.fullmatch(_RAW_PATTERN, token)
+    if match is None:
+        raise InputError(
+            f"`{clean(token[:80])}` does not say what the bytes are",
+            rule="literal",
+            value=token[:80],
+            expected="shape, type and file, as in `bin:4x3xbf16@raw.bin`",
+        )
+    dims, name, path = match.groups()
+    dtype = named(name)
+    if dtype is None or dtype is STRING:
+        raise InputError(
+            f"`{name[:40]}` in `{clean(token[:80])}` is not a type of raw bytes",
+            rule="literal",
+            value=name,
+            expected="one such as f32, i64 or bf16",
+        )
+    shape = tuple(int(size[:30]) for size in dims.split("x") if size)
+    check_shape(f"`{clean(token[:80])}` declares", shape, dtype.itemsize)
+    return RawDescription(shape, dtype, path)
+
+
+class Raw:
+    """A file of elements; `format` and the members are those of `content.Content`."""
+
+    format = "bin"
+    names = None
+
+    def __init__(self, file: File, description: RawDescription) -> None:
+        self._file, self._description = file, description
+
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
+        """Check the size of the file against the token."""
+        del types  # the token has the type
+        shape, dtype, _ = self._description
+        if key is not None:
+            raise no_member("raw bytes hold one tensor and", key)
+        layout = Layout(dtype, shape)
+        size = self._file.length(layout.nbytes)
+        if size != layout.nbytes:
+            more = " or more" if self._file.has_more else ""
+            raise InputError(
+                f"the file has {in_bytes(size)}{more}",
+                value=size,
+                expected=f"{layout.nbytes}, for {described(dtype, ','.join(map(str, shape)))}",
+                hint=None if more else self._advice(size),
+            )
+        return layout
+
+    def _advice(self, size: int) -> str | None:
+        """Suggest a first dimension that matches the size of the file, if possible."""
+        (first, *rest), dtype = self._description.shape or (1,), self._description.dtype
+        row = product(rest) * dtype.itemsize
+        if not row or size % row or first == size // row:
+            return None
+        sizes = "x".join(map(str, (size // row, *rest, dtype.short)))
+        return Hint(
+            "{source} has that many", source=f"{RAW_PREFIX}{sizes}@{self._description.path}"
+        )
+
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
+        """View the elements; those of a large regular file are mapped."""
+        layout = self.layout(key, types)
+        return layout.view(self._file.buffer() if layout.nbytes else b"")
+
+
+def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
+    """Write the elements of one tensor, little-endian and without a header.
+
+    Raise InputError (``dtype``) for strings, which have no fixed size that a reader could know.
+    """
+    ((_, result),) = results
+    if result.dtype is STRING:
+        raise InputError(
+            "strings cannot be written as raw bytes",
+            rule="dtype",
+            value=result.dtype.name,
+            expected="numbers or booleans",
+        )
+    _write_elements(result, out)
+
+
+def _write_elements(result: Result, out: ByteTarget, header: bytes = b"") -> None:
+    """Write a header and the elements, little-endian, by threads if `out` allows that."""
+    in_order = sys.byteorder == "little"
+    if result.raw is not None and result.nbytes <= SHORT_RESULT_BYTES and in_order:
+        out.write(header + result.raw)
+        return
+    if header:
+        out.write(header)
+    if in_order and out.place(result):
+        return
+    import numpy as np
+
+    for block in result.blocks():
+        if block.size and block.dtype.itemsize:
+            array = np.ascontiguousarray(block, block.dtype.newbyteorder("<"))
+            out.write(array.reshape(-1).view(np.uint8).data)
+
+
+def raw_losses(result: Result, path: str | None, option: str) -> Iterator[str]:
+    """Yield the token that reads a file, which has neither the shape nor the type."""
+    del option
+    sizes = "x".join((*map(str, result.shape), result.dtype.short))
+    token = shell_word(f"{RAW_PREFIX}{sizes}@{path or '-'}")
+    yield f"raw bytes carry neither type nor shape; `{token}` reads them"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes, Layout
-    from gathercli.io.formats.raw import ByteTarget, NamedResult
+    from gathercli.io.formats.npy import ByteTarget, NamedResult
 
 MAX_ARCHIVE_MEMBERS = 100_000
 MAX_RATIO = 200
@@ -121,12 +121,11 @@ class Archive:
         with _name_member(info), self._open(info) as stream:
             start = self._read(stream, npy.PREAMBLE)
             header = self._header(info, start)
-            size = header.offset + header.nbytes
-            what = f"the member `{info.filename}` inflates to {in_bytes(size)}"
-            check_limit(what, size, self._limit)
+            what = f"the member `{info.filename}` inflates to {in_bytes(header.end)}"
+            check_limit(what, header.end, self._limit)
             self._check_ratio(info)
             raw = bytearray(start)
-            while len(raw) <= size and (part := self._read(stream, 1 << 20)):
+            while len(raw) <= header.end and (part := self._read(stream, 1 << 20)):
                 raw += part
             npy.check_length(header, len(raw))
             return npy.view(header.layout(types.of_untyped), raw)

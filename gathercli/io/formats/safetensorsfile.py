@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes
-    from gathercli.io.formats.raw import ByteTarget, NamedResult
+    from gathercli.io.formats.npy import ByteTarget, NamedResult
 
 MAX_JSON_HEADER: Final = 100_000_000  # the longest header in bytes; the limit of the package
 _FD_FOLDER: Final = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
@@ -146,7 +146,7 @@ def _check(file: File, size: int) -> None:
 
 def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
     """Write the header, then each tensor block by block; the package would copy all of them."""
-    from gathercli.io.formats.raw import raw_file
+    from gathercli.io.formats.npy import raw_file
 
     header: dict[str, Any] = {}
     end = 0

@@ -12,7 +12,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.foreign import conversion_hint
-from gathercli.io.formats.raw import raw_file
+from gathercli.io.formats.npy import raw_file
 from gathercli.io.graph import Constant, decoded, raw_elements, stored
 from gathercli.io.onnx.wire import (
     Span,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes
-    from gathercli.io.formats.raw import ByteTarget, NamedResult
+    from gathercli.io.formats.npy import ByteTarget, NamedResult
 
 
 _TYPE_NAMES: Final = """

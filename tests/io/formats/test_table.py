@@ -12,7 +12,7 @@ import pytest
 
 import gathercli
 from gathercli.compute.tensor import Tensor
-from gathercli.io.formats.content import Layout
+from gathercli.io.formats.content import ElementTypes, Layout
 from gathercli.io.formats.table import (
     BY_SUFFIX,
     FORMATS,
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from gathercli.io.files import File
     from gathercli.io.formats.encode import TextOptions
-    from gathercli.io.formats.raw import NamedResult
-    from gathercli.spec.dtypes import DType
+    from gathercli.io.formats.npy import NamedResult
     from tests.conftest import Run
 
 
@@ -49,12 +48,12 @@ class Cells:
         lines = bytes(file.buffer()).decode().split("\n")[1:-1]
         self._array = np.array(lines, np.int64)
 
-    def layout(self, key: str | None, declared: DType | None) -> Layout:
-        del key, declared
+    def layout(self, key: str | None, types: ElementTypes) -> Layout:
+        del key, types
         return Layout(INT64, self._array.shape, self._array.dtype)
 
-    def tensor(self, key: str | None, declared: DType | None, empty: DType) -> Tensor:
-        del key, declared, empty
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
+        del key, types
         return Tensor(INT64, self._array)
 
 
