@@ -15,13 +15,14 @@ import stat
 from array import array
 from bisect import bisect_left
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gathercli.batch.outcome import ERROR, MISMATCH, OK, digest
 from gathercli.errors import GatherError, InputError, OutputError, TransferError
 from gathercli.io.descriptors import write_all
 from gathercli.io.files import File, Fingerprint, fingerprint_of
-from gathercli.io.folders import Folder, files_of, fingerprint_folder, format_of_folder
+from gathercli.io.folders import files_of, fingerprint_folder, format_of_folder
 from gathercli.io.formats.jsontext import is_deep
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
@@ -54,7 +55,6 @@ class Journal:
     def __init__(self, path: str, plan: Plan, *, resumes: bool) -> None:
         self.path, self._plan = path, plan
         self._fd = open_locked(path, resumes=resumes)
-        self._file = open(os.dup(self._fd), "rb")  # noqa: SIM115  (closed with this)
         self._offsets = array("q", [_NO_OFFSET]) * len(plan)
         """The offset of the line of each job."""
         self._end = self._count = 0
@@ -76,7 +76,7 @@ class Journal:
         after each line. InputError (``job``) says that the file is not a report of these jobs.
         """
         numbers = _Numbers(self._plan.ids)
-        own = 0
+        is_own = False
         for offset, line in self._read():
             progress()
             number = numbers.find(str(line["id"]))
@@ -84,11 +84,13 @@ class Journal:
                 self.foreign += 1
                 self._sorted = False
                 continue
-            own += self._has_text_of(number, line)
+            stamp = line.get("stamp")
+            earlier = stamp.get("job") if isinstance(stamp, dict) else None
+            is_own |= earlier == self._text_digest(number).hex()
             self._sorted &= number == self._count
             self._count += 1
             self._offsets[number] = offset
-        if self.foreign and not own:
+        if self.foreign and not is_own:
             raise InputError(
                 f"`{clean(self.path)}` is a report of other jobs",
                 rule="job",
@@ -96,28 +98,21 @@ class Journal:
                 expected="one of these",
             )
         os.ftruncate(self._fd, self._end)
-        for number in range(len(self._offsets)):
-            if self._offsets[number] == _NO_OFFSET:
-                continue
+        for number, text in self.lines():
             progress()
-            line = self._line(number)
-            if (failed and line["status"] != OK) or not self._is_done(
-                number, line, digests=digests
+            line, job = json.loads(text), self._text_digest(number)
+            is_kept = not (failed and line["status"] != OK)
+            folder = self._plan.entry(number).folder
+            if is_kept and is_done(
+                line.get("stamp"), job, folder, line.get("output"), digests=digests
             ):
-                self._offsets[number] = _NO_OFFSET
-            else:
                 keep(number, line)
+            else:
+                self._offsets[number] = _NO_OFFSET
 
-    def _is_done(self, number: int, line: dict[str, Any], *, digests: bool) -> bool:
-        """Return whether the job and its files are unchanged."""
-        folder, text = self._plan.entry(number).folder, self._plan.texts[number].to_bytes(8)
-        return is_done(line.get("stamp"), text, folder, line.get("output"), digests=digests)
-
-    def _has_text_of(self, number: int, line: dict[str, Any]) -> bool:
-        """Return whether a line was written for the present text of the job."""
-        stamp = line.get("stamp")
-        earlier = stamp.get("job") if isinstance(stamp, dict) else None
-        return bool(earlier == self._plan.texts[number].to_bytes(8).hex())
+    def _text_digest(self, number: int) -> bytes:
+        """Return the digest of the text of a job."""
+        return self._plan.texts[number].to_bytes(8)
 
     def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the offset and the content of each complete line."""
@@ -179,16 +174,10 @@ class Journal:
                     file.seek(offset)
                     yield number, file.readline()
 
-    def _line(self, number: int) -> dict[str, Any]:
-        self._file.seek(self._offsets[number])
-        line: dict[str, Any] = json.loads(self._file.readline())
-        return line
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
         os.close(self._fd)
 
 
@@ -289,43 +278,30 @@ def stamp_of(inputs: Inputs, job: Job, text: bytes, *, digests: bool) -> dict[st
     """
     by_name: dict[str, list[Any] | None] = {}
     for name, file in inputs.files_by_name.items():
-        if file is None:  # it is absent, or was refused
-            by_name[name] = _fingerprint_at(os.path.join(job.folder, name), digests=digests)
-            continue
-        by_name[name] = [*file.fingerprint]
-        if digests and isinstance(file, Folder):
-            by_name[name] = _fingerprint_at(file.path, digests=True)
-        elif digests and file.regular:
-            by_name[name] = [*file.fingerprint, _digest_of(file.fd)]
         if isinstance(file, File):
-            by_name |= _beside(file, os.path.dirname(name), digests=digests)
-    path = job.output and os.path.join(job.folder, job.output)
-    output = _output(path, digests=digests) if path else None
-    return {"job": digest(text).hex(), "inputs": by_name, "output": output}
+            by_name[name] = _state_of(file, digests=digests and file.regular)
+            folder, start = os.path.dirname(name), os.path.dirname(file.path) or "."
+            for each in file.beside:  # a model, such as its weights
+                beside = os.path.join(folder, os.path.relpath(each.path, start))
+                by_name[beside] = _state_of(each, digests=digests)
+        elif file is not None and not digests:
+            by_name[name] = [*file.fingerprint]
+        else:  # a folder, or what is absent or was refused
+            by_name[name] = _state_at(os.path.join(job.folder, name), digests=digests)
+    output = None if job.output is None else os.path.join(job.folder, job.output)
+    size = None if output is None else _output(output, digests=digests)
+    return {"job": digest(text).hex(), "inputs": by_name, "output": size}
 
 
 def stamp_of_names(job: Job, text: bytes, *, digests: bool) -> dict[str, Any]:
     """Return the stamp of a job by the paths of its inputs, after its process died."""
-    by_name: dict[str, list[Any] | None] = {}
     inputs = Inputs(None, folder=job.folder)
     for token in job.tensors:
         with suppress(GatherError):
             name = inputs.file_of(token)[0] if isinstance(token, str) else None
             if name is not None:
-                by_name[name] = _fingerprint_at(os.path.join(job.folder, name), digests=digests)
-    return {"job": digest(text).hex(), "inputs": by_name, "output": None}
-
-
-def _beside(file: File, folder: str, *, digests: bool) -> dict[str, list[Any] | None]:
-    """Return the fingerprints of the files beside a model, such as its weights, by name."""
-    start = os.path.dirname(file.path) or "."
-    return {
-        os.path.join(folder, os.path.relpath(each.path, start)): [
-            *each.fingerprint,
-            *([_digest_of(each.fd)] if digests else ()),
-        ]
-        for each in file.beside
-    }
+                inputs.files_by_name[name] = None
+    return stamp_of(inputs, replace(job, output=None), text, digests=digests)
 
 
 def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, digests: bool) -> bool:
@@ -335,10 +311,9 @@ def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, digests:
     """
     if not isinstance(stamp, dict) or stamp.get("job") != job.hex():
         return False
-    inputs = stamp.get("inputs")
+    inputs, before = stamp.get("inputs"), stamp.get("output")
     if not isinstance(inputs, dict):
         return False
-    before = stamp.get("output")
     if output is not None and before is not None:
         now = _output(os.path.join(folder, output), digests=digests)
         if now is None or not isinstance(before, list) or before[: len(now)] != now:
@@ -350,46 +325,43 @@ def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, digests:
 
 
 def _is_same(path: str, before: Any, *, digests: bool) -> bool:
-    """Return whether an input has this result of `_fingerprint_at`; an absent one has None."""
-    try:
-        now = _fingerprint(path)
-    except (OSError, ValueError):
-        return before is None
-    if not isinstance(before, list):
-        return False
-    if not digests:
-        return before[:2] == list(now)
+    """Return whether an input has this result of `_state_at`; an absent one has None."""
+    now = _state_at(path, digests=False)
+    if now is None or not isinstance(before, list):
+        return now is None and before is None
+    if not digests or before[:1] != now[:1]:
+        return not digests and before[:2] == now
     if stat.S_ISFIFO(os.stat(path).st_mode):  # whose content is gone
         return False
-    return before[:1] == [now.size] and _same_content(before, _fingerprint_at(path, digests=True))
+    now = _state_at(path, digests=True)
+    # What has no digest is compared by its numbers.
+    return before == now or (now is not None and len(now) == 3 and before[2:] == now[2:])
 
 
-def _same_content(before: list[Any], now: list[Any] | None) -> bool:
-    """Compare the digests of an input; of one without any, all numbers."""
-    if now is None or len(before) != len(now):
-        return False
-    return before[2:] == now[2:] if len(now) == 3 else before == now
+def _state_of(file: File, *, digests: bool) -> list[Any]:
+    """Return the fingerprint and optionally the digest of an open file."""
+    return [*file.fingerprint, *([_digest_of(file.fd)] if digests else ())]
+
+
+def _state_at(path: str, *, digests: bool) -> list[Any] | None:
+    """Return the fingerprint and optionally the digest of an input; None if it does not exist.
+
+    What has no content, such as a pipe or a folder without chunks, has no digest.
+    """
+    try:
+        state: list[Any] = [*_fingerprint(path)]
+        if digests and (os.path.isfile(path) or format_of_folder(path)):
+            with suppress(OSError):  # it cannot be read
+                state.append(_digest_at(path))
+    except (OSError, ValueError):
+        return None
+    return state
 
 
 def _fingerprint(path: str) -> Fingerprint:
     """Return the fingerprint of a file, or of a folder of chunks with all its files."""
     status = os.stat(path)
     return fingerprint_folder(path) if format_of_folder(path) else fingerprint_of(status)
-
-
-def _fingerprint_at(path: str, *, digests: bool) -> list[Any] | None:
-    """Return the fingerprint and optionally the digest of an input; None if it does not exist.
-
-    What has no content, such as a pipe or a folder without chunks, has no digest.
-    """
-    try:
-        fingerprint: list[Any] = [*_fingerprint(path)]
-        if digests and (os.path.isfile(path) or format_of_folder(path)):
-            with suppress(OSError):  # it cannot be read
-                fingerprint.append(_digest_at(path))
-    except (OSError, ValueError):
-        return None
-    return fingerprint
 
 
 def _output(path: str, *, digests: bool) -> list[Any] | None:
@@ -406,35 +378,8 @@ def _digest_at(path: str) -> str:
 
 
 def _with_open(path: str, digest_of: Callable[[int], str]) -> str:
-    fd = os.open(path, _OPEN_FLAGS)
-    try:
-        return digest_of(fd)
-    finally:
-        os.close(fd)
-
-
-def _digest_under(path: str) -> str:
-    """Return the digest of the names and contents of all files under a folder."""
-    files = sorted(files_of(path))
-    states = ((name, each.st_ino, *fingerprint_of(each), each.st_ctime_ns) for name, each in files)
-    key = os.stat(path).st_ino, hash(tuple(states))
-
-    def compute() -> str:
-        total = hashlib.blake2b(digest_size=16)
-        for name, status in files:
-            text = f"{_digest_in_folder(os.path.join(path, name), status.st_mode)} ".encode()
-            raw = os.fsencode(name)
-            total.update(text + len(raw).to_bytes(8, "little") + raw)
-        return total.hexdigest()
-
-    return _cached(key, compute)
-
-
-def _digest_in_folder(path: str, mode: int) -> str:
-    """Return the digest of a file or of the target of a link; nothing for other kinds."""
-    if stat.S_ISLNK(mode):
-        return hashlib.blake2b(os.fsencode(os.readlink(path)), digest_size=16).hexdigest()
-    return _with_open(path, _compute_digest) if stat.S_ISREG(mode) else ""
+    with open(os.open(path, _OPEN_FLAGS), "rb", buffering=0) as file:
+        return digest_of(file.fileno())
 
 
 def _digest_of(fd: int) -> str:
@@ -442,6 +387,31 @@ def _digest_of(fd: int) -> str:
     status = os.fstat(fd)
     key = status.st_dev, status.st_ino, *fingerprint_of(status), status.st_ctime_ns
     return _cached(key, lambda: _compute_digest(fd))
+
+
+def _digest_under(path: str) -> str:
+    """Return the digest of the names and contents of all files under a folder.
+
+    Of a link the content is its target; other kinds have none.
+    """
+    files = sorted(files_of(path))
+    states = ((name, each.st_ino, *fingerprint_of(each), each.st_ctime_ns) for name, each in files)
+    key = os.stat(path).st_ino, hash(tuple(states))
+
+    def compute() -> str:
+        total = hashlib.blake2b(digest_size=16)
+        for name, status in files:
+            file, content = os.path.join(path, name), ""
+            if stat.S_ISLNK(status.st_mode):
+                target = os.fsencode(os.readlink(file))
+                content = hashlib.blake2b(target, digest_size=16).hexdigest()
+            elif stat.S_ISREG(status.st_mode):
+                content = _with_open(file, _compute_digest)
+            raw = os.fsencode(name)
+            total.update(f"{content} ".encode() + len(raw).to_bytes(8, "little") + raw)
+        return total.hexdigest()
+
+    return _cached(key, compute)
 
 
 def _cached(key: tuple[int, ...], compute: Callable[[], str]) -> str:

@@ -29,7 +29,6 @@ SKIPPED: Final = "skipped"
 MAX_MESSAGE: Final = 2000
 """The most characters of a message in the report."""
 
-_NO_RESULT: Final = "null"
 _JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 _NO_NOTES: Final = b"{}"
 
@@ -70,7 +69,7 @@ class Line:
     operator: str | None = None
     shape: list[int | str] | None = None
     dtype: str | None = None
-    result: str = _NO_RESULT  # the typed tensor as JSON
+    result: str = "null"  # the typed tensor as JSON
     seconds: float = 0.0
     stamp: dict[str, Any] | None = None  # of the files of the job, as from `journal.stamp_of`
     notes: list[str] = field(default_factory=list)  # on the tensors, which are not in the line
@@ -114,9 +113,7 @@ class Line:
             end["adjusted"] = {each.how: each.number for each in self.adjustments}
         if self.stamp is not None:
             end["stamp"] = self.stamp
-        if self.output is None and self.result == _NO_RESULT:
-            text = f"{_JSON({**fields, 'result': None, **end})}\n"
-        elif self.output is None:  # the text of the result can be long
+        if self.output is None:  # the text of the result can be long
             text = f'{_JSON(fields)[:-1]},"result":{self.result},{_JSON(end)[1:]}\n'
         else:
             text = f"{_JSON(fields | {'output': self.output} | end)}\n"
