@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,6 +14,7 @@ from gathercli.batch.cluster_options import ClusterOptions
 from gathercli.batch.journal import Journal
 from gathercli.batch.outcome import OK, BatchTotals, Limit, digest
 from gathercli.batch.pool import MAX_JOBS_AHEAD, JobQueue, Pool
+from gathercli.batch.report import Bar, JUnitReport, column_widths, row, summary
 from gathercli.batch.work import Settings
 from gathercli.cli.additions import RuntimeOptions
 from gathercli.cli.declarations import REPORT, RUNNING, Options, flag, option
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from gathercli.batch.outcome import Outcome
     from gathercli.batch.plan import Plan
     from gathercli.batch.pool import InferredJobs
-    from gathercli.batch.report import Bar, JUnitReport
     from gathercli.batch.scheduler import Address
     from gathercli.cli.messages import Messages
 
@@ -212,23 +212,25 @@ class Batch:
         self._totals = BatchTotals(len(self._plan))
         self._start = time.monotonic()
         self._stopped = False
-        self._bar: Bar | None = None
+        # Lines of the report that go to the same terminal would break the bar.
+        lines = self._reporting.path is None and not self._pretty and is_terminal(STDOUT)
+        self._bar = Bar(
+            self._totals,
+            self._messages.write,
+            width_of(STDERR),
+            silent=self._messages.is_silent or (lines and is_terminal(STDERR)),
+        )
 
     def run(self) -> int:
         """Run the jobs and return the exit status."""
         reporting = self._reporting
         with ExitStack() as stack:
-            junit: JUnitReport | None = None
+            junit = None
             if reporting.junit is not None:
-                from gathercli.batch.report import JUnitReport
-
                 junit = stack.enter_context(JUnitReport(reporting.junit))
-            self._bar = self._new_bar()
-            try:
+            with self._bar:
                 journal = self._open_journal(stack)
                 self._do(journal, junit)
-            finally:
-                self._clear()
             if junit is not None:
                 for number, line in () if journal is None else journal.lines():
                     junit.add(line, *self._place(number))
@@ -262,11 +264,6 @@ class Batch:
         file, form, at = place_of(self._plan.entry(number).where)
         return file, at if form == LINE else 0
 
-    def _clear(self) -> None:
-        """Erase the progress bar before another message."""
-        if self._bar is not None:
-            self._bar.clear()
-
     @property
     def _seconds(self) -> float:
         return time.monotonic() - self._start
@@ -283,7 +280,7 @@ class Batch:
                 failed=reporting.resume_failed,
                 digests=reporting.digests,
                 keep=self._totals.keep,
-                progress=self._bar or (lambda: None),
+                progress=self._bar,
             )
             for folder in self._plan.output_folders(journal.todo()):
                 remove_temporaries(folder, self._owner)  # of a run that was killed
@@ -313,15 +310,14 @@ class Batch:
             try:
                 with self._workers(stamps=journal is not None) as workers:
                     for outcomes in queue.run(workers, self._count):
-                        if self._bar:
-                            self._bar()
+                        self._bar()
                         if outcomes:
                             report(outcomes)
             except (KeyboardInterrupt, SystemExit):
                 if journal is not None:
                     journal.cut()
                 report([outcome for outcome in queue.rest() if outcome not in reported])
-                self._clear()
+                self._bar.clear()
                 self._sum_up(f"interrupted{_resume_hint(journal)}")
                 raise
 
@@ -371,13 +367,12 @@ class Batch:
 
     def _remark(self, text: str) -> None:
         """Print a message at once."""
-        self._clear()
+        self._bar.clear()
         self._messages.announce(text)
 
     def _count(self, outcome: Outcome) -> bool:
         """Count a completed job; return whether others may begin."""
-        if self._bar is not None and not self._bar.estimates:
-            self._bar.estimate(json.loads(outcome.line)["seconds"])
+        self._bar.estimate(outcome.line)
         self._totals.count(outcome.status)
         self._stopped |= self._spare() < 0
         return not self._stopped
@@ -392,59 +387,26 @@ class Batch:
             return lambda outcomes: write_all(STDOUT, _lines(outcomes))
         if len(self._plan) > MAX_LINES and not self._running.dry_run:
             return lambda _: None
-        from gathercli.batch.report import column_widths, row
-
         width, color = width_of(STDOUT), wants_color(self._messages.color, STDOUT)
         numbers = range(min(len(self._plan), MAX_LINES))  # a dry run may have many more
         columns = column_widths(job for *_, job in self._plan.read(numbers))
 
         def show(outcomes: list[Outcome]) -> None:
-            self._clear()
+            self._bar.clear()
             for outcome in outcomes:
                 print_text(rendered(row(json.loads(outcome.line), width, columns), color=color))
 
         return show
 
-    def _new_bar(self) -> Bar | None:
-        """Return the progress bar; None if lines of the report go to the same terminal."""
-        lines = self._reporting.path is None and not self._pretty and is_terminal(STDOUT)
-        if not shows_progress(self._messages) or (lines and is_terminal(STDERR)):
-            return None
-        from gathercli.batch.report import Bar
-
-        return Bar(self._totals, self._messages.write, width_of(STDERR))
-
     def _sum_up(self, *remarks: str) -> None:
         """Print the summary: on stdout with the pretty report, else on stderr."""
         messages = self._messages
-        if not self._pretty and (messages.quiet or messages.json_errors):
+        if messages.is_silent and not self._pretty:
             return
-        from gathercli.batch.report import summary
-
         fd = STDOUT if self._pretty else STDERR
         text = summary(self._totals, self._seconds, remarks, width_of(fd))
         write = print_text if self._pretty else messages.write
         write(rendered(text, color=wants_color(messages.color, fd)))
-
-
-def shows_progress(messages: Messages) -> bool:
-    """Return whether the progress is written to stderr."""
-    return not (messages.quiet or messages.json_errors)
-
-
-@contextmanager
-def validating(messages: Messages) -> Iterator[Callable[[str, int], object]]:
-    """Provide the progress of the validation, whose line is erased at the end."""
-    if not shows_progress(messages):
-        yield lambda *_: None
-        return
-    from gathercli.batch.report import Validation
-
-    progress = Validation(messages.write, width_of(STDERR))
-    try:
-        yield progress
-    finally:
-        progress.clear()
 
 
 def _lines(outcomes: list[Outcome]) -> bytes:

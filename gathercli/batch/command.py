@@ -7,20 +7,44 @@ from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.batch.batch_run import Batch, BatchRequest, ReportOptions, RunOptions, validating
+from gathercli.batch.batch_run import Batch, BatchRequest, ReportOptions, RunOptions
+from gathercli.batch.journal import check
+from gathercli.batch.patterns import (
+    FilePattern,
+    PatternCall,
+    Patterns,
+    check_settings,
+    check_taken,
+    check_templates,
+    fed_reader,
+    literal_note,
+    matrix_of,
+    option_of,
+    options_of,
+    settings_of,
+    values_of,
+)
+from gathercli.batch.plan import JOB_FILE, Plan
+from gathercli.batch.pool import InferredJobs
+from gathercli.batch.report import Validation
 from gathercli.cli.call import TypeOptions, inputs_of
 from gathercli.cli.declarations import NO_FILE, Options, argument, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import AttributeOptions, OperatorOptions, ToleranceOptions, choice
 from gathercli.errors import UsageError
+from gathercli.io.descriptors import STDERR
+from gathercli.io.jobfile import files as files_of
+from gathercli.io.jobfile import read_entries
+from gathercli.io.jobs import keys_of
 from gathercli.io.write import is_stream, real_path
 from gathercli.ops import FAMILIES, accepted_families
+from gathercli.report.terminal import width_of
 from gathercli.text import clean, listed, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gathercli.batch.patterns import FedReader, PatternCall, Patterns
+    from gathercli.batch.patterns import FedReader
     from gathercli.io.jobfile import JobEntry
     from gathercli.spec.call import Family
 
@@ -144,10 +168,6 @@ def run(
     jobs: list[str] | None = JOBS,
 ) -> int:
     """Do the jobs, and report on each."""
-    from gathercli.batch.journal import check
-    from gathercli.batch.plan import Plan
-    from gathercli.batch.pool import InferredJobs
-
     _check(running, reporting)
     running.runtimes.check(running, reporting)
     entries, files = _entries(jobs or [], patterns, running, reporting, messages)
@@ -161,7 +181,8 @@ def run(
         inferred: InferredJobs | None = None
         if running.dry_run and running.address is None:
             inferred = stack.enter_context(InferredJobs(running.settings(1)))
-        with validating(messages) as progress:
+        write, width = messages.write, width_of(STDERR)
+        with Validation(write, width, silent=messages.is_silent) as progress:
             plan = Plan(
                 entries,
                 allow_outside=running.allow_outside,
@@ -214,8 +235,6 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
 
 def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
     """Return the files that no job may write; raise if the report is a file of jobs."""
-    from gathercli.batch.plan import JOB_FILE
-
     reserved = dict.fromkeys(map(real_path, files), JOB_FILE)
     for name, path, what in (
         ("--report", reporting.path, "the report"),
@@ -243,9 +262,6 @@ def _entries(
     messages: Messages,
 ) -> tuple[Iterable[JobEntry], list[str]]:
     """Return the jobs and their files, without a report in a folder of jobs."""
-    from gathercli.batch.patterns import fed_reader, literal_note
-    from gathercli.io.jobfile import files, read_entries
-
     reader = fed_reader(words[0], patterns.types.feed) if words and patterns.op is None else None
     if patterns.op is not None or reader is not None:
         limit = running.memory.limits.memory
@@ -267,7 +283,10 @@ def _entries(
         )
     own = {real_path(path) for path in (reporting.path, reporting.junit) if path}
     paths = [
-        path for word in words for path in files(word) if path == word or real_path(path) not in own
+        path
+        for word in words
+        for path in files_of(word)
+        if path == word or real_path(path) not in own
     ]
     _check_once(paths)
     return chain.from_iterable(map(read_entries, paths)), [path for path in paths if path != "-"]
@@ -299,8 +318,6 @@ def _patterns(
 
     `limit` is the most bytes of memory that the file of the word may take.
     """
-    from gathercli.batch import patterns
-
     subject, kind, example = "`--op`", "`--op`", "`--data 'in/*.npy'`"
     if reader is not None:
         word, *words = words
@@ -318,39 +335,30 @@ def _patterns(
     else:
         if inputs := options.inputs.changed():
             raise UsageError(
-                f"`{patterns.option_of(next(iter(inputs)))}` is given beside {subject}",
+                f"`{option_of(next(iter(inputs)))}` is given beside {subject}",
                 value=word,
                 expected="`--feed`",
             )
         call, start = reader(word, settings.pop("feed", ()), limit), "--feed {}="
     op, files, feeds, keys = call
-    patterns.check_taken(op, settings, patterns.settings_of(op))
-    matrix = patterns.matrix_of(op, [*(options.matrix or ()), *words], settings)
+    check_taken(op, settings, settings_of(op))
+    matrix = matrix_of(op, [*(options.matrix or ()), *words], settings)
     templates = {name: text for name, text in feeds.items() if name != files.name}
-    patterns.check_templates(templates, start, files.option)
-    patterns.check_settings(op, settings, matrix)
+    check_templates(templates, start, files.option)
+    check_settings(op, settings, matrix)
     given = {*settings, *matrix}
     if reader is None and "version" not in given:  # unlike a job of a file, with a default
         row = choice(op, None)
         if row.version_from is not None:
             settings["version"] = row.op.id
             messages.announce(row.note or f"{row.op} runs, as {row.version_from} says")
-    fixed = keys(given) | patterns.values_of(op, settings) | options.near.changed()
+    fixed = keys(given) | values_of(op, settings) | options.near.changed()
     outputs = {key: value for key in ("output", "expect") if (value := getattr(options, key))}
-    return patterns.Patterns(op, files, templates | outputs, fixed, matrix)
+    return Patterns(op, files, templates | outputs, fixed, matrix)
 
 
 def _chosen_call(options: PatternOptions) -> PatternCall:
     """Return the call of `--op` and of the options of inputs."""
-    from gathercli.batch.patterns import (
-        FilePattern,
-        PatternCall,
-        check_taken,
-        option_of,
-        options_of,
-    )
-    from gathercli.io.jobs import keys_of
-
     op, inputs = options.op or "", options.inputs.changed()
     names = keys_of(op).inputs
     if missing := [name for name in names if not inputs.get(name)]:

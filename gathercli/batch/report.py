@@ -44,22 +44,34 @@ _MAX_ID_LENGTH: Final = 60
 
 
 class _Updates(StatusLine):
-    """Progress on stderr: a line that is redrawn, or without a width a new line now and then."""
+    """A context of progress on stderr: a line that is redrawn, or without a width one now and then.
+
+    It shows nothing if it is `silent`.
+    """
 
     def __init__(
         self,
         write: Callable[[str], object],
         width: int | None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        silent: bool = False,
     ) -> None:
         super().__init__(write, width or 0)
-        self._clock = clock
+        self._clock, self._silent = clock, silent
         self._update = clock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
     def _is_due(self) -> bool:
         """Return whether to update, and count this as an update."""
         now = self._clock()
-        if now - self._update < (BAR_INTERVAL if self._width else LINE_INTERVAL):
+        pause = BAR_INTERVAL if self._width else LINE_INTERVAL
+        if self._silent or now - self._update < pause:
             return False
         self._update = now
         return True
@@ -90,19 +102,17 @@ class Bar(_Updates):
         write: Callable[[str], object],
         width: int | None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        silent: bool = False,
     ) -> None:
-        super().__init__(write, width, clock)
+        super().__init__(write, width, clock, silent=silent)
         self._tally = tally
         self._start: float | None = None
 
-    @property
-    def estimates(self) -> bool:
-        """Whether a job has ended, from which the time left is estimated."""
-        return self._start is not None
-
-    def estimate(self, seconds: float) -> None:
-        """Start the estimate of the time left with the first job, which took so many seconds."""
-        self._start = self._clock() - seconds
+    def estimate(self, line: bytes) -> None:
+        """Start the estimate of the time left with the first job that ended, by its line."""
+        if self._start is None:
+            self._start = self._clock() - float(json.loads(line)["seconds"])
 
     def __call__(self) -> None:
         """Write the progress if an update is due."""

@@ -98,6 +98,11 @@ class Messages(ErrorOptions, NoteOptions):
         self.clear()
 
     @property
+    def is_silent(self) -> bool:
+        """Whether stderr has errors alone."""
+        return self.quiet or self.json_errors
+
+    @property
     def _interactive(self) -> bool:
         """Whether stderr is a terminal and notes are wanted."""
         return not self.quiet and is_terminal(STDERR)
@@ -134,7 +139,7 @@ class Messages(ErrorOptions, NoteOptions):
 
     def _prompt(self, what: str) -> None:
         """Prompt for input if standard input is a terminal."""
-        if is_terminal(STDIN) and not (self.quiet or self.json_errors):
+        if is_terminal(STDIN) and not self.is_silent:
             text = f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D"
             self._print(self._note(text))
 

@@ -126,7 +126,7 @@ class RuntimeBatch:
         text = "".join(f"{line}\n" for line in lines)
         if self._pretty:
             print_text(text)
-        elif not self._messages.quiet and not self._messages.json_errors:
+        elif not self._messages.is_silent:
             self._messages.write(text)
 
 

@@ -37,7 +37,7 @@ def test_the_time_left_is_estimated_from_the_first_job_that_ended() -> None:
     bar = Bar(totals, written.append, None, clock)
     clock.now += 500  # until a worker comes
     bar()
-    bar.estimate(2.0)
+    bar.estimate(b'{"seconds":2.0}')
     totals.count(OK)
     totals.count(OK)
     clock.now += 18
@@ -56,7 +56,7 @@ def test_jobs_done_before_do_not_shorten_the_time_left() -> None:
     bar = Bar(totals, written.append, None, clock)
     for number in range(80):
         totals.keep(number, {"status": OK})
-    bar.estimate(0.0)
+    bar.estimate(b'{"seconds":0.0}')
     totals.count(OK)
     clock.now += 10
 
