@@ -9,7 +9,7 @@ from gathercli.compute.verdicts import legal_ends, number_illegal
 from gathercli.errors import GatherError
 from gathercli.report.header import header, tensor_json
 from gathercli.report.terminal import PICTURE_WIDTH
-from gathercli.report.versions import hanging
+from gathercli.report.versions import columns, hanging
 from gathercli.spec.adjustments import outside_of
 from gathercli.spec.shapes import cell, product
 from gathercli.text import clean, counted, grouped, listed, short
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
 
     Warning_ = tuple[str, str]
-
-LEAST_LAST_COLUMNS: Final = 24
-"""The fewest columns for the last word of a line; with less it starts a new line."""
 
 COMPARED_HEADINGS: Final = ("version", "shape", "group", "outcome")
 
@@ -66,19 +63,6 @@ def _reasons_of(verdicts: Iterable[Verdict]) -> dict[tuple[str, str], None]:
 
 def _reason_lines(reasons: Iterable[tuple[str, str]], width: int | None) -> str:
     return "".join(hanging(f"{rule}  ", clean(message), width) for rule, message in reasons)
-
-
-def columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
-    """Align the columns of a table; the last column wraps, on separate lines if necessary."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = ""
-    for *words, last in lines:
-        start = "".join(word.ljust(n + 2) for word, n in zip(words, widths, strict=False))
-        if width is not None and len(start) + min(len(last), LEAST_LAST_COLUMNS) > width:
-            text += start.rstrip() + "\n"
-            start = "    "
-        text += hanging(start, last, width)
-    return text
 
 
 def _styled(text: str) -> Text:

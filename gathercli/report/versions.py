@@ -6,21 +6,22 @@ from itertools import groupby
 from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli import ops as operators
 from gathercli.ops import FAMILIES
 from gathercli.report.terminal import rendered
 from gathercli.spec import rules
 from gathercli.spec.decisions import concerning
 from gathercli.spec.dtypes import DTYPES, PLAIN, in_words
-from gathercli.spec.op import INTEGERS, IndexRange, OffAxis, differences, heading
+from gathercli.spec.op import INTEGERS, IndexRange, OffAxis
 from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from gathercli.spec.decisions import Decision
     from gathercli.spec.dtypes import DType
     from gathercli.spec.equivalents import Equivalent
-    from gathercli.spec.op import Attr, Op
+    from gathercli.spec.op import Attr, Input, Op
 
 
 HEADINGS: Final = ("version", "legal indices", "other indices", "batch_dims", "changes")
@@ -46,13 +47,8 @@ def timeline(ops: Sequence[Op], width: int | None) -> str:
 
 def table(ops: Sequence[Op], marked: Collection[Op] = ()) -> str:
     """Tabulate the treatment of indices by version, with a star at `marked` versions."""
-    lines: list[tuple[str, ...]] = [HEADINGS[:-1]]
-    lines += [(f"{op}{' *' * (op in marked)}", *cells(op)[1:-1]) for op in ops]
-    widths = [2 + max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "".join(
-        "".join(word.ljust(size) for word, size in zip(line, widths, strict=True)).rstrip() + "\n"
-        for line in lines
-    )
+    rows = [(f"{op}{' *' * (op in marked)}", *cells(op)[1:-1]) for op in ops]
+    return columns([HEADINGS[:-1], *rows], None)
 
 
 class Operators(tuple["Op", ...]):
@@ -64,8 +60,12 @@ class Operators(tuple["Op", ...]):
         return table(self).rstrip("\n")
 
 
-OPERATORS: Final = Operators(op for family in FAMILIES.values() for op in family.ROWS)
+OPERATORS: Final = Operators(operators.OPERATORS)
 """Every operator version, newest first in each framework, as `gathercli.OPERATORS`."""
+
+
+LEAST_LAST_COLUMNS: Final = 24
+"""The fewest columns for the last word of a line; with less it starts a new line."""
 
 
 def hanging(start: str, rest: str, width: int | None) -> str:
@@ -73,6 +73,19 @@ def hanging(start: str, rest: str, width: int | None) -> str:
     room = max(24, (width or 0) - len(start))
     parts = [rest] if width is None else wrap(rest, room, break_on_hyphens=False)
     return start + f"\n{' ' * len(start)}".join(parts) + "\n"
+
+
+def columns(lines: Sequence[Sequence[str]], width: int | None) -> str:
+    """Align the columns of a table; the last column wraps, on separate lines if necessary."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ""
+    for *words, last in lines:
+        start = "".join(word.ljust(n + 2) for word, n in zip(words, widths, strict=False))
+        if width is not None and len(start) + min(len(last), LEAST_LAST_COLUMNS) > width:
+            text += start.rstrip() + "\n"
+            start = "    "
+        text += hanging(start, last, width)
+    return text
 
 
 def aligned(pairs: Iterable[tuple[str, str]], width: int | None, indent: int = 2) -> str:
@@ -103,26 +116,45 @@ def rule_names(op: Op) -> list[str]:
 _ABSENT: Final = "not in this version"
 
 
-def trait_text(op: Op, trait: str) -> str:
-    """Describe a trait of a version in words."""
-    if trait.endswith("_types"):
-        return _input_text(op, trait.removesuffix("_types"))
-    write = _TRAITS.get(trait)
-    return write(op) if write else str(getattr(op, trait))
+def traits(op: Op) -> dict[str, tuple[object, str]]:
+    """Return the traits of a version by their headings: the value of each, and its words."""
+    axis = op.attr("axis")
+    off_axis = op.off_axis.value if op.off_axis else "nothing to compare"
+    tuples = counted(op.shortest_tuple, "number") if op.tuples else "no tuples"
+    sizes = (
+        "dimensions that must be equal are narrowed to what both inputs allow"
+        if op.narrows
+        else "dimensions are those of one input"
+    )
+    return {
+        "axis": (axis, _axis_text(axis)),
+        "batch_dims": (op.has_batch_dims, _batch_dims_text(op)),
+        **{each.name: (each.dtypes, _input_text(op, each)) for each in op.inputs},
+        "legal indices": (op.index_range, f"{op.index_range.value} for an axis of size s"),
+        "other indices": (op.out_of_range, op.out_of_range.done),
+        "beside the axis": (op.off_axis, off_axis),
+        "shortest tuple": (op.shortest_tuple, tuples),
+        "inference": (op.narrows, sizes),
+        "equation": (op.equation, op.equation),
+        "shape": (op.shape, op.shape),
+    }
 
 
-def _input_text(op: Op, name: str) -> str:
-    each = next((each for each in op.inputs if each.name == name), None)
-    if each is None:
-        return _ABSENT
+def differences(a: Op, b: Op) -> list[tuple[str, str, str]]:
+    """Return the traits in which two versions differ: the heading, and the words of both."""
+    of_a, of_b, none = traits(a), traits(b), (None, _ABSENT)
+    pairs = [(name, of_a.get(name, none), of_b.get(name, none)) for name in of_a | of_b]
+    return [(name, x, y) for name, (one, x), (other, y) in pairs if one != other]
+
+
+def _input_text(op: Op, each: Input) -> str:
     rank = "rank 1 or more"
     if each.values:
         rank = "the rank of data" if op.off_axis else "any rank"
     return f"{each.rank or rank}; {_types(each.dtypes)}"
 
 
-def _axis_text(op: Op) -> str:
-    axis = op.attr("axis")
+def _axis_text(axis: Attr | None) -> str:
     if axis is None:
         return _ABSENT
     kind = "an input" if axis.is_input else "an attribute"
@@ -131,26 +163,13 @@ def _axis_text(op: Op) -> str:
 
 
 def _batch_dims_text(op: Op) -> str:
+    if not op.has_batch_dims:
+        return _ABSENT
     if op.tuples:
         return "[0, min(N, M)-1] for ranks N of data and M of indices; default 0"
     return "[-M, M] for indices of rank M, not beyond the axis; default 0"
 
 
-_TRAITS: Final[dict[str, Callable[[Op], str]]] = {
-    "axis": _axis_text,
-    "batch_dims": lambda op: _batch_dims_text(op) if op.has_batch_dims else _ABSENT,
-    "indices": lambda op: f"{op.index_range.value} for an axis of size s",
-    "outside": lambda op: op.out_of_range.done,
-    "shortest_tuple": lambda op: (
-        counted(op.shortest_tuple, "number", "numbers") if op.tuples else "no tuples"
-    ),
-    "off_axis": lambda op: op.off_axis.value if op.off_axis else "nothing to compare",
-    "narrows": lambda op: (
-        "dimensions that must be equal are narrowed to what both inputs allow"
-        if op.narrows
-        else "dimensions are those of one input"
-    ),
-}
 _LEGEND: Final = """\
 s is the size of the axis; where -s is legal, -1 is its last element.
 More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
@@ -160,12 +179,15 @@ More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
 def sheet(op: Op) -> list[tuple[str, str]]:
     """Return the lines of the sheet of a version: pairs of a heading and a text."""
     inputs = " ".join(each.name.upper() for each in op.inputs)
-    names = ["changes", "equation", "shape", *(f"{each.name}_types" for each in op.inputs)]
-    names += ["axis", "batch_dims", "indices", "outside"]
-    names += ["off_axis"] * bool(op.off_axis) + ["shortest_tuple"] * op.tuples + ["source"]
+    words = {name: text for name, (_, text) in traits(op).items()}
+    names = ["equation", "shape", *(each.name for each in op.inputs), "axis", "batch_dims"]
+    names += ["legal indices", "other indices"]
+    names += ["beside the axis"] * bool(op.off_axis) + ["shortest tuple"] * op.tuples
     return [
         ("command", f"gathercli {op.family} {inputs} -V {op.id}"),
-        *((heading(name), trait_text(op, name)) for name in names),
+        ("changes", op.changes),
+        *((name, words[name]) for name in names),
+        ("source", op.source),
     ]
 
 
@@ -258,14 +280,12 @@ def version_json(op: Op) -> dict[str, Any]:
 
 def difference_text(a: Op, b: Op, width: int | None) -> str:
     """Format the traits that differ, `a` above `b`, and the effects of moving a model."""
-    traits = differences(a, b)
-    if not traits:
+    lines = ""
+    for name, x, y in differences(a, b):
+        lines += hanging(f"  {name:<15}  - ", x, width) + hanging(f"  {'':<15}  + ", y, width)
+    if not lines:
         return f"{a} and {b}: no difference\n"
-    lines = f"{a} → {b}\n"
-    for trait in traits:
-        lines += hanging(f"  {heading(trait):<15}  - ", trait_text(a, trait), width)
-        lines += hanging(f"  {'':<15}  + ", trait_text(b, trait), width)
-    return f"{lines}\nto move a model\n{aligned(moving(a, b), width)}"
+    return f"{a} → {b}\n{lines}\nto move a model\n{aligned(moving(a, b), width)}"
 
 
 def difference_json(a: Op, b: Op) -> dict[str, Any]:
@@ -273,85 +293,74 @@ def difference_json(a: Op, b: Op) -> dict[str, Any]:
     return {
         "from": a.full_name,
         "to": b.full_name,
-        "differences": [
-            {"field": heading(each), "from": trait_text(a, each), "to": trait_text(b, each)}
-            for each in differences(a, b)
-        ],
+        "differences": [{"field": name, "from": x, "to": y} for name, x, y in differences(a, b)],
         "moving": [{"what": what, "becomes": becomes} for what, becomes in moving(a, b)],
     }
 
 
 def moving(a: Op, b: Op) -> Iterator[tuple[str, str]]:
     """Yield the changes for a model that moves from `a` to `b`: pairs of a heading and a text."""
-    if a.name != b.name:
-        yield "the operator", f"{_copies(a)} → {_copies(b)}"
-    if a.negative != b.negative:
-        yield "an index from -s to -1", f"{a.negative} → {b.negative}"
-    if a.out_of_range is not b.out_of_range:
-        yield "an index outside [-s, s-1]", f"{a.out_of_range.done} → {b.out_of_range.done}"
-    if a.has_batch_dims != b.has_batch_dims:
-        yield "batch_dims other than 0", _taken(now=b.has_batch_dims)
-    names, others = ([each.name for each in op.inputs] for op in (a, b))
-    if names != others:
-        yield "the inputs", f"{listed(names, 'and')} → {listed(others, 'and')}"
-    for name in names:
-        if name in others:
-            yield from _type_changes(f"types of {name}", a.input(name).dtypes, b.input(name).dtypes)
-    yield from _axis(a, b)
-    yield from _shapes(a, b)
+    yield from _changes(_fates(a), _fates(b))
+    for each in a.inputs:
+        for other in b.inputs:
+            if each.name == other.name:
+                yield from _type_changes(f"types of {each.name}", each.dtypes, other.dtypes)
+    x, y = a.attr("axis"), b.attr("axis")
+    if x and y and x.is_input is not y.is_input:
+        attribute = "an attribute, so it must be known beforehand"
+        yield "the axis", f"an input → {attribute}" if x.is_input else "an attribute → an input"
+    yield from _changes(_forms(a), _forms(b))
+    if a.off_axis and b.off_axis and a.narrows != b.narrows:
+        yield "an inferred shape", f"may say {'more' if b.narrows else 'less'}"
     if options := _as_before(a, b):
         yield "to treat indices as before", options
 
 
-def _type_changes(what: str, a: Sequence[DType], b: Sequence[DType]) -> Iterator[tuple[str, str]]:
-    for only, other, now in ((a, b, False), (b, a, True)):
-        if names := in_words(dtype for dtype in only if dtype not in other):
-            yield what, f"{listed(names, 'and')}: {_taken(now=now)}"
+def _changes(a: dict[str, str], b: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what is other words for two versions that both have any."""
+    for what, words in a.items():
+        if words and b[what] and words != b[what]:
+            yield what, f"{words} → {b[what]}"
 
 
-def _axis(a: Op, b: Op) -> Iterator[tuple[str, str]]:
-    x, y = a.attr("axis"), b.attr("axis")
-    if x is None or y is None:
-        if x is not y:
-            yield "an axis", _taken(now=y is not None)
-        return
-    if x.is_input and not y.is_input:
-        yield "the axis", "an input → an attribute, so it must be known beforehand"
-    elif y.is_input and not x.is_input:
-        yield "the axis", "an attribute → an input"
-    if x.default != y.default:
-        yield "no axis given", f"{_without_axis(x)} → {_without_axis(y)}"
+def _fates(op: Op) -> dict[str, str]:
+    """Return what a version does with its inputs, and with each kind of index."""
+    copies = "single elements" if op.elementwise else "whole slices"
+    copies = "slices at tuples" if op.tuples else copies
+    return {
+        "the operator": "beams followed back" if op.followed else copies,
+        "an index from -s to -1": op.negative,
+        "an index outside [-s, s-1]": op.out_of_range.done,
+        "batch_dims other than 0": _taken(now=op.has_batch_dims),
+        "the inputs": listed((each.name for each in op.inputs), "and"),
+    }
 
 
-def _shapes(a: Op, b: Op) -> Iterator[tuple[str, str]]:
-    if a.off_axis and b.off_axis and a.off_axis is not b.off_axis:
-        yield "indices smaller beside the axis", _taken(now=b.off_axis is OffAxis.AT_MOST)
-        if a.narrows != b.narrows:
-            yield "an inferred shape", f"may say {'more' if b.narrows else 'less'}"
-    if a.flattens_batch is not b.flattens_batch:
-        yield "batch_dims above 1", f"{_batches(a)} → {_batches(b)}"
-    if a.tuples and b.tuples and a.shortest_tuple != b.shortest_tuple:
-        yield "tuples without numbers", _taken(now=not b.shortest_tuple)
-
-
-def _copies(op: Op) -> str:
-    if op.followed:
-        return "beams followed back"
-    if op.tuples:
-        return "slices at tuples"
-    return "single elements" if op.elementwise else "whole slices"
-
-
-def _batches(op: Op) -> str:
-    return "one dimension of the output" if op.flattens_batch else "as many dimensions"
+def _forms(op: Op) -> dict[str, str]:
+    """Return the forms of a call and of its output; blank for what a version does not have."""
+    axis, off_axis = op.attr("axis"), op.off_axis
+    default = f"axis {axis.default}" if axis and axis.default is not None else "refused"
+    return {
+        "an axis": _taken(now=axis is not None),
+        "no axis given": default if axis else "",
+        "indices smaller beside the axis": (
+            _taken(now=off_axis is OffAxis.AT_MOST) if off_axis else ""
+        ),
+        "batch_dims above 1": (
+            "one dimension of the output" if op.flattens_batch else "as many dimensions"
+        ),
+        "tuples without numbers": _taken(now=not op.shortest_tuple) if op.tuples else "",
+    }
 
 
 def _taken(*, now: bool) -> str:
-    return "refused → taken" if now else "taken → refused"
+    return "taken" if now else "refused"
 
 
-def _without_axis(axis: Attr) -> str:
-    return "refused" if axis.default is None else f"axis {axis.default}"
+def _type_changes(what: str, a: Sequence[DType], b: Sequence[DType]) -> Iterator[tuple[str, str]]:
+    for only, other, change in ((a, b, "taken → refused"), (b, a, "refused → taken")):
+        if names := in_words(dtype for dtype in only if dtype not in other):
+            yield what, f"{listed(names, 'and')}: {change}"
 
 
 def _as_before(a: Op, b: Op) -> str:

@@ -20,7 +20,7 @@ from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
 from gathercli.io.formats.encode import TextOptions, plain_json
 from gathercli.ops import broken_rules, indexed_inputs
-from gathercli.report.verdicts import columns
+from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
 from gathercli.spec.op import INTEGERS, OutOfRange

@@ -225,43 +225,6 @@ class Op(NamedTuple):
 
 FROM_THE_END: Final = "counted from the end"
 REFUSED: Final = OutOfRange.ERROR.done
-_HEADINGS: Final = {
-    "data_types": "data",
-    "indices_types": "indices",
-    "indices": "legal indices",
-    "outside": "other indices",
-    "off_axis": "beside the axis",
-    "shortest_tuple": "shortest tuple",
-    "narrows": "inference",
-}
-"""The names of traits, for people, where they differ from those in the code."""
-
-
-def traits(op: Op) -> dict[str, object]:
-    """Return the traits of a version, by name."""
-    return {
-        "axis": op.attr("axis"),
-        "batch_dims": op.attr("batch_dims"),
-        **{f"{each.name}_types": each.dtypes for each in op.inputs},
-        "indices": op.index_range,
-        "outside": op.out_of_range,
-        "off_axis": op.off_axis,
-        "shortest_tuple": op.shortest_tuple,
-        "narrows": op.narrows,
-        "equation": op.equation,
-        "shape": op.shape,
-    }
-
-
-def heading(trait: str) -> str:
-    """Return the name of a trait, for people."""
-    return _HEADINGS.get(trait, trait.removesuffix("_types"))
-
-
-def differences(a: Op, b: Op) -> tuple[str, ...]:
-    """Return the names of the traits in which two versions differ."""
-    of_a, of_b = traits(a), traits(b)
-    return tuple(trait for trait in of_a | of_b if of_a.get(trait) != of_b.get(trait))
 
 
 class IndexedAxis(NamedTuple):

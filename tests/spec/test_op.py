@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from gathercli.ops import OPERATORS
-from gathercli.spec.op import Op, differences, heading, traits
 
-BY_NAME = {op.full_name: op for op in OPERATORS}
+if TYPE_CHECKING:
+    from gathercli.spec.op import Op
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=str)
@@ -34,22 +36,3 @@ def test_a_version_has_a_name_an_id_and_the_page_of_its_specification(op: Op) ->
     assert {op: 1}[op._replace()] == 1
     assert op.page.startswith("https://")
     assert op.name in op.page or f"/{op.family}-{op.version}." in op.page
-
-
-def test_versions_differ_in_the_traits_that_a_version_changed() -> None:
-    new, old = BY_NAME["openvino.Gather-8"], BY_NAME["openvino.Gather-7"]
-    tuples, older = BY_NAME["openvino.GatherND-8"], BY_NAME["onnx.GatherND-12"]
-
-    assert differences(new, new) == ()
-    assert differences(new, old) == ("indices", "outside")
-    assert set(differences(old, tuples)) >= {"axis", "equation", "shape"}
-    assert "shortest_tuple" in differences(tuples, older)
-
-
-@pytest.mark.parametrize("op", OPERATORS, ids=str)
-def test_a_trait_has_a_heading_in_words(op: Op) -> None:
-    headings = [heading(trait) for trait in traits(op)]
-
-    assert len(set(headings)) == len(headings)
-    assert not [each for each in headings if each.endswith("_types")]
-    assert {"legal indices", "other indices", "equation"} <= set(headings)
