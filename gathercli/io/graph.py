@@ -330,20 +330,18 @@ def _copying(path: str, location: str) -> Hint | None:
         return None
     copy = new_name("copy", "")
     target = os.path.join(copy, os.path.dirname(location))
-    steps = (
-        f"mkdir -p {shell_word(target)}",
-        f"cp -L {shell_word(_as_path(path))} {shell_word(copy)}",
-        f"cp -L {shell_word(_as_path(source))} {shell_word(target)}",
+    steps = " && ".join(
+        (
+            f"mkdir -p {shell_word(target)}",
+            f"cp -L {shell_word(_as_path(path))} {shell_word(copy)}",
+            f"cp -L {shell_word(_as_path(source))} {shell_word(target)}",
+        )
     )
-    text = "`{steps}` copies what the link leads to; {{source}} is the model then"
-    return Hint(text.format(steps=_braced(" && ".join(steps))), source=os.path.join(copy, name))
+    steps = steps.replace("{", "{{").replace("}", "}}")  # which `Hint` fills in
+    text = f"`{steps}` copies what the link leads to; {{source}} is the model then"
+    return Hint(text, source=os.path.join(copy, name))
 
 
 def _as_path(path: str) -> str:
     """Return a path that is no option."""
     return f"./{path}" if path.startswith("-") else path
-
-
-def _braced(text: str) -> str:
-    """Double the braces of a text, which `Hint` fills in."""
-    return text.replace("{", "{{").replace("}", "}}")

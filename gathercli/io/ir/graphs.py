@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,7 +31,7 @@ from gathercli.spec.shapes import Place, product
 from gathercli.text import clean, counted, in_bytes, short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gathercli.io.files import File
     from gathercli.io.ir.layers import Layer
@@ -43,9 +44,27 @@ class Weights:
     """The .bin beside an .xml, which is opened for its size and mapped for its elements."""
 
     def __init__(self, notes: list[str], xml: File, file: File | None = None) -> None:
-        self._notes, self._xml, self._file = notes, xml, file
-        self._buffer: Any = None
-        self._opened = file is not None
+        self._notes, self._xml = notes, xml
+        if file is not None:
+            self._file = file
+
+    @cached_property
+    def _file(self) -> File | None:
+        """The .bin; None, and a note, if there is none."""
+        xml = self._xml
+        path, suffix = os.path.splitext(xml.path)
+        whole, name = f"{path}.bin", f"{os.path.splitext(xml.name)[0]}.bin"
+        if suffix.lower() != ".xml" or not os.path.lexists(whole):
+            self._notes.append(f"there is no `{clean(name)}`, so no constant was read")
+            return None
+        file = open_beside(xml.path, os.path.basename(whole), xml.limit)
+        file.guarded = xml.guarded
+        xml.beside.append(file)
+        return file
+
+    @cached_property
+    def _buffer(self) -> Any:
+        return self._file.buffer() if self._file is not None else None
 
     def of_layer(self, layer: Layer) -> Constant:
         """Return the constant of a Const layer; its errors have the name of the layer."""
@@ -69,9 +88,6 @@ class Weights:
 
     def _constant(self, dtype: DType, shape: tuple[int, ...], offset: int, size: int) -> Constant:
         """Return a constant, after checking that it lies in the .bin."""
-        if not self._opened:
-            self._opened = True
-            self._file = self._open()
         if self._file is None:
             reason = "its elements are in the .bin, which is missing"
 
@@ -90,28 +106,10 @@ class Weights:
             return Constant(
                 dtype,
                 shape,
-                lambda: _strings(self._bytes(), shape, offset, size),
+                lambda: _strings(self._buffer, shape, offset, size),
                 limit=self._xml.limit,
             )
-        return stored(self._bytes, dtype, shape, offset, size, self._xml.limit)
-
-    def _open(self) -> File | None:
-        """Open the .bin; None, and a note, if there is none."""
-        xml = self._xml
-        path, suffix = os.path.splitext(xml.path)
-        whole, name = f"{path}.bin", f"{os.path.splitext(xml.name)[0]}.bin"
-        if suffix.lower() != ".xml" or not os.path.lexists(whole):
-            self._notes.append(f"there is no `{clean(name)}`, so no constant was read")
-            return None
-        file = open_beside(xml.path, os.path.basename(whole), xml.limit)
-        file.guarded = xml.guarded
-        xml.beside.append(file)
-        return file
-
-    def _bytes(self) -> Any:
-        if self._buffer is None and self._file is not None:
-            self._buffer = self._file.buffer()
-        return self._buffer
+        return stored(lambda: self._buffer, dtype, shape, offset, size, self._xml.limit)
 
 
 def _strings(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Tensor:
@@ -158,73 +156,55 @@ class IrFiles(NamedTuple):
 def ir_files(graph: Graph, opsets: Mapping[str, int], name: str = "gather") -> IrFiles:
     """Return the files of a graph; `opsets` are those of its operators, by default the first."""
     layers: list[str] = []
-    places: dict[str, tuple[int, int]] = {}
+    edges: list[str] = []
+    places: dict[str, tuple[int, GraphValue, int]] = {}  # of a value: its layer, and its port there
+
+    def add(
+        title: str,
+        kind: str,
+        data: Mapping[str, Any],
+        inputs: Sequence[str] = (),
+        output: GraphValue | None = None,
+    ) -> None:
+        """Add a layer with its attributes and ports, and the edges that lead to it."""
+        number, entries = len(layers), ""
+        for at, each in enumerate(inputs):
+            layer, value, port = places[each]
+            ends = f'from-layer="{layer}" from-port="{port}" to-layer="{number}" to-port="{at}"'
+            edges.append(f"    <edge {ends}/>\n")
+            entries += _port(at, value) if output else f'        <port id="{at}"/>\n'
+        exits = ""
+        if output is not None:
+            places[output.name] = number, output, len(inputs)
+            exits = _port(len(inputs), output, "" if kind == "Const" else output.name)
+        attributes = "".join(f' {key}="{value}"' for key, value in data.items())
+        version = f"opset{opsets.get(kind, 1)}"
+        parts = (
+            f'    <layer id="{number}" name="{title}" type="{kind}" version="{version}">\n',
+            attributes and f"      <data{attributes}/>\n",
+            entries and f"      <input>\n{entries}      </input>\n",
+            exits and f"      <output>\n{exits}      </output>\n",
+            "    </layer>\n",
+        )
+        layers.append("".join(parts))
+
     weights = b""
     for port in graph.inputs:
-        places[port.name] = len(layers), 0
-        layers.append(_parameter(len(layers), port))
-    known = {port.name: port for port in graph.inputs}
+        shape = ",".join("?" if size is None else str(size) for size in port.shape)
+        data = {"shape": shape, "element_type": element_type(port.dtype)}
+        add(port.name, "Parameter", data, output=port)
     for key, tensor in graph.constants.items():
-        places[key] = len(layers), 0
-        known[key] = GraphValue(key, tensor.dtype, tensor.shape)
-        raw = weights_of(tensor)
-        layers.append(_constant(len(layers), known[key], len(weights), len(raw)))
+        raw, shape = weights_of(tensor), ",".join(map(str, tensor.shape))
+        data = {"element_type": element_type(tensor.dtype), "shape": shape}
+        data |= {"offset": str(len(weights)), "size": str(len(raw))}
+        add(key, "Const", data, output=GraphValue(key, tensor.dtype, tensor.shape))
         weights += raw
-    edges: list[str] = []
     for node in graph.nodes:
-        number, (output,) = len(layers), node.outputs
-        edges += (_edge(*places[each], number, at) for at, each in enumerate(node.inputs))
-        places[output.name], known[output.name] = (number, len(node.inputs)), output
-        version = f"opset{opsets.get(node.operator, 1)}"
-        layers.append(_operation(number, node, version, [known[each] for each in node.inputs]))
-    (last,) = graph.outputs
-    edges.append(_edge(*places[last.name], len(layers), 0))
-    result = _ports("input", '        <port id="0"/>\n')
-    layers.append(_layer(len(layers), "result", "Result", "opset1", result))
+        add(node.name, node.operator, node.attributes, node.inputs, *node.outputs)
+    add("result", "Result", {}, [port.name for port in graph.outputs])
     parts = ("  <layers>\n", *layers, "  </layers>\n", "  <edges>\n", *edges, "  </edges>\n")
     head = f'<?xml version="1.0"?>\n<net name="{name}" version="11">\n'
     return IrFiles(f"{head}{''.join(parts)}</net>\n", weights)
-
-
-def _operation(number: int, node: GraphNode, version: str, inputs: list[GraphValue]) -> str:
-    attributes = "".join(f' {name}="{value}"' for name, value in node.attributes.items())
-    (output,) = node.outputs
-    return _layer(
-        number,
-        node.name,
-        node.operator,
-        version,
-        f"      <data{attributes}/>\n" if attributes else "",
-        _ports("input", *(_port(at, each) for at, each in enumerate(inputs))),
-        _ports("output", _port(len(inputs), output, output.name)),
-    )
-
-
-def _parameter(number: int, port: GraphValue) -> str:
-    """Return the layer of an input."""
-    shape = ",".join("?" if size is None else str(size) for size in port.shape)
-    data = f'      <data shape="{shape}" element_type="{element_type(port.dtype)}"/>\n'
-    output = _ports("output", _port(0, port, port.name))
-    return _layer(number, port.name, "Parameter", "opset1", data, output)
-
-
-def _constant(number: int, port: GraphValue, start: int, size: int) -> str:
-    """Return the layer of a constant, whose elements are at `start` in the .bin."""
-    kind, shape = element_type(port.dtype), ",".join(map(str, port.shape))
-    place = f'offset="{start}" size="{size}"'
-    data = f'      <data element_type="{kind}" shape="{shape}" {place}/>\n'
-    return _layer(number, port.name, "Const", "opset1", data, _ports("output", _port(0, port)))
-
-
-def _layer(number: int, name: str, kind: str, version: str, *parts: str) -> str:
-    """Return a layer; `parts` are its attributes and its ports."""
-    head = f'<layer id="{number}" name="{name}" type="{kind}" version="{version}">'
-    return "".join((f"    {head}\n", *parts, "    </layer>\n"))
-
-
-def _ports(kind: str, *ports: str) -> str:
-    """Return the ports of a kind: ``input`` or ``output``."""
-    return "".join((f"      <{kind}>\n", *ports, f"      </{kind}>\n"))
 
 
 def _port(number: int, value: GraphValue, names: str = "") -> str:
@@ -232,12 +212,6 @@ def _port(number: int, value: GraphValue, names: str = "") -> str:
     dims = "".join(f"<dim>{-1 if size is None else size}</dim>" for size in value.shape)
     kind, names = precision(value.dtype), names and f' names="{names}"'
     return f'        <port id="{number}" precision="{kind}"{names}>{dims}</port>\n'
-
-
-def _edge(layer: int, port: int, to_layer: int, to_port: int) -> str:
-    """Return an edge from a port of a layer to that of another."""
-    ends = f'from-layer="{layer}" from-port="{port}" to-layer="{to_layer}" to-port="{to_port}"'
-    return f"    <edge {ends}/>\n"
 
 
 def element_type(dtype: DType) -> str:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.io.formats.content import malformed
 from gathercli.io.graph import Graph, GraphNode, GraphValue, Value
 from gathercli.io.onnx.tensorproto import ONNX_TYPES, TensorProto, tensor_message, type_or_none
-from gathercli.io.onnx.wire import Span, WireReader, encoded, number_of, signed, span_of, text_field
+from gathercli.io.onnx.wire import (
+    Span,
+    WireReader,
+    encoded,
+    encoded_fields,
+    number_of,
+    signed,
+    span_of,
+)
 from gathercli.spec.dtypes import INT64, foreign
 from gathercli.spec.shapes import LARGEST, MAX_RANK, UNKNOWN, AnyDim, Dim, Shape
 from gathercli.text import clean, in_bytes
@@ -161,19 +169,18 @@ _INTEGER_TYPE, _GRAPH_TYPE, _INTEGERS_TYPE = 2, 5, 7
 
 def onnx_bytes(graph: Graph, opset: int, name: str = "gather") -> bytes:
     """Return the bytes of a model."""
-    parts = encoded(1, IR_VERSION), encoded(7, _graph(graph, name)), encoded(8, encoded(2, opset))
-    return b"".join(parts)
+    return encoded_fields(
+        (1, IR_VERSION), (7, _graph(graph, name)), (8, encoded_fields((2, opset)))
+    )
 
 
 def _graph(graph: Graph, name: str) -> bytes:
-    return b"".join(
-        (
-            *(encoded(1, _node(each)) for each in graph.nodes),
-            text_field(2, name),
-            *(encoded(5, tensor_message(key, each)) for key, each in graph.constants.items()),
-            *(encoded(11, _value_info(each)) for each in graph.inputs),
-            *(encoded(12, _value_info(each)) for each in graph.outputs),
-        )
+    return encoded_fields(
+        *((1, _node(each)) for each in graph.nodes),
+        (2, name),
+        *((5, tensor_message(*each)) for each in graph.constants.items()),
+        *((11, _value_info(each)) for each in graph.inputs),
+        *((12, _value_info(each)) for each in graph.outputs),
     )
 
 
@@ -184,35 +191,29 @@ def symbols(port: GraphValue) -> list[int | str]:
 
 def _value_info(port: GraphValue) -> bytes:
     """Return the declaration of a value."""
-    tensor = encoded(1, ONNX_TYPES.index(port.dtype) if port.dtype in ONNX_TYPES else 0)
+    kind = encoded(1, ONNX_TYPES.index(port.dtype) if port.dtype in ONNX_TYPES else 0)
     if port.ranked:
-        tensor += encoded(2, b"".join(encoded(1, _dimension(size)) for size in symbols(port)))
-    return text_field(1, port.name) + encoded(2, encoded(1, tensor))
-
-
-def _dimension(size: int | str) -> bytes:
-    return text_field(2, size) if isinstance(size, str) else encoded(1, size)
+        dims = (encoded(2 if isinstance(size, str) else 1, size) for size in symbols(port))
+        kind += encoded(2, encoded_fields(*((1, dim) for dim in dims)))
+    return encoded(1, port.name) + encoded(2, encoded(1, kind))
 
 
 def _node(node: GraphNode) -> bytes:
-    return b"".join(
-        (
-            *(text_field(1, name) for name in node.inputs),
-            *(text_field(2, port.name) for port in node.outputs),
-            *([text_field(3, node.name)] if node.name else []),
-            text_field(4, node.operator),
-            *(encoded(5, _attribute(*each)) for each in node.attributes.items()),
-        )
+    return encoded_fields(
+        *((1, name) for name in node.inputs),
+        *((2, port.name) for port in node.outputs),
+        *([(3, node.name)] if node.name else []),
+        (4, node.operator),
+        *((5, _attribute(*each)) for each in node.attributes.items()),
     )
 
 
 def _attribute(name: str, value: Any) -> bytes:
     if isinstance(value, int):
-        return text_field(1, name) + encoded(3, value) + encoded(20, _INTEGER_TYPE)
+        return encoded_fields((1, name), (3, value), (20, _INTEGER_TYPE))
     if isinstance(value, Graph):
-        return text_field(1, name) + encoded(6, _graph(value, name)) + encoded(20, _GRAPH_TYPE)
-    numbers = (encoded(8, number) for number in value)
-    return b"".join((text_field(1, name), *numbers, encoded(20, _INTEGERS_TYPE)))
+        return encoded_fields((1, name), (6, _graph(value, name)), (20, _GRAPH_TYPE))
+    return encoded_fields((1, name), *((8, number) for number in value), (20, _INTEGERS_TYPE))
 
 
 # Reading

@@ -18,11 +18,11 @@ from gathercli.io.onnx.wire import (
     Span,
     WireReader,
     encoded,
+    encoded_fields,
     length_head,
     number_of,
     signed,
     span_of,
-    text_field,
 )
 from gathercli.spec.dtypes import DTYPES, STRING, DType, Kind, in_words, named
 from gathercli.spec.shapes import MAX_RANK, Place, product
@@ -47,7 +47,7 @@ float4_e2m1fn float8_e8m0fnu uint2 int2 float6_e2m3fn float6_e3m2fn
 ONNX_TYPES: Final = (None, *map(named, _TYPE_NAMES.split()))
 _DIMS, _TYPE, _SEGMENT, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 3, 8, 9, 13, 14
 _FLOATS, _INT32, _STRINGS, _INT64, _DOUBLES, _UINT64 = 4, 5, 6, 7, 10, 11
-# The fields of elements.
+# The names of the fields of elements.
 _ELEMENT_FIELDS: Final = {
     _FLOATS: "float_data",
     _INT32: "int32_data",
@@ -56,7 +56,14 @@ _ELEMENT_FIELDS: Final = {
     _DOUBLES: "double_data",
     _UINT64: "uint64_data",
 }
-
+# The field of a type, unless raw_data is used; that of all others is int32_data.
+_FIELDS_OF_TYPES: Final = {
+    **dict.fromkeys(("float32", "complex64"), _FLOATS),
+    **dict.fromkeys(("float64", "complex128"), _DOUBLES),
+    **dict.fromkeys(("uint32", "uint64"), _UINT64),
+    "int64": _INT64,
+    "string": _STRINGS,
+}
 # The bytes of each element in the fields that have no varints and no strings.
 _FIELD_SIZES: Final = {_FLOATS: 4, _DOUBLES: 8}
 # Bits of elements that share an entry of `int32_data`; of those of 6 bits, each has one.
@@ -106,21 +113,17 @@ class TensorProto:
             self.entries = [span_of(each, "`external_data`") for each in fields.get(_EXTERNAL, ())]
             return
         typed = [field for field in _ELEMENT_FIELDS if field in fields]
-        self._field, self._each = _field(self.dtype)
+        self._field = _FIELDS_OF_TYPES.get(self.dtype.name, _INT32)
         self._values = fields.get(self._field, [])
         self._raw = span_of(fields[_RAW][-1], "`raw_data`") if _RAW in fields else None
-        if self._raw and (typed or self.dtype is STRING):
-            raise malformed(
-                f"the elements are in raw_data and in {_ELEMENT_FIELDS[typed[0]]}"
-                if typed
-                else "the strings are in raw_data",
-                "one of them" if typed else "string_data",
-            )
-        if other := [field for field in typed if field != self._field and not self._raw]:
-            raise malformed(
-                f"the elements are in the field {_ELEMENT_FIELDS[other[0]]}",
-                f"{_ELEMENT_FIELDS[self._field]} for {self.dtype}",
-            )
+        if self._raw and typed:
+            what = f"the elements are in raw_data and in {_ELEMENT_FIELDS[typed[0]]}"
+            raise malformed(what, "one of them")
+        if self._raw and self.dtype is STRING:
+            raise malformed("the strings are in raw_data", "string_data")
+        if other := [field for field in typed if field != self._field]:
+            what = f"the elements are in the field {_ELEMENT_FIELDS[other[0]]}"
+            raise malformed(what, f"{_ELEMENT_FIELDS[self._field]} for {self.dtype}")
 
     def constant(self, external: Callable[[str], File] | None = None) -> Constant:
         """Return the constant of the elements.
@@ -130,11 +133,39 @@ class TensorProto:
         wire, dtype, shape = self.wire, self.dtype, self.shape
         if self.entries is not None:
             settings = dict(_entry(wire, each) for each in self.entries)
-            return _external(dtype, shape, settings, external, wire.limit)
+            return self._external(settings, external)
         if self._raw:
             start, stop = self._raw
             return stored(lambda: wire.buffer, dtype, shape, start, stop - start, wire.limit)
         return Constant(dtype, shape, self._load, limit=wire.limit)
+
+    def _external(
+        self, settings: dict[str, str], external: Callable[[str], File] | None
+    ) -> Constant:
+        """Return the constant whose elements are in a file beside the model."""
+        dtype, shape, location = self.dtype, self.shape, settings.get("location", "")
+        if external is None:
+
+            def refuse() -> Tensor:
+                raise InputError(
+                    NOT_OPENED,
+                    value=location,
+                    expected="elements in the model itself",
+                    hint="`--external-data` reads regular files beside the model",
+                )
+
+            return Constant(dtype, shape, refuse, unread=NOT_OPENED)
+        if dtype is STRING:
+            raise malformed("strings are in another file", "them in the model itself")
+        file = external(location)
+        offset = _integer(settings, "offset", 0)
+        length = _integer(settings, "length", -(-product(shape) * dtype.bits // 8))
+        if offset + length > file.size:
+            raise malformed(
+                f"the elements are at bytes {offset} to {offset + length} of a file of {file.size}",
+                "bytes of the file",
+            )
+        return stored(file.buffer, dtype, shape, offset, length, self.wire.limit)
 
     @property
     def is_empty(self) -> bool:
@@ -151,7 +182,7 @@ class TensorProto:
                 number += 1
             else:
                 number += value.size // size if size else _count(self.wire, value)
-        count = product(self.shape) * self._each
+        count = product(self.shape) * (2 if self.dtype.kind is Kind.COMPLEX else 1)
         if self.dtype.bits in _PACKED_BITS:
             count = -(-count * self.dtype.bits // 8)
         if number != count:
@@ -167,9 +198,12 @@ class TensorProto:
         self.check_count()
         dtype, shape = self.dtype, self.shape
         if dtype is STRING:
-            words = self._strings()
-            place = Place(_ELEMENT_FIELDS[_STRINGS], (len(words),))
-            return Tensor(STRING, store(words, STRING, place).reshape(shape))
+            name = _ELEMENT_FIELDS[_STRINGS]
+            words = [
+                decoded(self.wire.bytes(span_of(value, "a string")), f"{name}[{at}]")
+                for at, value in enumerate(self._values)
+            ]
+            return Tensor(STRING, store(words, STRING, Place(name, (len(words),))).reshape(shape))
         array, storage = self._numbers(), storage_of(dtype)
         if self._field in _FIELD_SIZES:
             array = array.view(storage.newbyteorder("<"))
@@ -185,11 +219,6 @@ class TensorProto:
             array = self._checked(whole, low, high).astype(storage, copy=False)
         return Tensor(dtype, array.reshape(shape))
 
-    def _strings(self) -> list[str]:
-        """Decode the strings."""
-        raw = (self.wire.bytes(span_of(value, "a string")) for value in self._values)
-        return [decoded(each, f"{_ELEMENT_FIELDS[_STRINGS]}[{at}]") for at, each in enumerate(raw)]
-
     def _numbers(self) -> AnyArray:
         """Decode the values of a field: packed in spans, or one by one."""
         import numpy as np
@@ -202,12 +231,11 @@ class TensorProto:
             elif size is None:
                 parts.append(_varints(self.wire, value))
             elif value.size % size:
-                raise malformed(
-                    f"the elements have {in_bytes(value.size)}", f"a multiple of {size}"
-                )
+                what = f"the elements have {in_bytes(value.size)}"
+                raise malformed(what, f"a multiple of {size}")
             else:
-                buffer, count = self.wire.buffer, value.size // size
-                parts.append(np.frombuffer(buffer, f"<f{size}", count, value.start))
+                count = value.size // size
+                parts.append(np.frombuffer(self.wire.buffer, f"<f{size}", count, value.start))
         if any((part.dtype.kind == "u") == (size is not None) for part in parts):
             raise malformed("the elements have another wire type", "that of their field")
         if not parts:
@@ -248,22 +276,6 @@ def _shape(wire: WireReader, fields: dict[int, list[int | Span]], dtype: DType) 
     return tuple(dims)
 
 
-def _field(dtype: DType) -> tuple[int, int]:
-    """Return the field of a type, unless raw_data is used, and its values for each element."""
-    if dtype is STRING:
-        return _STRINGS, 1
-    if dtype.kind is Kind.COMPLEX:
-        return (_FLOATS if dtype.bits == 64 else _DOUBLES), 2
-    special = {
-        "float32": _FLOATS,
-        "float64": _DOUBLES,
-        "int64": _INT64,
-        "uint64": _UINT64,
-        "uint32": _UINT64,
-    }
-    return special.get(dtype.name, _INT32), 1
-
-
 def _count(wire: WireReader, span: Span) -> int:
     """Return the number of packed varints."""
     import numpy as np
@@ -299,40 +311,6 @@ def _varints(wire: WireReader, span: Span) -> AnyArray:
     return numbers
 
 
-def _external(
-    dtype: DType,
-    shape: tuple[int, ...],
-    settings: dict[str, str],
-    external: Callable[[str], File] | None,
-    limit: int | None,
-) -> Constant:
-    """Return the constant whose elements are in a file beside the model."""
-    location = settings.get("location", "")
-    if external is None:
-
-        def refuse() -> Tensor:
-            raise InputError(
-                NOT_OPENED,
-                value=location,
-                expected="elements in the model itself",
-                hint="`--external-data` reads regular files beside the model",
-            )
-
-        return Constant(dtype, shape, refuse, unread=NOT_OPENED)
-    if dtype is STRING:
-        raise malformed("strings are in another file", "them in the model itself")
-    file = external(location)
-    size = -(-product(shape) * dtype.bits // 8)
-    offset = _integer(settings, "offset", 0)
-    length = _integer(settings, "length", size)
-    if offset + length > file.size:
-        raise malformed(
-            f"the elements are at bytes {offset} to {offset + length} of a file of {file.size}",
-            "bytes of the file",
-        )
-    return stored(file.buffer, dtype, shape, offset, length, limit)
-
-
 def _entry(wire: WireReader, message: Span) -> tuple[str, str]:
     words = {1: "", 2: ""}
     for field, value in wire.fields(message):
@@ -356,20 +334,19 @@ def _integer(settings: dict[str, str], name: str, default: int) -> int:
 def tensor_head(name: str, dtype: DType, shape: tuple[int, ...]) -> bytes:
     """Return what precedes the raw elements, which are little-endian, of a message."""
     size = -(-product(shape) * dtype.bits // 8)
-    return _described(dtype, shape) + text_field(_NAME, name) + length_head(_RAW, size)
+    return _described(dtype, shape) + encoded(_NAME, name) + length_head(_RAW, size)
 
 
 def tensor_message(name: str, tensor: Tensor) -> bytes:
     """Return the message of a tensor."""
     if tensor.dtype is not STRING:
         return tensor_head(name, tensor.dtype, tensor.shape) + raw_elements(tensor)
-    words = (text_field(_STRINGS, str(each)) for each in tensor.array.reshape(-1))
-    return b"".join((_described(STRING, tensor.shape), *words, text_field(_NAME, name)))
+    words = ((_STRINGS, str(each)) for each in tensor.array.reshape(-1))
+    return _described(STRING, tensor.shape) + encoded_fields(*words, (_NAME, name))
 
 
 def _described(dtype: DType, shape: tuple[int, ...]) -> bytes:
-    sizes = (encoded(_DIMS, size) for size in shape)
-    return b"".join((*sizes, encoded(_TYPE, ONNX_TYPES.index(dtype))))
+    return encoded_fields(*((_DIMS, size) for size in shape), (_TYPE, ONNX_TYPES.index(dtype)))
 
 
 MAX_MESSAGE_BYTES: Final = 2**31 - 1  # the size limit of a protobuf message, in bytes
@@ -382,13 +359,10 @@ class ProtoFile:
 
     def __init__(self, file: File) -> None:
         """Read the header."""
-        size = file.length(
-            MAX_MESSAGE_BYTES if file.limit is None else min(MAX_MESSAGE_BYTES, file.limit)
-        )
-        if size > MAX_MESSAGE_BYTES:
-            raise malformed(
-                f"the file has {in_bytes(size)}", f"at most {MAX_MESSAGE_BYTES}, as ONNX's messages"
-            )
+        most = MAX_MESSAGE_BYTES
+        size = file.length(most if file.limit is None else min(most, file.limit))
+        if size > most:
+            raise malformed(f"the file has {in_bytes(size)}", f"at most {most}, as ONNX's messages")
         self._file = file
         raw = file.content() if file.has_more else file.buffer()  # the first one raises
         wire = WireReader(raw, file.limit)
@@ -415,9 +389,8 @@ class ProtoFile:
         """Return the constant after a check of the number of its elements."""
         proto = self._proto
         if key is not None and key != proto.name:
-            raise malformed(
-                f"the file holds one tensor, `{clean(proto.name)}`, and no `{clean(key)}`", "no key"
-            )
+            what = f"the file holds one tensor, `{clean(proto.name)}`, and no `{clean(key)}`"
+            raise malformed(what, "no key")
         if proto.entries is not None:
             raise malformed(
                 "the tensor keeps its elements in another file, which is never opened",

@@ -53,9 +53,7 @@ class WireReader:
         self.whole = Span(0, len(buffer))
         self.count = 0  # the fields that were read
 
-    def fields(  # noqa: C901  (a wire type each, in one loop: it reads every field of a model)
-        self, message: Span
-    ) -> Iterator[tuple[int, int | Span]]:
+    def fields(self, message: Span) -> Iterator[tuple[int, int | Span]]:
         """Yield the number and the value of each field of a message.
 
         A varint is an integer below 2^64. All other values are the span of their bytes. Raise
@@ -79,28 +77,25 @@ class WireReader:
             wire = tag & 7
             if tag < 8:
                 raise malformed(f"byte {start} starts a field of number 0", "a number of 1 or more")
+            if wire == VARINT_TYPE:
+                value, at = self.varint(at, stop, whole=whole)
+                yield tag >> 3, value
+                continue
             if wire == LENGTH_TYPE:
                 if at < stop and buffer[at] < 0x80:
                     size, at = buffer[at], at + 1
                 else:
                     size, at = self.varint(at, stop, whole=whole)
-                if size > stop - at:
-                    raise _cut(start, stop, whole=whole)
-                yield tag >> 3, Span(at, at + size)
-                at += size
-            elif wire == VARINT_TYPE:
-                value, at = self.varint(at, stop, whole=whole)
-                yield tag >> 3, value
             elif wire in FIXED_TYPES:
-                end = at + FIXED_TYPES[wire]
-                if end > stop:
-                    raise _cut(start, stop, whole=whole)
-                yield tag >> 3, Span(at, end)
-                at = end
+                size = FIXED_TYPES[wire]
             else:
                 raise malformed(
                     f"byte {start} starts a field of wire type {wire}", "a type of 0, 1, 2 or 5"
                 )
+            if size > stop - at:
+                raise _cut(start, stop, whole=whole)
+            yield tag >> 3, Span(at, at + size)
+            at += size
 
     def _refuse(self, count: int) -> NoReturn:
         """Raise LimitError for the fields of a message, or of all messages."""
@@ -175,21 +170,22 @@ def _cut(start: int, stop: int, *, whole: bool) -> InputError:
 # Writing
 
 
-def encoded(field: int, value: bytes | int) -> bytes:
-    """Encode a varint, or bytes with their length; a negative number becomes 2^64 more."""
+def encoded(field: int, value: bytes | str | int) -> bytes:
+    """Encode a varint, or bytes or text with their length; a negative number becomes 2^64 more."""
     if isinstance(value, int):
         return _varint(field << 3) + _varint(value % 2**64)
-    return length_head(field, len(value)) + value
+    raw = value.encode() if isinstance(value, str) else value
+    return length_head(field, len(raw)) + raw
+
+
+def encoded_fields(*fields: tuple[int, bytes | str | int]) -> bytes:
+    """Encode the fields of a message."""
+    return b"".join(encoded(field, value) for field, value in fields)
 
 
 def length_head(field: int, size: int) -> bytes:
     """Encode what precedes the `size` bytes of a field."""
     return _varint(field << 3 | LENGTH_TYPE) + _varint(size)
-
-
-def text_field(field: int, text: str) -> bytes:
-    """Encode a field of text."""
-    return encoded(field, text.encode())
 
 
 def _varint(number: int) -> bytes:

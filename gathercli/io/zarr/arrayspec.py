@@ -164,11 +164,8 @@ def _number(value: Any) -> Any:
 
 def zero_fill(dtype: DType) -> Any:
     """Return the fill value of a new array, as JSON."""
-    if dtype is STRING:
-        return ""
-    if dtype is BOOL:
-        return False
-    return [0.0, 0.0] if dtype.kind is Kind.COMPLEX else 0
+    special: dict[Kind, Any] = {Kind.STRING: "", Kind.BOOL: False, Kind.COMPLEX: [0.0, 0.0]}
+    return special.get(dtype.kind, 0)
 
 
 # Codecs
