@@ -124,7 +124,7 @@ OWN: Final = ("--no-clobber", "--nonfinite", "--force-format")
 COMMANDS_OWN: Final = {
     "spec/rules.py": ("--max-bytes", "--negative", "--out-of-range"),
     "io/formats/npy.py": ("--data-dtype",),
-    "io/onnx/tensorproto.py": ("--external-data",),
+    "io/graphs/tensorproto.py": ("--external-data",),
 }
 """Options in texts that only commands show: what `ops` says of the rules, notes of an output."""
 

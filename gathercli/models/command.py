@@ -16,7 +16,7 @@ from gathercli.text import clean, counted, grouped, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gathercli.io.graph import Value
+    from gathercli.io.graphs.graph import Value
     from gathercli.models.graph import Model, ModelNode
     from gathercli.models.verdict import NodeVerdict
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.tensor import Tensor
     from gathercli.io.formats.content import ElementTypes
-    from gathercli.io.graph import Constant
+    from gathercli.io.graphs.graph import Constant
     from gathercli.models.graph import Model
 
 _EXPECTED_MODEL: Final = "an ONNX model or an OpenVINO .xml"

@@ -8,7 +8,7 @@ import numpy as np
 
 from gathercli.compute.conversion import cast as cast_tensor
 from gathercli.compute.tensor import Tensor
-from gathercli.io.graph import Constant, Value
+from gathercli.io.graphs.graph import Constant, Value
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, product

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError, Hint, InputError, VersionError
-from gathercli.io.graph import Budget, Constant, Value
+from gathercli.io.graphs.graph import Budget, Constant, Value
 from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.ops.versions import find
 from gathercli.spec.shapes import UNKNOWN, Shape

@@ -25,7 +25,7 @@ from gathercli.text import clean, closest, counted, listed, short
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from gathercli.io.graph import Value
+    from gathercli.io.graphs.graph import Value
     from gathercli.models.graph import ModelNode
 
 

@@ -7,10 +7,10 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
 
-from gathercli.io.graph import Value
-from gathercli.io.onnx.graphs import dimension
-from gathercli.io.onnx.tensorproto import type_or_none
-from gathercli.io.onnx.wire import Span, WireReader, encoded
+from gathercli.io.graphs.graph import Value
+from gathercli.io.graphs.onnx import dimension
+from gathercli.io.graphs.tensorproto import type_or_none
+from gathercli.io.graphs.wire import Span, WireReader, encoded
 from gathercli.models import infer_child
 from gathercli.models.infer_child import ABSENT_STATUS, CPU_SECONDS
 from gathercli.spec.shapes import MAX_RANK, Shape

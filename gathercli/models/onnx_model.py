@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError
 from gathercli.io.formats.content import malformed
-from gathercli.io.graph import MAX_DEPTH, Constant, Value, check_location, open_beside
-from gathercli.io.onnx.graphs import NodeFields, attribute, node_fields, value_info
-from gathercli.io.onnx.tensorproto import NOT_OPENED, TensorProto, type_of, type_or_none
-from gathercli.io.onnx.wire import (
+from gathercli.io.graphs.graph import MAX_DEPTH, Constant, Value, check_location, open_beside
+from gathercli.io.graphs.onnx import NodeFields, attribute, node_fields, value_info
+from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto, type_of, type_or_none
+from gathercli.io.graphs.wire import (
     NUMBER_BYTES,
     SPAN_BYTES,
     Span,

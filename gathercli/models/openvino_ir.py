@@ -6,9 +6,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.io.formats.content import malformed
-from gathercli.io.graph import Value
-from gathercli.io.ir.graphs import Weights
-from gathercli.io.ir.layers import IrReader, attribute, parameter, type_of
+from gathercli.io.graphs.graph import Value
+from gathercli.io.graphs.ir import Weights
+from gathercli.io.graphs.layers import IrReader, attribute, parameter, type_of
 from gathercli.models import fold
 from gathercli.models.graph import (
     NODE_BYTES,
@@ -22,7 +22,7 @@ from gathercli.models.graph import (
 
 if TYPE_CHECKING:
     from gathercli.io.files import File
-    from gathercli.io.ir.layers import Body, Layer, Port
+    from gathercli.io.graphs.layers import Body, Layer, Port
 
 _FOLDED_LAYERS: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
 """The layers that constants come from or pass through."""

@@ -12,11 +12,11 @@ import numpy as np
 from gathercli import ops
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OperatorError
-from gathercli.io.graph import Graph, GraphNode, GraphValue
-from gathercli.io.ir.graphs import ir_files
-from gathercli.io.ir.layers import ELEMENT_TYPES
-from gathercli.io.onnx.graphs import onnx_bytes
-from gathercli.io.onnx.tensorproto import ONNX_TYPES
+from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
+from gathercli.io.graphs.ir import ir_files
+from gathercli.io.graphs.layers import ELEMENT_TYPES
+from gathercli.io.graphs.onnx import onnx_bytes
+from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.spec.call import Operand, as_integer
 from gathercli.spec.dtypes import INT64, STRING, Kind
 from gathercli.spec.shapes import known
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from gathercli.cli.additions import Observation, RuntimeCaller
-    from gathercli.io.ir.graphs import IrFiles
+    from gathercli.io.graphs.ir import IrFiles
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 

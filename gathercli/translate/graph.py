@@ -18,9 +18,9 @@ import numpy as np
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import UsageError
-from gathercli.io.graph import Graph, GraphNode, GraphValue
-from gathercli.io.onnx.graphs import IR_VERSION, symbols
-from gathercli.io.onnx.tensorproto import ONNX_TYPES
+from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
+from gathercli.io.graphs.onnx import IR_VERSION, symbols
+from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.spec.dtypes import BOOL, INT64, Kind
 from gathercli.spec.shapes import product
 from gathercli.translate.program import FROM_SIZES, PRIMITIVES

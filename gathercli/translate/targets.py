@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.io.ir.layers import ELEMENT_TYPES
+from gathercli.io.graphs.layers import ELEMENT_TYPES
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN, STRING, DType, dtype
 from gathercli.spec.op import INTEGERS, SIGNED_32_64, Negative, OutOfRange
 

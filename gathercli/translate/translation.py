@@ -15,9 +15,9 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.run import run
 from gathercli.compute.storage import broadcast, storage_of
 from gathercli.compute.tensor import Tensor
-from gathercli.io.ir.graphs import ir_files, read_ir_graph
-from gathercli.io.onnx.graphs import onnx_bytes, read_onnx
-from gathercli.io.onnx.tensorproto import ONNX_TYPES
+from gathercli.io.graphs.ir import ir_files, read_ir_graph
+from gathercli.io.graphs.onnx import onnx_bytes, read_onnx
+from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.ops import OPERATORS, gather, gather_elements, gather_nd, gather_tree
 from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
@@ -31,7 +31,7 @@ from gathercli.translate.program import PRIMITIVES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gathercli.io.graph import Graph, GraphNode, GraphValue
+    from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
     from gathercli.translate.program import Program, Step

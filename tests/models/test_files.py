@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from onnx.external_data_helper import convert_model_to_external_data
 
 from gathercli.errors import LimitError
-from gathercli.io.onnx.wire import encoded
+from gathercli.io.graphs.wire import encoded
 from gathercli.models.files import ReadOptions, read
 from tests.modelfiles import TOUR, Ir, one_gather, tour_ir
 

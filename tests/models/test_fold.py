@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gathercli.io.graph import Value
+from gathercli.io.graphs.graph import Value
 from gathercli.models import fold
 from gathercli.spec.dtypes import BOOL, INT64, STRING, DType, dtype
 from gathercli.spec.shapes import Shape, parse

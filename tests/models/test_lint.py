@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from gathercli.errors import InputError
-from gathercli.io.graph import Constant
+from gathercli.io.graphs.graph import Constant
 from gathercli.models.files import ReadOptions, read
 from gathercli.models.findings import ERROR, NOTE, WARNING
 from gathercli.models.lint import findings, node_findings

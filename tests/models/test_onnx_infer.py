@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from gathercli.io.onnx.wire import Span, WireReader
+from gathercli.io.graphs.wire import Span, WireReader
 from gathercli.models import infer_child, onnx_infer
 from gathercli.models.infer_child import ABSENT_STATUS
 from tests.modelfiles import FLOAT, constants, onnx_model, value

@@ -12,8 +12,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from gathercli.errors import GatherError, InputError
-from gathercli.io.onnx import tensorproto
-from gathercli.io.onnx.tensorproto import ONNX_TYPES
+from gathercli.io.graphs import tensorproto
+from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.models.command import model_json
 from gathercli.models.files import ReadOptions, read
 from gathercli.models.lint import node_findings

@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 import pytest
 
-from gathercli.io.ir.graphs import IrFiles, read_ir_graph
-from gathercli.io.ir.layers import ELEMENT_TYPES
-from gathercli.io.onnx.graphs import read_onnx
+from gathercli.io.graphs.ir import IrFiles, read_ir_graph
+from gathercli.io.graphs.layers import ELEMENT_TYPES
+from gathercli.io.graphs.onnx import read_onnx
 from gathercli.models.files import read
 from tests.translate.pairs import PAIRS, Pair, name, translation_of
 

@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.formats.content import check_number, malformed, truncated
-from gathercli.io.graph import MAX_DEPTH, Value, check_held
+from gathercli.io.graphs.graph import MAX_DEPTH, Value, check_held
 from gathercli.spec.dtypes import BOOL, DType, dtype, foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse
 from gathercli.text import clean, counted, in_bytes, short
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gathercli.io.files import File
-    from gathercli.io.graph import Budget
+    from gathercli.io.graphs.graph import Budget
 
 
 _SHORT_NAMES: Final = """

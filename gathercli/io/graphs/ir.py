@@ -14,7 +14,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError
 from gathercli.io.files import HeldFile
 from gathercli.io.formats.content import check_pointer, malformed
-from gathercli.io.graph import (
+from gathercli.io.graphs.graph import (
     Budget,
     Constant,
     Graph,
@@ -25,7 +25,14 @@ from gathercli.io.graph import (
     raw_elements,
     stored,
 )
-from gathercli.io.ir.layers import ELEMENT_TYPES, IrReader, integer, precision, shape_of, type_of
+from gathercli.io.graphs.layers import (
+    ELEMENT_TYPES,
+    IrReader,
+    integer,
+    precision,
+    shape_of,
+    type_of,
+)
 from gathercli.spec.dtypes import INT64, STRING, DType
 from gathercli.spec.shapes import Place, product
 from gathercli.text import clean, counted, in_bytes, short
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gathercli.io.files import File
-    from gathercli.io.ir.layers import Layer
+    from gathercli.io.graphs.layers import Layer
 
 
 _POINTER_BYTES: Final = 64  # bytes that tell a pointer of Git LFS

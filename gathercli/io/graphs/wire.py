@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import LimitError
 from gathercli.io.formats.content import malformed, truncated
-from gathercli.io.graph import check_held
+from gathercli.io.graphs.graph import check_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

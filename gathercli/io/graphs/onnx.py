@@ -9,9 +9,9 @@ import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.io.formats.content import malformed
-from gathercli.io.graph import Graph, GraphNode, GraphValue, Value
-from gathercli.io.onnx.tensorproto import ONNX_TYPES, TensorProto, tensor_message, type_or_none
-from gathercli.io.onnx.wire import (
+from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, Value
+from gathercli.io.graphs.tensorproto import ONNX_TYPES, TensorProto, tensor_message, type_or_none
+from gathercli.io.graphs.wire import (
     Span,
     WireReader,
     encoded,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gathercli.errors import InputError, LimitError
-from gathercli.io.onnx import wire
-from gathercli.io.onnx.wire import Span, WireReader, number_of, signed, span_of
+from gathercli.io.graphs import wire
+from gathercli.io.graphs.wire import Span, WireReader, number_of, signed, span_of
 
 
 def fields(raw: bytes) -> list[tuple[int, int | bytes]]:

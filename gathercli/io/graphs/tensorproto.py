@@ -13,8 +13,8 @@ from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import Layout, check_shape, malformed
 from gathercli.io.formats.foreign import conversion_hint
 from gathercli.io.formats.npy import raw_file
-from gathercli.io.graph import Constant, decoded, raw_elements, stored
-from gathercli.io.onnx.wire import (
+from gathercli.io.graphs.graph import Constant, decoded, raw_elements, stored
+from gathercli.io.graphs.wire import (
     Span,
     WireReader,
     encoded,

@@ -1,1 +1,0 @@
-"""OpenVINO IR: the .xml and the .bin, read and written."""

@@ -1,1 +1,0 @@
-"""ONNX: the wire format, tensors, graphs, read and written without its package."""
