@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.threads import ProgressCallback
 
 
 BEAM_TRACE_BLOCK: Final = 1 << 12
@@ -54,9 +53,8 @@ class BeamProvenance(Provenance[BeamTrace]):
     for none, shape (B, W). Raise `OutOfRangeError` (``integer-values``) if a value is no integer.
     """
 
-    def __init__(self, bound: BoundCall, *, progress: ProgressCallback | None = None) -> None:
+    def __init__(self, bound: BoundCall) -> None:
         super().__init__(bound.call, bound.shape)
-        del progress  # the work is short
         tensors = bound.loaded()
         self.step_ids, self.parent_ids, self.max_seq_len, self.end_token = tensors.values()
         self._parents = self.parent_ids.values()

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.explain.beam_panel import MANY_READERS, BeamPanel, BeamSelection, Tokens
-from gathercli.explain.beam_provenance import BeamProvenance
+from gathercli.explain.beam_panel import BeamSelection, Tokens, beam_panel
+from gathercli.explain.panel import MOST_READ_OUT
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import ROW_LIMITS, sizes
-from gathercli.explain.terminal.layout import Line, joined, letter_style, text_of, widest
-from gathercli.explain.view import MOST_LEGEND_LETTERS, MOST_READ_OUT, Ends, View
+from gathercli.explain.terminal.layout import joined, letter_style, text_of, widest
+from gathercli.explain.view import MOST_LEGEND_LETTERS, Ends, View
 from gathercli.report.palette import REFUSED_STYLE
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, cell
@@ -30,39 +30,145 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.compute.storage import AnyArray
-    from gathercli.explain.beam_provenance import BeamTrace
-    from gathercli.explain.panel import Look
+    from gathercli.explain.beam_provenance import BeamProvenance, BeamTrace
+    from gathercli.explain.panel import Line, Look, Panel
     from gathercli.explain.selection import Limits
     from gathercli.explain.view import PictureParts
 
 
-def trace_line(provenance: BeamProvenance, trace: BeamTrace, look: Look) -> Line:
-    """Trace a cell in one line: ``out[0,0,1] = step_ids[0,0,2] = 11``."""
-    line: Line = [(f"out{cell(trace.out)}", "")]
-    if trace.fate is Fate.REFUSED:
-        return [*line, (": ", ""), ("refused", REFUSED_STYLE)]
-    t, b, _ = trace.out
-    source = " = end_token"
-    if trace.fate is Fate.FILLED:
-        source = f" = step_ids[{t},{b},none]"
-    elif trace.step_ids is not None:
-        source = f" = step_ids{cell(trace.step_ids)}"
-    return [*line, (f"{source} = {Tokens(provenance, look).write(trace.value)}", "")]
+_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
+"""The blank within what a legend lists, where no line ends."""
+_TABLE_EDGES: Final = (3, 2, 1)
+"""The numbers of first and of last steps in a table that has no room for all."""
 
 
-def trace_steps(provenance: BeamProvenance, trace: BeamTrace, look: Look) -> Iterator[Line]:
-    """Trace a cell step by step, from the last step of its beam, in words and coordinates."""
-    t, b, w = trace.out
-    tokens = Tokens(provenance, look)
-    yield [(f"out{cell(trace.out)}", "bold"), (f"   t = {t}, b = {b}, w = {w}", "")]
-    length, last = tokens.write(provenance.max_seq_len.values()[b]), provenance.lengths[b] - 1
-    if trace.fate is Fate.BEYOND:
-        steps = f"step {last} is its last" if last >= 0 else "it has no steps"
-        yield [(f"  max_seq_len[{b}] is {length}, the length of batch {b}: {steps}", "")]
-    else:
-        yield [(f"  max_seq_len[{b}] is {length}: beam {w} is followed back from step {last}", "")]
-        yield from _way(provenance, trace, tokens)
-    yield [("  ", ""), *trace_line(provenance, trace, look)]
+class BeamView(View):
+    """The words and pictures of GatherTree."""
+
+    part = "beam"
+    linked = ("beam",)
+    panel_dims = range(1, 2)
+
+    def __init__(self, provenance: BeamProvenance) -> None:
+        self.provenance: BeamProvenance = provenance
+        self.without_panels = "" if provenance.shape[1] else "empty: no batches"
+
+    def select(
+        self, look: Look, rows: Limits, columns: Limits, *, whole: bool = False
+    ) -> BeamSelection:
+        """Choose what to show within limits."""
+        return BeamSelection(self.provenance, look, rows, columns, whole=whole)
+
+    def attempts(
+        self, look: Look, columns: Sequence[Limits]
+    ) -> Iterator[tuple[BeamSelection, Sequence[bool]]]:
+        """Yield choices of ever fewer steps and beams, each once."""
+        seen = []
+        if look.here is not None:
+            whole = self.select(look, ROW_LIMITS[0], columns[0], whole=True)
+            if whole.cells == self.provenance.size:
+                seen.append(whole.coordinates)
+                yield whole, (False,)
+        for (_, rows), (_, most) in sizes(columns):
+            selection = self.select(look, rows, most)
+            if selection.coordinates not in seen:
+                seen.append(selection.coordinates)
+                yield selection, (False, True)
+
+    def panel(self, selection: BeamSelection, at: tuple[int, ...]) -> Panel:
+        """Read a panel."""
+        return beam_panel(selection, at[0])
+
+    def tensors(self, selection: BeamSelection, room: int) -> Text:
+        """Format the type and the shape of each tensor, and the end token itself."""
+        provenance, lines = self.provenance, []
+        out = Operand(Shape(provenance.shape), provenance.step_ids.dtype)
+        for name, operand in {**provenance.call.inputs, "out": out}.items():
+            value = f" = {selection.tokens.end}" if operand.shape.rank == 0 else ""
+            lines.append([(name, "bold"), (f" {operand}{value}", "")])
+        return text_of(joined(lines, room))
+
+    def notes(self, selection: BeamSelection, panels: Sequence[Panel], room: int) -> Iterator[Line]:
+        """Follow each beam back, explain the marks, then trace examples."""
+        if table := _table(selection, room):
+            yield from [[], *table]
+        yield from joined(_legend(selection, panels, room), room)
+        if examples := self.examples(selection, panels):
+            yield [("a cell copies the token of its beam at its step:", "dim")]
+            yield from examples
+
+    def parts(self, selection: BeamSelection, *, drawn: bool) -> PictureParts:
+        """Count the cells, and of a drawing the batches, in a picture."""
+        size, batches = self.provenance.size, self.provenance.shape[1]
+        cells: PictureParts = [(selection.cells, size, ("cell of out", "cells of out"))]
+        return [*cells, (len(selection.batches), batches, ("batch", "batches"))] if drawn else cells
+
+    def reads(self) -> str:
+        """Say how many tokens are read."""
+        if not self.provenance.size:
+            return "nothing: step_ids is empty"
+        count = int(np.count_nonzero(self.provenance.read_cells))
+        return f"{grouped(count)} of {counted(self.provenance.size, 'cell')} of step_ids"
+
+    def reads_json(self) -> dict[str, Any]:
+        """Return how many tokens are read, for JSON."""
+        count = int(np.count_nonzero(self.provenance.read_cells))
+        return {"dimensions": [0, 1, 2], "parts": count, "of": self.provenance.size}
+
+    def cells_json(self, cells: AnyArray) -> Iterator[str]:
+        """Yield the JSON of output cells from their flat positions, shape (C,), int64."""
+        from gathercli.io.formats.encode import json_texts
+
+        texts = json_texts(self.provenance.elements(cells))
+        return map(_cell_json, self.provenance.traces(cells), texts)
+
+    def ends(self, trace: BeamTrace) -> Ends:
+        """Return the parent that leads to a cell, or the length of its batch at the last step."""
+        source: tuple[str, tuple[int, ...]] | None = None
+        if trace.fate in (Fate.ENDED, Fate.BEYOND):
+            source = "end_token", ()
+        elif trace.step_ids is not None:
+            source = "step_ids", trace.step_ids
+        if trace.parent_ids is None or trace.parent is None:
+            return Ends(("max_seq_len", trace.out[1:2]), source, None)
+        return Ends(("parent_ids", trace.parent_ids), source, (trace.parent,))
+
+    def sentences(self, panels: Sequence[Panel]) -> Iterator[str]:
+        """Say what the path of each beam is."""
+        del panels
+        steps, batches, beams = self.provenance.shape
+        for b, w in list(combinations(range(batches), range(beams)))[:MOST_READ_OUT]:
+            way = ", ".join(f"beam {beam} at step {t}" for t, beam in self.provenance.way(b, w))
+            yield f"out[:,{b},{w}] follows {way or 'no beam'}."
+        if not steps:
+            yield "There are no steps."
+
+    def trace_line(self, trace: BeamTrace, look: Look) -> Line:
+        """Trace a cell in one line: ``out[0,0,1] = step_ids[0,0,2] = 11``."""
+        line: Line = [(f"out{cell(trace.out)}", "")]
+        if trace.fate is Fate.REFUSED:
+            return [*line, (": ", ""), ("refused", REFUSED_STYLE)]
+        t, b, _ = trace.out
+        source = " = end_token"
+        if trace.fate is Fate.FILLED:
+            source = f" = step_ids[{t},{b},none]"
+        elif trace.step_ids is not None:
+            source = f" = step_ids{cell(trace.step_ids)}"
+        return [*line, (f"{source} = {Tokens(self.provenance, look).write(trace.value)}", "")]
+
+    def trace_steps(self, trace: BeamTrace, look: Look) -> Iterator[Line]:
+        """Trace a cell step by step, from the last step of its beam, in words and coordinates."""
+        t, b, w = trace.out
+        tokens, last = Tokens(self.provenance, look), self.provenance.lengths[b] - 1
+        yield [(f"out{cell(trace.out)}", "bold"), (f"   t = {t}, b = {b}, w = {w}", "")]
+        length = f"  max_seq_len[{b}] is {tokens.length(b)}"
+        if trace.fate is Fate.BEYOND:
+            steps = f"step {last} is its last" if last >= 0 else "it has no steps"
+            yield [(f"{length}, the length of batch {b}: {steps}", "")]
+        else:
+            yield [(f"{length}: beam {w} is followed back from step {last}", "")]
+            yield from _way(self.provenance, trace, tokens)
+        yield [("  ", ""), *self.trace_line(trace, look)]
 
 
 def _way(provenance: BeamProvenance, trace: BeamTrace, tokens: Tokens) -> Iterator[Line]:
@@ -81,133 +187,6 @@ def _way(provenance: BeamProvenance, trace: BeamTrace, tokens: Tokens) -> Iterat
         yield [(text, "")]
     if trace.fate is Fate.ENDED:
         yield [(f"  step {t} comes after it", "")]
-
-
-_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
-"""The blank within what a legend lists, where no line ends."""
-_TABLE_EDGES: Final = (3, 2, 1)
-"""The numbers of first and of last steps in a table that has no room for all."""
-
-
-class BeamView(View[BeamProvenance, BeamSelection, BeamPanel]):
-    """The words and pictures of GatherTree."""
-
-    part = "beam"
-    linked = ("beam",)
-    trace_line = staticmethod(trace_line)
-    trace_steps = staticmethod(trace_steps)
-
-    def select(
-        self, provenance: BeamProvenance, look: Look, rows: Limits, columns: Limits
-    ) -> BeamSelection:
-        """Choose what to show within limits of rows and columns."""
-        return BeamSelection(provenance, look, rows, columns)
-
-    def attempts(
-        self, provenance: BeamProvenance, look: Look, columns: Sequence[Limits]
-    ) -> Iterator[tuple[BeamSelection, Sequence[bool]]]:
-        """Yield choices of ever fewer steps and beams, each once."""
-        seen = []
-        if look.here is not None:
-            whole = BeamSelection(provenance, look, ROW_LIMITS[0], columns[0], whole=True)
-            if whole.cells == provenance.size:
-                seen.append(whole.coordinates)
-                yield whole, (False,)
-        for (_, rows), (_, most) in sizes(columns):
-            selection = BeamSelection(provenance, look, rows, most)
-            if selection.coordinates not in seen:
-                seen.append(selection.coordinates)
-                yield selection, (False, True)
-
-    def panel(self, selection: BeamSelection, at: tuple[int, ...]) -> BeamPanel:
-        """Read a panel."""
-        return BeamPanel(selection, at[0])
-
-    def panel_dims(self, provenance: BeamProvenance) -> range:
-        """Return the output dimensions that are panels of a picture."""
-        del provenance
-        return range(1, 2)
-
-    def panel_title(self, selection: BeamSelection, at: tuple[int, ...]) -> Line:
-        """Return the number of a batch, and its length."""
-        return [(f"batch {at[0]}", "bold"), (f"   max_seq_len {selection.length(at[0])}", "")]
-
-    def without_panels(self, provenance: BeamProvenance) -> str:
-        """Say why there are no panels."""
-        return "" if provenance.shape[1] else "empty: no batches"
-
-    def tensors(self, selection: BeamSelection, room: int) -> Text:
-        """Format the type and the shape of each tensor, and the end token itself."""
-        provenance, lines = selection.provenance, list[Line]()
-        out = Operand(Shape(provenance.shape), provenance.step_ids.dtype)
-        for name, operand in {**provenance.call.inputs, "out": out}.items():
-            value = f" = {selection.tokens.end}" if operand.shape.rank == 0 else ""
-            lines.append([(name, "bold"), (f" {operand}{value}", "")])
-        return text_of(joined(lines, room))
-
-    def notes(
-        self, selection: BeamSelection, panels: Sequence[BeamPanel], room: int
-    ) -> Iterator[Line]:
-        """Follow each beam back, explain the marks, then trace examples."""
-        if table := _table(selection, room):
-            yield from [[], *table]
-        yield from joined(_legend(selection, panels, room), room)
-        if examples := self.examples(selection, panels):
-            yield [("a cell copies the token of its beam at its step:", "dim")]
-            yield from examples
-
-    def parts(self, selection: BeamSelection, *, drawn: bool) -> PictureParts:
-        """Count the cells, and of a drawing the batches, in a picture."""
-        size, batches = selection.provenance.size, selection.provenance.shape[1]
-        cells: PictureParts = [(selection.cells, size, ("cell of out", "cells of out"))]
-        return [*cells, (len(selection.batches), batches, ("batch", "batches"))] if drawn else cells
-
-    def reads(self, provenance: BeamProvenance) -> str:
-        """Say how many tokens are read."""
-        if not provenance.size:
-            return "nothing: step_ids is empty"
-        count = int(np.count_nonzero(provenance.read_cells))
-        return f"{grouped(count)} of {counted(provenance.size, 'cell')} of step_ids"
-
-    def reads_json(self, provenance: BeamProvenance) -> dict[str, Any]:
-        """Return how many tokens are read, for JSON."""
-        count = int(np.count_nonzero(provenance.read_cells))
-        return {"dimensions": [0, 1, 2], "parts": count, "of": provenance.size}
-
-    def cells_json(self, provenance: BeamProvenance, cells: AnyArray) -> Iterator[str]:
-        """Yield the JSON of output cells from their flat positions, shape (C,), int64."""
-        from gathercli.io.formats.encode import json_texts
-
-        return map(_cell_json, provenance.traces(cells), json_texts(provenance.elements(cells)))
-
-    def ends(self, provenance: BeamProvenance, trace: BeamTrace) -> Ends:
-        """Return the parent that leads to a cell, or the length of its batch at the last step."""
-        del provenance
-        source: tuple[str, tuple[int, ...]] | None = None
-        if trace.fate in (Fate.ENDED, Fate.BEYOND):
-            source = "end_token", ()
-        elif trace.step_ids is not None:
-            source = "step_ids", trace.step_ids
-        if trace.parent_ids is None or trace.parent is None:
-            return Ends(("max_seq_len", trace.out[1:2]), source, None)
-        return Ends(("parent_ids", trace.parent_ids), source, (trace.parent,))
-
-    def remarks(self, panels: Sequence[BeamPanel]) -> list[str]:
-        """Return the meaning of the letter of a cell on many paths, if there is one."""
-        return [MANY_READERS] if any(panel.has_many for panel in panels) else []
-
-    def sentences(self, provenance: BeamProvenance, panels: Sequence[BeamPanel]) -> Iterator[str]:
-        """Say what the path of each beam is."""
-        del panels
-        steps, batches, beams = provenance.shape
-        for b, w in list(combinations(range(batches), range(beams)))[:MOST_READ_OUT]:
-            way = ", ".join(f"beam {beam} at step {t}" for t, beam in provenance.way(b, w))
-            yield f"out[:,{b},{w}] follows {way or 'no beam'}."
-        if not steps:
-            yield "There are no steps."
-
-
-BEAMS: Final = BeamView()
 
 
 def _table(selection: BeamSelection, room: int) -> list[Line]:
@@ -246,7 +225,7 @@ def _rows(
     lines: list[Line] = [[(" " * (margin + 3) + joint.join(padded), "dim")]]
     for name, (beam, letter), texts in zip(names, beams, tables, strict=True):
         rest = name.ljust(margin + 3).removeprefix(letter)
-        line: Line = [(letter, letter_style(list(selection.letters).index(beam))), (rest, "")]
+        line: Line = [(letter, letter_style(selection.colors[beam])), (rest, "")]
         for n, (text, size) in enumerate(zip(texts, widths, strict=True)):
             between = marks.arrow if n and texts[n - 1] and text else joint
             style = REFUSED_STYLE if text == "refused" else ""
@@ -271,7 +250,7 @@ def _step(selection: BeamSelection, t: int | None, b: int, w: int) -> str:
     return "refused" if provenance.fate(t, b, w) is Fate.REFUSED else "none"
 
 
-def _legend(selection: BeamSelection, panels: Sequence[BeamPanel], room: int) -> Iterator[Line]:
+def _legend(selection: BeamSelection, panels: Sequence[Panel], room: int) -> Iterator[Line]:
     """Explain the marks of the panels."""
     marks, provenance = selection.look.marks, selection.provenance
     tensors = [tensor for panel in panels for tensor in panel.tensors]
@@ -285,7 +264,8 @@ def _legend(selection: BeamSelection, panels: Sequence[BeamPanel], room: int) ->
         yield [(f"{selection.unknown} zero-filled: a parent names no beam", "italic")]
     if Fate.REFUSED in seen:
         yield [(marks.refused, REFUSED_STYLE), (" refused", "")]
-    yield from ([(remark, "")] for remark in BEAMS.remarks(panels))
+    remarks = dict.fromkeys(remark for panel in panels for remark in panel.remarks)
+    yield from ([(remark, "")] for remark in remarks)
     if any(cell.letter == marks.hidden for cell in cells):
         yield [(f"{marks.hidden} read by beams that are not shown", "")]
     if provenance.size and not provenance.read_cells.all():

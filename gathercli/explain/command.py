@@ -173,7 +173,7 @@ class ExplainOptions(Options):
 
     def _check_size(self, provenance: Provenance[Any]) -> None:
         """Raise if the window is larger than a picture."""
-        from gathercli.explain.dispatch import view_of
+        from gathercli.explain.explained_call import view_of
         from gathercli.explain.selection import COLUMN_LIMITS, MOST_WINDOW_CELLS, MOST_WINDOW_PANELS
 
         sizes = [min(size, COLUMN_LIMITS[0][0]) for size in provenance.shape]
@@ -184,7 +184,7 @@ class ExplainOptions(Options):
         for count, most, noun in (
             (product(sizes), MOST_WINDOW_CELLS, "cells"),
             (
-                product([sizes[j] for j in view_of(provenance).panel_dims(provenance)]),
+                product([sizes[j] for j in view_of(provenance).panel_dims]),
                 MOST_WINDOW_PANELS,
                 "batches",
             ),
@@ -205,7 +205,7 @@ def run(
     messages: Messages,
 ) -> Answer:
     """Draw the call or trace its cells, including a refused index, then raise its error."""
-    from gathercli.explain.dispatch import provenance_of
+    from gathercli.explain.explained_call import provenance_of
 
     options.check(saved=bool(pictures.paths))
     call.check()
@@ -311,14 +311,12 @@ def _draw(
 def _text(
     provenance: Provenance[Any], open_call: ExplainedCall, options: ExplainOptions, look: Look
 ) -> Styled:
-    from gathercli.explain.dispatch import view_of
+    from gathercli.explain.explained_call import view_of
     from gathercli.explain.terminal.layout import text_of
     from gathercli.explain.terminal.picture import picture_of
 
     if options.cell is not None:
-        return text_of(
-            view_of(provenance).trace_steps(provenance, provenance.trace(*options.cell), look)
-        )
+        return text_of(view_of(provenance).trace_steps(provenance.trace(*options.cell), look))
     return _job_title(open_call.title, open_call.source).append_text(picture_of(provenance, look))
 
 
@@ -326,26 +324,26 @@ def _print_json(
     provenance: Provenance[Any], open_call: ExplainedCall, options: ExplainOptions
 ) -> None:
     """Print the cells of the window, or the one cell, as JSON, block by block."""
-    from gathercli.explain.dispatch import view_of
+    from gathercli.explain.explained_call import view_of
     from gathercli.explain.selection import window_cells
 
     window = options.window
     if options.cell is not None:
         window = tuple(slice(n, n + 1) for n in provenance.cell(options.cell))
     job = {"title": open_call.title, "source": open_call.source}
-    for part in view_of(provenance).json_parts(provenance, job, window_cells(provenance, window)):
+    for part in view_of(provenance).json_parts(job, window_cells(provenance, window)):
         print_text(part)
 
 
 def _print_lines(provenance: Provenance[Any], look: Look, *, color: bool) -> None:
     """Print a line for each cell, block by block."""
-    from gathercli.explain.dispatch import view_of
+    from gathercli.explain.explained_call import view_of
     from gathercli.explain.selection import window_cells
     from gathercli.explain.terminal.layout import text_of
 
     view = view_of(provenance)
     for cells in window_cells(provenance, ()):
-        lines = (view.trace_line(provenance, trace, look) for trace in provenance.traces(cells))
+        lines = (view.trace_line(trace, look) for trace in provenance.traces(cells))
         if color:
             print_text(rendered(text_of(lines), color=True))
         else:
@@ -355,7 +353,7 @@ def _print_lines(provenance: Provenance[Any], look: Look, *, color: bool) -> Non
 def _walk(provenance: Provenance[Any], look: Look, *, color: bool) -> None:
     """Show one cell at a time; keys move between them."""
     from gathercli.cli.paging import Keys, room
-    from gathercli.explain.dispatch import view_of
+    from gathercli.explain.explained_call import view_of
     from gathercli.explain.terminal.layout import folded, text_of
     from gathercli.explain.terminal.picture import panels_of
     from gathercli.spec.shapes import coordinates
@@ -365,7 +363,7 @@ def _walk(provenance: Provenance[Any], look: Look, *, color: bool) -> None:
     def screen(number: int) -> str:
         here = coordinates(number, provenance.shape)
         at_cell = look._replace(width=width_of(STDOUT), here=here)
-        text = text_of(view.trace_steps(provenance, provenance.trace(*here), at_cell))
+        text = text_of(view.trace_steps(provenance.trace(*here), at_cell))
         text.append(f"cell {grouped(number + 1)} of {grouped(provenance.size)}\n\n", "bold")
         text = folded(text, at_cell.width or PICTURE_WIDTH)
         height = room() - text.plain.count("\n")

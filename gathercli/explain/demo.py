@@ -343,8 +343,7 @@ def _answer(lesson: DemoLesson) -> Text:
 
 def _screen(number: int, tries: Sequence[tuple[str, str]], *, answer: bool = False) -> Text:
     """Lay out a lesson, with sentences that fit the width and colours in the picture alone."""
-    from gathercli.explain.dispatch import provenance_of
-    from gathercli.explain.explained_call import of_job
+    from gathercli.explain.explained_call import of_job, provenance_of
     from gathercli.explain.panel import Look
     from gathercli.explain.terminal.picture import picture_of
 

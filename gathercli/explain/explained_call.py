@@ -1,12 +1,14 @@
-"""Bind a call and open its input files, for a command line or a job."""
+"""What is explained: a call of a command line or a job, its provenance, and the view of that."""
 
 from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from gathercli.errors import InputError, UsageError
+from gathercli.explain.beam_provenance import BeamProvenance
+from gathercli.explain.gather_provenance import GatherProvenance
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import CallContext
 from gathercli.text import clean, closest, counted, listed, shell_word, some
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from gathercli.cli.messages import Messages
     from gathercli.cli.options import Limits
     from gathercli.compute.bound import BoundCall
+    from gathercli.compute.threads import ProgressCallback
+    from gathercli.explain.provenance import Provenance
+    from gathercli.explain.view import View
     from gathercli.io.jobs import Job
     from gathercli.io.source import Inputs
 
@@ -124,3 +129,24 @@ def _hint(path: str, key: str, near: str | None) -> str | None:
     if key:
         return f"did you mean `{clean(path)}#{clean(near)}`?"
     return f"`--job {shell_word(f'{path}#{near}')}` is the first"
+
+
+def provenance_of(bound: BoundCall, *, progress: ProgressCallback | None = None) -> Provenance[Any]:
+    """Return the provenance of the output of a bound call.
+
+    Raise `LimitError` if the output would have more dimensions, or elements, than there can be.
+    """
+    if bound.call.op.followed:
+        return BeamProvenance(bound)
+    return GatherProvenance(bound, progress=progress)
+
+
+def view_of(provenance: Any) -> View:
+    """Return the view of a provenance."""
+    if isinstance(provenance, BeamProvenance):
+        from gathercli.explain.beam_view import BeamView
+
+        return BeamView(provenance)
+    from gathercli.explain.gather_view import GatherView
+
+    return GatherView(provenance)

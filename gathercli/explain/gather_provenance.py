@@ -116,7 +116,7 @@ class GatherProvenance(Provenance[Trace]):
         self.name, self.along = next(iter(indexed.items()))
         self.is_tuple = are_tuples(self.along)
         self.axes = range(self.axis, self.axis + len(self.along))
-        self.data, self.indices = inputs[0], tensors[self.name]
+        self.data_name, self.data, self.indices = next(iter(tensors)), inputs[0], tensors[self.name]
         self.index_shape = self.indices.shape[: -1 if self.is_tuple else None]
         self.panel_shape = tuple(
             self.index_shape[i] if i is not None else self.view[d or 0] for d, i in self.dim_map
@@ -205,8 +205,7 @@ class GatherProvenance(Provenance[Trace]):
         """Return the cells that a trace joins, one of each tensor, batch dimensions apart."""
         if trace is None:
             return {}
-        data = next(iter(self.call.inputs))
-        return {data: trace.data, self.name: trace.indices, "out": self.apart(trace.out)}
+        return {self.data_name: trace.data, self.name: trace.indices, "out": self.apart(trace.out)}
 
     def unit(self, at: Sequence[int], position: Index | None) -> Unit | None:
         """Return the unit that the index at `at` picks; None if it points nowhere.

@@ -6,16 +6,16 @@ copied to. Painters for terminals and drawings read these cells and decide nothi
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from enum import Enum
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from gathercli.explain.provenance import Fate
 from gathercli.report.grid import GridWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gathercli.compute.tensor import Tensor
     from gathercli.explain.gather_provenance import Index, Unit
@@ -26,6 +26,9 @@ OUT: Final = "out"
 OUTSIDE_PLACE: Final = "outside"
 """The name of the place of indices that point nowhere, in place of a tensor's."""
 
+MOST_READ_OUT: Final = 12
+"""The most indices, or beams, that a description reads out."""
+
 NO_TARGETS: Final = {Fate.FILLED: "none", Fate.REFUSED: "refused"}
 """The target of an index or a parent that points nowhere."""
 
@@ -34,6 +37,11 @@ At = tuple[int | None, ...]
 
 Window = tuple[slice | None, ...]
 """The coordinates to show of each output dimension; None for as many as fit."""
+
+
+Word: TypeAlias = tuple[str, str]
+"""Text and a style, or a kind."""
+Line: TypeAlias = list[Word]
 
 
 class Marks(NamedTuple):
@@ -107,6 +115,16 @@ class PanelTensor(NamedTuple):
     # from coordinates to those of the whole tensor, if they differ
     named: Callable[[At], At] = lambda at: at
 
+    # In a drawing:
+    titles: Sequence[Word] = ()  # the lines above it, each with its kind
+    title_words: Sequence[str] = ()  # those for which it needs room,
+    title_part: float = 0  # and the part of that room on their left
+    # the kinds of the coordinates of the traced cell, by dimension
+    emphasis: Mapping[int, str] = MappingProxyType({})
+    upright: bool = False  # whether it stands upright if it is a vector
+    lane: float = 0  # the space between its cells if arrows run there,
+    has_entries: bool = False  # and whether arrows come into cells there
+
     @property
     def inner(self) -> tuple[int, ...]:
         """Its sizes without those of `lead`."""
@@ -164,61 +182,43 @@ class Stance(Enum):
     LEVEL = "level"  # from the top, with widths of their own in each batch
 
 
-class Panel(ABC):
-    """A batch in a picture: its tensors, the output last, and the traces of its output cells.
+Path = dict[str, list[tuple[int, ...]]]
+"""The cells on the path of an output cell, by tensor; none for a cell of another panel."""
 
-    The traces have the batch dimensions apart, row-major.
-    """
+
+class Panel(NamedTuple):
+    """A batch in a picture: what is elsewhere is in another panel."""
 
     at: tuple[int, ...]  # the leading coordinates, shared by all tensors
-    tensors: list[PanelTensor]
-    traces: dict[tuple[int, ...], Any]
+    tensors: tuple[
+        PanelTensor, PanelTensor, PanelTensor
+    ]  # of the data, what picks them, the output
+    traces: dict[tuple[int, ...], Any]  # of output cells, batch dimensions apart, row-major
+    title: Line  # above it in a terminal; empty for none
 
-    # How it is drawn:
-    flow: list[PanelTensor]  # the tensors in the order in which arrows pass them
-    flows_down = False  # whether arrows run downwards, else to the right
-    stance = Stance.CENTRED
-    upright: frozenset[str] = frozenset()  # the tensors that stand upright if they are vectors
-    lanes: frozenset[str] = frozenset()  # those between whose cells arrows run
-    entries: frozenset[str] = frozenset()  # and those whose cells arrows come into there
-    lane: float = 24  # the space between such cells
-    from_end: frozenset[int] = frozenset()  # the dimensions of `data` to count from the end too
-    points_outside = False  # whether an index picks nothing
-    heading = ""
+    # In a drawing:
+    whole_traces: Sequence[Any]  # of cells whose source is in the picture, or that have none
+    path: Callable[[Any], Path]  # from a trace or None
+    # Choose what gets arrows, by the path of the traced cell and the share of the panel in the
+    # arrows, from 0 to 1; return these, and of how many indices or beams they are.
+    links: Callable[[Path, float], tuple[list[Link], int]]
     linkable: int  # the number of indices, or beams, that may have arrows
-    has_many = False  # whether a cell has more readers than letters
+    sentences: Sequence[str] = ()  # what its indices pick, in words
+    flows_down: bool = False  # whether arrows run downwards, else to the right
+    stance: Stance = Stance.CENTRED
+    from_end: frozenset[int] = frozenset()  # the dimensions of `data` to count from the end too
+    points_outside: bool = False  # whether an index picks nothing
+    heading: str = ""
+    remarks: Sequence[str] = ()  # the meanings of further letters
 
-    @abstractmethod
-    def titles(self, tensor: PanelTensor) -> list[tuple[str, str]]:
-        """Return the lines above a tensor, each with its kind."""
-
-    def title_room(self, tensor: PanelTensor) -> tuple[list[str], float]:
-        """Return the words for which a title needs room, and the part of it on their left."""
-        return [words for words, _ in self.titles(tensor)], 0
-
-    def emphasis(self, tensor: PanelTensor) -> dict[int, str]:
-        """Return the kinds of the coordinates of the traced cell, by dimension."""
-        del tensor
-        return {}
-
-    def whole_traces(self) -> Iterable[Any]:
-        """Return the traces of output cells whose source is in the picture, or that have none."""
-        return self.traces.values()
-
-    @abstractmethod
-    def path(self, trace: Any) -> dict[str, list[tuple[int, ...]]]:
-        """Return the cells on the path of an output cell, by tensor; none of another panel's."""
-
-    @abstractmethod
-    def links(self, trace: Any, share: float) -> tuple[list[Link], int]:
-        """Choose what gets arrows; return these, and of how many indices or beams they are.
-
-        The trace, or None, is that of the cell whose path is strong; the share is that of this
-        batch in the arrows of the drawing, from 0 to 1.
-        """
+    @property
+    def flow(self) -> tuple[PanelTensor, PanelTensor, PanelTensor]:
+        """The tensors in the order in which arrows pass them."""
+        data, indices, out = self.tensors
+        return indices, data, out
 
 
-class PanelChoice(ABC):
+class PanelChoice:
     """The part of a provenance in a picture, of at most so many whole rows and columns."""
 
     provenance: Any
@@ -226,13 +226,9 @@ class PanelChoice(ABC):
     limits: tuple[int, int]
     panels: list[tuple[int, ...]]  # the leading coordinates of each
     lead_shape: tuple[int, ...]  # the sizes of those dimensions
-    is_complete: bool  # whether all that the visible indices pick is in the picture
+    coordinates: list[Sequence[int]]  # those of the output and of inputs
     cells: int  # the number of output cells
-
-    @property
-    @abstractmethod
-    def coordinates(self) -> list[Sequence[int]]:
-        """The coordinates in the picture, of the output and of inputs."""
+    is_complete = True  # whether all that the visible indices pick is in the picture
 
 
 def cells_of(

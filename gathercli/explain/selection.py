@@ -92,6 +92,7 @@ class Selection(PanelChoice):
         self.data = [
             self._data_coordinates(d, positions) for d in range(len(provenance.data.shape))
         ]
+        self.coordinates = [*self.out, *self.data]
         self._facets = {panel: self._choose_facets(panel, units) for panel in self.panels}
         shown_units = [unit for unit in units if self._is_shown(unit)]
         self.letters = {unit: letter_of(n) for n, unit in enumerate(shown_units)}
@@ -224,11 +225,6 @@ class Selection(PanelChoice):
         k, positions = self.provenance.positions(arrays(coords, len(self.indices)))
         indices = indices_of(k.reshape(len(coords), *k.shape[positions.ndim :]))
         return list(zip(indices, positions.reshape(-1).tolist(), strict=True))
-
-    @property
-    def coordinates(self) -> list[Sequence[int]]:
-        """The coordinates in the picture: those of the output and of `data`."""
-        return [*self.out, *self.data]
 
     def coordinates_in(
         self, panel: tuple[int, ...], dims: Sequence[Sequence[int]]

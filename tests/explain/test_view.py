@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gathercli import explain
-from gathercli.explain.dispatch import view_of
 from gathercli.explain.drawing.explanation import scene_of
 from gathercli.explain.drawing.page import page_content
+from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import Look
 from gathercli.explain.terminal.layout import text_of
 from gathercli.explain.terminal.picture import picture_of
@@ -146,9 +146,7 @@ def test_a_trace_reads_what_it_names(call: Call) -> None:
     view = view_of(explanation)
 
     examples = EQUATION.findall(picture_of(explanation, look).plain)
-    steps = [
-        text_of(view.trace_steps(explanation, each, look)).plain for each in explanation.cells()
-    ]
+    steps = [text_of(view.trace_steps(each, look)).plain for each in explanation.cells()]
 
     assert examples
     for line in examples:
@@ -169,9 +167,7 @@ def test_the_json_of_a_cell_reads_where_it_says(call: Call) -> None:
     explanation, out = call.explained(), call.out()
 
     cells = json.loads(
-        "".join(
-            view_of(explanation).json_parts(explanation, {}, iter([np.arange(explanation.size)]))
-        )
+        "".join(view_of(explanation).json_parts({}, iter([np.arange(explanation.size)])))
     )["cells"]
 
     for cell in cells:
@@ -237,9 +233,7 @@ def test_the_words_of_beams_name_what_they_copy(seed: int) -> None:
     view = view_of(explanation)
 
     picture = picture_of(explanation, look).plain
-    traces = [
-        text_of(view.trace_steps(explanation, each, look)).plain for each in explanation.cells()
-    ]
+    traces = [text_of(view.trace_steps(each, look)).plain for each in explanation.cells()]
     description = scene_of(explanation, look).description
 
     text = "\n".join([picture, *traces])

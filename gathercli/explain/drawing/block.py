@@ -224,12 +224,12 @@ class TensorBlock:
         narrowest: float = LEAST_WIDTH,
     ) -> None:
         self.tensor, self.space, self._from_end = tensor, lane, from_end
-        self._down, self._has_entries = panel.flows_down, tensor.name in panel.entries
+        self._down = panel.flows_down
         lead, rank = len(tensor.lead), len(tensor.inner)
         self.is_empty = tensor.is_empty
         dims: list[int | None] = [*range(lead, lead + rank)]
         if rank < 2:
-            dims = [*dims, None] if tensor.name in panel.upright else [None, *dims]
+            dims = [*dims, None] if tensor.upright else [None, *dims]
         self._dims = [None, None, *dims][-2:]
         self.facets = tensor.facets
         widest = max(
@@ -255,7 +255,7 @@ class TensorBlock:
             rulers.append(Ruler(names, size, length, space, from_end=d in self._from_end))
         corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER_SPACE
         beside = self._down and len(tensor.inner) > 2
-        return GridFrame(*rulers, corner=corner if beside else 0, has_entries=self._has_entries)
+        return GridFrame(*rulers, corner=corner if beside else 0, has_entries=tensor.has_entries)
 
     def _subtitle(self, facet: tuple[int, ...]) -> str:
         """Return the name of a facet, and that from the end if it is wanted."""

@@ -6,9 +6,9 @@ import re
 from math import ceil, inf, log
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.explain.dispatch import view_of
 from gathercli.explain.drawing.panel_drawing import align, panel_drawings
 from gathercli.explain.drawing.scene import Caption, Scene, text_width
+from gathercli.explain.explained_call import view_of
 from gathercli.explain.provenance import telling_traces
 from gathercli.explain.selection import COLUMN_LIMITS, sizes
 from gathercli.report import header
@@ -55,7 +55,7 @@ def scene_of(
     itself. The arrangement comes near to the aspect, the ratio of width to height, if there is one.
     """
     cell, view = None if cell is None else provenance.cell(cell), view_of(provenance)
-    selection, drawings = _fitting(view, provenance, look, cell)
+    selection, drawings = _fitting(view, look, cell)
     panels = [each.panel for each in drawings]
     traced = _traced(provenance, drawings, cell)
     for each in drawings:
@@ -68,7 +68,8 @@ def scene_of(
     captions = [each for drawing in drawings for each in drawing.captions()]
     captions += [each._replace(x=_SCENE_MARGIN, y=each.y + _SCENE_MARGIN) for each in head]
     grids = [grid for drawing in drawings for grid in drawing.grids()]
-    cut = [*view.remarks(panels), *_without_arrows(view, drawings)]
+    cut = [*dict.fromkeys(remark for panel in panels for remark in panel.remarks)]
+    cut += _without_arrows(view, drawings)
     cut += filter(None, [view.hidden(selection, view.parts(selection, drawn=True))])
     mark = look.marks.hidden
     if any(cell.letter == mark for grid in grids for cell in grid.cells):
@@ -83,7 +84,7 @@ def scene_of(
         max(width + _SCENE_MARGIN, *map(_right, captions)) + _SCENE_MARGIN,
         max(top + height, y) + _SCENE_MARGIN,
         f"{title or provenance.call.op.full_name}: {provenance.equation}",
-        view.description(provenance, panels),
+        view.description(panels),
         grids,
         [arrow for drawing in drawings for arrow in drawing.arrows()],
         captions,
@@ -91,31 +92,25 @@ def scene_of(
     )
 
 
-def _heading(
-    view: View[Any, Any, Any], provenance: Provenance[Any], title: str | None
-) -> list[Caption]:
+def _heading(view: View, provenance: Provenance[Any], title: str | None) -> list[Caption]:
     """Return the title, the version with its attributes, the equation, and tensors, at x 0."""
     call = provenance.call
     lines = [Caption(0, -6, clean(short(title)), "note")] if title else []
     lines += [Caption(0, 20, "   ".join([call.op.full_name, *header.attributes(call)]), "heading")]
-    lines.append(
-        Caption(0, 50, provenance.equation, "equation", spans=list(view.spans(provenance)))
-    )
-    if view.panel_dims(provenance):  # the titles of tensors have no room for types
+    lines.append(Caption(0, 50, provenance.equation, "equation", spans=view.spans))
+    if view.panel_dims:  # the titles of tensors have no room for types
         operands = {**call.inputs, "out": Operand(Shape(provenance.shape), call.data.dtype)}
         words = [f"{name} {operand}" for name, operand in operands.items()]
-        words += filter(None, [",  ".join(view.axis_words(provenance))])
+        words += filter(None, [",  ".join(view.axis_words)])
         lines.append(Caption(0, 76, "    ".join(words), "note"))
     return lines
 
 
-def _notes(
-    view: View[Any, Any, Any], provenance: Provenance[Any], look: Look, traced: Any
-) -> list[Caption]:
+def _notes(view: View, provenance: Provenance[Any], look: Look, traced: Any) -> list[Caption]:
     """Return the lines below the tensors: the traced cell step by step, if there is one."""
     lines: list[Caption] = []
     if traced is not None:
-        for words in view.trace_steps(provenance, traced, look):
+        for words in view.trace_steps(traced, look):
             text, spans = "", []
             for word, style in words:
                 if "bold" in style:
@@ -125,7 +120,7 @@ def _notes(
         legend = [
             f"same letter and colour: same {view.part}",
             f"thick: the way to out[{','.join(map(str, traced.out))}]",
-            *view.emphasis(provenance),
+            *view.emphasis,
         ]
         lines.append(Caption(0, 0, "   ".join(legend), "note"))
     formula = "  =  ".join(header.formula(provenance.call, Shape(provenance.shape)))
@@ -133,7 +128,7 @@ def _notes(
     return [*lines, Caption(0, 0, f"shape of out: {formula}", "note")]
 
 
-def _without_arrows(view: View[Any, Any, Any], drawings: Sequence[PanelDrawing]) -> list[str]:
+def _without_arrows(view: View, drawings: Sequence[PanelDrawing]) -> list[str]:
     """Return a sentence about what has no arrow, such as indices, if there are any."""
     linked = sum(each.linked for each in drawings)
     total = sum(each.panel.linkable for each in drawings)
@@ -168,8 +163,7 @@ def _right(caption: Caption) -> float:
 
 
 def _fitting(
-    view: View[Any, Any, Any],
-    provenance: Provenance[Any],
+    view: View,
     look: Look,
     cell: tuple[int, ...] | None,
 ) -> tuple[PanelChoice, list[PanelDrawing]]:
@@ -178,7 +172,7 @@ def _fitting(
     Where none are, as with a large window, return the first of those that are about the smallest.
     """
     least = inf
-    for selection, drawings in _attempts(view, provenance, look, cell):
+    for selection, drawings in _attempts(view, look, cell):
         width, height = _arrange(drawings, 0, 0)
         size = max(width / _MOST_WIDTH, height / _MOST_HEIGHT)
         if size < least * _WORTHWHILE_RATIO:
@@ -189,23 +183,22 @@ def _fitting(
 
 
 def _attempts(
-    view: View[Any, Any, Any],
-    provenance: Provenance[Any],
+    view: View,
     look: Look,
     cell: tuple[int, ...] | None,
 ) -> Iterator[tuple[PanelChoice, list[PanelDrawing]]]:
     """Yield choices of ever less with their panels, around a cell that they would not show."""
     seen: list[object] = []
     for (_, rows), (_, columns) in sizes(COLUMN_LIMITS):
-        selection = view.select(provenance, look, rows, columns)
+        selection = view.select(look, rows, columns)
         coordinates = [list(each) for each in selection.coordinates]
         if coordinates in seen:
             continue
         seen.append(coordinates)
         panels = [view.panel(selection, at) for at in selection.panels]
-        outs = (trace.out for panel in panels for trace in panel.whole_traces())
+        outs = (trace.out for panel in panels for trace in panel.whole_traces)
         if cell is not None and cell not in outs:
-            selection = view.select(provenance, look._replace(here=cell), rows, columns)
+            selection = view.select(look._replace(here=cell), rows, columns)
             panels = [view.panel(selection, at) for at in selection.panels]
         yield selection, panel_drawings(panels)
 
@@ -216,7 +209,7 @@ def _traced(
     """Return the trace of a cell, or without one the most telling of those that are drawn."""
     if cell is not None:
         return provenance.trace(*cell)
-    whole = [trace for each in drawings for trace in each.panel.whole_traces()]
+    whole = [trace for each in drawings for trace in each.panel.whole_traces]
     traces = whole or [trace for each in drawings for trace in each.panel.traces.values()]
     return telling_traces(provenance, traces)[0] if traces else None
 

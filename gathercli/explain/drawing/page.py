@@ -20,9 +20,9 @@ from gathercli import ops
 from gathercli.compute import check
 from gathercli.compute.verdicts import fate
 from gathercli.errors import OperatorError
-from gathercli.explain.dispatch import view_of
 from gathercli.explain.drawing.scene import cell_id
 from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, safe, svg
+from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import NO_TARGETS, OUT
 from gathercli.explain.provenance import Fate
 from gathercli.ops import indexed_inputs
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
     from gathercli.explain.drawing.scene import Scene
     from gathercli.explain.drawing.svg import Theme
-    from gathercli.explain.panel import Look
+    from gathercli.explain.panel import Line, Look
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.terminal.layout import Line
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis, Op
 
@@ -180,11 +179,11 @@ def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[
     cells: list[str] = []
     indices: dict[str, tuple[int, ...]] = {}
     for trace in provenance.traces(np.array(flat, np.int64)):
-        pointer, source, numbers = view.ends(provenance, trace)
+        pointer, source, numbers = view.ends(trace)
         if numbers is not None:
             indices[cell_id(*pointer)] = numbers
         ends = ((OUT, trace.out), pointer, source)
-        lines = texts.numbers(view.trace_steps(provenance, trace, look))
+        lines = texts.numbers(view.trace_steps(trace, look))
         cells.append(" ".join([*(_id(tensors, end) for end in ends), lines]))
     return {
         "version": provenance.call.op.full_name,

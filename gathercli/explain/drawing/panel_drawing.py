@@ -22,7 +22,7 @@ from gathercli.explain.provenance import Fate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.explain.panel import At, Link, Panel
+    from gathercli.explain.panel import At, Link, Panel, Path
 
 
 CHANNEL_SPACE: Final = 104
@@ -75,10 +75,10 @@ class PanelDrawing:
     def __init__(self, panel: Panel, from_end: frozenset[int], *, has_outside: bool) -> None:
         self.panel, self._from_end, self._has_room_outside = panel, from_end, has_outside
         self._down = panel.flows_down
-        self._path: dict[str, list[tuple[int, ...]]] = {}
+        self._path: Path = {}
         self.links: list[Link] = []
         self.linked = 0
-        spaces = [panel.lane if each.name in panel.lanes else 0 for each in panel.flow]
+        spaces = [each.lane for each in panel.flow]
         self.measure([LEAST_WIDTH] * len(spaces), spaces)
 
     @property
@@ -113,7 +113,7 @@ class PanelDrawing:
     def link(self, trace: Any, share: float) -> None:
         """Choose the arrows, and the trace whose path is strong, as `Panel.links` does."""
         self._path = self.panel.path(trace)
-        self.links, self.linked = self.panel.links(trace, share)
+        self.links, self.linked = self.panel.links(self._path, share)
 
     def place(self, x: float, y: float) -> None:
         """Lay out the tensors from an upper left corner: along the flow, centred across it."""
@@ -133,7 +133,7 @@ class PanelDrawing:
     def _place_down(self, x: float, y: float) -> None:
         beside = SPACE_BEYOND_AXIS * 2 + _OUTSIDE_WIDTH if self._has_room_outside else 0
         spans = [each.width + (beside if each is self._data else 0) for each in self.blocks]
-        words = [words for each in self.panel.flow for words, _ in self.panel.titles(each)]
+        words = [words for each in self.panel.flow for words, _ in each.titles]
         margin = max(text_width(each, 15, mono=False) for each in words) + 22
         self.width = margin + max(spans)
         top = y
@@ -151,7 +151,7 @@ class PanelDrawing:
     def _place_along(self, x: float, y: float) -> None:
         beside = SPACE_BEYOND_AXIS * 2 + CELL_HEIGHT if self._has_room_outside else 0
         spans = [each.height + (beside if each is self._data else 0) for each in self.blocks]
-        notes = max(len(self.panel.titles(each)) for each in self.panel.flow)
+        notes = max(len(each.titles) for each in self.panel.flow)
         title = _TITLE_HEIGHT * (1 + bool(self.panel.heading)) + _NOTE_HEIGHT * (notes - 1)
         starts = self._starts(spans, [each.label_height for each in self.blocks])
         left = x
@@ -169,8 +169,9 @@ class PanelDrawing:
 
     def _overhang(self, block: TensorBlock) -> tuple[float, float]:
         """Return how far a title reaches to the left and right of its tensor."""
-        words, part = self.panel.title_room(block.tensor)
-        room = max(0.0, max(text_width(each, 15, mono=False) for each in words) - block.width)
+        part = block.tensor.title_part
+        words = (text_width(each, 15, mono=False) for each in block.tensor.title_words)
+        room = max(0.0, max(words) - block.width)
         return room * part, room * (1 - part)
 
     def captions(self) -> Iterator[Caption]:
@@ -179,7 +180,7 @@ class PanelDrawing:
         if self.panel.heading:
             yield Caption(left, top + 14, self.panel.heading, "note")
         for block in self.blocks:
-            titles, box = self.panel.titles(block.tensor), block.box
+            titles, box = block.tensor.titles, block.box
             x = box.x - self._overhang(block)[0]
             y = box.y - 10 - _NOTE_HEIGHT * (len(titles) - 1)
             if self._down:
@@ -218,7 +219,7 @@ class PanelDrawing:
         for at in traced:
             if block.tensor.facet_of(at) != facet:
                 continue
-            for d, kind in self.panel.emphasis(block.tensor).items():
+            for d, kind in block.tensor.emphasis.items():
                 direction = block.direction(d)
                 if direction is not None:
                     marks[direction][at[d]] = kind

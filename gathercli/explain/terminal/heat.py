@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.tensor import Tensor
     from gathercli.explain.heatmap import Color, HeatMap, Plane
-    from gathercli.explain.terminal.layout import Line, Word
+    from gathercli.explain.panel import Line, Word
     from gathercli.report.terminal import Depth
 
 MOST_HEAT_LINES: Final = 20

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from itertools import groupby, zip_longest
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from gathercli.explain.panel import Placement
+from gathercli.explain.panel import Line, Placement
 from gathercli.explain.provenance import Fate
 from gathercli.report.grid import at_the_point
 from gathercli.report.palette import REFUSED_STYLE, STYLES
@@ -21,11 +21,7 @@ from gathercli.spec.shapes import flat_positions, product
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gathercli.explain.panel import Marks, PanelCell, PanelTensor
-
-Word: TypeAlias = tuple[str, str]
-"""Text and a style."""
-Line: TypeAlias = list[Word]
+    from gathercli.explain.panel import Marks, PanelCell, PanelTensor, Word
 
 BLOCK_GAP: Final = 4
 """Blanks between blocks side by side."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from gathercli.explain.dispatch import view_of
+from gathercli.explain.explained_call import view_of
 from gathercli.explain.selection import COLUMN_LIMITS, WIDE_COLUMN_LIMITS
 from gathercli.explain.terminal.layout import append, arrange, draw, flat, in_rows, widest
 from gathercli.report import header
@@ -15,16 +15,15 @@ from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.spec.shapes import Shape, product
 
 if TYPE_CHECKING:
-    from gathercli.explain.panel import Look, Panel, PanelChoice
+    from gathercli.explain.panel import Line, Look, Panel, PanelChoice
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.terminal.layout import Line
     from gathercli.explain.view import View
 
 
 class PanelLines:
     """The panels of a choice in characters, each drawn once."""
 
-    def __init__(self, view: View[Any, Any, Any], selection: PanelChoice) -> None:
+    def __init__(self, view: View, selection: PanelChoice) -> None:
         self._view, self.selection, self._marks = view, selection, selection.look.marks
         self._drawn: dict[tuple[int, ...], tuple[Panel, list[list[Line]]]] = {}
 
@@ -35,8 +34,8 @@ class PanelLines:
 
     def lines(self, room: int, *, stacked: bool) -> list[Line]:
         """Arrange the panels, and the tensors of each, below each other if `stacked`."""
-        if reason := self._view.without_panels(self.selection.provenance):
-            return [[(reason, "dim")]]
+        if self._view.without_panels:
+            return [[(self._view.without_panels, "dim")]]
         gap: list[Line] = [[(self._marks.columns, "dim")]]
         shape = self.selection.lead_shape
         blocks: list[list[Line]] = []
@@ -50,9 +49,8 @@ class PanelLines:
                 drawn = [draw(each, self._marks) for each in panel.tensors]
                 self._drawn[at] = panel, drawn
             panel, drawn = self._drawn[at]
-            title = self._view.panel_title(self.selection, at)
             lines = arrange(panel.tensors, drawn, stacked=stacked)
-            blocks.append([title, *lines] if title else lines)
+            blocks.append([panel.title, *lines] if panel.title else lines)
             last = number
         if blocks and last + 1 < product(shape):
             blocks.append(gap)
@@ -62,7 +60,7 @@ class PanelLines:
 def picture_of(provenance: Provenance[Any], look: Look) -> Text:
     """Draw the provenance of every output cell."""
     call, out, view = provenance.call, Shape(provenance.shape), view_of(provenance)
-    panels, lines = _fitting(view, provenance, look)
+    panels, lines = _fitting(view, look)
     selection, room = panels.selection, look.width or PICTURE_WIDTH
     text = header.title(call, look.width, where=_ranges(provenance), room=room)
     text.append_text(view.tensors(selection, room))
@@ -70,7 +68,7 @@ def picture_of(provenance: Provenance[Any], look: Look) -> Text:
     append(text, lines)
     append(text, view.notes(selection, panels.panels, room))
     text.append("\n").append_text(header.steps(call, out, look.width))
-    text.append("read   ", "dim").append(view.reads(provenance) + "\n")
+    text.append("read   ", "dim").append(view.reads() + "\n")
     parts = view.parts(selection, drawn=False)
     if hidden := view.hidden(selection, parts):
         if sum(count < size for count, size, _ in parts) > 1:
@@ -81,7 +79,7 @@ def picture_of(provenance: Provenance[Any], look: Look) -> Text:
 
 def panels_of(provenance: Provenance[Any], look: Look) -> Text:
     """Draw the tensors alone, if they fit the width and the height of the look."""
-    _, lines = _fitting(view_of(provenance), provenance, look)
+    _, lines = _fitting(view_of(provenance), look)
     fits = look.height is None or len(lines) <= look.height
     if not fits or widest(lines) > (look.width or PICTURE_WIDTH):
         return Text("no room for the picture\n", "dim italic")
@@ -90,9 +88,7 @@ def panels_of(provenance: Provenance[Any], look: Look) -> Text:
     return text
 
 
-def _fitting(
-    view: View[Any, Any, Any], provenance: Provenance[Any], look: Look
-) -> tuple[PanelLines, list[Line]]:
+def _fitting(view: View, look: Look) -> tuple[PanelLines, list[Line]]:
     """Return the most panels that fit, else the fewest, and their lines.
 
     Prefer those where the data show all that the visible indices pick.
@@ -101,13 +97,14 @@ def _fitting(
     room = (look.width or PICTURE_WIDTH) - (look.here is not None)
     fallback: tuple[PanelLines, list[Line]] | None = None
     columns = WIDE_COLUMN_LIMITS if room > PICTURE_WIDTH else COLUMN_LIMITS
-    for selection, ways in view.attempts(provenance, look, columns):
+    for selection, ways in view.attempts(look, columns):
         panels = PanelLines(view, selection)
         if fallback is not None and (1 in selection.limits or not selection.is_complete):
             continue
         for stacked in ways:
             lines = panels.lines(room, stacked=stacked)
-            fits = widest(lines) <= (view.room(look, room) if stacked else room)
+            wide = stacked and view.stacks_widely and look.width is None
+            fits = widest(lines) <= (2 * room if wide else room)
             if fits and (look.height is None or len(lines) <= look.height):
                 if selection.is_complete:
                     return panels, lines

@@ -27,8 +27,7 @@ from tests.random_calls import (
 )
 
 if TYPE_CHECKING:
-    from gathercli.explain.panel import Marks, PanelTensor
-    from gathercli.explain.terminal.layout import Line
+    from gathercli.explain.panel import Line, Marks, PanelTensor
     from gathercli.spec.op import Op
     from tests.conftest import Program, Run
 
