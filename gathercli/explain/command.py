@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.call import CallOptions, TensorOptions
 from gathercli.cli.declarations import OPERATOR, VIEW, Answer, Options, argument, flag, option
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from gathercli.explain.panel import Look, Window
     from gathercli.explain.provenance import Provenance
+    from gathercli.explain.view import View
     from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
 
@@ -153,10 +154,10 @@ class ExplainOptions(Options):
             "--cell": self.cell is not None,
             "--step": self.step,
             "--window": self.window != (),
+            "-f json": self.step and self.fmt == "json",
+            "--save": self.step and saved,
         }
         names = [name for name, is_set in chosen.items() if is_set]
-        if self.step:
-            names += ["-f json"] * (self.fmt == "json") + ["--save"] * saved
         if len(names) > 1:
             words = listed((f"`{name}`" for name in names), "and")
             raise UsageError(f"{words} exclude each other", expected="one of them")
@@ -168,7 +169,8 @@ class ExplainOptions(Options):
         check_window(self.window, provenance.shape, "output")
         if self.cell is not None:
             provenance.cell(self.cell)
-        self._check_size(provenance)
+        if self.window and self.fmt != "json":
+            self._check_size(provenance)
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
 
     def _check_size(self, provenance: Provenance[Any]) -> None:
@@ -179,15 +181,10 @@ class ExplainOptions(Options):
         sizes = [min(size, COLUMN_LIMITS[0][0]) for size in provenance.shape]
         for j, (part, size) in enumerate(zip(self.window, provenance.shape, strict=False)):
             sizes[j] = len(range(size)[part or slice(None)])
-        if not self.window or self.fmt == "json":
-            return
+        panels = product([sizes[j] for j in view_of(provenance).panel_dims])
         for count, most, noun in (
             (product(sizes), MOST_WINDOW_CELLS, "cells"),
-            (
-                product([sizes[j] for j in view_of(provenance).panel_dims]),
-                MOST_WINDOW_PANELS,
-                "batches",
-            ),
+            (panels, MOST_WINDOW_PANELS, "batches"),
         ):
             if count > most:
                 raise UsageError(
@@ -205,7 +202,7 @@ def run(
     messages: Messages,
 ) -> Answer:
     """Draw the call or trace its cells, including a refused index, then raise its error."""
-    from gathercli.explain.explained_call import provenance_of
+    from gathercli.explain.explained_call import provenance_of, view_of
 
     options.check(saved=bool(pictures.paths))
     call.check()
@@ -215,9 +212,10 @@ def run(
         messages.notes += map(str, provenance.adjustments)
         messages.notes += _mismatch(open_call, provenance)
         look = options.look(provenance, width_of(STDOUT))
-        text = _answer_text(provenance, open_call, options, look, messages)
+        shown = _Shown(open_call, provenance, view_of(provenance), options, look)
+        text = shown.answer(color=wants_color(messages.color, STDOUT))
         for output in saved.files:
-            _draw(output, provenance, open_call, options, look)
+            shown.draw(output)
         open_call.inputs.recheck()
         saved.commit()
         if provenance.refusal is not None:
@@ -248,138 +246,117 @@ def _mismatch(open_call: ExplainedCall, provenance: Provenance[Any]) -> Iterator
         yield f"{difference.message}; `gathercli diagnose` names what explains such an output"
 
 
-def _answer_text(
-    provenance: Provenance[Any],
-    open_call: ExplainedCall,
-    options: ExplainOptions,
-    look: Look,
-    messages: Messages,
-) -> Styled:
-    """Return the text to print; empty after printing cells as JSON, as lines or by key."""
-    from gathercli.cli.paging import has_keys
-    from gathercli.explain.terminal.layout import text_of
+class _Shown(NamedTuple):
+    """What is shown of a call, and how."""
 
-    color = wants_color(messages.color, STDOUT)
-    if options.fmt == "json":
-        _print_json(provenance, open_call, options)
-    elif not options.step:
-        return _text(provenance, open_call, options, look)
-    elif not provenance.size:
-        return text_of([[(f"the output {Shape(provenance.shape)} has no cells", "")]])
-    elif has_keys():
-        _walk(provenance, look, color=color)
-    else:
-        _print_lines(provenance, look, color=color)
-    return text_of([])
+    call: ExplainedCall
+    provenance: Provenance[Any]
+    view: View
+    options: ExplainOptions
+    look: Look
 
+    def answer(self, *, color: bool) -> Styled:
+        """Return the text to print; empty after printing cells as JSON, as lines or by key."""
+        from gathercli.cli.paging import has_keys
+        from gathercli.explain.terminal.layout import text_of
 
-def _draw(
-    output: PictureFile,
-    provenance: Provenance[Any],
-    open_call: ExplainedCall,
-    options: ExplainOptions,
-    look: Look,
-) -> None:
-    """Write the file of a picture."""
-    look = look._replace(width=PICTURE_WIDTH)
-    if output.path.endswith(".txt"):
-        text = _text(provenance, open_call, options, look).plain
-        output.stream.write(text.encode(errors="backslashreplace"))
-        return
-    from gathercli.explain.drawing.explanation import scene_of
-
-    is_page = output.path.endswith(".html")
-    scene = scene_of(
-        provenance,
-        look,
-        cell=options.cell,
-        title=open_call.title,
-        has_steps=not is_page,
-        aspect=output.aspect,
-    )
-    if is_page:
-        from gathercli.explain.drawing.page import page
-
-        title = f"gathercli explain: {provenance.call.op}, {provenance.equation}"
-        output.stream.write(page(provenance, look, scene, title).encode())
-        return
-    from gathercli.explain.drawing.svg import svg
-
-    output.write_drawing(svg(scene, aspect=output.aspect), scene.title, scene.description)
-
-
-def _text(
-    provenance: Provenance[Any], open_call: ExplainedCall, options: ExplainOptions, look: Look
-) -> Styled:
-    from gathercli.explain.explained_call import view_of
-    from gathercli.explain.terminal.layout import text_of
-    from gathercli.explain.terminal.picture import picture_of
-
-    if options.cell is not None:
-        return text_of(view_of(provenance).trace_steps(provenance.trace(*options.cell), look))
-    return _job_title(open_call.title, open_call.source).append_text(picture_of(provenance, look))
-
-
-def _print_json(
-    provenance: Provenance[Any], open_call: ExplainedCall, options: ExplainOptions
-) -> None:
-    """Print the cells of the window, or the one cell, as JSON, block by block."""
-    from gathercli.explain.explained_call import view_of
-    from gathercli.explain.selection import window_cells
-
-    window = options.window
-    if options.cell is not None:
-        window = tuple(slice(n, n + 1) for n in provenance.cell(options.cell))
-    job = {"title": open_call.title, "source": open_call.source}
-    for part in view_of(provenance).json_parts(job, window_cells(provenance, window)):
-        print_text(part)
-
-
-def _print_lines(provenance: Provenance[Any], look: Look, *, color: bool) -> None:
-    """Print a line for each cell, block by block."""
-    from gathercli.explain.explained_call import view_of
-    from gathercli.explain.selection import window_cells
-    from gathercli.explain.terminal.layout import text_of
-
-    view = view_of(provenance)
-    for cells in window_cells(provenance, ()):
-        lines = (view.trace_line(trace, look) for trace in provenance.traces(cells))
-        if color:
-            print_text(rendered(text_of(lines), color=True))
+        if self.options.fmt == "json":
+            self._print_json()
+        elif not self.options.step:
+            return self._text(self.look)
+        elif not self.provenance.size:
+            return text_of([[(f"the output {Shape(self.provenance.shape)} has no cells", "")]])
+        elif has_keys():
+            self._walk(color=color)
         else:
-            print_text("".join("".join(word for word, _ in line) + "\n" for line in lines))
+            self._print_lines(color=color)
+        return text_of([])
 
+    def draw(self, output: PictureFile) -> None:
+        """Write the file of a picture."""
+        look = self.look._replace(width=PICTURE_WIDTH)
+        if output.path.endswith(".txt"):
+            output.stream.write(self._text(look).plain.encode(errors="backslashreplace"))
+            return
+        from gathercli.explain.drawing.explanation import scene_of
 
-def _walk(provenance: Provenance[Any], look: Look, *, color: bool) -> None:
-    """Show one cell at a time; keys move between them."""
-    from gathercli.cli.paging import Keys, room
-    from gathercli.explain.explained_call import view_of
-    from gathercli.explain.terminal.layout import folded, text_of
-    from gathercli.explain.terminal.picture import panels_of
-    from gathercli.spec.shapes import coordinates
+        is_page = output.path.endswith(".html")
+        scene = scene_of(
+            self.provenance,
+            look,
+            cell=self.options.cell,
+            title=self.call.title,
+            has_steps=not is_page,
+            aspect=output.aspect,
+        )
+        if is_page:
+            from gathercli.explain.drawing.page import page
 
-    view = view_of(provenance)
+            title = f"gathercli explain: {self.provenance.call.op}, {self.provenance.equation}"
+            output.stream.write(page(self.provenance, look, scene, title).encode())
+            return
+        from gathercli.explain.drawing.svg import svg
 
-    def screen(number: int) -> str:
-        here = coordinates(number, provenance.shape)
-        at_cell = look._replace(width=width_of(STDOUT), here=here)
-        text = text_of(view.trace_steps(provenance.trace(*here), at_cell))
-        text.append(f"cell {grouped(number + 1)} of {grouped(provenance.size)}\n\n", "bold")
-        text = folded(text, at_cell.width or PICTURE_WIDTH)
-        height = room() - text.plain.count("\n")
-        text.append_text(panels_of(provenance, at_cell._replace(height=height)))
-        return rendered(text, color=color)
+        output.write_drawing(svg(scene, aspect=output.aspect), scene.title, scene.description)
 
-    with Keys() as keys:
-        keys.walk(provenance.size, screen)
+    def _text(self, look: Look) -> Styled:
+        """Draw in characters, below the title and the source of a job; or trace the one cell."""
+        from rich.text import Text
 
+        from gathercli.explain.terminal.layout import text_of
+        from gathercli.explain.terminal.picture import picture_of
 
-def _job_title(title: str | None, source: str | None) -> Styled:
-    """Format the title and the source of a job, if it has them."""
-    from rich.text import Text
+        if self.options.cell is not None:
+            return text_of(self.view.trace_steps(self.provenance.trace(*self.options.cell), look))
+        text = Text()
+        for words, style in ((self.call.title, "bold"), (self.call.source, "dim")):
+            if words:
+                text.append(clean(short(words, 200)) + "\n", style)
+        text.append("\n" if text else "")
+        return text.append_text(picture_of(self.provenance, look))
 
-    text = Text()
-    for words, style in ((title, "bold"), (source, "dim")):
-        if words:
-            text.append(clean(short(words, 200)) + "\n", style)
-    return text.append("\n" if text else "")
+    def _print_json(self) -> None:
+        """Print the cells of the window, or the one cell, as JSON, block by block."""
+        from gathercli.explain.selection import window_cells
+
+        window = self.options.window
+        if self.options.cell is not None:
+            window = tuple(slice(n, n + 1) for n in self.provenance.cell(self.options.cell))
+        job = {"title": self.call.title, "source": self.call.source}
+        for part in self.view.json_parts(job, window_cells(self.provenance, window)):
+            print_text(part)
+
+    def _print_lines(self, *, color: bool) -> None:
+        """Print a line for each cell, block by block."""
+        from gathercli.explain.selection import window_cells
+        from gathercli.explain.terminal.layout import text_of
+
+        for cells in window_cells(self.provenance, ()):
+            traces = self.provenance.traces(cells)
+            lines = (self.view.trace_line(trace, self.look) for trace in traces)
+            if color:
+                print_text(rendered(text_of(lines), color=True))
+            else:
+                print_text("".join("".join(word for word, _ in line) + "\n" for line in lines))
+
+    def _walk(self, *, color: bool) -> None:
+        """Show one cell at a time; keys move between them."""
+        from gathercli.cli.paging import Keys, room
+        from gathercli.explain.terminal.layout import folded, text_of
+        from gathercli.explain.terminal.picture import panels_of
+        from gathercli.spec.shapes import coordinates
+
+        provenance = self.provenance
+
+        def screen(number: int) -> str:
+            here = coordinates(number, provenance.shape)
+            look = self.look._replace(width=width_of(STDOUT), here=here)
+            text = text_of(self.view.trace_steps(provenance.trace(*here), look))
+            text.append(f"cell {grouped(number + 1)} of {grouped(provenance.size)}\n\n", "bold")
+            text = folded(text, look.width or PICTURE_WIDTH)
+            height = room() - text.plain.count("\n")
+            text.append_text(panels_of(provenance, look._replace(height=height)))
+            return rendered(text, color=color)
+
+        with Keys() as keys:
+            keys.walk(provenance.size, screen)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, floor, log10
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from gathercli.explain.drawing.scene import Box, text_width
 from gathercli.explain.drawing.svg import (
@@ -17,13 +18,14 @@ from gathercli.explain.drawing.svg import (
     element,
     path,
     rect,
+    rules,
     safe,
     style_sheet,
     text,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gathercli.explain.drawing.svg import Theme
 
@@ -60,6 +62,10 @@ _ROW_PADDING: Final = 12
 """The space above and below the text of a row."""
 
 
+Drawn: TypeAlias = tuple[Box, Iterable[str]]
+"""The place of a part of a picture, and its elements."""
+
+
 class Chart:
     """The elements of a picture, and the box of what was added so far."""
 
@@ -87,7 +93,7 @@ class Chart:
     def svg(self, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
         """Return the picture; `aspect` and `dark` are as in `svg.svg`."""
         size = self.box.width + CHART_MARGIN, self.box.height + CHART_MARGIN
-        style = style_sheet(dark) + _style(dark)
+        style = style_sheet(dark) + style_sheet(dark, _CHART_SHAPES, _colors)
         return document(size, self.title, self.description, style, self._elements, aspect=aspect)
 
 
@@ -162,15 +168,23 @@ def spread(count: int, most: int) -> list[int]:
     return list(range(0, count, -(-count // most)))
 
 
-def _style(dark: bool | None) -> str:
-    """Return the styles of charts, as `theme.style_sheet` does those of all drawings."""
-    if dark is not None:
-        return _CHART_SHAPES + _colors(DARK if dark else LIGHT)
-    return f"{_CHART_SHAPES}{_colors(LIGHT)}@media(prefers-color-scheme:dark){{{_colors(DARK)}}}"
+def bin_labels(
+    area: Box,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    least: tuple[float, float],
+    gap: float,
+) -> Iterator[str]:
+    """Yield as many labels of rows and columns of bins as have at least so much room each."""
+    for n in spread(len(rows), max(1, int(area.height / least[1]))):
+        y = area.y + (n + 0.5) * (area.height / len(rows)) + 4
+        yield axis_label(area.x - gap, y, rows[n], "end")
+    for n in spread(len(columns), max(1, int(area.width / least[0]))) if columns else ():
+        yield axis_label(area.x + (n + 0.5) * (area.width / len(columns)), area.y - 6, columns[n])
 
 
 def _colors(theme: Theme) -> str:
-    rules = {
+    bodies = {
         ".axis": f"fill:{theme.faint}",
         ".rule": f"stroke:{theme.line}",
         ".thick": f"stroke:{theme.ink}",
@@ -180,8 +194,8 @@ def _colors(theme: Theme) -> str:
         ".outlier": f"fill:{theme.refused}",
     }
     for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
-        rules[f".group.c{n}"] = f"fill:{fill};stroke:{line}"
-    return "".join(f".drawing {selector}{{{body}}}" for selector, body in rules.items())
+        bodies[f".group.c{n}"] = f"fill:{fill};stroke:{line}"
+    return rules(bodies)
 
 
 class Table(NamedTuple):
@@ -205,8 +219,7 @@ def versions_chart(call: str, tables: Sequence[Table], lines: Sequence[str]) -> 
     description = f"{said}. {' '.join(lines)}".strip()
     chart = Chart(f"Versions by agreement: {call}", description, call)
     for table in tables:
-        drawing = _TableDrawing(table, chart.box.bottom + NOTE_LINE)
-        chart.add(drawing.box, drawing.elements())
+        chart.add(*_table(table, chart.box.bottom + NOTE_LINE))
     for line in lines:
         for number, part in enumerate(wrap(line, 2 * MOST_CHARACTERS)):
             y = chart.box.bottom + (NOTE_LINE if number else 1.6 * NOTE_LINE)
@@ -215,37 +228,30 @@ def versions_chart(call: str, tables: Sequence[Table], lines: Sequence[str]) -> 
     return chart
 
 
-class _TableDrawing:
-    """The elements of a table."""
-
-    def __init__(self, table: Table, y: float) -> None:
-        self._table = table
-        self._rows = [
-            [wrap(word, MOST_CHARACTERS) or [""] for word in row]
-            for row in (table.headings, *table.rows)
-        ]
-        widths = [
-            max(text_width(line, _TABLE_TEXT) for cell in column for line in cell) + _COLUMN_GAP
-            for column in zip(*self._rows, strict=True)
-        ]
-        self._starts = [CHART_MARGIN + sum(widths[:n]) for n in range(len(widths))]
-        self._heights = [NOTE_LINE * max(map(len, row)) + _ROW_PADDING for row in self._rows]
-        self.box = Box(CHART_MARGIN, y, sum(widths), sum(self._heights))
-
-    def elements(self) -> Iterator[str]:
-        """Yield the words of each row above a line."""
-        y = self.box.y
-        for number, (row, height) in enumerate(zip(self._rows, self._heights, strict=True)):
-            for column, (x, lines) in enumerate(zip(self._starts, row, strict=True)):
-                for place, line in enumerate(lines):
-                    at = y + NOTE_LINE * (place + 1)
-                    if number and column == self._table.letters and line != "-":
-                        yield _badge(x, at, line)
-                    else:
-                        kind = "word" if number else "word head"
-                        yield text(x, at, line, class_=kind)
-            y += height
-            yield ruled(CHART_MARGIN, y, self.box.right, y, "rule" if number else "thick")
+def _table(table: Table, y: float) -> Drawn:
+    """Draw a table: the words of each row above a line."""
+    rows = [
+        [wrap(word, MOST_CHARACTERS) or [""] for word in row]
+        for row in (table.headings, *table.rows)
+    ]
+    widths = [
+        max(text_width(line, _TABLE_TEXT) for cell in column for line in cell) + _COLUMN_GAP
+        for column in zip(*rows, strict=True)
+    ]
+    right, top, elements = CHART_MARGIN + sum(widths), y, list[str]()
+    for number, row in enumerate(rows):
+        x = float(CHART_MARGIN)
+        for column, (width, lines) in enumerate(zip(widths, row, strict=True)):
+            for place, line in enumerate(lines):
+                at = y + NOTE_LINE * (place + 1)
+                if number and column == table.letters and line != "-":
+                    elements.append(_badge(x, at, line))
+                else:
+                    elements.append(text(x, at, line, class_="word" if number else "word head"))
+            x += width
+        y += NOTE_LINE * max(map(len, row)) + _ROW_PADDING
+        elements.append(ruled(CHART_MARGIN, y, right, y, "rule" if number else "thick"))
+    return Box(CHART_MARGIN, top, right - CHART_MARGIN, y - top), elements
 
 
 def _badge(x: float, y: float, letter: str) -> str:

@@ -12,8 +12,8 @@ from gathercli.explain.drawing.chart import (
     LABEL_SIZE,
     Chart,
     axis_label,
+    bin_labels,
     ruled,
-    spread,
     swatch,
     tooltip,
 )
@@ -30,16 +30,13 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.verdicts import Case
+    from gathercli.explain.drawing.chart import Drawn
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 
 
 _SIDE_CODES: Final = 128
-"""The code of the first distance above the legal range; those below it begin at 0."""
-
-_AXIS_CODES: Final = 2 * _SIDE_CODES
-"""The codes of an axis: a side, and the bits of a distance of at most 2^64."""
-
+"""The code of the legal range of an axis; from it differ the bits of a distance of at most 2^64."""
 
 NUMBER_LINE_HEIGHT: Final = 96
 MOST_SIDE_MARKS: Final = 6
@@ -120,27 +117,25 @@ class _Places:
         self._groups: dict[int, Outliers] = {}
 
     def map(self, most: tuple[int, int]) -> IllegalMap:
+        """Read the indices once."""
         rows, columns = (edges(size, n) for size, n in zip(self._sizes, most, strict=True))
-        shape = len(rows) - 1, len(columns) - 1
-        counts = np.zeros(product(shape), np.int64)
-        first: dict[tuple[int, int], Illegal] = {}
+        counts = np.zeros((len(rows) - 1, len(columns) - 1), np.int64)
+        flat, first = counts.reshape(-1), dict[tuple[int, int], Illegal]()
         for positions, values in outside(self._call, self._case, self._name, self._axes):
             if not positions.size:
                 continue
             row, column = np.divmod(positions, self._sizes[1])
             bins = np.searchsorted(rows, row, "right") - 1
-            bins = bins * shape[1] + np.searchsorted(columns, column, "right") - 1
-            new = np.flatnonzero(counts[bins] == 0)
+            bins = bins * (len(columns) - 1) + np.searchsorted(columns, column, "right") - 1
+            new = np.flatnonzero(flat[bins] == 0)
             for each, at in zip(*np.unique(bins[new], return_index=True), strict=True):
                 n = int(new[at])
-                place = int(each) // shape[1], int(each) % shape[1]
+                place = divmod(int(each), len(columns) - 1)
                 first[place] = self._illegal(int(positions[n]), int(values[n]))
-            counts += np.bincount(bins, minlength=counts.size)
+            flat += np.bincount(bins, minlength=flat.size)
             self._group(positions, values)
         axes = tuple(map(self._outliers, range(len(self._axes))))
-        return IllegalMap(
-            self._name, self._shape, rows, columns, counts.reshape(shape), first, axes
-        )
+        return IllegalMap(self._name, self._shape, rows, columns, counts, first, axes)
 
     def _illegal(self, position: int, value: int) -> Illegal:
         j = position % len(self._axes)
@@ -164,7 +159,7 @@ class _Places:
         ends, unsigned = np.where(above, high, low).astype(np.uint64), values.astype(np.uint64)
         distance = np.where(above, unsigned - ends, ends - unsigned)
         bits = np.frexp(distance.astype(np.float64))[1]
-        codes = component * _AXIS_CODES + above * _SIDE_CODES + bits
+        codes = (2 * component + 1) * _SIDE_CODES + np.where(above, bits, -bits)
         for code in np.unique(codes).tolist():
             of_code = codes == code
             own, at = values[of_code], positions[of_code]
@@ -178,65 +173,63 @@ class _Places:
             )
 
     def _outliers(self, component: int) -> AxisOutliers:
-        along = self._axes[component]
-        by_side: tuple[list[Outliers], list[Outliers]] = ([], [])
-        for code, each in sorted(self._groups.items()):
-            if code // _AXIS_CODES == component:
-                by_side[code % _AXIS_CODES >= _SIDE_CODES].append(each)
-        below, above = by_side
+        along, first = self._axes[component], 2 * component * _SIDE_CODES
+        below, above = (
+            tuple(self._groups[code] for code in sorted(self._groups) if code in codes)
+            for codes in (
+                range(first, first + _SIDE_CODES),
+                range(first + _SIDE_CODES, first + 2 * _SIDE_CODES),
+            )
+        )
         ends = legal(self._call, along)
         if ends is None:
             return AxisOutliers(along, None, tuple(sorted(below + above)), ())
-        return AxisOutliers(along, ends, tuple(reversed(below)), tuple(above))
+        return AxisOutliers(along, ends, below, above)
 
 
-class NumberLine:
-    """The elements of the number line of one axis, from its upper left corner."""
+def number_line(axis: AxisOutliers, x: float, y: float) -> Drawn:
+    """Draw the number line of one axis, with its legal range, from its upper left corner."""
+    below, above = _some(axis.below[::-1])[::-1], _some(axis.above)
+    labels = (text_width(label_of(each), LABEL_SIZE, mono=False) for each in (*below, *above))
+    slot = max(_SLOT_WIDTH, max(labels, default=0) + 40)
+    legal = 0 if axis.legal is None else _BAND_WIDTH
+    band = Box(x + slot * len(below) + 12, y + 34, legal, 18)
+    box = Box(x, y, band.right + slot * len(above) + 12 - x, NUMBER_LINE_HEIGHT)
+    middle = band.center[1]
+    elements = [
+        ruled(box.x, middle, band.x, middle, "thick"),
+        ruled(band.right, middle, box.right, middle, "thick"),
+    ]
+    for number, each in enumerate(below):
+        elements += _mark(each, band.x - slot * (len(below) - number - 0.4), middle)
+    for number, each in enumerate(above):
+        elements += _mark(each, band.right + slot * (number + 0.6), middle)
+    if axis.legal is not None:
+        elements += _range(band, *axis.legal)
+    return box, elements
 
-    def __init__(self, axis: AxisOutliers, x: float, y: float) -> None:
-        self._axis = axis
-        self._below, self._above = _some(axis.below[::-1])[::-1], _some(axis.above)
-        labels = [label_of(each) for each in (*self._below, *self._above)]
-        widest = max((text_width(label, LABEL_SIZE, mono=False) for label in labels), default=0)
-        self._slot = max(_SLOT_WIDTH, widest + 40)
-        legal = 0 if axis.legal is None else _BAND_WIDTH
-        self._band = Box(x + self._slot * len(self._below) + 12, y + 34, legal, 18)
-        width = self._band.right + self._slot * len(self._above) + 12 - x
-        self.box = Box(x, y, width, NUMBER_LINE_HEIGHT)
 
-    def elements(self) -> Iterator[str]:
-        """Yield the line, the legal range, and a mark for each group of illegal indices."""
-        band, y = self._band, self._band.center[1]
-        yield ruled(self.box.x, y, band.x, y, "thick")
-        yield ruled(band.right, y, self.box.right, y, "thick")
-        for number, each in enumerate(self._below):
-            yield from self._mark(each, band.x - self._slot * (len(self._below) - number - 0.4))
-        for number, each in enumerate(self._above):
-            yield from self._mark(each, band.right + self._slot * (number + 0.6))
-        if self._axis.legal is not None:
-            yield from self._range(*self._axis.legal)
+def _range(band: Box, low: int, high: int) -> Iterator[str]:
+    """Yield the legal range; the part from the end has a place of its own."""
+    yield element("g", tooltip(f"legal: {low} to {high}"), rect(band, class_="band"))
+    yield axis_label(band.x, band.bottom + 16, str(low))
+    if high != low:
+        yield axis_label(band.right, band.bottom + 16, str(high))
+    yield axis_label(band.center[0], band.y - 6, "legal")
+    if low < 0:
+        x = band.x + band.width / 2
+        yield ruled(x, band.y, x, band.bottom, "thick")
+        yield axis_label(x, band.bottom + 16, "0")
+        yield axis_label(band.x + band.width / 4, band.y + 13, "from the end")
 
-    def _range(self, low: int, high: int) -> Iterator[str]:
-        """Yield the legal range; the part from the end has a place of its own."""
-        band = self._band
-        yield element("g", tooltip(f"legal: {low} to {high}"), rect(band, class_="band"))
-        yield axis_label(band.x, band.bottom + 16, str(low))
-        if high != low:
-            yield axis_label(band.right, band.bottom + 16, str(high))
-        yield axis_label(band.center[0], band.y - 6, "legal")
-        if low < 0:
-            x = band.x + band.width / 2
-            yield ruled(x, band.y, x, band.bottom, "thick")
-            yield axis_label(x, band.bottom + 16, "0")
-            yield axis_label(band.x + band.width / 4, band.y + 13, "from the end")
 
-    def _mark(self, each: Outliers, x: float) -> Iterator[str]:
-        y = self._band.center[1]
-        diamond = path(f"M{x:.1f} {y - 9:.1f}l9 9l-9 9l-9 -9Z", class_="outlier")
-        words = f"{label_of(each)}: {counted(each.number, 'index', 'indices')}"
-        yield element("g", tooltip(words), diamond)
-        yield axis_label(x, y - 16, f"\N{MULTIPLICATION SIGN}{grouped(each.number)}")
-        yield axis_label(x, y + 26, label_of(each))
+def _mark(each: Outliers, x: float, y: float) -> Iterator[str]:
+    """Yield the mark of a group of illegal indices on the line at y."""
+    diamond = path(f"M{x:.1f} {y - 9:.1f}l9 9l-9 9l-9 -9Z", class_="outlier")
+    words = f"{label_of(each)}: {counted(each.number, 'index', 'indices')}"
+    yield element("g", tooltip(words), diamond)
+    yield axis_label(x, y - 16, f"\N{MULTIPLICATION SIGN}{grouped(each.number)}")
+    yield axis_label(x, y + 26, label_of(each))
 
 
 def label_of(each: Outliers) -> str:
@@ -275,8 +268,7 @@ def illegal_chart(
             if along.component is not None:
                 words = f"component {along.component}: {words}"
             chart.add_text(CHART_MARGIN, y, words, "title")
-            line = NumberLine(axis, CHART_MARGIN, y + 8)
-            chart.add(line.box, line.elements())
+            chart.add(*number_line(axis, CHART_MARGIN, y + 8))
     chart.add_text(CHART_MARGIN, chart.box.bottom + 34, "verdicts", "title")
     names = max(text_width(name, LABEL_SIZE) for name, _ in verdicts)
     for name, verdict in verdicts:
@@ -320,13 +312,11 @@ class _MapPanel:
     def elements(self) -> Iterator[str]:
         """Yield the coordinates, the indices or bins, and the meaning of the marks."""
         places, area, (wide, high) = self._places, self._map, self._step
-        for n in spread(len(places.rows) - 1, max(1, int(area.height / 16))):
-            y = area.y + (n + 0.5) * high + 4
-            yield axis_label(area.x - 8, y, self._row(places.rows[n]), "end")
         widest = text_width(str(places.columns[-1]), LABEL_SIZE, mono=False) + 12
-        if places.shape:
-            for n in spread(len(places.columns) - 1, max(1, int(area.width / widest))):
-                yield axis_label(area.x + (n + 0.5) * wide, area.y - 6, str(places.columns[n]))
+        columns = [str(n) for n in places.columns[:-1]] if places.shape else []
+        yield from bin_labels(
+            area, list(map(self._row, places.rows[:-1])), columns, (widest, 16), 8
+        )
         for row, column in np.ndindex(places.counts.shape):
             box = Box(area.x + column * wide, area.y + row * high, wide, high)
             yield self._bin(row, column, box)
@@ -353,9 +343,8 @@ class _MapPanel:
         words = f"{share} illegal; first {_words(first)}"
         color = Scale(0, 1).color(1 - number / size)
         ink = "on-light" if color.is_light else "on-dark"
-        parts = [tooltip(words), rect(box, fill=color.code)]
-        parts.append(path(hatch(box, max(7, box.height)), class_=f"hatch {ink}"))
-        return element("g", *parts, class_="bin illegal")
+        lines = path(hatch(box, max(7, box.height)), class_=f"hatch {ink}")
+        return element("g", tooltip(words), rect(box, fill=color.code), lines, class_="bin illegal")
 
     def _legend(self) -> Iterator[str]:
         x, y = self._map.x, self._map.bottom + 12

@@ -12,7 +12,7 @@ import json
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -56,43 +56,32 @@ _BODY_STYLE: Final = (
 )
 
 
-class IndexSpan(NamedTuple):
-    """The index values k from the span before up to `last`, and what becomes of each.
+def index_fates(
+    provenance: Provenance[Any], drawn: Collection[Sequence[int]]
+) -> list[dict[str, Any]]:
+    """Return the fates of index values, with those drawn, on each axis that indices count along.
 
-    The rule is ``plus`` for the position k + value, ``modulo`` for k modulo value, and ``is`` for
-    the position, or a word, that is the value: ``none``, ``refused``, or nothing.
+    ``input`` is the name of the input of the index values; ``axis`` the dimension of the first
+    input, counted from the front; ``component`` that of the tuples that counts along it, None if
+    every index does; ``values`` are index values from -s-2 to s+1, and those drawn, ascending;
+    ``versions`` has the spans of index values, ascending, for each version, as `_span` returns
+    them. Numbers that have no limit are texts, which stay exact.
     """
-
-    last: int | None  # the greatest; None for no limit
-    rule: str
-    value: int | str
-    why: str  # nothing if the version refuses
-
-
-class IndexFates(NamedTuple):
-    """The fates of index values on one axis."""
-
-    input: str  # the name of the input of the index values
-    axis: int  # the dimension of the first input, counted from the front
-    size: int
-    component: int | None  # of the tuples, that counts along it; None if every index does
-    values: list[int]  # index values from -s-2 to s+1, and those drawn; ascending
-    # what becomes of every integer, ascending; of a version that refuses the call one span with its
-    # rule
-    versions: dict[str, list[IndexSpan]]
-
-
-def index_fates(provenance: Provenance[Any], drawn: Collection[Sequence[int]]) -> list[IndexFates]:
-    """Return the fates of index values, with those drawn, on each axis that indices count along."""
     call = provenance.call
     rank = len(call.data.shape.sizes or ())
-    tables = []
-    for n, along in enumerate(_axes(call)):
-        values = sorted({*_tabled_values(along.size), *(numbers[n] for numbers in drawn)})
-        versions = {op.full_name: _spans(op, call, n) for op in call.family.ROWS}
-        axis = along.axis % rank
-        tables.append(IndexFates(along.input, axis, along.size, along.component, values, versions))
-    return tables
+    return [
+        {
+            "input": along.input,
+            "axis": along.axis % rank,
+            "size": str(along.size),
+            "component": along.component,
+            "values": _texts(
+                sorted({*_tabled_values(along.size), *(numbers[n] for numbers in drawn)})
+            ),
+            "versions": {op.full_name: _spans(op, call, n) for op in call.family.ROWS},
+        }
+        for n, along in enumerate(_axes(call))
+    ]
 
 
 def _axes(call: Call) -> list[IndexedAxis]:
@@ -107,8 +96,8 @@ def _tabled_values(size: int) -> Iterable[int]:
     return [middle + step for middle in middles for step in range(-_TABLE_EDGE, _TABLE_EDGE + 1)]
 
 
-def _spans(op: Op, chosen: Call, n: int) -> list[IndexSpan]:
-    """Return what a version makes of index values on axis n in the call of another."""
+def _spans(op: Op, chosen: Call, n: int) -> list[dict[str, str | None]]:
+    """Return what a version makes of every index value on axis n in the call of another."""
     try:
         call = ops.bind(
             op,
@@ -118,31 +107,43 @@ def _spans(op: Op, chosen: Call, n: int) -> list[IndexSpan]:
             **chosen.attrs,
         )
     except OperatorError as error:
-        return [IndexSpan(None, "is", "", f"refuses the call: {error.rule}")]
+        return [_span(None, "is", "", f"refuses the call: {error.rule}")]
     along = _axes(call)[n]
     ends = sorted({-along.size - 1, -1, along.size - 1})
     return [
-        *(_span(call, along, last, last) for last in ends),
-        _span(call, along, None, along.size),
+        *(_span(last, *_fate(call, along, last)) for last in ends),
+        _span(None, *_fate(call, along, along.size)),
     ]
 
 
-def _span(call: Call, along: IndexedAxis, last: int | None, k: int) -> IndexSpan:
-    """Return the span up to `last`, of which k is one."""
+def _span(last: int | None, rule: str, value: int | str, why: str) -> dict[str, str | None]:
+    """Return what becomes of index values k from the span before up to `last`, None for no limit.
+
+    The rule is ``plus`` for the position k + value, ``modulo`` for k modulo value, and ``is`` for
+    the position, or a word, that is the value: ``none``, ``refused``, or nothing.
+    """
+    return {
+        "last": None if last is None else str(last),
+        "rule": rule,
+        "value": str(value),
+        "why": why,  # nothing if the version refuses
+    }
+
+
+def _fate(call: Call, along: IndexedAxis, k: int) -> tuple[str, int | str, str]:
+    """Return the rule of the span of k, its value, and why."""
     how = fate(call, along)(k)
     position = int(check.positions(call, along, np.array([k], np.int64))[0])
     if k == position >= 0:
-        return IndexSpan(last, "plus", 0, "a position")
+        return "plus", 0, "a position"
     if position < 0:
         fills = how == Fate.FILLED.value
-        return IndexSpan(
-            last, "is", NO_TARGETS[Fate.FILLED if fills else Fate.REFUSED], how * fills
-        )
+        return "is", NO_TARGETS[Fate.FILLED if fills else Fate.REFUSED], how * fills
     if how == FROM_THE_END:
-        return IndexSpan(last, "plus", along.size, how)
+        return "plus", along.size, how
     if call.outside is OutOfRange.WRAP:
-        return IndexSpan(last, "modulo", along.size, how)
-    return IndexSpan(last, "is", position, how)
+        return "modulo", along.size, how
+    return "is", position, how
 
 
 class TextTable:
@@ -170,7 +171,8 @@ def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[
 
     ``tensors``, ``templates``, ``lines`` and ``cells``, row-major, are as above; ``start`` is the
     id of the traced cell; ``total`` the number of cells of the output if not all are drawn;
-    ``indices`` has the numbers of each index by id, as texts; ``fates`` is as in `IndexFates`.
+    ``indices`` has the numbers of each index by id, as texts; ``fates`` is what `index_fates`
+    returns.
     """
     view, texts = view_of(provenance), TextTable()
     tensors = (OUT, *provenance.call.inputs)
@@ -194,7 +196,7 @@ def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[
         "cells": cells,
         "start": next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None),
         "indices": {name: _texts(numbers) for name, numbers in indices.items()},
-        "fates": [_table(each) for each in index_fates(provenance, indices.values())],
+        "fates": index_fates(provenance, indices.values()),
     }
 
 
@@ -204,24 +206,6 @@ def _id(tensors: Sequence[str], cell: tuple[str, Sequence[int]] | None) -> str:
         return "-"
     tensor, at = cell
     return cell_id(str(tensors.index(tensor)), at)
-
-
-def _table(fates: IndexFates) -> dict[str, Any]:
-    """Return the fates on an axis; numbers that have no limit are texts, which stay exact."""
-    versions = {
-        name: [_span_fields(each) for each in spans] for name, spans in fates.versions.items()
-    }
-    return {
-        **fates._asdict(),
-        "size": str(fates.size),
-        "values": _texts(fates.values),
-        "versions": versions,
-    }
-
-
-def _span_fields(span: IndexSpan) -> dict[str, str | None]:
-    last = None if span.last is None else str(span.last)
-    return {**span._asdict(), "last": last, "value": str(span.value)}
 
 
 def _texts(numbers: Iterable[int]) -> list[str]:
@@ -278,13 +262,8 @@ def _colors(selector: str) -> str:
 
 
 def _properties(selector: str, theme: Theme) -> str:
-    names = {
-        "page": theme.page,
-        "ink": theme.ink,
-        "faint": theme.faint,
-        "line": theme.line,
-        "focus": theme.lines[0],
-    }
+    names = {name: getattr(theme, name) for name in ("page", "ink", "faint", "line")}
+    names["focus"] = theme.lines[0]
     return f"{selector}{{{''.join(f'--{name}:{color};' for name, color in names.items())}}}"
 
 

@@ -26,7 +26,7 @@ from gathercli.report.palette import (
 from gathercli.text import clean, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gathercli.explain.drawing.scene import Arrow, Caption, GridCell, GridSlice, Scene
 
@@ -84,13 +84,11 @@ def element(name: str, /, *content: str, **attributes: float | str | None) -> st
     >>> element("g", element("rect", x=1.0, class_="cell a<b", y=None), id="g")
     '<g id="g"><rect x="1" class="cell a&lt;b"/></g>'
     """
-    words = [name]
+    head = name
     for key, value in attributes.items():
         if value is not None:
             text = safe(value) if isinstance(value, str) else number(value)
-            label = _SPECIAL_ATTRIBUTES.get(key, key.replace("_", "-"))
-            words.append(f'{label}="{text}"')
-    head = " ".join(words)
+            head += f' {_SPECIAL_ATTRIBUTES.get(key, key.replace("_", "-"))}="{text}"'
     return f"<{head}>{''.join(content)}</{name}>" if content else f"<{head}/>"
 
 
@@ -143,10 +141,8 @@ def document(
     """
     width, height = size
     if aspect is not None:
-        width, height = (
-            max(width, height * aspect[0] / aspect[1]),
-            max(height, width * aspect[1] / aspect[0]),
-        )
+        wide, high = aspect
+        width, height = max(width, height * wide / high), max(height, width * high / wide)
     x, y = (size[0] - width) / 2, (size[1] - height) / 2
     corner_and_size = [number(each) for each in (x, y, width, height)]
     head = (
@@ -200,21 +196,15 @@ DARK: Final = Theme(
 )
 
 
-def style_sheet(dark: bool | None) -> str:
-    """Return the styles for a dark page, a light page, or (None) for both."""
-    if dark is not None:
-        return _DRAWING_SHAPES + _colors(DARK if dark else LIGHT)
-    return f"{_DRAWING_SHAPES}{_colors(LIGHT)}@media(prefers-color-scheme:dark){{{_colors(DARK)}}}"
-
-
-def _rules(rules: dict[str, str]) -> str:
+def rules(bodies: dict[str, str]) -> str:
+    """Return rules from their bodies by selector, each within ``.drawing``."""
     return "".join(
         f"{','.join(f'.drawing {each}' for each in selectors.split(','))}{{{body}}}"
-        for selectors, body in rules.items()
+        for selectors, body in bodies.items()
     )
 
 
-_DRAWING_SHAPES: Final = _rules(
+_DRAWING_SHAPES: Final = rules(
     {
         "text": f"font:15px {MONO}",
         ".cell text": "text-anchor:middle",
@@ -248,7 +238,7 @@ _DRAWING_SHAPES: Final = _rules(
 
 
 def _colors(theme: Theme) -> str:
-    rules = {
+    bodies = {
         ".page": f"fill:{theme.page}",
         "text": f"fill:{theme.ink}",
         ".cell rect": f"fill:{theme.cell};stroke:{theme.line}",
@@ -264,10 +254,21 @@ def _colors(theme: Theme) -> str:
         ),
     }
     for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
-        rules[f".cell.c{n} rect"] = f"fill:{fill};stroke:{line}"
-        rules[f".cell.c{n} text"] = f"fill:{ON_FILL}"
-        rules[f".arrow.c{n},.slice.c{n}"] = f"stroke:{line}"
-    return _rules(rules)
+        bodies[f".cell.c{n} rect"] = f"fill:{fill};stroke:{line}"
+        bodies[f".cell.c{n} text"] = f"fill:{ON_FILL}"
+        bodies[f".arrow.c{n},.slice.c{n}"] = f"stroke:{line}"
+    return rules(bodies)
+
+
+def style_sheet(
+    dark: bool | None,
+    shapes: str = _DRAWING_SHAPES,
+    colors: Callable[[Theme], str] = _colors,
+) -> str:
+    """Return the styles for a dark page, a light page, or (None) for both."""
+    if dark is not None:
+        return shapes + colors(DARK if dark else LIGHT)
+    return f"{shapes}{colors(LIGHT)}@media(prefers-color-scheme:dark){{{colors(DARK)}}}"
 
 
 def svg(scene: Scene, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
@@ -297,9 +298,8 @@ def elements(scene: Scene) -> Iterator[str]:
     yield from map(_caption, scene.captions)
 
 
-def _classes(*words: str, color: int | None = None) -> str:
-    name = "" if color is None else f"c{color % COLORS}"
-    return " ".join(word for word in (*words, name) if word)
+def _classes(*words: str, color: int | None) -> str:
+    return " ".join(filter(None, (*words, "" if color is None else f"c{color % COLORS}")))
 
 
 def _cell(cell: GridCell) -> str:

@@ -14,6 +14,7 @@ from gathercli.explain.drawing.chart import (
     NOTE_LINE,
     Chart,
     axis_label,
+    bin_labels,
     round_ticks,
     ruled,
     spread,
@@ -152,14 +153,8 @@ class HeatPanel:
 
     def elements(self) -> Iterator[str]:
         """Yield the elements of the coordinates, the bins and the bar of colours."""
-        area, (wide, high) = self._map, self._step
-        every = max(1, int(area.height / 18))
-        for row in spread(len(self._rows), every):
-            y = area.y + (row + 0.5) * high + 4
-            yield axis_label(area.x - 6, y, self._rows[row], "end")
         widest = text_width(self._columns[-1], LABEL_SIZE, mono=False) + 10
-        for column in spread(len(self._columns), max(1, int(area.width / widest))):
-            yield axis_label(area.x + (column + 0.5) * wide, area.y - 6, self._columns[column])
+        yield from bin_labels(self._map, self._rows, self._columns, (widest, 18), 6)
         for place in np.ndindex(self._bins.mean.shape):
             yield self._bin(*place)
         yield from self._legend()
@@ -167,11 +162,9 @@ class HeatPanel:
     def _bin(self, row: int, column: int) -> str:
         """Return a bin with its mean as its colour, and as text if there is room."""
         wide, high = self._step
-        x, y = self._map.x + column * wide, self._map.y + row * high
         place, value = (row, column), float(self._bins.mean[row, column])
-        box = Box(x, y, wide, high)
-        parts = [tooltip(self._words(row, column))]
-        ink = ""
+        box = Box(self._map.x + column * wide, self._map.y + row * high, wide, high)
+        parts, ink = [tooltip(self._words(row, column))], ""
         if self._scale is None or isnan(value):
             parts.append(rect(box, class_="plain"))
         else:
@@ -192,12 +185,10 @@ class HeatPanel:
         bins, place = self._bins, (row, column)
         at = self._chosen.part(bins.rows[row : row + 2], bins.columns[column : column + 2])
         words = []
-        least, mean, most = (float(each[place]) for each in (bins.least, bins.mean, bins.most))
-        if not isnan(mean) and not bins.binned:
-            words.append(self._write(mean))
-        elif not isnan(mean):
-            numbers = tuple(map(self._write, (mean, least, most)))
-            words.append("mean {}, from {} to {}".format(*numbers))
+        numbers = [float(each[place]) for each in (bins.mean, bins.least, bins.most)]
+        if not isnan(numbers[0]):
+            form = "mean {}, from {} to {}" if bins.binned else "{}"
+            words.append(form.format(*map(self._write, numbers)))
         for counts, noun in ((bins.nan, "NaN"), (bins.infinite, "infinite")):
             if counts[place]:
                 words.append(f"{grouped(int(counts[place]))} {noun}")

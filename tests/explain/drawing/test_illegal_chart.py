@@ -16,9 +16,9 @@ from gathercli.explain.drawing.illegal_chart import (
     MOST_SIDE_MARKS,
     AxisOutliers,
     IllegalMap,
-    NumberLine,
     Outliers,
     illegal_maps,
+    number_line,
 )
 from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
@@ -27,6 +27,7 @@ from gathercli.spec.op import IndexedAxis
 from tests.explain.drawing.charts import SVG, of_elements, parse, rectangles, tooltips, words
 
 if TYPE_CHECKING:
+    from gathercli.explain.drawing.chart import Drawn
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 
@@ -154,13 +155,13 @@ ALONG = IndexedAxis("indices", 0, 5)
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def line(*below: Outliers, above: tuple[Outliers, ...] = ()) -> NumberLine:
-    return NumberLine(AxisOutliers(ALONG, (-5, 4), below, above), 0, 0)
+def line(*below: Outliers, above: tuple[Outliers, ...] = ()) -> Drawn:
+    return number_line(AxisOutliers(ALONG, (-5, 4), below, above), 0, 0)
 
 
 def test_marks_stand_in_order_around_the_legal_range() -> None:
-    drawn = line(Outliers(-90, -60, 7), Outliers(-6, -6, 1), above=(Outliers(5, 5, 2),))
-    root = of_elements(list(drawn.elements()))
+    _, drawn = line(Outliers(-90, -60, 7), Outliers(-6, -6, 1), above=(Outliers(5, 5, 2),))
+    root = of_elements(list(drawn))
 
     assert tooltips(root) == [
         "-90..-60: 7 indices",
@@ -180,7 +181,7 @@ def test_marks_stand_in_order_around_the_legal_range() -> None:
 def test_many_groups_are_joined_in_the_middle_and_none_is_lost() -> None:
     groups = tuple(Outliers(4 + 2**n, 4 + 2**n, n) for n in range(1, 30))
 
-    marks = tooltips(of_elements(list(line(above=groups).elements())))[:-1]
+    marks = tooltips(of_elements(list(line(above=groups)[1])))[:-1]
 
     assert len(marks) == MOST_SIDE_MARKS
     assert marks[0] == "6: 1 index"
@@ -192,7 +193,7 @@ def test_many_groups_are_joined_in_the_middle_and_none_is_lost() -> None:
 def test_an_empty_axis_has_no_legal_range() -> None:
     axis = AxisOutliers(ALONG, None, (Outliers(0, 3, 4),), ())
 
-    root = of_elements(list(NumberLine(axis, 0, 0).elements()))
+    root = of_elements(list(number_line(axis, 0, 0)[1]))
 
     assert rectangles(root) == []
     assert "legal" not in words(root)
@@ -201,7 +202,7 @@ def test_an_empty_axis_has_no_legal_range() -> None:
 def test_a_range_from_zero_has_no_part_from_the_end() -> None:
     axis = AxisOutliers(ALONG, (0, 4), (), ())
 
-    assert words(of_elements(list(NumberLine(axis, 0, 0).elements()))) == ["0", "4", "legal"]
+    assert words(of_elements(list(number_line(axis, 0, 0)[1]))) == ["0", "4", "legal"]
 
 
 def drawn(run: Run, folder: Path, *words_: str, status: int = 1) -> Any:
