@@ -111,29 +111,29 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
         if not self.heat or info.tensor is None:
             return {}
         from gathercli.explain.heatmap import heat_map
-        from gathercli.explain.terminal import heat as report
+        from gathercli.explain.terminal import heat
 
         plane = self.plane(info.tensor.shape)
-        if report.undrawable(info.tensor) is not None:
+        if heat.undrawable(info.tensor) is not None:
             return {"heat": None}
-        bins = heat_map(info.tensor, plane, report.MOST_JSON_BINS)
-        return {"heat": report.heat_json(bins, plane)}
+        return {"heat": heat.heat_json(heat_map(info.tensor, plane, heat.MOST_JSON_BINS))}
 
     def _text(self, tensor: Tensor, width: int, precision: int, *, colored: bool) -> Styled:
         """Draw the heat map of a tensor, or say why it has none."""
+        from rich.text import Text
+
         from gathercli.explain.heatmap import heat_map
-        from gathercli.explain.terminal import heat as report
+        from gathercli.explain.terminal import heat
 
         plane = self.plane(tensor.shape)
-        marks = report.ASCII_HEAT if self.ascii else report.HeatMarks()
-        if (reason := report.undrawable(tensor)) is not None:
-            return report.no_heat(reason)
+        if (reason := heat.undrawable(tensor)) is not None:
+            return Text(f"no heat map: {reason}\n", "dim")
+        marks = heat.ASCII_HEAT if self.ascii else heat.HeatMarks()
         colors = depth() if colored and depth() != "standard" else None
-        layout = report.heat_layout(plane, width, marks, colors)
+        layout = heat.heat_layout(plane, width, marks, colors)
         bins = heat_map(tensor, plane, (layout.rows, layout.columns))
-        title = report.title_of(tensor, bins, plane)
         write = f"{{:.{precision}g}}".format
-        return report.heat_text(bins, plane, layout, marks, colors, title=title, write=write)
+        return heat.heat_text(bins, layout, title=heat.title_of(tensor, bins), write=write)
 
 
 def _drawable(info: Info) -> tuple[Tensor, Summary]:

@@ -215,6 +215,17 @@ class HeatMap(NamedTuple):
     most: AnyArray
     nan: AnyArray
     infinite: AnyArray
+    plane: Plane
+
+    @property
+    def scale(self) -> Scale | None:
+        """The scale of the means; None without a finite element."""
+        finite = self.mean[np.isfinite(self.mean)]
+        return Scale.of(float(finite.min()), float(finite.max())) if finite.size else None
+
+    def place(self, row: int, column: int) -> str:
+        """Format the coordinates of a bin."""
+        return self.plane.part(self.rows[row : row + 2], self.columns[column : column + 2])
 
     @property
     def binned(self) -> bool:
@@ -238,16 +249,14 @@ def heat_map(tensor: Tensor, chosen: Plane, most: tuple[int, int]) -> HeatMap:
     view = view.reshape(chosen.shape)
     rows, columns = (edges(size, n) for size, n in zip(view.shape, most, strict=True))
     if abs(view.strides[0]) < abs(view.strides[1]):  # read in the order of memory
-        bins = _Bins(columns, rows)
-        bins.add_all(tensor, view.T)
-        return HeatMap(rows, columns, *(each.T for each in bins.results()))
-    bins = _Bins(rows, columns)
-    bins.add_all(tensor, view)
-    return HeatMap(rows, columns, *bins.results())
+        results = [each.T for each in _Bins(columns, rows).of(tensor, view.T)]
+    else:
+        results = list(_Bins(rows, columns).of(tensor, view))
+    return HeatMap(rows, columns, *results, plane=chosen)
 
 
 class _Bins:
-    """Sums of the elements of every bin so far."""
+    """Sums of the elements of every bin."""
 
     def __init__(self, rows: tuple[int, ...], columns: tuple[int, ...]) -> None:
         self._rows, self._columns = rows, columns
@@ -256,11 +265,20 @@ class _Bins:
         self._least, self._most = np.full(shape, np.inf), np.full(shape, -np.inf)
         self._nan, self._infinite = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
 
-    def add_all(self, tensor: Tensor, view: AnyArray) -> None:
-        """Add the elements of a slice, shape (rows, columns)."""
+    def of(self, tensor: Tensor, view: AnyArray) -> Iterator[AnyArray]:
+        """Add the elements of a slice, shape (rows, columns); yield the arrays of a `HeatMap`."""
         for row, block, cuts, first in self._blocks(view):
             numbers = _reals(tensor.dtype.kind, values(tensor.dtype, block))
             self._add(numbers, (row, slice(first, first + len(cuts))), cuts)
+        sizes = np.outer(np.diff(self._rows), np.diff(self._columns))
+        count = sizes - self._nan - self._infinite
+        some = count > 0
+        least, most = (np.where(some, each, np.nan) for each in (self._least, self._most))
+        count = np.maximum(count, 1)
+        mean = self._sum / count + np.ldexp(self._large / count, _SCALE_BITS)
+        # a rounded sum may put the mean of equal elements beyond them
+        yield np.clip(mean, least, most)
+        yield from (least, most, self._nan, self._infinite)
 
     def _blocks(self, view: AnyArray) -> Iterator[tuple[int, AnyArray, list[int], int]]:
         """Yield blocks within a row of bins: its number, the elements, cuts, the first column.
@@ -296,18 +314,6 @@ class _Bins:
             self._large[at] += _reduced(np.add, np.ldexp(block, -_SCALE_BITS), cuts)
         else:
             self._sum[at] += _reduced(np.add, block, cuts)
-
-    def results(self) -> Iterator[AnyArray]:
-        """Yield the arrays of a `HeatMap`."""
-        sizes = np.outer(np.diff(self._rows), np.diff(self._columns))
-        count = sizes - self._nan - self._infinite
-        some = count > 0
-        least, most = (np.where(some, each, np.nan) for each in (self._least, self._most))
-        count = np.maximum(count, 1)
-        mean = self._sum / count + np.ldexp(self._large / count, _SCALE_BITS)
-        # a rounded sum may put the mean of equal elements beyond them
-        yield np.clip(mean, least, most)
-        yield from (least, most, self._nan, self._infinite)
 
 
 def _reduced(ufunc: np.ufunc, block: AnyArray, cuts: list[int]) -> AnyArray:

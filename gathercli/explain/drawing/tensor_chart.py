@@ -25,7 +25,7 @@ from gathercli.explain.drawing.chart import (
 from gathercli.explain.drawing.scene import Box, text_width
 from gathercli.explain.drawing.svg import element, hatch, path, rect, text
 from gathercli.explain.heatmap import Scale, heat_map
-from gathercli.explain.terminal.heat import scale_of, title_of
+from gathercli.explain.terminal.heat import title_of
 from gathercli.report.info import header_words, summary_lines
 from gathercli.spec.dtypes import Kind
 from gathercli.text import clean, counted, grouped
@@ -123,19 +123,17 @@ def _range(edges: list[str], number: int, count: int) -> str:
 class HeatPanel:
     """The elements of a heat map, within a box as large as the slice needs."""
 
-    def __init__(
-        self, bins: HeatMap, chosen: Plane, write: Callable[[float], str], room: Box
-    ) -> None:
-        self._bins, self._chosen, self._write = bins, chosen, write
-        self._scale = scale_of(bins)
-        high, wide = bins.mean.shape
-        row, column = chosen.first
+    def __init__(self, bins: HeatMap, write: Callable[[float], str], room: Box) -> None:
+        self._bins, self._write, self._scale = bins, write, bins.scale
+        (high, wide), (row, column) = bins.mean.shape, bins.plane.first
         self._rows = [str(row + n) for n in bins.rows[:-1]]
         self._columns = [str(column + n) for n in bins.columns[:-1]]
         margin = text_width(self._rows[-1], LABEL_SIZE, mono=False) + 10
         width = min(room.width - margin, LARGEST_BIN_SIDE * wide)
         height = min(room.height - 20 - _HEAT_FOOT, LARGEST_BIN_SIDE * high)
-        rows, columns = chosen.shape  # bins keep the ratio of the slice where the room allows it
+        rows, columns = (
+            bins.plane.shape
+        )  # bins keep the ratio of the slice where the room allows it
         across = max(min(width, height * columns / rows), min(width, _LEAST_MAP_SIDE))
         down = max(min(height, width * rows / columns), min(height, _LEAST_MAP_SIDE))
         # whole pixels, or viewers show seams between bins
@@ -183,7 +181,6 @@ class HeatPanel:
     def _words(self, row: int, column: int) -> str:
         """Return the place of a bin, its statistics and its special elements."""
         bins, place = self._bins, (row, column)
-        at = self._chosen.part(bins.rows[row : row + 2], bins.columns[column : column + 2])
         words = []
         numbers = [float(each[place]) for each in (bins.mean, bins.least, bins.most)]
         if not isnan(numbers[0]):
@@ -192,7 +189,7 @@ class HeatPanel:
         for counts, noun in ((bins.nan, "NaN"), (bins.infinite, "infinite")):
             if counts[place]:
                 words.append(f"{grouped(int(counts[place]))} {noun}")
-        return f"{at}: {', '.join(words)}"
+        return f"{bins.place(row, column)}: {', '.join(words)}"
 
     def _legend(self) -> Iterator[str]:
         x, y = self._map.x, self._map.bottom + 12
@@ -247,7 +244,7 @@ def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) ->
     facts = _SEPARATOR.join(f"{name} {value}" for name, value in summary_lines(summary, tensor, 6))
     name = clean(info.file + (f"#{info.one.name}" if info.one and info.one.name else ""))
     bins = heat_map(tensor, chosen, most_bins(chosen))
-    title = title_of(tensor, bins, chosen).replace("   ", _SEPARATOR)
+    title = title_of(tensor, bins).replace("   ", _SEPARATOR)
     histogram, names = _bars(summary, tensor, write)
     what = f"{title}, and a histogram of the values" if histogram else title
     chart = Chart(f"{name}: {header}", f"{facts}. {what}.", name, header, facts)
@@ -258,7 +255,7 @@ def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) ->
         chart.add(box, histogram_elements(histogram, box, number, names=names))
         x += PANEL_WIDTH + _PANEL_GAP
     chart.add_text(x, y - 12, title, "title")
-    panel = HeatPanel(bins, chosen, number, Box(x, y + NOTE_LINE / 2, PANEL_WIDTH, PANEL_HEIGHT))
+    panel = HeatPanel(bins, number, Box(x, y + NOTE_LINE / 2, PANEL_WIDTH, PANEL_HEIGHT))
     chart.add(panel.box, panel.elements())
     return chart
 

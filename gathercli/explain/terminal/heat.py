@@ -61,49 +61,43 @@ class HeatLayout(NamedTuple):
     per_line: int  # the rows of bins in a line
     width: int  # the columns of a bin
     room: int  # the columns of a line
+    marks: HeatMarks
+    depth: Depth | None  # None is to draw without colour
 
 
 def heat_layout(chosen: Plane, width: int, marks: HeatMarks, depth: Depth | None) -> HeatLayout:
-    """Choose the bins of a slice that fit a width; None for a depth is to draw without colour."""
+    """Choose the bins of a slice that fit a width."""
     rows, columns = chosen.shape
     room = max(8, width - len(str(chosen.first[0] + rows - 1)) - 2)
     if rows <= MOST_HEAT_LINES and columns * 2 <= room:
-        return HeatLayout(MOST_HEAT_LINES, room // 2, 1, 2, width)
-    if depth and marks.half:
-        return HeatLayout(2 * MOST_HEAT_LINES, room, 2, 1, width)
-    return HeatLayout(MOST_HEAT_LINES, room, 1, 1, width)
+        return HeatLayout(MOST_HEAT_LINES, room // 2, 1, 2, width, marks, depth)
+    lines = 2 if depth and marks.half else 1
+    return HeatLayout(lines * MOST_HEAT_LINES, room, lines, 1, width, marks, depth)
 
 
 def heat_text(
-    bins: HeatMap,
-    chosen: Plane,
-    layout: HeatLayout,
-    marks: HeatMarks,
-    depth: Depth | None,
-    *,
-    title: str,
-    write: Callable[[float], str],
+    bins: HeatMap, layout: HeatLayout, *, title: str, write: Callable[[float], str]
 ) -> Text:
-    """Draw a heat map below its title; None for a depth is to draw without colour."""
+    """Draw a heat map below its title."""
     from rich.text import Text
 
     fitted = title if len(title) <= layout.room else title.replace("   ", "\n")
     text = Text(f"{fitted}\n")
-    drawing = _Drawing(bins, chosen, layout, marks, depth)
+    drawing = _Drawing(bins, layout)
     for line in drawing.lines():
         for word, style in line:
             text.append(word, style)
         text.append("\n")
     append(text, joined(drawing.legend(write), layout.room))
-    for words in wrap(largest_value(bins, chosen, write), layout.room):
+    for words in wrap(largest_value(bins, write), layout.room):
         text.append(f"{words}\n")
     return text
 
 
-def title_of(tensor: Tensor, bins: HeatMap, chosen: Plane) -> str:
+def title_of(tensor: Tensor, bins: HeatMap) -> str:
     """Say what a heat map shows."""
     what = "absolute values in " if tensor.dtype.kind is Kind.COMPLEX else ""
-    title = f"heat map of {what}{chosen}"
+    title = f"heat map of {what}{bins.plane}"
     if bins.binned:
         sizes = (max(b - a for a, b in pairwise(each)) for each in (bins.rows, bins.columns))
         high, wide = bins.mean.shape
@@ -118,51 +112,29 @@ def undrawable(tensor: Tensor) -> str | None:
     return "it has no elements" if 0 in tensor.shape else None
 
 
-def no_heat(reason: str) -> Text:
-    """Say why there is no heat map."""
-    from rich.text import Text
-
-    return Text(f"no heat map: {reason}\n", "dim")
-
-
-def heat_json(bins: HeatMap, chosen: Plane) -> dict[str, Any]:
+def heat_json(bins: HeatMap) -> dict[str, Any]:
     """Return the bins of a heat map for JSON; None stands for a bin without a finite element."""
-    fields: dict[str, Any] = {"slice": str(chosen), "rows": bins.rows, "columns": bins.columns}
+    fields: dict[str, Any] = {"slice": str(bins.plane), "rows": bins.rows, "columns": bins.columns}
     for name, values in (("mean", bins.mean), ("min", bins.least), ("max", bins.most)):
         fields[name] = [[None if isnan(each) else each for each in row] for row in values.tolist()]
     return fields | {"nan": bins.nan.tolist(), "inf": bins.infinite.tolist()}
 
 
-def scale_of(bins: HeatMap) -> Scale | None:
-    """Return the scale of the means of a heat map; None without a finite element."""
-    finite = bins.mean[np.isfinite(bins.mean)]
-    return Scale.of(float(finite.min()), float(finite.max())) if finite.size else None
-
-
-def largest_value(bins: HeatMap, chosen: Plane, write: Callable[[float], str]) -> str:
+def largest_value(bins: HeatMap, write: Callable[[float], str]) -> str:
     """Say where the largest absolute value is, which a mean may hide; nothing without bins."""
-    if not bins.binned or scale_of(bins) is None:
+    if not bins.binned or bins.scale is None:
         return ""
     size = np.fmax(np.abs(bins.least), np.abs(bins.most))
-    r, c = np.unravel_index(int(np.nanargmax(size)), size.shape)
-    place = chosen.part(bins.rows[r : r + 2], bins.columns[c : c + 2])
-    return f"largest |value| {write(float(size[r, c]))} in {place}"
+    row, column = map(int, np.unravel_index(int(np.nanargmax(size)), size.shape))
+    return f"largest |value| {write(float(size[row, column]))} in {bins.place(row, column)}"
 
 
 class _Drawing:
     """The lines of a heat map."""
 
-    def __init__(
-        self,
-        bins: HeatMap,
-        chosen: Plane,
-        layout: HeatLayout,
-        marks: HeatMarks,
-        depth: Depth | None,
-    ) -> None:
-        self._bins, self._layout, self._marks, self._depth = bins, layout, marks, depth
-        self._scale = scale_of(bins)
-        self._first = chosen.first
+    def __init__(self, bins: HeatMap, layout: HeatLayout) -> None:
+        self._bins, self._layout, self._marks = bins, layout, layout.marks
+        self._depth, self._scale, self._first = layout.depth, bins.scale, bins.plane.first
         self._margin = len(str(self._first[0] + bins.rows[-2]))
 
     def lines(self) -> Iterator[Line]:

@@ -16,7 +16,6 @@ from gathercli.explain.drawing.tensor_chart import (
     most_bins,
 )
 from gathercli.explain.heatmap import heat_map, plane
-from gathercli.explain.terminal.heat import scale_of
 from gathercli.spec.dtypes import dtype
 from tests.explain.drawing.charts import Rectangle, of_elements, rectangles, words
 
@@ -69,8 +68,7 @@ ROOM = Box(0, 0, 560, 460)
 
 def panel(array: Any, most: tuple[int, int] = MOST_HEAT_BINS) -> HeatPanel:
     tensor = Tensor(dtype("float64"), np.array(array, float))
-    chosen = plane(tensor.shape)
-    return HeatPanel(heat_map(tensor, chosen, most), chosen, "{:.4g}".format, ROOM)
+    return HeatPanel(heat_map(tensor, plane(tensor.shape), most), "{:.4g}".format, ROOM)
 
 
 def bins(drawn: HeatPanel) -> list[Rectangle]:
@@ -80,7 +78,7 @@ def bins(drawn: HeatPanel) -> list[Rectangle]:
 def test_each_bin_has_the_color_of_its_mean() -> None:
     array = np.random.default_rng(1).normal(size=(4, 6))
     tensor = Tensor(dtype("float64"), array)
-    scale = scale_of(heat_map(tensor, plane(array.shape), MOST_HEAT_BINS))
+    scale = heat_map(tensor, plane(array.shape), MOST_HEAT_BINS).scale
 
     rects = bins(panel(array))
 
