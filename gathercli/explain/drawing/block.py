@@ -224,13 +224,13 @@ class TensorBlock:
         narrowest: float = LEAST_WIDTH,
     ) -> None:
         self.tensor, self.space, self._from_end = tensor, lane, from_end
-        self._down = panel.flows_down
+        self.down = panel.flows_down
         lead, rank = len(tensor.lead), len(tensor.inner)
         self.is_empty = tensor.is_empty
         dims: list[int | None] = [*range(lead, lead + rank)]
         if rank < 2:
             dims = [*dims, None] if tensor.upright else [None, *dims]
-        self._dims = [None, None, *dims][-2:]
+        self.dims = [None, None, *dims][-2:]
         self.facets = tensor.facets
         widest = max(
             (text_width(cell_text(tensor, at), CELL_TEXT) for at in tensor.cells), default=0
@@ -238,23 +238,23 @@ class TensorBlock:
         # Whole pixels, an even number: positions and centres need no decimals.
         self.cell_width = max(narrowest, 2 * ceil(widest / 2 + 11))
         self.frames = {} if self.is_empty else {facet: self._frame() for facet in self.facets}
-        self.has_subtitles = rank > 2
-        self._place(0, 0)
+        self.subtitle_height = _SUBTITLE_HEIGHT if rank > 2 else 0
+        self.move_to(0, 0)
 
     def _frame(self) -> GridFrame:
         tensor = self.tensor
         # The lines of a drawing that flows down run between columns, else between rows.
         spaces: list[float] = [CELL_SPACE, CELL_SPACE]
         if self.space:
-            spaces[self._down] = self.space
+            spaces[self.down] = self.space
         lengths = (CELL_HEIGHT, self.cell_width)
         rulers = []
-        for d, length, space in zip(self._dims, lengths, spaces, strict=True):
+        for d, length, space in zip(self.dims, lengths, spaces, strict=True):
             names = None if d is None else tensor.coordinates[d - len(tensor.lead)]
             size = 1 if d is None else tensor.shape[d]
             rulers.append(Ruler(names, size, length, space, from_end=d in self._from_end))
         corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER_SPACE
-        beside = self._down and len(tensor.inner) > 2
+        beside = self.down and len(tensor.inner) > 2
         return GridFrame(*rulers, corner=corner if beside else 0, has_entries=tensor.has_entries)
 
     def _subtitle(self, facet: tuple[int, ...]) -> str:
@@ -267,28 +267,20 @@ class TensorBlock:
         ends = [n - size if d in from_end else n for d, (n, size) in sizes]
         return f"{name} = [{','.join(map(str, ends))},:,:]"
 
-    @property
-    def _subtitle_height(self) -> float:
-        return _SUBTITLE_HEIGHT if self.has_subtitles else 0
-
-    def _place(self, x: float, y: float) -> None:
-        """Set the place of each frame, from that of the block."""
+    def move_to(self, x: float, y: float) -> None:
+        """Set the upper left corner, and with it the place of each frame."""
         self.x, self.y = x, y
-        below = self._subtitle_height
+        below = self.subtitle_height
         right = bottom = 0.0
         along = 0.0
         for frame in self.frames.values():
-            left, up = (along, below) if self._down else (0.0, along + below)
+            left, up = (along, below) if self.down else (0.0, along + below)
             frame.move_to(x + left, y + up)
             right, bottom = max(right, left + frame.width), max(bottom, up + frame.height)
-            along = (right if self._down else bottom) + _FACET_SPACE
+            along = (right if self.down else bottom) + _FACET_SPACE
         if self.is_empty:
             right, bottom = 190, CELL_HEIGHT
         self.width, self.height = right, bottom
-
-    def move_to(self, x: float, y: float) -> None:
-        """Set the upper left corner."""
-        self._place(x, y)
 
     @property
     def middle(self) -> float:
@@ -307,7 +299,7 @@ class TensorBlock:
         """Yield the coordinates of a facet, some of further kinds, and its name."""
         frame = self.frames[facet]
         yield from frame.captions(rows, columns)
-        if self.has_subtitles:
+        if self.subtitle_height:
             yield Caption(frame.outer.x, frame.outer.y - 8, self._subtitle(facet), "facet")
 
     def cells(
@@ -315,13 +307,12 @@ class TensorBlock:
     ) -> Iterator[GridCell]:
         """Yield the cells of a facet, row-major; those at `traced` are on the traced path."""
         tensor, frame = self.tensor, self.frames[facet]
-        rows, columns = (range(len(each.starts)) for each in (frame.rows, frame.columns))
-        for row, column in combinations(rows, columns):
-            coords = [*tensor.lead, *facet]
-            for ruler, number in ((frame.rows, row), (frame.columns, column)):
-                if ruler.names is not None:
-                    coords.append(ruler.names[number])
-            at = tuple(coords)
+        rows, columns = (
+            [() if each.names is None else (each.names[n],) for n in range(len(each.starts))]
+            for each in (frame.rows, frame.columns)
+        )
+        for (row, y), (column, x) in combinations(enumerate(rows), enumerate(columns)):
+            at = (*tensor.lead, *facet, *y, *x)
             cell = tensor.cells[at]
             is_placed = cell.fate in (None, Fate.COPIED)
             yield GridCell(
@@ -335,96 +326,31 @@ class TensorBlock:
                 (*cell.kinds, "traced") if at in traced else cell.kinds,
             )
 
-    def _place_of(self, at: At) -> tuple[GridFrame, list[int], list[int]]:
+    def place_of(self, at: At) -> tuple[GridFrame, list[int], list[int]]:
         """Return the frame, rows and columns of a cell or slice that the picture shows."""
         frame = self.frames[self.tensor.facet_of(at)]
         numbers = []
-        for d, ruler in zip(self._dims, (frame.rows, frame.columns), strict=True):
+        for d, ruler in zip(self.dims, (frame.rows, frame.columns), strict=True):
             n = None if d is None else at[d]
             every = [*range(len(ruler.starts))]
             numbers.append(every if n is None else [(ruler.names or []).index(n)])
         return frame, numbers[0], numbers[1]
 
-    def is_slice(self, at: At, *, leaves: bool) -> bool:
-        """Return whether an arrow ends at a slice instead of a cell.
-
-        So do those that come into vectors, where the slice has the coordinate of a cell.
-        """
-        return None in at or (not leaves and len(at) - len(self.tensor.lead) < 2)
-
-    def slice_box(self, at: At) -> Box:
-        """Return the place of a slice, with the coordinates that arrows come in by."""
-        frame, rows, columns = self._place_of(at)
-        whole_rows, whole_columns = (d is None or at[d] is None for d in self._dims)
-        if None not in at:  # a cell of a vector
-            whole_rows, whole_columns = self._down, not self._down
-        return frame.around(rows, columns, with_rows=whole_columns, with_columns=whole_rows)
-
-    def grid_slice(self, at: At, color: int | None, kinds: tuple[str, ...] = ()) -> GridSlice:
-        """Return a slice to draw."""
-        name, named = self.tensor.name, self.tensor.named(at)
-        return GridSlice(name, named, self.slice_box(at), color, kinds)
-
-    def cell_box(self, at: At) -> Box:
-        """Return the place of a cell."""
-        frame, rows, columns = self._place_of(at)
-        return frame.box(rows[0], columns[0])
-
-    def end_id(self, at: At, *, leaves: bool) -> str:
-        """Return the id of the element at an end of an arrow."""
-        named = self.tensor.named(at)
-        if self.is_slice(at, leaves=leaves):
-            return slice_id(self.tensor.name, named)
-        return cell_id(self.tensor.name, [n for n in named if n is not None])
-
-    def needs_lane(self, at: At, *, leaves: bool) -> bool:
-        """Return whether an arrow runs between cells to reach the edge of the grid."""
-        if self.is_slice(at, leaves=leaves):
-            return False
-        inner, box = self._turn(self._place_of(at)[0].inner), self._turn(self.cell_box(at))
-        return not leaves or box.width < inner.width
-
-    def _turn(self, box: Box) -> Box:
+    def turn(self, box: Box) -> Box:
         """Return a box along the flow and across it."""
-        return turned(box) if self._down else box
-
-    def lane(self, at: At, *, leaves: bool, after: bool = False) -> Lane:
-        """Return the lane of an arrow; `after` is that on the far side of the cell.
-
-        There it lies beyond the lane of a line that leaves the same cell.
-        """
-        frame, rows, columns = self._place_of(at)
-        box = self._turn(frame.box(rows[0], columns[0]))
-        space = (frame.columns if self._down else frame.rows).space
-        enters = not leaves and not after
-        start = box.y - space if enters else box.bottom
-        return Lane(self._grid(frame), start, space, enters, box.x - after)
-
-    def _grid(self, frame: GridFrame) -> str:
-        return f"{self.tensor.name}{frame.outer}"
+        return turned(box) if self.down else box
 
     def lane_width(self, lanes: Lanes) -> float:
         """Return the space between cells that lines need; 0 without lines."""
-        return lanes.width({self._grid(frame) for frame in self.frames.values()})
+        return lanes.width({self.grid(frame) for frame in self.frames.values()})
 
-    def stop(self, at: At, lanes: Lanes, *, leaves: bool, turns: bool = False) -> Stop:
-        """Return the end of an arrow, which may come in from the far end of the grid."""
-        outer, above = self._place_of(at)[0].outer, self._subtitle_height if self._down else 0
-        frame = self._turn(Box(outer.x, outer.y - above, outer.width, outer.height + above))
-        if self.is_slice(at, leaves=leaves):
-            return Stop(self._turn(self.slice_box(at)), frame)
-        box = self._turn(self.cell_box(at))
-        if not self.needs_lane(at, leaves=leaves):
-            return Stop(box, frame)
-        lane = lanes.place(self.lane(at, leaves=leaves))
-        back = None
-        if turns and not leaves:
-            back = lanes.place(self.lane(at, leaves=leaves, after=True))
-        return Stop(box, frame, lane, back)
+    def grid(self, frame: GridFrame) -> str:
+        """Return what tells a frame apart."""
+        return f"{self.tensor.name}{frame.outer}"
 
     def direction(self, d: int) -> int | None:
         """Return 0 for a dimension that is the rows of a facet, 1 for columns, else None."""
-        return self._dims.index(d) if d in self._dims else None
+        return self.dims.index(d) if d in self.dims else None
 
     @property
     def label_width(self) -> float:
@@ -435,3 +361,69 @@ class TensorBlock:
     def label_height(self) -> float:
         """The height of the coordinates of columns, and of the space before the first row."""
         return max((frame.top + frame.lane_top for frame in self.frames.values()), default=0)
+
+
+class End:
+    """An end of an arrow that leaves a tensor, or comes into it: a cell, or a slice.
+
+    Arrows that come into vectors end at slices, which have the coordinate of a cell.
+    """
+
+    def __init__(self, block: TensorBlock, at: At, *, leaves: bool) -> None:
+        self._block, self._at, self.leaves = block, at, leaves
+        self._tensor, self._named = block.tensor, block.tensor.named(at)
+        self._frame, self._rows, self._columns = block.place_of(at)
+        self._cell = self._frame.box(self._rows[0], self._columns[0])
+        self.is_slice = None in at or (not leaves and len(at) - len(block.tensor.lead) < 2)
+
+    @property
+    def id(self) -> str:
+        """The id of its element."""
+        if self.is_slice:
+            return slice_id(self._tensor.name, self._named)
+        return cell_id(self._tensor.name, [n for n in self._named if n is not None])
+
+    @property
+    def box(self) -> Box:
+        """The place of the cell, or of the slice with the coordinates that arrows come in by."""
+        if not self.is_slice:
+            return self._cell
+        whole_rows, whole_columns = (d is None or self._at[d] is None for d in self._block.dims)
+        if None not in self._at:  # a cell of a vector
+            whole_rows, whole_columns = self._block.down, not self._block.down
+        return self._frame.around(
+            self._rows, self._columns, with_rows=whole_columns, with_columns=whole_rows
+        )
+
+    def grid_slice(self, color: int | None, kinds: tuple[str, ...]) -> GridSlice:
+        """Return the slice to draw."""
+        return GridSlice(self._tensor.name, self._named, self.box, color, kinds)
+
+    @property
+    def needs_lane(self) -> bool:
+        """Whether the arrow runs between cells to reach the edge of the grid."""
+        if self.is_slice:
+            return False
+        turn = self._block.turn
+        return not self.leaves or turn(self._cell).width < turn(self._frame.inner).width
+
+    def lane(self, *, after: bool = False) -> Lane:
+        """Return the lane of the arrow; `after` is that on the far side of the cell.
+
+        There it lies beyond the lane of a line that leaves the same cell.
+        """
+        block, box = self._block, self._block.turn(self._cell)
+        space = (self._frame.columns if block.down else self._frame.rows).space
+        enters = not self.leaves and not after
+        start = box.y - space if enters else box.bottom
+        return Lane(block.grid(self._frame), start, space, enters, box.x - after)
+
+    def stop(self, lanes: Lanes, *, turns: bool) -> Stop:
+        """Return where the arrow ends, which may come in from the far end of the grid."""
+        block, outer = self._block, self._frame.outer
+        above = block.subtitle_height if block.down else 0
+        frame = block.turn(Box(outer.x, outer.y - above, outer.width, outer.height + above))
+        if not self.needs_lane:
+            return Stop(block.turn(self.box), frame)
+        back = lanes.place(self.lane(after=True)) if turns and not self.leaves else None
+        return Stop(block.turn(self._cell), frame, lanes.place(self.lane()), back)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.explain.drawing.block import CELL_HEIGHT, LEAST_WIDTH, TensorBlock
+from gathercli.explain.drawing.block import CELL_HEIGHT, LEAST_WIDTH, End, TensorBlock
 from gathercli.explain.drawing.routes import Lanes, Stop, climb, route, spread, turned
 from gathercli.explain.drawing.scene import (
     Arrow,
@@ -22,7 +22,7 @@ from gathercli.explain.provenance import Fate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.explain.panel import At, Link, Panel, Path
+    from gathercli.explain.panel import Link, Panel, Path
 
 
 CHANNEL_SPACE: Final = 104
@@ -225,33 +225,33 @@ class PanelDrawing:
                     marks[direction][at[d]] = kind
         return marks
 
-    def _ends(self, link: Link) -> Iterator[tuple[TensorBlock | None, At, bool]]:
-        """Yield the blocks at the ends, None outside, the coordinates, and whether it leaves."""
-        yield self._by_name.get(link.names[0]), link.source, True
-        yield self._by_name.get(link.names[1]), link.target, False
+    def _ends(self, link: Link) -> Iterator[End | None]:
+        """Yield the ends of an arrow, None outside."""
+        for name, at, leaves in zip(
+            link.names, (link.source, link.target), (True, False), strict=True
+        ):
+            block = self._by_name.get(name)
+            yield None if block is None else End(block, at, leaves=leaves)
 
     def _slices(self) -> list[GridSlice]:
         """Return the slices at ends of arrows, once each."""
         slices: dict[str, GridSlice] = {}
         for link in self.links:
             kinds = tuple(_kinds(link))
-            for block, at, leaves in self._ends(link):
-                if block is None or not block.is_slice(at, leaves=leaves):
-                    continue
-                part = block.grid_slice(at, link.color, kinds)
-                if part.id not in slices or link.traced:
-                    slices[part.id] = part
+            for end in self._ends(link):
+                if end is not None and end.is_slice and (end.id not in slices or link.traced):
+                    slices[end.id] = end.grid_slice(link.color, kinds)
         return list(slices.values())
 
     def _lanes(self) -> Lanes:
         """Return the use of the spaces between cells."""
         lanes = Lanes()
         for link in self.links:
-            for block, at, leaves in [] if link.climbs else self._ends(link):
-                if block is not None and block.needs_lane(at, leaves=leaves):
-                    lanes.add(block.lane(at, leaves=leaves))
-                    if not leaves and self._turns(link):
-                        lanes.add(block.lane(at, leaves=leaves, after=True))
+            for end in [] if link.climbs else self._ends(link):
+                if end is not None and end.needs_lane:
+                    lanes.add(end.lane())
+                    if not end.leaves and self._turns(link):
+                        lanes.add(end.lane(after=True))
         return lanes
 
     def arrows(self) -> Iterator[Arrow]:
@@ -276,9 +276,9 @@ class PanelDrawing:
 
     def _climb(self, link: Link) -> Arrow:
         block = self._by_name[link.names[0]]
-        source, target = (block.end_id(at, leaves=True) for at in (link.source, link.target))
-        d = climb(block.cell_box(link.source), block.cell_box(link.target), link.lane)
-        return Arrow(source, target, d, link.color, ("picks", *_kinds(link)))
+        source, target = (End(block, at, leaves=True) for at in (link.source, link.target))
+        d = climb(source.box, target.box, link.lane)
+        return Arrow(source.id, target.id, d, link.color, ("picks", *_kinds(link)))
 
     def _turns(self, link: Link) -> bool:
         """Whether an arrow bends round the end of an axis along the flow."""
@@ -290,14 +290,14 @@ class PanelDrawing:
         kinds = ["lands" if link.lands else "picks", *_kinds(link)]
         ids, stops = list[str](), list[Stop]()
         turns = self._turns(link)
-        for block, at, leaves in self._ends(link):
-            if block is None:
+        for end in self._ends(link):
+            if end is None:
                 box = turned(self.outside) if self._down else self.outside
                 ids.append(slice_id(OUTSIDE_PLACE, self.panel.at))
                 stops.append(Stop(box, box))
             else:
-                ids.append(block.end_id(at, leaves=leaves))
-                stops.append(block.stop(at, lanes, leaves=leaves, turns=turns))
+                ids.append(end.id)
+                stops.append(end.stop(lanes, turns=turns))
         bend = None
         if not link.lands and link.from_end:
             kinds.append("negative")
