@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.explain.beam_panel import BeamSelection, Tokens, beam_panel
-from gathercli.explain.panel import MOST_READ_OUT
+from gathercli.explain.beams import BeamSelection, Tokens, beam_panel
+from gathercli.explain.panel import MOST_LEGEND_LETTERS, MOST_READ_OUT, Ends, View
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import ROW_LIMITS, sizes
 from gathercli.explain.terminal.layout import joined, letter_style, text_of, widest
-from gathercli.explain.view import MOST_LEGEND_LETTERS, Ends, View
 from gathercli.report.palette import REFUSED_STYLE
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, cell
@@ -30,10 +29,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.compute.storage import AnyArray
-    from gathercli.explain.beam_provenance import BeamProvenance, BeamTrace
-    from gathercli.explain.panel import Line, Look, Panel
+    from gathercli.explain.beams import BeamProvenance, BeamTrace
+    from gathercli.explain.panel import Line, Look, Panel, PictureParts
     from gathercli.explain.selection import Limits
-    from gathercli.explain.view import PictureParts
 
 
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"

@@ -23,11 +23,11 @@ from gathercli.text import clean, grouped, listed, shell_word, short
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.explain.panel import Look, Window
+    from gathercli.explain.panel import Look, View, Window
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.view import View
     from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
+
 
 MOST_COMPARED_CELLS: Final = 1 << 16
 """The most cells of an output that is compared with the one that a job expects."""

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from gathercli.errors import InputError, UsageError
-from gathercli.explain.beam_provenance import BeamProvenance
-from gathercli.explain.gather_provenance import GatherProvenance
 from gathercli.ops import FAMILIES
 from gathercli.spec.call import CallContext
 from gathercli.text import clean, closest, counted, listed, shell_word, some
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
     from gathercli.cli.options import Limits
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.threads import ProgressCallback
+    from gathercli.explain.panel import View
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.view import View
     from gathercli.io.jobs import Job
     from gathercli.io.source import Inputs
 
@@ -137,13 +135,17 @@ def provenance_of(bound: BoundCall, *, progress: ProgressCallback | None = None)
     Raise `LimitError` if the output would have more dimensions, or elements, than there can be.
     """
     if bound.call.op.followed:
+        from gathercli.explain.beams import BeamProvenance
+
         return BeamProvenance(bound)
+    from gathercli.explain.gather_provenance import GatherProvenance
+
     return GatherProvenance(bound, progress=progress)
 
 
 def view_of(provenance: Any) -> View:
     """Return the view of a provenance."""
-    if isinstance(provenance, BeamProvenance):
+    if provenance.call.op.followed:
         from gathercli.explain.beam_view import BeamView
 
         return BeamView(provenance)

@@ -14,11 +14,18 @@ from rich.text import Text
 
 from gathercli.explain.gather_panel import axis_lines, gather_panel
 from gathercli.explain.gather_provenance import numbers
-from gathercli.explain.panel import MOST_READ_OUT, index_text, unit_text, writer
+from gathercli.explain.panel import (
+    MOST_LEGEND_LETTERS,
+    MOST_READ_OUT,
+    Ends,
+    View,
+    index_text,
+    unit_text,
+    writer,
+)
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import ROW_LIMITS, Selection, lead_of, sizes
 from gathercli.explain.terminal.layout import joined, letter_style
-from gathercli.explain.view import MOST_LEGEND_LETTERS, Ends, View
 from gathercli.report import header
 from gathercli.report.palette import REFUSED_STYLE
 from gathercli.spec.shapes import Shape, cell, product
@@ -30,9 +37,8 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.explain.gather_provenance import GatherProvenance, Index, Trace
-    from gathercli.explain.panel import Line, Look, Marks, Panel
+    from gathercli.explain.panel import Line, Look, Marks, Panel, PictureParts
     from gathercli.explain.selection import Limits
-    from gathercli.explain.view import PictureParts
 
 
 class GatherView(View):

@@ -252,7 +252,7 @@ def heat_map(tensor: Tensor, chosen: Plane, most: tuple[int, int]) -> HeatMap:
         results = [each.T for each in _Bins(columns, rows).of(tensor, view.T)]
     else:
         results = list(_Bins(rows, columns).of(tensor, view))
-    return HeatMap(rows, columns, *results, plane=chosen)
+    return HeatMap(rows, columns, *results, chosen)
 
 
 class _Bins:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gathercli import ops
 from gathercli.compute.bound import BoundCall
-from gathercli.explain.beam_provenance import BeamProvenance, BeamTrace
+from gathercli.explain.beams import BeamProvenance, BeamTrace
 from gathercli.explain.gather_provenance import GatherProvenance, Trace
 from gathercli.explain.provenance import CellTrace, Provenance
 from gathercli.io.arraylike import arguments

@@ -6,16 +6,19 @@ from itertools import product as combinations
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
-from gathercli.explain.drawing.routes import Lane, Lanes, Stop, turned
 from gathercli.explain.drawing.scene import (
     Box,
     Caption,
     GridCell,
     GridSlice,
+    Lane,
+    Lanes,
+    Stop,
     around,
     cell_id,
     slice_id,
     text_width,
+    turned,
 )
 from gathercli.explain.panel import OUT
 from gathercli.explain.provenance import Fate

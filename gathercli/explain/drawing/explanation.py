@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.explain.drawing.panel_drawing import PanelDrawing
-    from gathercli.explain.panel import Look, PanelChoice
+    from gathercli.explain.panel import Look, PanelChoice, View
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.view import View
 
 
 _USUAL_RATIO: Final = 16 / 9

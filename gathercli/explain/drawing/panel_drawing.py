@@ -6,15 +6,20 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.explain.drawing.block import CELL_HEIGHT, LEAST_WIDTH, End, TensorBlock
-from gathercli.explain.drawing.routes import Lanes, Stop, climb, route, spread, turned
 from gathercli.explain.drawing.scene import (
     Arrow,
     Box,
     Caption,
     Grid,
     GridSlice,
+    Lanes,
+    Stop,
+    climb,
+    route,
     slice_id,
+    spread,
     text_width,
+    turned,
 )
 from gathercli.explain.panel import OUTSIDE_PLACE, Stance
 from gathercli.explain.provenance import Fate

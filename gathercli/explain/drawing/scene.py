@@ -1,4 +1,9 @@
-"""The drawing of an explanation as geometry: what stands where, without colours or markup."""
+"""The drawing of an explanation as geometry: what stands where, without colours or markup.
+
+The way of an arrow leads out of a grid, across to another, and into it, past no number. It is
+reckoned along the flow of the drawing (u) and across it (v), and turned at the end if the drawing
+flows downwards. Lines to the edge of a grid run in the spaces between its cells.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from unicodedata import combining, east_asian_width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 
 _MONO_EM: Final = 0.602
@@ -70,6 +75,16 @@ def columns(text: str) -> int:
 def text_width(text: str, size: float, *, mono: bool = True) -> float:
     """Return the width of a text at a font size: exact for `MONO`, about right for `SANS`."""
     return columns(text) * size * (_MONO_EM if mono else _SANS_EM)
+
+
+def number(value: float) -> str:
+    """Write a length with at most one decimal.
+
+    >>> number(3.0), number(2.25), number(-0.04)
+    ('3', '2.2', '0')
+    """
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
 
 
 class GridCell(NamedTuple):
@@ -173,3 +188,217 @@ def cell_id(tensor: str, at: Sequence[int]) -> str:
 def slice_id(tensor: str, at: Sequence[int | None]) -> str:
     """Return the id of a slice: ``slice-data-2-_``."""
     return "-".join(["slice", tensor, *("_" if n is None else str(n) for n in at)])
+
+
+_LANE_PITCH: Final = 8
+"""The distance of lines in a space."""
+_HEAD_SPACE: Final = 8
+"""The further distance from the cells that lines lead into, for heads."""
+
+
+_CORNER_RADIUS: Final = 5
+"""The radius of a turn."""
+_HEAD_LENGTH: Final = 6.5
+"""The length of the sides of a head, along the flow."""
+_SHAFT_LENGTH: Final = 15
+"""The length of the straight line before a slice, most of it before the head."""
+
+_LARGEST_PITCH: Final = 14
+"""The largest distance of arrows that come into one box."""
+
+
+class Lane(NamedTuple):
+    """The use of the space beside a row of cells by a line, across the flow."""
+
+    grid: str  # what tells grids apart
+    start: float  # where the space begins
+    space: float  # its width
+    # whether the line leads into the cells after the space; else it leaves those before it
+    enters: bool
+    order: float  # where the line meets the cell, along the flow
+
+
+class Lanes:
+    """The lanes that lines use, and where in its space each lies.
+
+    Lines to and from a nearer cell keep closer to it, so that they cross no other's last piece.
+    """
+
+    def __init__(self) -> None:
+        self._spaces: dict[tuple[str, int], set[Lane]] = {}
+
+    def add(self, lane: Lane) -> None:
+        """Add a use; equal ones share a place."""
+        self._spaces.setdefault((lane.grid, round(lane.start)), set()).add(lane)
+
+    def place(self, lane: Lane) -> float:
+        """Return the place of the line across the flow.
+
+        >>> lanes, lane = Lanes(), Lane("data", 10, 18, True, 0)
+        >>> lanes.add(lane)
+        >>> lanes.place(lane)
+        19.0
+        """
+        uses = self._spaces[lane.grid, round(lane.start)]
+        order = sorted(uses, key=lambda use: (use.enters, -use.order))
+        pitch = lane.space / (len(order) + 1) if lane.space < _width(uses) else _LANE_PITCH
+        return lane.start + pitch * (order.index(lane) + 1)
+
+    def width(self, grids: Collection[str]) -> float:
+        """Return the space that the lines in any of these grids need; 0 without lines."""
+        spaces = (uses for (grid, _), uses in self._spaces.items() if grid in grids)
+        return max(map(_width, spaces), default=0)
+
+
+def _width(uses: set[Lane]) -> float:
+    return _LANE_PITCH * (len(uses) + 1) + (_HEAD_SPACE if any(use.enters for use in uses) else 0)
+
+
+Point = tuple[float, float]
+
+
+class Stop(NamedTuple):
+    """An end of an arrow, along the flow and across it."""
+
+    box: Box  # the cell or slice
+    frame: Box  # the grid that it lies in, with its labels
+    # where the line runs between cells, across the flow; None if it reaches the edge without that
+    lane: float | None = None
+    # the same on the far side of the cell, for a line that turns round at the end of the grid
+    back: float | None = None
+    # how far from the middle of the box a line without a lane comes in, across the flow
+    shift: float = 0
+
+    @property
+    def level(self) -> float:
+        """The place across the flow where a line reaches the edge of the grid."""
+        return self.box.center[1] + self.shift if self.lane is None else self.lane
+
+
+def spread(sources: Sequence[float], targets: Sequence[Stop]) -> list[Stop]:
+    """Return the ends of arrows that come into one box side by side, as far as it has room.
+
+    The sources are where each comes from, across the flow; the targets lie in the middle of the
+    box, or in the lanes to it.
+    """
+    last = len(sources) - 1
+    pitch = min(_LARGEST_PITCH, (targets[0].box.height - _LARGEST_PITCH) / last) if last else 0
+    if targets[0].lane is not None or pitch < _HEAD_LENGTH:
+        return [*targets]
+    order = sorted(range(len(sources)), key=sources.__getitem__)
+    shifts = ((order.index(n) - last / 2) * pitch for n in range(len(sources)))
+    return [each._replace(shift=shift) for each, shift in zip(targets, shifts, strict=True)]
+
+
+def turned(box: Box) -> Box:
+    """Exchange the directions of a box."""
+    return Box(box.y, box.x, box.height, box.width)
+
+
+def route(source: Stop, target: Stop, *, down: bool, bend: float | None = None) -> str:
+    """Return the path of an arrow.
+
+    It passes `bend`, a place across the flow beyond the end of an axis; None for a straight one.
+    """
+    start, out = _exit(source)
+    into, end = _entry(target)
+    points = [*start, out]
+    pen = _Pen(down=down)
+    pen.line(points)
+    if bend is None:
+        reach = max(14.0, (into[0] - out[0]) / 2)
+        pen.curve((out[0] + reach, out[1]), (into[0] - reach, into[1]), into)
+    else:
+        way = into[0] - out[0]
+        low = (out[0] + way * 0.6, bend)
+        pen.curve((out[0] + way * 0.4, out[1]), (low[0] - way * 0.3, bend), low)
+        pen.curve((low[0] + way * 0.22, bend), (into[0] - way * 0.22, into[1]), into)
+    pen.line([into, *end])
+    pen.head(end[-2] if len(end) > 1 else into, end[-1])
+    return pen.d
+
+
+def climb(source: Box, target: Box, lane: float) -> str:
+    """Return the path of an arrow from the upper edge of a cell to the lower edge of another.
+
+    The lane is the part of the space between them below its way across, from 0 to 1.
+    """
+    pen = _Pen(down=False)
+    (start, _), (end, _) = source.center, target.center
+    start, end = start + (lane - 0.5) * 12, end + (lane - 0.5) * 12
+    middle = source.y - (source.y - target.bottom) * (0.2 + 0.5 * lane)
+    points = [(start, source.y), (start, middle), (end, middle), (end, target.bottom)]
+    pen.line(points if start != end else [points[0], points[-1]])
+    pen.head((end, source.y), points[-1])
+    return pen.d
+
+
+def _exit(stop: Stop) -> tuple[list[Point], Point]:
+    """Return the points to the edge of the grid, and that on the edge."""
+    box, frame = stop.box, stop.frame
+    if stop.lane is None:
+        return [(box.right, box.center[1])], (max(box.right, frame.right), box.center[1])
+    u = box.x + box.width * 0.72
+    return [(u, box.bottom), (u, stop.lane)], (frame.right + 4, stop.lane)
+
+
+def _entry(stop: Stop) -> tuple[Point, list[Point]]:
+    """Return the point on the edge of the grid, and those from there."""
+    box, frame = stop.box, stop.frame
+    if stop.lane is None:
+        return (min(box.x, frame.x) - _SHAFT_LENGTH, stop.level), [(box.x, stop.level)]
+    edge, u = (frame.x - 4, stop.lane), box.x + box.width * 0.28
+    if stop.back is None:
+        return edge, [(u, stop.lane), (u, box.y)]
+    far = frame.right + 12
+    return edge, [(far, stop.lane), (far, stop.back), (u, stop.back), (u, box.bottom)]
+
+
+class _Pen:
+    """A path in the making."""
+
+    def __init__(self, *, down: bool) -> None:
+        self._down = down
+        self.d = ""
+
+    def _point(self, point: Point) -> str:
+        u, v = reversed(point) if self._down else point
+        return f"{number(u)} {number(v)}"
+
+    def line(self, points: Sequence[Point]) -> None:
+        """Draw lines through points with round turns."""
+        if not self.d:
+            self.d = f"M{self._point(points[0])}"
+        for before, at, after in zip(points, points[1:], [*points[2:], None], strict=False):
+            if after is None:
+                self.d += f"L{self._point(at)}"
+                continue
+            near, far = _towards(at, before), _towards(at, after)
+            self.d += f"L{self._point(near)}Q{self._point(at)} {self._point(far)}"
+
+    def curve(self, first: Point, second: Point, end: Point) -> None:
+        """Draw a cubic curve."""
+        self.d += f"C{self._point(first)} {self._point(second)} {self._point(end)}"
+
+    def head(self, before: Point, tip: Point) -> None:
+        """Draw the head of an arrow."""
+        du, dv = _direction(before, tip)
+        back = tip[0] - du * _HEAD_LENGTH, tip[1] - dv * _HEAD_LENGTH
+        side = dv * _HEAD_LENGTH * 0.75, du * _HEAD_LENGTH * 0.75
+        one = back[0] + side[0], back[1] + side[1]
+        other = back[0] - side[0], back[1] - side[1]
+        self.d += f"M{self._point(one)}L{self._point(tip)}L{self._point(other)}"
+
+
+def _direction(start: Point, end: Point) -> tuple[float, float]:
+    u, v = end[0] - start[0], end[1] - start[1]
+    length = (u * u + v * v) ** 0.5 or 1
+    return u / length, v / length
+
+
+def _towards(at: Point, other: Point) -> Point:
+    """Return the point where a turn begins: up to `_CORNER_RADIUS` from its corner."""
+    u, v = other[0] - at[0], other[1] - at[1]
+    length = (u * u + v * v) ** 0.5
+    part = min(_CORNER_RADIUS, length / 2) / length if length else 0
+    return at[0] + u * part, at[1] + v * part

@@ -14,7 +14,7 @@ from math import prod, sqrt
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from gathercli.errors import UsageError
-from gathercli.explain.drawing.scene import Box
+from gathercli.explain.drawing.scene import Box, number
 from gathercli.report.palette import (
     DARK_PAGE,
     HUES,
@@ -58,16 +58,6 @@ _TYPST_PAGE: Final = b"""\
 #set page(width: auto, height: auto, margin: 0pt)
 #image(bytes(sys.inputs.drawing), format: "svg", alt: sys.inputs.description)
 """
-
-
-def number(value: float) -> str:
-    """Write a length with at most one decimal.
-
-    >>> number(3.0), number(2.25), number(-0.04)
-    ('3', '2.2', '0')
-    """
-    text = f"{value:.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text
 
 
 def safe(text: str) -> str:

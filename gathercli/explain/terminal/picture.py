@@ -15,9 +15,8 @@ from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.spec.shapes import Shape, product
 
 if TYPE_CHECKING:
-    from gathercli.explain.panel import Line, Look, Panel, PanelChoice
+    from gathercli.explain.panel import Line, Look, Panel, PanelChoice, View
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.view import View
 
 
 class PanelLines:

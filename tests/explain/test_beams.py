@@ -12,7 +12,7 @@ from hypothesis import given
 from rich.cells import cell_len
 
 import gathercli
-from gathercli.explain.beam_provenance import BeamProvenance
+from gathercli.explain.beams import BeamProvenance
 from gathercli.explain.panel import ASCII, Look
 from gathercli.explain.provenance import Fate
 from gathercli.explain.terminal.picture import PanelLines, panels_of, picture_of
