@@ -243,16 +243,18 @@ def edges(size: int, most: int) -> tuple[int, ...]:
     return tuple(size * n // count for n in range(count + 1))
 
 
-def heat_map(tensor: Tensor, chosen: Plane, most: tuple[int, int]) -> HeatMap:
+def heat_map(tensor: Tensor, chosen: Plane, bins: tuple[int, int]) -> HeatMap:
     """Bin a slice into at most so many rows and columns."""
     view = tensor.array[tuple(slice(each.start, each.stop) for each in chosen.window)]
     view = view.reshape(chosen.shape)
-    rows, columns = (edges(size, n) for size, n in zip(view.shape, most, strict=True))
+    rows, columns = (edges(size, n) for size, n in zip(view.shape, bins, strict=True))
     if abs(view.strides[0]) < abs(view.strides[1]):  # read in the order of memory
-        results = [each.T for each in _Bins(columns, rows).of(tensor, view.T)]
+        mean, least, most, nan, infinite = (
+            each.T for each in _Bins(columns, rows).of(tensor, view.T)
+        )
     else:
-        results = list(_Bins(rows, columns).of(tensor, view))
-    return HeatMap(rows, columns, *results, chosen)
+        mean, least, most, nan, infinite = _Bins(rows, columns).of(tensor, view)
+    return HeatMap(rows, columns, mean, least, most, nan, infinite, chosen)
 
 
 class _Bins:
