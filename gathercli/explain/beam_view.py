@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.explain.beams import BeamProvenance, BeamTrace
-    from gathercli.explain.panel import Line, Look, Panel, PictureParts
-    from gathercli.explain.selection import Limits
+    from gathercli.explain.panel import Limits, Line, Look, Panel, PictureParts
 
 
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.storage import AnyArray
-    from gathercli.explain.panel import Look, Path
-    from gathercli.explain.selection import Limits
+    from gathercli.explain.panel import Limits, Look, Path
 
 
 BEAM_TRACE_BLOCK: Final = 1 << 12

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.explain.gather_provenance import GatherProvenance, Index, Trace
-    from gathercli.explain.panel import Line, Look, Marks, Panel, PictureParts
-    from gathercli.explain.selection import Limits
+    from gathercli.explain.panel import Limits, Line, Look, Marks, Panel, PictureParts
 
 
 class GatherView(View):

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
     from gathercli.explain.gather_provenance import Index, Unit
     from gathercli.explain.provenance import Provenance
-    from gathercli.explain.selection import Limits
 
 
 OUT: Final = "out"
@@ -49,6 +48,9 @@ At = tuple[int | None, ...]
 Window = tuple[slice | None, ...]
 """The coordinates to show of each output dimension; None for as many as fit."""
 
+
+Limits = tuple[int, int]
+"""The most rows or columns to show whole, and the number at each edge otherwise."""
 
 Word: TypeAlias = tuple[str, str]
 """Text and a style, or a kind."""

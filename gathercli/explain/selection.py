@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.explain.gather_provenance import GatherProvenance, Index, Unit
-    from gathercli.explain.panel import Look, Window
+    from gathercli.explain.panel import Limits, Look, Window
     from gathercli.explain.provenance import Provenance
-
-Limits = tuple[int, int]
-"""The most rows or columns to show whole, and the number at each edge otherwise."""
 
 ROW_LIMITS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
 COLUMN_LIMITS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
