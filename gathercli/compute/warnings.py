@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from math import prod
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from gathercli.compute.verdicts import MOST_INT32_INDEX, fate
 from gathercli.ops import gather
@@ -32,9 +34,11 @@ def warnings(checked: CheckedCall) -> Iterator[tuple[str, str]]:
     }
     yield from ((name, message) for name, message in mistakes.items() if message)
     op, dtype = checked.chosen.op, checked.case.data.dtype
-    for fault in FAULTS:
-        if f"{op.framework}.{op.name}" in fault.operators.split() and fault.happens(checked):
-            yield fault.name, fault.message.format(dtype=dtype)
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    for fault in table["fault"]:
+        applies = f"{op.framework}.{op.name}" in fault["operators"]
+        if applies and CONDITIONS[fault["when"]](checked):
+            yield fault["name"], fault["message"].format(dtype=dtype)
 
 
 def _minus_one(checked: CheckedCall) -> str | None:
@@ -138,16 +142,7 @@ def _ids(ops: Sequence[Op]) -> str:
     return listed((op.id for op in ops), "and")
 
 
-class Fault(NamedTuple):
-    """What a runtime does otherwise for some calls of an operator version."""
-
-    name: str  # of the warning
-    operators: str  # with their frameworks: ``onnx.GatherND``
-    happens: Callable[[CheckedCall], bool]
-    message: str  # {dtype} is the type of `data`
-
-
-def _zero_fills_a_short_list(checked: CheckedCall) -> bool:
+def _fills_a_short_list(checked: CheckedCall) -> bool:
     case, call = checked.case, checked.chosen.call
     return (
         call is not None
@@ -157,10 +152,6 @@ def _zero_fills_a_short_list(checked: CheckedCall) -> bool:
         and max(case.data.shape + case.indices.shape) <= 64
         and case.data.dtype.name in ("int32", "uint32", "int64", "uint64", "int16", "uint16")
     )
-
-
-def _has_empty_output(checked: CheckedCall) -> bool:
-    return checked.chosen.shape is not None and 0 in checked.chosen.shape
 
 
 _INNER: Final = {"float32": 16, "int16": 2, "float16": 1}
@@ -188,10 +179,6 @@ def _has_empty_tuples(checked: CheckedCall) -> bool:
     return shape is not None and 0 not in shape and not checked.case.indices.shape[-1]
 
 
-def _mixes_batches(checked: CheckedCall) -> bool:
-    return checked.chosen.error is not None and checked.chosen.error.rule == "batch-shape"
-
-
 def _has_no_length(checked: CheckedCall) -> bool:
     lengths = checked.case.named(checked.chosen.op)["max_seq_len"].array
     return not (lengths > 0).all()
@@ -204,108 +191,20 @@ def _is_cut_to_32_bits(checked: CheckedCall) -> bool:
     )
 
 
-_OPENVINO: Final = "OpenVINO 2026.4.1 on the CPU"
-_ONNXRUNTIME: Final = "onnxruntime 1.31.1"
-
-FAULTS: Final = (
-    Fault(
-        "openvino-cpu-short-lists",
-        "openvino.Gather",
-        _zero_fills_a_short_list,
-        f"{_OPENVINO} returns whatever lies in memory, not zeros, for 1-D {{dtype}} data of at "
-        "most 64 elements",
-    ),
-    Fault(
-        "openvino-cpu-empty",
-        "openvino.Gather",
-        _has_empty_output,
-        f"{_OPENVINO} dies (SIGFPE) where static shapes make the output empty",
-    ),
-    Fault(
-        "openvino-cpu-batch-of-one",
-        "openvino.Gather",
-        _has_one_batch,
-        f"{_OPENVINO} was seen to die (SIGSEGV) on a batch of one, with static shapes and indices "
-        "known at run time",
-    ),
-    Fault(
-        "onnxruntime-strings",
-        "onnx.Gather",
-        _has_slices_of_strings,
-        f"{_ONNXRUNTIME} on the CPU copies only the first string of each slice; the others come "
-        'out as ""',
-    ),
-    Fault(
-        "tuple-bounds",
-        "openvino.GatherND",
-        lambda checked: checked.chosen.refuses_index,
-        f"{_OPENVINO} checks no bounds in GatherND: a negative index counts from the end, and one "
-        "outside reads another row or foreign memory",
-    ),
-    Fault(
-        "empty-tuples",
-        "openvino.GatherND",
-        _has_empty_tuples,
-        f"{_OPENVINO} returns whatever lies in memory where tuples have no numbers",
-    ),
-    Fault(
-        "constant-tuples",
-        "openvino.GatherND",
-        lambda checked: checked.case.census.wide.number > 0,
-        f"{_OPENVINO} dies (SIGSEGV) on indices beyond 32 bits that are a Constant of GatherND",
-    ),
-    Fault(
-        "tuples-of-strings",
-        "openvino.GatherND",
-        lambda checked: checked.case.data.dtype is STRING,
-        f"{_OPENVINO} does not compile GatherND of strings",
-    ),
-    Fault(
-        "tuples-of-bfloat16",
-        "openvino.GatherND",
-        lambda checked: checked.case.data.dtype is BFLOAT16,
-        "OpenVINO 2026.4.1 gives Python the bits of bfloat16 results as float16: 3.0 reads as "
-        "2.125",
-    ),
-    Fault(
-        "tuple-batches",
-        "openvino.GatherND onnx.GatherND",
-        _mixes_batches,
-        f"where batch dimensions of GatherND differ, {_ONNXRUNTIME} repeats data if the batches of "
-        "indices are a multiple of its own, and OpenVINO 2026.4.1 broadcasts 1 in ONNX models",
-    ),
-    Fault(
-        "exported-tuples",
-        "onnx.GatherND",
-        lambda checked: checked.case.indices.dtype.name == "int32",
-        f"PyTorch 2.13 exports int32 indices as they are, and {_ONNXRUNTIME} does not load such a "
-        "model: export with int64 indices",
-    ),
-    Fault(
-        "tree-lengths",
-        "openvino.GatherTree",
-        _has_no_length,
-        f"{_OPENVINO} returns whatever lies in memory for a sequence whose max_seq_len is 0 or "
-        "less",
-    ),
-    Fault(
-        "tree-types",
-        "openvino.GatherTree",
-        lambda checked: checked.case.data.dtype.name in ("int8", "uint8"),
-        f"{_OPENVINO} does not compile GatherTree of {{dtype}}",
-    ),
-    Fault(
-        "tree-types",
-        "openvino.GatherTree",
-        _is_cut_to_32_bits,
-        f"{_OPENVINO} cuts {{dtype}} inputs of GatherTree to 32 bits",
-    ),
-    Fault(
-        "tree-parents",
-        "openvino.GatherTree",
-        lambda checked: checked.chosen.refuses_index,
-        f"{_OPENVINO} refuses such a parent too, but with INFERENCE_NUM_THREADS 1 it returns an "
-        "unfinished result",
-    ),
-)
-"""The faults that were met in runtimes, in printing order."""
+CONDITIONS: Final[dict[str, Callable[[CheckedCall], bool]]] = {
+    "a short list is filled": _fills_a_short_list,
+    "the output is empty": lambda checked: 0 in (checked.chosen.shape or ()),
+    "there is one batch": _has_one_batch,
+    "slices have several strings": _has_slices_of_strings,
+    "an index is refused": lambda checked: checked.chosen.refuses_index,
+    "tuples are empty": _has_empty_tuples,
+    "an index needs 64 bits": lambda checked: checked.case.census.wide.number > 0,
+    "data are strings": lambda checked: checked.case.data.dtype is STRING,
+    "data are bfloat16": lambda checked: checked.case.data.dtype is BFLOAT16,
+    "batches differ": lambda checked: getattr(checked.chosen.error, "rule", "") == "batch-shape",
+    "indices are int32": lambda checked: checked.case.indices.dtype.name == "int32",
+    "a length is not positive": _has_no_length,
+    "data have 8 bits": lambda checked: checked.case.data.dtype.name in ("int8", "uint8"),
+    "an element needs 64 bits": _is_cut_to_32_bits,
+}
+"""The conditions of the faults in the table, by their names there."""
