@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gathercli.compute.chunks import Box
-    from gathercli.compute.result import GatherOutput, Result
+    from gathercli.compute.result import Result
+    from gathercli.compute.run import GatherOutput
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 

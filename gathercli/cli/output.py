@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from gathercli.cli.options import Limits
     from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.result import GatherOutput, Result
+    from gathercli.compute.result import Result
+    from gathercli.compute.run import GatherOutput
     from gathercli.compute.tensor import Tensor
     from gathercli.io.source import Inputs
     from gathercli.io.zarr.created import BoxWorkers, Creation

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.result import GatherOutput
+    from gathercli.compute.run import GatherOutput
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.verdicts import Case, Verdict
     from gathercli.spec.call import Call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from gathercli.spec.shapes import known, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Protocol
 
     from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
+    from gathercli.compute.conversion import CastTensor
     from gathercli.compute.indices import ResolvedIndices
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.threads import ProgressCallback
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call, Family
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import AxisGather
+
+    Result: TypeAlias = "Tensor | CastTensor | ComputedResult"
+    """Elements, block by block: in memory, converted, or computed in parts."""
 
 
 SOURCE_CELLS: Final = 1 << 15
@@ -44,81 +47,21 @@ BUFFER_BYTES: Final = 32 << 20
 """Bytes of all threads' buffers where larger blocks are worth their memory."""
 
 
-if TYPE_CHECKING:
-
-    class Result(Protocol):
-        """Elements, block by block: in memory, streamed from chunks, or converted."""
-
-        @property
-        def dtype(self) -> DType:
-            """The type of the elements."""
-
-        @property
-        def shape(self) -> tuple[int, ...]:
-            """Sizes of the dimensions."""
-
-        @property
-        def storage(self) -> np.dtype[Any]:
-            """The numpy dtype of the elements, in native byte order."""
-
-        @property
-        def nbytes(self) -> int:
-            """Bytes the elements take."""
-
-        @property
-        def raw(self) -> memoryview | None:
-            """The elements row-major and little-endian, if they are kept as bytes; else None."""
-
-        def blocks(self) -> Iterator[AnyArray]:
-            """Yield the elements in row-major order, flat; a block is valid until the next."""
-
-        def place(self, put: Callable[[AnyArray, int], None]) -> None:
-            """Pass the bytes to `put` in blocks, in any order, each with its offset."""
-
-        def whole(self) -> Tensor:
-            """Return the whole tensor in memory."""
-
-    class GatherOutput(Result, Protocol):
-        """The output of a call, with every index checked."""
-
-        @property
-        def bound(self) -> BoundCall:
-            """The call and its tensors."""
-
-        @property
-        def adjustments(self) -> tuple[Adjustment, ...]:
-            """The treatment of indices outside the axis."""
-
-        @property
-        def threads(self) -> int:
-            """The largest number of threads that copy."""
-
-        @property
-        def progress(self) -> ProgressCallback | None:
-            """The callback for their progress."""
-
-        def parts(self) -> Callable[[int, int], AnyArray]:
-            """Return a function of two flat positions that computes the elements between them."""
-
-        def stored(self, out: AnyArray | None) -> Tensor:
-            """Return the whole output, stored in `out` unless it is None."""
-
-        def report_progress(self, what: str, done: int) -> None:
-            """Report that `done` bytes have been ``gathered`` or the like."""
-
-
 class ComputedResult(ABC):
-    """A result that is computed part by part: the base of `GatherResult` and `BlockResult`."""
+    """A result that is computed part by part: the base of `GatherResult` and `BlockResult`.
+
+    `threads` are the most that copy, and `progress` takes ``gathered`` or the like, the bytes done
+    and `nbytes`. A block has `_block` elements.
+    """
 
     dtype: DType
-    storage: np.dtype[Any]
+    storage: np.dtype[Any]  # in native byte order
     shape: tuple[int, ...]
     nbytes: int
-    raw = None
+    raw = None  # the elements are no bytes yet, as those of a `Tensor` may be
     threads: int
     progress: ProgressCallback | None
     _block: int
-    """Elements of a block."""
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
@@ -126,6 +69,10 @@ class ComputedResult(ABC):
     @abstractmethod
     def parts(self) -> Callable[[int, int], AnyArray]:
         """Return a function of two flat positions that computes the elements between them."""
+
+    @abstractmethod
+    def place(self, put: Callable[[AnyArray, int], None]) -> None:
+        """Pass the bytes to `put` in blocks, in any order, each with its offset."""
 
     @abstractmethod
     def source(self) -> BlockSource:

@@ -29,18 +29,23 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
-    from typing import Any, TypedDict, TypeVar, Unpack
+    from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack
 
     from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.indices import ResolvedIndices
     from gathercli.compute.native import Key
     from gathercli.compute.native import repeat as repeat  # noqa: PLC0414  (given from here)
-    from gathercli.compute.result import GatherOutput, GatherResult
+    from gathercli.compute.result import GatherResult
+    from gathercli.compute.small import SmallOutput
     from gathercli.compute.storage import AnyArray
+    from gathercli.compute.streamed import StreamedResult
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
+
+    GatherOutput: TypeAlias = SmallOutput | GatherResult | StreamedResult
+    """The output of a call, with every index checked."""
 
     _T = TypeVar("_T")
 

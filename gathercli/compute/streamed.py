@@ -19,7 +19,7 @@ from gathercli.compute.result import ComputedResult
 from gathercli.compute.threads import share
 from gathercli.errors import LimitError
 from gathercli.spec.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
-from gathercli.spec.shapes import coordinates, product
+from gathercli.spec.shapes import coordinates, flat_positions, product
 from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
@@ -182,11 +182,9 @@ def _locate(count: IndexCount, box: Box, shape: Sequence[int]) -> None:
 
     Row-major order in a box is row-major order in the tensor, so the first index stays the first.
     """
-    flat = 0
     places = coordinates(count.first, sizes(box))
-    for place, (start, _), size in zip(places, box, shape, strict=True):
-        flat = flat * size + start + place
-    count.first = flat
+    at = [start + place for (start, _), place in zip(box, places, strict=True)]
+    count.first = flat_positions(at, shape, none=False)
 
 
 def cut_boxes(

@@ -37,7 +37,7 @@ from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, FLOAT64, INT64, STRING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.compute.result import GatherOutput
+    from gathercli.compute.run import GatherOutput
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 

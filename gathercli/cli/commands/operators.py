@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gathercli.cli.call import OpenCall
     from gathercli.cli.options import Limits
-    from gathercli.compute.result import GatherOutput
+    from gathercli.compute.run import GatherOutput
     from gathercli.compute.tensor import Tensor
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
