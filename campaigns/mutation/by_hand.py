@@ -296,7 +296,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "if len(pieces) == 1 else np.concatenate([slab[:0], *pieces])",
         "if pieces else slab[:0]",
     ),
-    ("compute/streamed.py", "flat = flat * size + start + place", "flat = flat * size + place"),
+    ("compute/streamed.py", "[start + place for", "[place for"),
     (
         "compute/streamed.py",
         "IndexCounts(*(one | other for one, other in zip(total, each, strict=True)))",

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
 
 
-_SIGNIFICANT_BITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-"""Significant bits of the float types that numpy has, and of bfloat16."""
-
 PART_TYPES: Final = {64: dtype_named("float32"), 128: FLOAT64}
 """The type of the parts of a complex type, by its bits."""
 
@@ -79,7 +76,7 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
 def _encode_floats(flat: list[Any], dtype: DType, refuse: _Refusal, kinds: set[type]) -> AnyArray:
     """Round numbers to a float type; raise by `refuse` for the first that it cannot represent."""
     if kinds - {float}:
-        digits = _SIGNIFICANT_BITS.get(dtype.name) or significant(dtype)
+        digits = significant(dtype)
         refuse.first(lambda v: type(v) is bool, "a number", flat)
         refuse.first(lambda v: type(v) is complex, "a real number", flat)
         refuse.first(lambda v: type(v) is str and v not in NON_FINITE, "a number", flat)
@@ -156,14 +153,7 @@ class _Refusal:
             self.at(at, expected)
 
     def at(self, at: int, expected: str) -> None:
-        value, where = self._flat[at], self._where(at)
-        raise InputError(
-            f"the value at `{where}` is {value_text(value)}, which {self._dtype} cannot hold",
-            rule="dtype",
-            where=where,
-            value=value_text(value),
-            expected=expected,
-        )
+        raise _unheld(value_text(self._flat[at]), self._where(at), self._dtype, expected)
 
 
 def _is_text(words: list[str]) -> bool:
@@ -247,13 +237,17 @@ def whole(values: AnyArray, *, truncate: bool) -> AnyArray:
 def conversion_error(tensor: Tensor, at: int, dtype: DType) -> InputError:
     """Return the error for the element at a flat position that does not convert."""
     where = cell(coordinates(at, tensor.shape))
-    value = str(tensor.at(at))
+    return _unheld(str(tensor.at(at)), where, dtype, "one that converts without loss")
+
+
+def _unheld(value: str, where: str, dtype: DType, expected: str) -> InputError:
+    """Return the error for a value that a type cannot hold."""
     return InputError(
         f"the value at `{where}` is {value}, which {dtype} cannot hold",
         rule="dtype",
         where=where,
         value=value,
-        expected="one that converts without loss",
+        expected=expected,
     )
 
 
@@ -388,12 +382,12 @@ class CastTensor:
         """Return a mask of the values that are out of range: wrapped or infinite in `array`."""
         values = Tensor(self._tensor.dtype, block).values()
         if self.dtype.integral:
-            bottom, top = self.dtype.bounds
             if self._tensor.dtype.integral:
+                bottom, top = self.dtype.bounds
                 return (values < bottom) | (values > top)
             with np.errstate(invalid="ignore"):  # a signalling NaN
                 wide = whole(values, truncate=self._truncate).astype(np.float64)
-            return ~((wide >= float(bottom)) & (wide < float(top + 1)))
+            return ~_within(wide, self.dtype)
         if self.dtype.narrow:
             return ~nearest(values.astype(np.float64), self.dtype)[1]
         if self.dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
@@ -436,7 +430,5 @@ class CastTensor:
         return True
 
     def _at(self, at: int) -> str:
-        from gathercli.spec.shapes import coordinates
-
         where = ",".join(map(str, coordinates(at, self.shape)))
         return f"the first {self._tensor.at(at)!s} at [{where}]"

@@ -138,9 +138,9 @@ class Kernel:
         if self.goes_by_columns:
             cells = max(cells, -(-self.size // threads))
         part = cells * self.dtype.itemsize
-        plan = NativePlan(native.fill, self._numbers(), part, threads)
+        plan = NativePlan(native.fill, np.array(self._numbers(), np.int64), part, threads)
         checked = indices.kind is not IndexKind.UNSEEN
-        return NativeWorker(plan, self.dtype, self.bytes, indices.flat, checked=checked)
+        return NativeWorker(plan, self.dtype, self.bytes, indices.flat, checked)
 
     def _numbers(self) -> list[int]:
         """Return sizes, steps and policies, in the order in which `_native.c` reads them."""

@@ -65,37 +65,27 @@ def reads(indices: AnyArray) -> bool:
     return fill is not None and indices.dtype.isnative
 
 
-class NativePlan:
-    """What the kernel in C does for inputs of some shapes, types and policies.
+class NativePlan(NamedTuple):
+    """What the kernel in C does for inputs of some shapes, types and policies."""
 
-    `numbers` are sizes, steps and policies, in the order in which `_native.c` reads them; `part` is
-    the bytes of a part, and `threads` the most threads that share a range.
-    """
-
-    def __init__(self, fill: Fill, numbers: Sequence[int], part: int, threads: int) -> None:
-        self._fill, self._part, self._threads = fill, part, threads
-        self._numbers = np.array(numbers, np.int64)
+    kernel: Fill
+    numbers: AnyArray  # int64: sizes, steps and policies, in the order in which `_native.c` reads
+    part: int  # the bytes of a part
+    threads: int  # the most that share a range
 
     def copy(self, out: AnyArray, data: AnyArray, indices: AnyArray, start: int) -> bool:
         """Copy the bytes of the output from `start` on to `out`; return whether all are legal."""
-        return self._fill(out, data, indices, self._numbers, start, self._part, self._threads)
+        return self.kernel(out, data, indices, self.numbers, start, self.part, self.threads)
 
 
-class NativeWorker:
+class NativeWorker(NamedTuple):
     """A copier of ranges of the output, for any number of threads."""
 
-    def __init__(
-        self,
-        plan: NativePlan,
-        dtype: np.dtype[Any],
-        data: AnyArray,
-        indices: AnyArray,
-        *,
-        checked: bool,
-    ) -> None:
-        self.plan = plan
-        self._dtype, self._checked = dtype, checked
-        self._data, self._indices = data, indices
+    plan: NativePlan
+    dtype: np.dtype[Any]
+    data: AnyArray
+    indices: AnyArray
+    checked: bool  # whether all indices were
 
     def fill(self, start: int, stop: int, out: AnyArray) -> None:
         """Copy the output elements from `start` to before `stop`, as `kernel.Worker.fill` does.
@@ -104,8 +94,8 @@ class NativeWorker:
         `TransferError` (``unreadable``) if they changed after they were checked.
         """
         del stop
-        if not self.plan.copy(out, self._data, self._indices, start * self._dtype.itemsize):
-            if not self._checked:
+        if not self.plan.copy(out, self.data, self.indices, start * self.dtype.itemsize):
+            if not self.checked:
                 raise UnexpectedIndicesError
             raise TransferError(
                 "changed while they were read",
@@ -113,8 +103,8 @@ class NativeWorker:
                 subject="indices",
                 expected="them to stay as they were",
             )
-        if not self._dtype.isnative:
-            out.view(self._dtype).byteswap(inplace=True)
+        if not self.dtype.isnative:
+            out.view(self.dtype).byteswap(inplace=True)
 
 
 class CallPlan(NamedTuple):

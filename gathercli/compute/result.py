@@ -150,10 +150,6 @@ class GatherResult(ComputedResult):
         """Whether each index picks one contiguous run of `data`, so that it is read once."""
         return self._kernel.uses_each_once
 
-    def positions(self, name: str = "indices") -> AnyArray:
-        """Return the position of each index of an input, -1 for none: its shape, int64."""
-        return self._points[name].whole()
-
     def source(self) -> BlockSource:
         """Return a source of any box; it computes the whole output if there is no axis."""
         from gathercli.compute.blocks import GatherBlocks, WholeBlocks

@@ -118,14 +118,17 @@ _PACKED_AT_A_TIME = 1 << 16
 """Elements packed at a time; for any bits of an element a whole number of bytes."""
 
 
+_SIGNIFICANT_BITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
 def significant(dtype: DType) -> int:
-    """Return the significant bits of a float type: one more than the ``m`` in its name.
+    """Return the significant bits of a float type: one more than the ``m`` in its name, if any.
 
     >>> from gathercli.spec.dtypes import dtype
     >>> significant(dtype("float8_e4m3fn")), significant(dtype("float8_e8m0fnu"))
     (4, 1)
     """
-    return int(dtype.name.rpartition("m")[2][0]) + 1
+    return _SIGNIFICANT_BITS.get(dtype.name) or int(dtype.name.rpartition("m")[2][0]) + 1
 
 
 def steps_below_one(dtype: DType) -> int:

@@ -19,11 +19,11 @@ from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import cell, coordinates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
-    from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts
+    from gathercli.spec.adjustments import Adjustment, IndexCount
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 
@@ -118,7 +118,12 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     number = int(used.sum())
     counts, _ = count(parents, policies_of(call, [along]), counts=True, tuples=False)
     name_as_written(counts[0], written)
-    adjustments, refusal = _checked(call, along, counts, parents.shape, number)
+    adjustments: list[Adjustment] = []
+    refusal: OutOfRangeError | None = None
+    try:
+        adjustments = check_counts(call, [along], counts, parents.shape, used=number)
+    except OutOfRangeError as error:
+        refusal = error
     lengths = lengths.reshape(-1)
     return BeamPaths(beams, lengths, ends, adjustments, refusal, parents, number, written)
 
@@ -134,20 +139,6 @@ def as_written(written: AnyArray, at: int, value: float) -> float:
     """Return the parent at a flat position: a float from 2^62 on, or else the integer `value`."""
     is_large = written.dtype.kind == "f" and abs(written.flat[at]) >= LARGE_PARENT
     return float(written.flat[at]) if is_large else value
-
-
-def _checked(
-    call: Call,
-    along: IndexedAxis,
-    counts: Sequence[IndexCounts],
-    shape: tuple[int, ...],
-    number: int,
-) -> tuple[list[Adjustment], OutOfRangeError | None]:
-    """Return the treatment of parents outside the axis, and the error if one is refused."""
-    try:
-        return check_counts(call, [along], counts, shape, used=number), None
-    except OutOfRangeError as error:
-        return [], error
 
 
 def _integers(name: str, tensor: Tensor) -> AnyArray:

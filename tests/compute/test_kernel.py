@@ -252,7 +252,7 @@ def named_by_sources(case: Made) -> Array:
     run = case.run
     cells = np.arange(int(np.prod(run.shape)))
     at = FAMILIES[run.bound.call.op.family].sources(
-        run.bound.call, {"indices": run.positions()}, cells
+        run.bound.call, {"indices": run._points["indices"].whole()}, cells
     )
     padded = np.append(case.data.reshape(-1), np.zeros(1, case.data.dtype))
     return padded[at].reshape(run.shape).astype(run.storage)

@@ -339,7 +339,7 @@ def test_the_source_of_one_cell_is_plain_arithmetic_and_that_of_arrays(seed: int
     result = bound_run(bound(*tree.inputs))
     assert isinstance(result, GatherResult)
     call, sources = result.bound.call, FAMILIES["gather-tree"].sources
-    beams = result.positions("parent_ids")
+    beams = result._points["parent_ids"].whole()
 
     together = sources(call, {"parent_ids": beams}, np.arange(beams.size))
     single = [sources(call, {"parent_ids": Beams(beams)}, cell) for cell in range(beams.size)]

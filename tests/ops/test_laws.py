@@ -282,7 +282,9 @@ def test_reading_data_where_the_sources_point_gives_the_output(op: Op, seed: int
     run = bound(op, case)
     whole = run.whole().array
     cells = np.arange(whole.size)
-    at = FAMILIES[op.family].sources(run.bound.call, {"indices": run.positions()}, cells)
+    at = FAMILIES[op.family].sources(
+        run.bound.call, {"indices": run._points["indices"].whole()}, cells
+    )
 
     padded = np.append(case.data.reshape(-1), np.zeros(1, whole.dtype))
 
