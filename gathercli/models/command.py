@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gathercli.io.graphs.graph import Value
     from gathercli.models.graph import Model, ModelNode
-    from gathercli.models.verdict import NodeVerdict
+    from gathercli.models.lint import NodeVerdict
 
 
 MODEL_FILE: Final = argument("FILE", "An ONNX model, or an OpenVINO .xml with its .bin beside.")
@@ -66,8 +66,7 @@ def run(
 ) -> int:
     """List the nodes of a model."""
     from gathercli.io.descriptors import STDOUT
-    from gathercli.models.lint import contradictions
-    from gathercli.models.verdict import judge
+    from gathercli.models.lint import contradictions, judge
     from gathercli.report.terminal import wants_color, width_of
 
     model = reading.read(file, memory, messages)

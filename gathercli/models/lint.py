@@ -1,45 +1,162 @@
-"""The findings of a model: what its own versions refuse or fill, and what a target changes.
+"""What the version of a node says of it, and the findings of a model.
 
 ::
 
-    findings(model, targets)  ->  Finding...    in the order of the nodes
+    judge(node)               ->  NodeVerdict   what a version refuses or fills, by constants too
+    findings(model, targets)  ->  Finding...    that, and what a target changes, node by node
 
-`judge` tries the rules of a node's own version; the same rules are tried with the row of a target.
+The same rules are tried with the row of a target.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.check import count
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.check import count, policies_of
 from gathercli.compute.indices import IndexPolicy
-from gathercli.errors import OperatorError, OutOfRangeError, VersionError
+from gathercli.compute.run import run
+from gathercli.errors import GatherError, OperatorError, OutOfRangeError, VersionError
 from gathercli.models.findings import NOTE, UNREAD, WARNING, Finding, finding_of
 from gathercli.models.graph import bound, unread_text
-from gathercli.models.verdict import judge, widest_axes
 from gathercli.ops import attributes
 from gathercli.ops.portability import ZERO
-from gathercli.spec.adjustments import are_tuples
-from gathercli.spec.op import FROM_THE_END, REFUSED, IndexRange, OutOfRange
+from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
+from gathercli.spec.call import Call, CallContext
+from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, IndexRange, OutOfRange
 from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, meet, product
 from gathercli.text import clean, counted, interval, listed, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gathercli.compute.storage import AnyArray
     from gathercli.models.graph import Model, ModelNode
-    from gathercli.models.verdict import NodeVerdict
     from gathercli.ops.portability import ConversionTarget, TargetOperator
-    from gathercli.spec.adjustments import Adjustment
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import IndexedAxis
 
 
 MOST_POSITION: Final = 2**31 - 1
 """The largest position of a kernel that counts in 32 bits."""
+
+
+class NodeVerdict(NamedTuple):
+    """What the version of a node says of it, whatever the inputs at run time are."""
+
+    node: ModelNode
+    call: Call | None = None  # None if shapes, types or attributes are refused
+    checked: tuple[str, ...] = ()  # the inputs of indices that are constant, and were checked
+    adjustments: tuple[Adjustment, ...] = ()  # the treatment of constant indices outside their axis
+    error: GatherError | None = None  # why the node is refused; None if nothing is refused
+    # of the model with its own inputs; of the function `contradictions`
+    contradictions: tuple[Finding, ...] = ()
+
+    @property
+    def shape(self) -> Shape:
+        """The inferred shape of the output; of unknown rank if there is no call."""
+        return self.call.shape if self.call is not None else Shape.of_unknown_rank()
+
+    @property
+    def word(self) -> str:
+        """The verdict: ``refused``, ``fills``, ``unread``, ``unknown`` or ``legal``."""
+        if self.error is not None or self.contradictions:
+            return "refused"
+        if any(each.how == OutOfRange.ZERO.done for each in self.adjustments):
+            return "fills"
+        if self.node.unread:
+            return "unread"
+        return "legal" if self.call is not None else "unknown"
+
+
+def judge(node: ModelNode) -> NodeVerdict:
+    """Try every rule on a node, and check its constant indices.
+
+    A size, a type or an axis that is not known refuses nothing.
+    """
+    verdict = NodeVerdict(node)
+    if node.is_template:
+        return verdict
+    context = CallContext(node.op)
+    context.inputs |= {name: value.operand for name, value in node.named_inputs.items()}
+    try:
+        with context:
+            call = node.call or bound(node)
+            verdict = verdict._replace(call=call)
+            checked, adjustments = _check_constants(node, call)
+    except GatherError as error:
+        return verdict._replace(error=error)
+    return verdict._replace(checked=checked, adjustments=adjustments)
+
+
+def _check_constants(node: ModelNode, call: Call) -> tuple[tuple[str, ...], tuple[Adjustment, ...]]:
+    """Check constant indices; return the inputs that have them, and the adjustments."""
+    constants = {
+        name: value.constant
+        for name, value in node.named_inputs.items()
+        if value.constant and not value.unread
+    }
+    names = tuple(each.name for each in call.op.inputs if each.values and each.name in constants)
+    if not names:
+        return (), ()
+    if call.op.followed is not None:
+        # Which parents are used depends on every input.
+        if len(constants) < len(call.inputs):
+            return (), ()
+        tensors = [constant.tensor() for constant in constants.values()]
+        return names, tuple(run(BoundCall(call, *tensors)).adjustments)
+    (name,) = names
+    axes = widest_axes(call, name)
+    if not axes and product(call.indices.shape.sizes or ()):
+        return (), ()
+    constant = constants[name]
+    policies = tuple(policies_of(call, axes))
+    key = policies, are_tuples(axes)
+    sums = constant.counts.get(key)
+    if sums is None:
+        array = constant.tensor().array
+        sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
+        constant.counts[key] = sums
+    try:
+        return names, tuple(check_counts(call, axes, sums, constant.shape))
+    except OutOfRangeError as error:
+        if error.expected == interval(0, LARGEST - 1):
+            error.expected = "0 or more"
+        raise
+
+
+class _Size(int):
+    """The largest size of a dimension whose size is not known, for messages."""
+
+    def __str__(self) -> str:
+        return "not known" if self == LARGEST else f"at most {int(self)}"
+
+
+@lru_cache(1024)
+def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
+    """Return the indexed axes with the largest sizes they can have; none if that is not known.
+
+    An index outside the largest size is outside every smaller one.
+    """
+    if call.op.tuples and not isinstance(next(reversed(call.indices.shape), None), int):
+        return ()
+    if call.data.shape.sizes is not None and not call.axis_is_unknown:
+        return call.family.indexed_axes(call)
+    data, *_ = call.inputs
+    sizes = Shape(
+        dim if isinstance(dim, int) else _Size(LARGEST if dim.high is None else dim.high)
+        for dim in call.data.shape
+    )
+    unknown = call.data.shape.rank is None or call.axis_is_unknown
+    if unknown:
+        along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
+        return () if call.op.tuples else (along,)
+    inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
+    return call.family.indexed_axes(Call(call.op, call.family, inputs, call.attrs))
+
+
+# Findings
 
 
 def findings(
@@ -95,24 +212,23 @@ def _findings(node: ModelNode, targets: Sequence[ConversionTarget]) -> Iterator[
     if call is None:
         return
     yield from _declared(node, call)
-    axes = {row.name: widest_axes(call, row.name) for row in call.op.inputs if row.values}
-    yield from _width(node, axes)
-    arrays = _constants(node)
-    yield from _positions(call, axes, arrays)
+    yield from _width(node, call)
+    indices = _constants(node, call)
+    yield from _positions(call, indices)
     for target in targets:
-        changes = _changes(node, call, target, axes, arrays)
+        changes = _changes(node, call, target, indices)
         yield from (each._replace(target=target.name, level=WARNING) for each in changes)
 
 
 def _of_indices(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
     """Yield why a node is refused, and the constant indices that its version replaces."""
-    node, error = verdict.node, verdict.error
+    error, found = verdict.error, list(map(_of_adjustment, verdict.adjustments))
     if isinstance(error, OutOfRangeError):
-        yield _of_default(node, _with_fates(node, finding_of(error), targets))
+        found.insert(0, finding_of(error))
     elif error is not None:
         yield finding_of(error)
-    for each in verdict.adjustments:
-        yield _of_default(node, _with_fates(node, _of_adjustment(each), targets))
+    for each in found:
+        yield _of_default(verdict.node, _with_fates(verdict.node, each, targets))
 
 
 def contradictions(verdict: NodeVerdict) -> Iterator[Finding]:
@@ -210,14 +326,14 @@ def _declared(node: ModelNode, call: Call) -> Iterator[Finding]:
         )
 
 
-def _width(node: ModelNode, axes: Mapping[str, Sequence[IndexedAxis]]) -> Iterator[Finding]:
+def _width(node: ModelNode, call: Call) -> Iterator[Finding]:
     """Yield an axis that is longer than the type of its indices counts."""
-    for name, of_input in axes.items():
-        value = node.named_inputs[name]
-        if value.dtype is None or value.dtype.bits < 32 or value.constant is not None:
+    for row in call.op.inputs:
+        value = node.named_inputs[row.name]
+        if not row.values or value.dtype is None or value.dtype.bits < 32 or value.constant:
             continue
         most = value.dtype.bounds[1]
-        for along in of_input:
+        for along in widest_axes(call, row.name):
             if most < along.size - 1 < LARGEST - 1:
                 message = (
                     f"axis {along.axis} of `data` has size {along.size}, "
@@ -226,19 +342,34 @@ def _width(node: ModelNode, axes: Mapping[str, Sequence[IndexedAxis]]) -> Iterat
                 yield Finding("index-width", message, WARNING, value=along.size)
 
 
-def _positions(
-    call: Call,
-    axes: Mapping[str, Sequence[IndexedAxis]],
-    arrays: Mapping[str, AnyArray],
-) -> Iterator[Finding]:
+class ConstantIndices(NamedTuple):
+    """Constant indices, and the axes that they index."""
+
+    array: AnyArray
+    axes: Sequence[IndexedAxis]
+
+
+def _constants(node: ModelNode, call: Call) -> list[ConstantIndices]:
+    """Return the constant indices of a node, unless only some of them are used."""
+    if call.op.followed is not None:
+        return []
+    values = ((row.name, node.named_inputs[row.name]) for row in call.op.inputs if row.values)
+    return [
+        ConstantIndices(each.constant.tensor().array, widest_axes(call, name))
+        for name, each in values
+        if each.constant is not None and not each.unread
+    ]
+
+
+def _positions(call: Call, indices: Sequence[ConstantIndices]) -> Iterator[Finding]:
     """Yield data with positions that 32 bits do not count, and the index that reads one."""
     sizes = call.data.shape.sizes
     if sizes is None or product(sizes) <= MOST_POSITION + 1:
         return
-    for name, array in arrays.items():
-        if len(axes[name]) != 1 or not array.size:
+    for array, axes in indices:
+        if len(axes) != 1 or not array.size:
             continue
-        (along,) = axes[name]
+        (along,) = axes
         inner = product(sizes[along.axis + 1 :])
         before = product(sizes) - along.size * inner  # the slices of all but the last coordinates
         # The position behind the slice of k is before + (k + 1) * inner: exact in Python alone.
@@ -263,18 +394,6 @@ def _positions(
     yield Finding("position-width", message, NOTE, value=product(sizes))
 
 
-def _constants(node: ModelNode) -> dict[str, AnyArray]:
-    """Return the constant indices by input, unless only some of them are used."""
-    if node.op is None or node.op.followed is not None:
-        return {}
-    values = {row.name: node.named_inputs[row.name] for row in node.op.inputs if row.values}
-    return {
-        name: each.constant.tensor().array
-        for name, each in values.items()
-        if each.constant is not None and not each.unread
-    }
-
-
 # What targets change; the caller adds their names, and makes these findings warnings
 
 
@@ -282,8 +401,7 @@ def _changes(
     node: ModelNode,
     call: Call,
     target: ConversionTarget,
-    axes: Mapping[str, Sequence[IndexedAxis]],
-    arrays: Mapping[str, AnyArray],
+    indices: Sequence[ConstantIndices],
 ) -> Iterator[Finding]:
     """Yield what a target refuses or changes in shapes, types, attributes and constant indices."""
     runs = target.runs(call.op)
@@ -300,11 +418,12 @@ def _changes(
             message = f"{runs.op} gives the shape {moved} in place of {call.shape}: {why}"
             yield Finding("output-shape", message, value=f"{moved}")
     signed = call.op.index_range is IndexRange.SIGNED
-    for name, array in arrays.items():
-        if array.size and axes[name]:
+    for array, axes in indices:
+        if array.size and axes:
             if signed and runs.negative != FROM_THE_END:
-                yield from _negative(array, axes[name], {target.name: runs.negative})
-            yield from _bits(array, axes[name], target)
+                found = _negative(array, axes)
+                yield from (each._replace(does={target.name: runs.negative}) for each in found)
+            yield from _bits(array, axes, target)
 
 
 def _limits(call: Call, target: ConversionTarget, runs: TargetOperator) -> Iterator[Finding]:
@@ -321,9 +440,7 @@ def _limits(call: Call, target: ConversionTarget, runs: TargetOperator) -> Itera
             yield Finding("rank-most", message, value=shape.rank)
 
 
-def _negative(
-    array: AnyArray, axes: Sequence[IndexedAxis], does: Mapping[str, str]
-) -> Iterator[Finding]:
+def _negative(array: AnyArray, axes: Sequence[IndexedAxis]) -> Iterator[Finding]:
     """Yield the first legal index that counts from the end."""
     policies = [IndexPolicy(along.size, wraps=True, outside=OutOfRange.ERROR) for along in axes]
     sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
@@ -345,7 +462,6 @@ def _negative(
         expected="0 or more" if along.size == LARGEST else interval(0, along.size - 1),
         remark=f" for {{target}} ({number} of {counted(array.size, 'index', 'indices')})",
         number=number,
-        does=does,
     )
 
 
