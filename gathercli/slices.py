@@ -95,8 +95,8 @@ SLICES: Final = (
             )
         },
         words=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:expand"),
-        patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_jobs:fed_call"),
-        jobs={"node": "models.node_jobs:NodeJobs"},
+        patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:fed_call"),
+        jobs={"node": "models.node_call:NodeJobs"},
         formats=dict.fromkeys(("onnx", "openvino"), "models.files:ModelContent"),
         manual={"check": "models.manual:sections"},
     ),

@@ -15,8 +15,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from gathercli.models import files, node_jobs
-from gathercli.models.node_jobs import fed_call
+from gathercli.models import files, node_call
+from gathercli.models.node_call import fed_call
 from tests.modelfiles import FLOAT, INT64, TOUR, Ir, constants, onnx_model, value
 
 if TYPE_CHECKING:
@@ -241,8 +241,8 @@ def test_a_model_is_read_once_for_its_jobs(run: Run, monkeypatch: pytest.MonkeyP
         paths.append(path)
         return read(path, options)
 
-    monkeypatch.setattr(node_jobs, "read", note)
-    monkeypatch.setattr(node_jobs, "_MOST_MODELS", 1)
+    monkeypatch.setattr(node_call, "read", note)
+    monkeypatch.setattr(node_call, "_MOST_MODELS", 1)
     nodes = [WORDS, WORDS, "encoder.xml#/words/Gather", WORDS]
 
     ran = run(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gathercli.compute.check import count
+from gathercli.models import lint
 from gathercli.models.files import read
 from gathercli.models.lint import NodeVerdict, judge
 from tests.modelfiles import Ir
