@@ -5,6 +5,9 @@ A call is an expression of a function, or a model of a single node: ONNX, or an 
 
 from __future__ import annotations
 
+import tomllib
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -22,7 +25,7 @@ from gathercli.spec.dtypes import INT64, STRING, Kind
 from gathercli.spec.shapes import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gathercli.cli.additions import Observation, RuntimeCaller
     from gathercli.io.graphs.ir import IrFiles
@@ -187,83 +190,34 @@ def _operator_calls(runtime: str, op: Op) -> Iterator[RuntimeCall]:
         yield RuntimeCall(runtime, op.family, f"{name} {way}", op=op, way=way)
 
 
-class _Function(NamedTuple):
-    """A function of a runtime: its expression, and the calls that it can make.
-
-    `masks` are the types of indices that it takes for a mask.
-    """
-
-    runtime: str
-    family: str
-    code: str
-    takes: Callable[[_Shapes], bool] = lambda _: True
-    is_jitted: bool = False
-    masks: tuple[str, ...] = ()
+@cache
+def _functions() -> dict[str, dict[str, list[list[str]]]]:
+    """Read the functions by runtime and operator."""
+    return tomllib.loads(Path(__file__).with_name("functions.toml").read_text(encoding="utf-8"))
 
 
 class _Shapes(NamedTuple):
-    """What the choice of functions depends on; `position` is the axis from the front, or None."""
+    """What the choice of functions depends on."""
 
-    data: int
+    data: int  # the rank
     indices: int
-    axis: int
-    batch_dims: int
+    position: int | None  # the axis from the front, if there is such an axis
+    has_no_batch: bool
+
+    is_any = True
 
     @property
-    def position(self) -> int | None:
-        axis = self.axis + self.data if self.axis < 0 else self.axis
-        return axis if 0 <= axis < self.data else None
+    def is_position(self) -> bool:
+        return self.has_no_batch and self.position is not None
 
+    @property
+    def is_list(self) -> bool:
+        return self.has_no_batch and self.indices <= 1
 
-def _has_no_batch(each: _Shapes) -> bool:
-    return not each.batch_dims
+    @property
+    def is_table(self) -> bool:
+        return self.has_no_batch and self.position == 0 and self.data == 2
 
-
-def _is_position(each: _Shapes) -> bool:
-    return not each.batch_dims and each.position is not None
-
-
-def _is_list(each: _Shapes) -> bool:
-    return not each.batch_dims and each.indices <= 1
-
-
-def _is_table(each: _Shapes) -> bool:
-    return not each.batch_dims and each.position == 0 and each.data == 2
-
-
-_BOOL: Final = ("bool",)
-_BYTES: Final = ("bool", "uint8")
-
-_TAKE, _ELEMENTS, _TUPLES = "gather", "gather-elements", "gather-nd"
-
-_FUNCTIONS: Final = (
-    _Function("numpy", _TAKE, "np.take(data, indices, axis={axis})", _has_no_batch),
-    _Function("numpy", _TAKE, "data[{before}indices]", _is_position, masks=_BOOL),
-    _Function("numpy", _ELEMENTS, "np.take_along_axis(data, indices, axis={axis})"),
-    _Function(
-        "numpy", _TUPLES, "data[tuple(np.moveaxis(indices, -1, 0))]", _has_no_batch, masks=_BOOL
-    ),
-    _Function("torch", _TAKE, "data[{before}indices]", _is_position, masks=_BYTES),
-    _Function("torch", _TAKE, "torch.index_select(data, {axis}, indices)", _is_list),
-    _Function("torch", _TAKE, "torch.nn.functional.embedding(indices, data)", _is_table),
-    _Function("torch", _ELEMENTS, "torch.gather(data, {axis}, indices)"),
-    _Function("torch", _ELEMENTS, "torch.take_along_dim(data, indices, {axis})"),
-    _Function("torch", _TUPLES, "data[tuple(indices.movedim(-1, 0))]", _has_no_batch, masks=_BYTES),
-    _Function("jax", _TAKE, "jnp.take(data, indices, axis={axis})", _has_no_batch),
-    _Function("jax", _TAKE, "data[{before}indices]", _is_position, masks=_BOOL),
-    _Function("jax", _ELEMENTS, "jnp.take_along_axis(data, indices, axis={axis})"),
-    _Function(
-        "jax", _TUPLES, "data[tuple(jnp.moveaxis(indices, -1, 0))]", _has_no_batch, masks=_BOOL
-    ),
-    *(
-        _Function("tensorflow", family, code, is_jitted=is_jitted)
-        for family, code in (
-            (_TAKE, "tf.gather(data, indices, axis={axis}, batch_dims={batch_dims})"),
-            (_TUPLES, "tf.gather_nd(data, indices, batch_dims={batch_dims})"),
-        )
-        for is_jitted in (False, True)
-    ),
-)
 
 _JITTED: Final = "tf.function(lambda data, indices: {}, jit_compile=True)(data, indices)"
 
@@ -275,21 +229,22 @@ def _function_calls(
     runtime: str, family: str, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
 ) -> Iterator[RuntimeCall]:
     data, indices = list(tensors.values())[:2]
-    axis, batch_dims = attrs.get("axis", 0), attrs.get("batch_dims", 0)
-    shapes = _Shapes(len(data.shape), len(indices.shape), axis, batch_dims)
-    before = ":, " * (shapes.position or 0)
-    for each in _FUNCTIONS:
-        if (each.runtime, each.family) != (runtime, family) or not each.takes(shapes):
+    axis, batch_dims, rank = attrs.get("axis", 0), attrs.get("batch_dims", 0), len(data.shape)
+    position = axis + rank if axis < 0 else axis
+    known = position if 0 <= position < rank else None
+    shapes = _Shapes(rank, len(indices.shape), known, not batch_dims)
+    before = ":, " * (known or 0)
+    for expression, condition, *masks in _functions()[runtime].get(family, ()):
+        if not getattr(shapes, condition):
             continue
-        text = code = each.code.format(axis=axis, batch_dims=batch_dims, before=before)
-        if each.is_jitted:
-            if data.dtype is STRING:
-                continue  # XLA has none, and one without elements breaks later calls
-            text, code = f"{code}, jitted", _JITTED.format(code)
-        call = RuntimeCall(runtime, family, text, code, masks=indices.dtype.name in each.masks)
+        code = expression.format(axis=axis, batch_dims=batch_dims, before=before)
+        call = RuntimeCall(runtime, family, code, code, masks=indices.dtype.name in masks)
         yield call
+        # XLA has no strings, and one without elements breaks later calls.
+        if runtime == "tensorflow" and data.dtype is not STRING:
+            yield call._replace(text=f"{code}, jitted", code=_JITTED.format(code))
         if runtime == "jax" and _are_cut(data, indices):
-            yield call._replace(text=f"{text}, {X64}", way=X64)
+            yield call._replace(text=f"{code}, {X64}", way=X64)
 
 
 def _are_cut(data: Tensor, indices: Tensor) -> bool:
