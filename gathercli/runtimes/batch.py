@@ -16,7 +16,7 @@ from gathercli.io.jobs import SHAPE, case_of, row_of
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.report.terminal import print_text
-from gathercli.runtimes.verdict import RuntimeOutcome, expected_of, runtime_json
+from gathercli.runtimes.verdict import Expected, RuntimeOutcome, runtime_json
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class RuntimeBatch:
         error = comparison.verdicts[0].error
         if isinstance(error, LimitError):  # of ours, which says nothing about the version
             raise error
-        expected = expected_of(comparison, case)
+        expected = Expected(comparison, case)
         yield from self._processes.verdicts([op], case.tensors, job.attrs, expected)
         inputs.recheck()
 

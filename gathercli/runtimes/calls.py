@@ -203,8 +203,7 @@ class _Shapes(NamedTuple):
     indices: int
     position: int | None  # the axis from the front, if there is such an axis
     has_no_batch: bool
-
-    is_any = True
+    is_any: bool = True
 
     @property
     def is_position(self) -> bool:

@@ -180,8 +180,7 @@ class RuntimeProcess:
             "runs": RUNS_OF_A_CALL,
             "seconds": self._seconds,
         }
-        if self.runtime.name in OWN_NAMES:
-            own = OWN_NAMES[self.runtime.name]
+        if own := OWN_NAMES.get(self.runtime.name):
             request["types"] = {dtype.name: name for dtype, name in own.items()}
         for name, content in (model or {}).items():
             with open(self._path(name), "wb") as file:
@@ -200,7 +199,12 @@ class RuntimeProcess:
         if absence := self.absence():
             return Observation(None, None, "absent", absence.why)
         self._calls += 1
-        answer = self._ask(request)
+        process = self._process
+        if process is not None and process.stdin is not None:
+            with suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(request).encode() + b"\n")
+                process.stdin.flush()
+        answer = self._read_answer(self._seconds)
         if isinstance(answer, Observation):
             return answer
         return self._observation(answer, request["output"])
@@ -303,15 +307,6 @@ class RuntimeProcess:
         """The runtime with its version."""
         return " ".join(filter(None, (self.runtime.name, self._version)))
 
-    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any] | Observation:
-        """Send a call and return the answer, or how the process ended."""
-        process = self._process
-        if process is not None and process.stdin is not None:
-            with suppress(BrokenPipeError):
-                process.stdin.write(json.dumps(request).encode() + b"\n")
-                process.stdin.flush()
-        return self._read_answer(self._seconds)
-
     def _read_answer(self, seconds: float) -> dict[str, Any] | Observation:
         end = time.monotonic() + seconds
         while b"\n" not in self._buffer:
@@ -329,14 +324,12 @@ class RuntimeProcess:
             if not is_alive and b"\n" not in self._buffer:
                 return Observation(self._version, None, "dies", ending_of(self._end()))
         line, _, self._buffer = self._buffer.partition(b"\n")
-        try:
+        with suppress(ValueError):
             answer = json.loads(line)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            self._end()
-            return Observation(self._version, None, "dies", "with an answer that is not JSON")
-        return answer
+            if isinstance(answer, dict):
+                return answer
+        self._end()
+        return Observation(self._version, None, "dies", "with an answer that is not JSON")
 
     def _end(self, *, patience: float = 1) -> int:
         """End the process and what it started, by force after `patience` s; return its status."""

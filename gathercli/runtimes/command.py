@@ -105,11 +105,11 @@ def _reproduced(
     """
     from gathercli.runtimes.calls import calls, integers
     from gathercli.runtimes.reproduction import Reproduction
-    from gathercli.runtimes.verdict import WORST_FIRST, Runtimes, expected_of
+    from gathercli.runtimes.verdict import WORST_FIRST, Expected, Runtimes
 
     check_new(options.output)
     op = comparison.verdicts[0].op
-    expected, tensors = expected_of(comparison, case), case.named(op)
+    expected, tensors = Expected(comparison, case), case.named(op)
     made = list(calls(runtime.name, [op], tensors, integers(attrs) or {}))
     if not made or integers(attrs) is None:
         raise UsageError(
@@ -124,7 +124,7 @@ def _reproduced(
         verdicts.sort(key=lambda each: WORST_FIRST.index(each.outcome))
         absence = next(iter(processes.absences), None)
         versions = next((each.versions for each in processes.present), None)
-    result = expected.outputs("A") if comparison.letters[0] else None
+    result = expected.output("A") if comparison.letters[0] else None
     call = verdicts[0].call if verdicts else made[0]
     seen = Reproduction(call, comparison.verdicts[0], tensors, result, verdicts, absence, versions)
     if seen.agrees:
@@ -171,25 +171,20 @@ def check_new(path: str) -> None:
 def new_folder(path: str) -> Iterator[str]:
     """Yield a temporary folder, which becomes `path` if all goes well."""
     parent, name = os.path.split(os.path.abspath(path))
+    folder = os.path.join(parent, f".{name}.{os.getpid()}.tmp")
+    step = "made"
     try:
-        folder = os.path.join(parent, f".{name}.{os.getpid()}.tmp")
         os.mkdir(folder)
+        step = "written"
+        try:
+            yield folder
+            os.rename(folder, path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise OutputError(
-            f"the folder `{clean(path)}` cannot be made ({reason_of(error)})",
+            f"the folder `{clean(path)}` cannot be {step} ({reason_of(error)})",
             rule="output",
             value=path,
             expected="one that can be written",
         ) from None
-    try:
-        yield folder
-        os.rename(folder, path)
-    except OSError as error:
-        raise OutputError(
-            f"the folder `{clean(path)}` cannot be written ({reason_of(error)})",
-            rule="output",
-            value=path,
-            expected="one that can be written",
-        ) from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

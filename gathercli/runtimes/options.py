@@ -118,10 +118,10 @@ class TimedRuntimes(NamedRuntimes):
         """Call the runtimes with the inputs of a comparison."""
         if self.names is None:
             return super().compared(comparison, case, attrs, named=named)
-        from gathercli.runtimes.verdict import addition, expected_of
+        from gathercli.runtimes.verdict import Expected, addition
 
         ops = [each.op for each in comparison.verdicts if each.bound is not None or named]
-        expected = expected_of(comparison, case)
+        expected = Expected(comparison, case)
         with self.started() as processes:
             verdicts = list(processes.verdicts(ops, case.tensors, attrs, expected))
             called = {each.call.runtime for each in verdicts}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from enum import Enum
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -28,14 +27,14 @@ from gathercli.spec.shapes import Shape, cell, coordinates
 from gathercli.text import clean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
     from rich.text import Text
 
     from gathercli.cli.additions import Observation, Reason, Runtime
     from gathercli.compute.compare import Comparison
-    from gathercli.compute.verdicts import Case, Verdict
+    from gathercli.compute.verdicts import Case
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 
@@ -71,59 +70,43 @@ WORST_FIRST: Final = (
 )
 
 
-class Expected(NamedTuple):
-    """What versions make of a call.
+class Expected:
+    """What the versions of a comparison make of its inputs."""
 
-    `outputs` returns the output of each group of equal ones, by letter. `letters` has that of each
-    version, None if it refuses; a version whose result is larger than a limit of ours is left out.
-    `refuses` returns whether a version refuses the call for a reason.
-    """
+    def __init__(self, comparison: Comparison, case: Case) -> None:
+        self._case, self._outputs = case, dict[str, Tensor]()
+        self._bound = {each.letter: each.bound for each in comparison.group_calls}
+        self._verdicts = {each.op: each for each in comparison.verdicts}
+        self.letters = {
+            each.op: letter
+            for each, letter in zip(comparison.verdicts, comparison.letters, strict=True)
+            if not isinstance(each.error, LimitError)
+        }
+        """The group of equal outputs of each version, None if it refuses; a version whose result
+        is larger than a limit of ours is left out."""
 
-    outputs: Callable[[str], Tensor]
-    letters: Mapping[Op, str | None]
-    refuses: Callable[[Op, Reason], bool]
+    def output(self, letter: str) -> Tensor:
+        """Return the output of a group, of a size that was checked."""
+        if letter not in self._outputs:
+            self._outputs[letter] = run(self._bound[letter], threads=self._case.threads).whole()
+        return self._outputs[letter]
 
     def groups(self, ops: Iterable[Op]) -> list[str]:
         """Return the groups of versions, each once."""
         letters = dict.fromkeys(self.letters[op] for op in ops if op in self.letters)
         return [letter for letter in letters if letter is not None]
 
-    @property
-    def all_groups(self) -> list[str]:
-        """All groups in order."""
-        return sorted(self.groups(self.letters))
-
-
-def expected_of(comparison: Comparison, case: Case) -> Expected:
-    """Return what the versions of a comparison make of its inputs."""
-    bound = {each.letter: each.bound for each in comparison.group_calls}
-
-    @cache
-    def output(letter: str) -> Tensor:
-        return run(bound[letter], threads=case.threads).whole()  # of a size that was checked
-
-    verdicts = {each.op: each for each in comparison.verdicts}
-    letters = dict(zip(verdicts, comparison.letters, strict=True))
-    for op, each in verdicts.items():
-        if isinstance(each.error, LimitError):
-            del letters[op]
-
-    def refuses(op: Op, reason: Reason) -> bool:
-        return _refuses(verdicts[op], case, reason)
-
-    return Expected(output, letters, refuses)
-
-
-def _refuses(verdict: Verdict, case: Case, reason: Reason) -> bool:
-    """Return whether a version refuses a call for a reason: by any rule that the call breaks."""
-    error = verdict.error
-    if isinstance(error, OperatorError) and error.refused is not None:
-        return _breaks(error.refused, case, reason)
-    if error is None or error.rule not in reason.rules:
-        return False
-    return (
-        verdict.call is None or not verdict.refuses_index or _may_mean(verdict.call, case, reason)
-    )
+    def refuses(self, op: Op, reason: Reason) -> bool:
+        """Return whether a version refuses the call for a reason: by any rule that it breaks."""
+        verdict, case = self._verdicts[op], self._case
+        error = verdict.error
+        if isinstance(error, OperatorError) and error.refused is not None:
+            return _breaks(error.refused, case, reason)
+        if error is None or error.rule not in reason.rules:
+            return False
+        if verdict.call is None or not verdict.refuses_index:
+            return True
+        return _may_mean(verdict.call, case, reason)
 
 
 def _breaks(call: Call, case: Case, reason: Reason) -> bool:
@@ -232,7 +215,9 @@ class Runtimes(StartedRuntimes):
 
 def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVerdict:
     """Compare what a runtime did with what the versions do."""
-    own = [call.op] if call.op is not None else _of_family(call, expected)
+    own = [op for op in expected.letters if op.family == call.family]
+    if call.op is not None:
+        own = [call.op]
     groups = expected.groups(own)
     verdict = RuntimeVerdict(call, RuntimeOutcome.REFUSES, seen.version, message=seen.message)
     if seen.tensor is None:
@@ -241,15 +226,14 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
             outcome = _refusal(call, seen.reason, own, expected)
         return verdict._replace(outcome=outcome)
     result = seen.tensor
-    letter = next(
-        (each for each in expected.all_groups if are_equal(result, expected.outputs(each))), None
-    )
+    letters = sorted(expected.groups(expected.letters))
+    letter = next((each for each in letters if are_equal(result, expected.output(each))), None)
     if seen.problem is not None:
         verdict = verdict._replace(outcome=RuntimeOutcome(seen.problem), result=result)
         return _unsteady(verdict, result, seen.others)
     verdict = verdict._replace(result=result, letter=letter)
     if letter in groups:
-        wanted = expected.outputs(letter).dtype
+        wanted = expected.output(letter).dtype
         if wanted is not result.dtype:
             return verdict._replace(
                 outcome=RuntimeOutcome.DIFFERS, reference=letter, dtype=wanted.name
@@ -257,9 +241,9 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
         return verdict._replace(outcome=RuntimeOutcome.AGREES)
     if not groups:
         return verdict._replace(outcome=RuntimeOutcome.VALUES)
-    shapes = {each: expected.outputs(each).shape for each in groups}
+    shapes = {each: expected.output(each).shape for each in groups}
     reference = next((each for each in groups if shapes[each] == result.shape), groups[0])
-    return _differing(verdict, result, reference, expected.outputs(reference))
+    return _differing(verdict, result, reference, expected.output(reference))
 
 
 def _refusal(
@@ -272,10 +256,6 @@ def _refusal(
         return RuntimeOutcome.REFUSES
     agrees = any(expected.refuses(op, reason) for op in own)
     return RuntimeOutcome.AGREES if agrees else RuntimeOutcome.UNSUPPORTED
-
-
-def _of_family(call: RuntimeCall, expected: Expected) -> list[Op]:
-    return [op for op in expected.letters if op.family == call.family]
 
 
 def _unsteady(verdict: RuntimeVerdict, result: Tensor, others: Sequence[Tensor]) -> RuntimeVerdict:

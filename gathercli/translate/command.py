@@ -16,7 +16,7 @@ from gathercli.translate.targets import TARGET_FRAMEWORKS, TARGET_NAMES
 
 if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
-    from gathercli.translate.report import TranslationReport
+    from gathercli.translate.proof import TranslationReport
     from gathercli.translate.targets import TranslationTarget
     from gathercli.translate.translation import Translation
 
@@ -151,8 +151,7 @@ def _translated(
     options: TranslationOptions,
     runtimes: RuntimeOptions,
 ) -> TranslationReport:
-    from gathercli.translate.proof import MADE_CALLS, calls_of, prove
-    from gathercli.translate.report import TranslationReport
+    from gathercli.translate.proof import MADE_CALLS, TranslationReport, calls_of, prove
     from gathercli.translate.running import known_notes, run_in
     from gathercli.translate.translation import translated
 
@@ -170,7 +169,7 @@ def _translated(
 
 def _answer(report: TranslationReport, *, quiet: bool, allow_absent: bool) -> Answer:
     from gathercli.report.terminal import rendered
-    from gathercli.translate.report import runtime_lines, translation_json, translation_text
+    from gathercli.translate.proof import runtime_lines, translation_json, translation_text
 
     def text(width: int | None, color: bool) -> str:
         if report.paths and quiet:

@@ -16,9 +16,9 @@ from gathercli.runtimes import client
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess, reason_of, refusal, refusals
 from gathercli.runtimes.verdict import (
+    Expected,
     RuntimeOutcome,
     RuntimeVerdict,
-    expected_of,
     judge,
     outcome_text,
 )
@@ -255,7 +255,7 @@ def verdict_on(each: Message) -> RuntimeVerdict:
         return ops.bind(row, *map(Operand.of, tensors), **dict[str, Any](each.attrs))
 
     case = Case(bind, *tensors)
-    expected = expected_of(compared([op], case, named={op}), case)
+    expected = Expected(compared([op], case, named={op}), case)
     call = RuntimeCall(each.runtime, op.family, "call", op=op)
     return judge(call, refusal(each.runtime, "1", each.message), expected)
 

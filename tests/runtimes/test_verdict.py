@@ -15,7 +15,7 @@ from gathercli.compute.compare import compared
 from gathercli.compute.verdicts import Case
 from gathercli.io.source import Inputs
 from gathercli.ops import OPERATORS
-from gathercli.runtimes.verdict import Runtimes, expected_of, outcome_text
+from gathercli.runtimes.verdict import Expected, Runtimes, outcome_text
 from gathercli.spec.call import Operand
 from tests.runtimes.peers import PEERS
 
@@ -374,7 +374,7 @@ def outcomes(observed: Observed, processes: Runtimes) -> dict[str, str]:
         return ops.bind(row, *map(Operand.of, tensors), **attrs)
 
     case = Case(bind, *tensors)
-    expected = expected_of(compared([op], case, named={op}), case)
+    expected = Expected(compared([op], case, named={op}), case)
     verdicts = processes.verdicts([op], tensors, attrs, expected)
     return {each.call.text: outcome_text(each) for each in verdicts}
 

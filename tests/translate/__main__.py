@@ -9,8 +9,7 @@ import argparse
 import os
 
 from gathercli.runtimes.client import RUNTIMES, RuntimeProcess, runtimes_of
-from gathercli.translate.proof import prove
-from gathercli.translate.report import proof_text, runtime_text
+from gathercli.translate.proof import proof_text, prove, runtime_text
 from gathercli.translate.running import run_in
 from tests.translate.pairs import PAIRS, name, trials
 
