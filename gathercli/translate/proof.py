@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import IndexedAxis
-    from gathercli.translate.running import RuntimeProof
     from gathercli.translate.translation import Translation
 
 
@@ -279,6 +278,25 @@ def _type_of(operand: Operand) -> DType:
     if operand.dtype is None:
         raise LookupError("an input has no type")
     return operand.dtype
+
+
+AGREEING: Final = (ProofOutcome.EQUAL.value, ProofOutcome.BOTH_REFUSE.value)
+
+
+class RuntimeProof(NamedTuple):
+    """What a runtime did on calls."""
+
+    runtime: str
+    version: str
+    # The number of calls: by `ProofOutcome`, or what the runtime does in place of an answer.
+    outcomes: Mapping[str, int]
+    known: Mapping[str, int]  # what it is known to do wrong, and on how many calls it did
+    first: tuple[int, str] | None  # the first other call that differs, and how, for people
+
+    @property
+    def agreeing(self) -> int:
+        """The number of calls on which the runtime agrees with the version."""
+        return sum(self.outcomes.get(each, 0) for each in AGREEING)
 
 
 # The report

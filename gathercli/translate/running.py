@@ -14,7 +14,7 @@ import numpy as np
 from gathercli.spec.dtypes import BFLOAT16, FLOAT64, STRING, DType, Kind
 from gathercli.spec.shapes import product
 from gathercli.translate.code import function_name
-from gathercli.translate.proof import ProofOutcome
+from gathercli.translate.proof import AGREEING, ProofOutcome, RuntimeProof
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,24 +32,6 @@ MOST_ENDS: Final = 3
 FILE_STEM: Final = "translation"
 """The stem of the files that a runtime reads."""
 
-_AGREEING: Final = (ProofOutcome.EQUAL.value, ProofOutcome.BOTH_REFUSE.value)
-
-
-class RuntimeProof(NamedTuple):
-    """What a runtime did on calls."""
-
-    runtime: str
-    version: str
-    # The number of calls: by `ProofOutcome`, or what the runtime does in place of an answer.
-    outcomes: Mapping[str, int]
-    known: Mapping[str, int]  # what it is known to do wrong, and on how many calls it did
-    first: tuple[int, str] | None  # the first other call that differs, and how, for people
-
-    @property
-    def agreeing(self) -> int:
-        """The number of calls on which the runtime agrees with the version."""
-        return sum(self.outcomes.get(each, 0) for each in _AGREEING)
-
 
 def run_in(
     process: RuntimeCaller, translation: Translation, calls: Sequence[ProvenCall]
@@ -65,7 +47,7 @@ def run_in(
         outcome = judged(each, seen)
         counts[outcome] += 1
         version = seen.version or version
-        if outcome not in _AGREEING:
+        if outcome not in AGREEING:
             mistake = known_mistake(process.runtime.name, translation, each)
             if mistake:
                 known[mistake] += 1
