@@ -228,7 +228,7 @@ def _of_indices(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> It
     elif error is not None:
         yield finding_of(error)
     for each in found:
-        yield _of_default(verdict.node, _with_fates(verdict.node, each, targets))
+        yield _on_indices(verdict.node, each, targets)
 
 
 def contradictions(verdict: NodeVerdict) -> Iterator[Finding]:
@@ -263,32 +263,30 @@ def _of_adjustment(adjustment: Adjustment) -> Finding:
     return Finding("index-range", message, WARNING, where=where, value=value, number=number)
 
 
-def _of_default(node: ModelNode, finding: Finding) -> Finding:
-    """Return a finding on indices: a warning if a caller of the model may replace them."""
-    for row in node.op.inputs if node.op else ():
-        value = node.named_inputs[row.name]
-        if row.values and value.constant is not None and value.constant.default:
-            remark = f"{finding.remark}, in a default that a caller may replace"
-            return finding._replace(level=WARNING, remark=remark)
-    return finding
+def _on_indices(node: ModelNode, finding: Finding, targets: Sequence[ConversionTarget]) -> Finding:
+    """Add to a finding on indices what the version and the targets do with an illegal one.
 
-
-def _with_fates(node: ModelNode, finding: Finding, targets: Sequence[ConversionTarget]) -> Finding:
-    """Add what the version and the targets do with an illegal index."""
+    It is a warning if a caller of the model may replace the indices.
+    """
     if node.op is None:
         return finding
-    signed = node.op.index_range is IndexRange.SIGNED
-    negative = isinstance(finding.value, int) and finding.value < 0 and not signed
+    negative = isinstance(finding.value, int) and finding.value < 0
     own = node.op.out_of_range.done
     fates = {f"{node.op}": own}
     for target in targets:
-        runs = target.runs(node.op)
-        if runs is None:
+        if (runs := target.runs(node.op)) is None:
             continue
-        fate = runs.negative if negative else runs.outside
+        is_special = negative and node.op.index_range is not IndexRange.SIGNED
+        fate = runs.negative if is_special else runs.outside
         if fate != own or runs.op.full_name != node.op.full_name:
             fates[target.name] = fate
-    return finding._replace(does=fates)
+    finding = finding._replace(does=fates)
+    for row in node.op.inputs:
+        constant = node.named_inputs[row.name].constant
+        if row.values and constant is not None and constant.default:
+            remark = f"{finding.remark}, in a default that a caller may replace"
+            return finding._replace(level=WARNING, remark=remark)
+    return finding
 
 
 def _unknown_attributes(node: ModelNode) -> Iterator[Finding]:
