@@ -1,11 +1,6 @@
-"""What the version of a node says of it, and the findings of a model.
+"""What the version of a node says of it, and the findings of a model in the order of its nodes.
 
-::
-
-    judge(node)               ->  NodeVerdict   what a version refuses or fills, by constants too
-    findings(model, targets)  ->  Finding...    that, and what a target changes, node by node
-
-The same rules are tried with the row of a target.
+The rules of a version are tried on a node; the same rules are tried with the row of a target.
 """
 
 from __future__ import annotations
@@ -84,46 +79,44 @@ def judge(node: ModelNode) -> NodeVerdict:
         with context:
             call = node.call or bound(node)
             verdict = verdict._replace(call=call)
-            checked, adjustments = _check_constants(node, call)
+            return _with_constants(verdict, call)
     except GatherError as error:
         return verdict._replace(error=error)
-    return verdict._replace(checked=checked, adjustments=adjustments)
 
 
-def _check_constants(node: ModelNode, call: Call) -> tuple[tuple[str, ...], tuple[Adjustment, ...]]:
-    """Check constant indices; return the inputs that have them, and the adjustments."""
+def _with_constants(verdict: NodeVerdict, call: Call) -> NodeVerdict:
+    """Return a verdict with the inputs of constant indices, checked, and the adjustments."""
     constants = {
         name: value.constant
-        for name, value in node.named_inputs.items()
+        for name, value in verdict.node.named_inputs.items()
         if value.constant and not value.unread
     }
     names = tuple(each.name for each in call.op.inputs if each.values and each.name in constants)
     if not names:
-        return (), ()
+        return verdict
     if call.op.followed is not None:
         # Which parents are used depends on every input.
         if len(constants) < len(call.inputs):
-            return (), ()
+            return verdict
         tensors = [constant.tensor() for constant in constants.values()]
-        return names, tuple(run(BoundCall(call, *tensors)).adjustments)
+        adjustments = tuple(run(BoundCall(call, *tensors)).adjustments)
+        return verdict._replace(checked=names, adjustments=adjustments)
     (name,) = names
-    axes = widest_axes(call, name)
+    axes, constant = widest_axes(call, name), constants[name]
     if not axes and product(call.indices.shape.sizes or ()):
-        return (), ()
-    constant = constants[name]
-    policies = tuple(policies_of(call, axes))
-    key = policies, are_tuples(axes)
-    sums = constant.counts.get(key)
+        return verdict
+    policies, tuples = tuple(policies_of(call, axes)), are_tuples(axes)
+    sums = constant.counts.get((policies, tuples))
     if sums is None:
-        array = constant.tensor().array
-        sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
-        constant.counts[key] = sums
+        sums, _ = count(constant.tensor().array, policies, counts=True, tuples=tuples)
+        constant.counts[policies, tuples] = sums
     try:
-        return names, tuple(check_counts(call, axes, sums, constant.shape))
+        adjustments = tuple(check_counts(call, axes, sums, constant.shape))
     except OutOfRangeError as error:
         if error.expected == interval(0, LARGEST - 1):
             error.expected = "0 or more"
         raise
+    return verdict._replace(checked=names, adjustments=adjustments)
 
 
 class _Size(int):
@@ -141,17 +134,16 @@ def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
     """
     if call.op.tuples and not isinstance(next(reversed(call.indices.shape), None), int):
         return ()
-    if call.data.shape.sizes is not None and not call.axis_is_unknown:
+    if call.data.shape.rank is None or call.axis_is_unknown:
+        along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
+        return () if call.op.tuples else (along,)
+    if call.data.shape.sizes is not None:
         return call.family.indexed_axes(call)
     data, *_ = call.inputs
     sizes = Shape(
         dim if isinstance(dim, int) else _Size(LARGEST if dim.high is None else dim.high)
         for dim in call.data.shape
     )
-    unknown = call.data.shape.rank is None or call.axis_is_unknown
-    if unknown:
-        along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
-        return () if call.op.tuples else (along,)
     inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
     return call.family.indexed_axes(Call(call.op, call.family, inputs, call.attrs))
 
