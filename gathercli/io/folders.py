@@ -41,7 +41,7 @@ class Folder:
     @property
     def format(self) -> str:
         """The format; without metadata the first one, as its reader raises the error."""
-        return chunk_format(self.path)
+        return format_of_folder(self.path) or next(iter(CHUNKED.values()))
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -139,11 +139,6 @@ def format_of_folder(path: str) -> str | None:
     return None
 
 
-def chunk_format(path: str) -> str:
-    """Return the format of a folder of chunks; without metadata the first one."""
-    return format_of_folder(path) or next(iter(CHUNKED.values()))
-
-
 def is_plain_folder(path: str) -> bool:
     """Tell whether a path is a folder without chunks."""
     return os.path.isdir(path) and format_of_folder(path) is None
@@ -184,9 +179,8 @@ def suggest_member(name: str, path: str) -> str:
         return Hint("it holds {source}", source=first)
     pattern = shell_word(os.path.join(name, "")) + f"*{suffix}"
     text = f"{{source}} is one of its {number} {suffix} files"
-    hint = Hint(f"{text}, `{{pattern}}` are all".replace("{pattern}", pattern), source=first)
-    hint.python = Hint(text, source=first).python
-    return hint
+    in_python = Hint(text, source=first).python
+    return Hint(f"{text}, `{pattern}` are all", source=first, python=in_python)
 
 
 def place_of(fd: int, path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from gathercli.errors import OutputError, reason_of
 from gathercli.io.descriptors import incomplete, write_all
@@ -13,7 +13,7 @@ from gathercli.text import in_bytes
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from tempfile import TemporaryDirectory
     from typing import IO, Any, Final
 
@@ -140,17 +140,21 @@ class NewFile(Stream):
 
     def place(self, result: Result) -> bool:
         """Let the threads of a result append its elements, each block at its position."""
-        with self._named_errors():
-            start = os.lseek(self._fd, 0, os.SEEK_CUR)
+        start = self._seek(0, os.SEEK_CUR)
         self._written = start + result.nbytes
         if self._allocates and result.nbytes >= MIN_ALLOCATED:
             self._allocate(start, result.nbytes)
             self._allocated = max(self._allocated, self._written)
         place = self._place
         result.place(lambda part, at: write_all(self._fd, part.data, start + at, place=place))
-        with self._named_errors():
-            os.lseek(self._fd, self._written, os.SEEK_SET)
+        self._seek(self._written, os.SEEK_SET)
         return True
+
+    def _seek(self, offset: int, whence: int) -> int:
+        try:
+            return os.lseek(self._fd, offset, whence)
+        except OSError as error:
+            raise incomplete(error, self._place) from None
 
     def _allocate(self, start: int, size: int) -> None:
         """Allocate space on the disk, if the file system can.
@@ -172,14 +176,6 @@ class NewFile(Stream):
                     value=size,
                     expected="room for it",
                 ) from None
-
-    @contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        """Convert OSError to the error for an incomplete output."""
-        try:
-            yield
-        except OSError as error:
-            raise incomplete(error, self._place) from None
 
 
 def release(fd: int) -> None:

@@ -13,7 +13,7 @@ import stat
 import sys
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import partial
 
 from gathercli.errors import Hint, OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT
@@ -161,8 +161,8 @@ class Output(AtomicOutput):
         self._folder = self._fd = -1
         self._exists = False  # whether the target existed when it was looked up
         self.is_stream = self._follow()
-        if self._within is not None and (self.is_stream or self._target != self.path):
-            self._check_place(real_path(self.path))  # `open` checks the folder of any other file
+        if self.is_stream or self._target != self.path:
+            self._check_place(self.path)  # `open` checks the folder of any other file
 
     @property
     def is_terminal(self) -> bool:
@@ -204,11 +204,14 @@ class Output(AtomicOutput):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or socket"
             raise self._unwritable(f"it is {kind}", "the name of a file")
 
-    def _check_place(self, place: str) -> None:
-        """Raise if a real path is outside `within`."""
-        from gathercli.io.folders import lies_in
+    def _check_place(self, path: str, fd: int | None = None) -> None:
+        """Raise if a path, or what was opened there before a link changed, is outside `within`."""
+        if self._within is None:
+            return
+        from gathercli.io.folders import lies_in, place_of
 
-        if self._within is not None and not lies_in(place, self._within):
+        place = real_path(path) if fd is None else place_of(fd, path)
+        if not lies_in(place, self._within):
             raise self._unwritable(*OUTSIDE)
 
     def open(self, size: int = 0, *, parents: bool = False) -> None:
@@ -219,11 +222,13 @@ class Output(AtomicOutput):
         folder, self._name = os.path.split(self._target)
         try:
             if self.is_stream:
-                self._fd = _open_stream(self.path)
-                self._recheck_place(self._fd, self.path)
+                fd = descriptor_of(self.path)  # a duplicate of ours keeps its offset
+                flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY
+                self._fd = os.open(self.path, flags) if fd is None else os.dup(fd)
+                self._check_place(self.path, self._fd)
                 return
             self._folder = self._open_folder(folder or ".", parents=parents)
-            self._recheck_place(self._folder, folder)
+            self._check_place(folder, self._folder)
             check_room(self.path, self._folder, size)
             self._create()
             if self._exists or self._temporary is not None:
@@ -241,8 +246,7 @@ class Output(AtomicOutput):
         except OSError:
             if not parents:
                 raise
-        if self._within is not None:
-            self._check_place(real_path(self.path))
+        self._check_place(self.path)
         make_folder(os.path.dirname(self.path))
         return os.open(folder, flags)
 
@@ -254,16 +258,9 @@ class Output(AtomicOutput):
                 raise self._unwritable(*why, number=errno.EACCES)
             os.fchmod(self._fd, stat.S_IMODE(old.st_mode))
 
-    def _recheck_place(self, fd: int, path: str) -> None:
-        """Check the path of an open file, as a link may have replaced its folder."""
-        if self._within is not None:
-            from gathercli.io.folders import place_of
-
-            self._check_place(place_of(fd, path))
-
     def _create(self) -> None:
         unnamed = getattr(os, "O_TMPFILE", None)
-        if unnamed is not None and _has_own_fds():
+        if unnamed is not None and os.path.isdir(_OWN_FDS):
             try:
                 flags = unnamed | os.O_WRONLY | os.O_CLOEXEC
                 self._fd = os.open(".", flags, 0o666, dir_fd=self._folder)
@@ -341,11 +338,6 @@ class Output(AtomicOutput):
                 os.unlink(self._temporary, dir_fd=self._folder)
 
 
-@lru_cache
-def _has_own_fds() -> bool:
-    return os.path.isdir(_OWN_FDS)
-
-
 def sync(path: str, folder: int | None = None) -> None:
     """Wait until a file or the names in a folder are on the disk."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
@@ -411,10 +403,3 @@ def descriptor_of(path: str) -> int | None:
     if folder in ("/dev/fd", _OWN_FDS) and is_number:
         return int(number)
     return _STREAM_PATHS.get(path)
-
-
-def _open_stream(path: str) -> int:
-    """Open a device or a pipe; duplicate a descriptor of this process to keep its offset."""
-    if (fd := descriptor_of(path)) is not None:
-        return os.dup(fd)
-    return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)

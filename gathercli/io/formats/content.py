@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from gathercli.errors import Hint, InputError, LimitError
-from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, beginning, load, row_of, sniff
+from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, load, row_of, sniff
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
@@ -51,9 +51,7 @@ if TYPE_CHECKING:
             """Open a tensor to read box by box."""
 
 
-# The reader of text from a pipe that is not JSON.
-_PIPE_READER: Final = "gathercli.io.formats.textfile:read_piped"
-_OWN_RULES: Final = ("npy", "npz")  # the formats whose errors have a rule of their name
+_TEXT_READER: Final = "gathercli.io.formats.textfile:read_text"  # of a start of no format
 
 
 class Layout(NamedTuple):
@@ -260,20 +258,6 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
         )
 
 
-def _text_reader(file: File) -> str:
-    """Choose the reader of text: JSON, or from a pipe a list or a literal; raise for binary."""
-    from gathercli.io.formats.foreign import refuse
-
-    start = file.start(SNIFF_SIZE)
-    if (fmt := beginning(start, file.name)) is not None:
-        raise truncated(len(start), f"a .{fmt} file", rule=fmt if fmt in _OWN_RULES else "format")
-    refuse(file, start)
-    piped = file.name == "-" or not file.regular
-    return (
-        _PIPE_READER if piped and start.lstrip()[:1] not in (b"[", b"{") else FORMATS["json"].reader
-    )
-
-
 def content(file: File | Folder) -> Content:
     """Open the reader of a file or folder; it raises InputError for a malformed one."""
     from gathercli.io.files import File
@@ -282,7 +266,7 @@ def content(file: File | Folder) -> Content:
         start = file.start(SNIFF_SIZE)
         check_pointer(start)
         fmt = sniff(start)
-        path = row_of(fmt).reader if fmt else _text_reader(file)
+        path = row_of(fmt).reader if fmt else _TEXT_READER
         if not path:  # no slice reads it
             from gathercli.io.formats.foreign import READ_FORMATS, describe
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from codecs import BOM_UTF8
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from gathercli.errors import GatherError, Hint, InputError
 from gathercli.io.formats.table import FORMATS, MODELS, SNIFF_SIZE, sniff
@@ -25,57 +25,6 @@ READ_FORMATS: Final = listed(
 SAMPLE_BYTES: Final = 1 << 18  # bytes of a .csv file used to infer the types of its cells
 
 
-class Conversion(NamedTuple):
-    """Python that converts a file of another format."""
-
-    modules: str  # to import
-    code: str  # the statements that convert SOURCE to TARGET
-    suffix: str = ".npz"  # of TARGET; of several tensors
-    more: str = ""  # a second hint
-
-
-# Save all tensors of a dictionary `d`, or a single tensor.
-_SAVE_ALL: Final = (
-    "numpy.savez(TARGET, **{k: v.numpy(force=True) "
-    'for k, v in getattr(d, "items", {"data": d}.items)()})'
-)
-
-_CONVERSIONS: Final = {
-    "pickle": Conversion(
-        "numpy",
-        "d = numpy.load(SOURCE, allow_pickle=True); "
-        'd = d if isinstance(d, dict) else {"data": d}; '
-        "numpy.savez(TARGET, **{str(k): v for k, v in d.items()})  # runs its code",
-    ),
-    "csv": Conversion("numpy", "numpy.save(TARGET, numpy.READER)", ".npy"),
-    "torch": Conversion(
-        "numpy, torch",
-        f'd = torch.load(SOURCE, "cpu", weights_only=True); {_SAVE_ALL}',
-        more="`gathercli man formats` has a script for nested or bfloat16 tensors",
-    ),
-    "torchscript": Conversion(
-        "numpy, torch", f'd = torch.jit.load(SOURCE, "cpu").state_dict(); {_SAVE_ALL}'
-    ),
-    "parquet": Conversion(
-        "numpy, pyarrow.parquet",
-        "d = pyarrow.parquet.read_table(SOURCE).to_pydict(); "
-        "numpy.savez(TARGET, **{k: numpy.array(v) for k, v in d.items()})",
-    ),
-    "yaml": Conversion(
-        "json, yaml", 'json.dump(yaml.safe_load(open(SOURCE)), open(TARGET, "w"))', ".json"
-    ),
-    "hdf5": Conversion(
-        "h5py, numpy",
-        "d = {}; h5py.File(SOURCE).visititems("
-        "lambda k, v: d.update({k: v[()]}) if isinstance(v, h5py.Dataset) else None); "
-        "numpy.savez(TARGET, **d)",
-    ),
-    "external": Conversion(
-        "numpy, onnx",
-        "numpy.save(TARGET, onnx.numpy_helper.to_array(onnx.load_tensor(SOURCE), FOLDER))",
-        ".npy",
-    ),
-}
 _FOREIGN_MARKS: Final = (
     (rb"\x80\x02\x8a\x0al\xfc\x9cF\xf9", "an old PyTorch file", "torch"),
     (
@@ -233,8 +182,13 @@ def conversion_hint(kind: str, name: str, does: str = "writes", *, reader: str =
 
     `does` is the verb before the name of the new file, `reader` the numpy call that reads a table.
     """
-    modules, code, suffix, more = _CONVERSIONS[kind]
-    target, source = _new_file(name, suffix), json_string(name)
+    import tomllib
+    from pathlib import Path
+
+    text = Path(__file__).with_name("conversions.toml").read_text(encoding="utf-8")
+    conversion = tomllib.loads(text)[kind]
+    modules, code = conversion["modules"], conversion["code"]
+    target, source = _new_file(name, conversion["suffix"]), json_string(name)
     message = f"{{code}} {does} {{source}}"
     if name == "-":
         modules, source = f"io, sys, {modules}", "io.BytesIO(sys.stdin.buffer.read())"
@@ -246,7 +200,7 @@ def conversion_hint(kind: str, name: str, does: str = "writes", *, reader: str =
     }
     code = code.replace("READER", reader)
     code = re.sub("|".join(values), lambda match: values[match[0]], code)
-    message += more and f"; {more}"
+    message += "; " + conversion["more"] if "more" in conversion else ""
     return Hint(message, code=f"import {modules}; {code}", source=target)
 
 

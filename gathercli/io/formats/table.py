@@ -72,14 +72,6 @@ def load(path: str) -> Any:
     return getattr(__import__(module, fromlist=[name]), name)
 
 
-def _is_npy(start: bytes) -> bool:
-    return start.startswith(NPY)
-
-
-def _is_npz(start: bytes) -> bool:
-    return start.startswith(_ZIP_MARKS)
-
-
 def _is_json(start: bytes) -> bool:
     return start[:1] in (b"[", b"{") and b"\0" not in start[:16]
 
@@ -121,7 +113,7 @@ FORMATS: Final = {
         ".npy",
         ".npy",
         title="NumPy .npy",
-        sniff=_is_npy,
+        sniff=lambda start: start.startswith(NPY),
         reader=f"{_FORMATS}.npy:Npy",
         writer=f"{_FORMATS}.npy:npy_file",
         losses=f"{_FORMATS}.npy:losses",
@@ -132,7 +124,7 @@ FORMATS: Final = {
         ".npz",
         ".npz#name",
         title="NumPy .npz",
-        sniff=_is_npz,
+        sniff=lambda start: start.startswith(_ZIP_MARKS),
         reader=f"{_FORMATS}.npz:Archive",
         writer=f"{_FORMATS}.npz:npz_file",
         losses=f"{_FORMATS}.npy:losses",

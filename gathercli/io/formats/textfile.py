@@ -25,8 +25,8 @@ import numpy as np
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError
 from gathercli.io.formats import jsontext, literal
-from gathercli.io.formats.content import Literal, TextContent, no_member
-from gathercli.io.formats.table import SNIFF_SIZE
+from gathercli.io.formats.content import Literal, TextContent, no_member, truncated
+from gathercli.io.formats.table import SNIFF_SIZE, beginning
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import FLOAT64, INT64
 from gathercli.spec.shapes import Place, product
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 
+_OWN_RULES: Final = ("npy", "npz")  # the formats whose errors have a rule of their name
 _PROBE_BYTES: Final = 1 << 20  # bytes of a stream after which its start must parse
 _VALUE_BYTES: Final = 64  # bytes of memory for a parsed value: an object, and its entry in a list
 _WIDEST_CHARACTER: Final = 4  # the most bytes of memory for a character
@@ -295,9 +296,17 @@ _TWO_ELEMENTS: Final = rb"[^\s,][ \t\r\v\f,]+[^\s,]"  # two elements on one line
 _NUMBER_CHARACTERS: Final = b"0123456789+-.,eEnNaAiIfFtTyYrRuUlLsSjJ \t\n\v\f\r" + codecs.BOM_UTF8
 
 
-def read_piped(file: File) -> Content:
-    """Choose the reader of a text by its first bytes."""
-    start = file.start(SNIFF_SIZE).removeprefix(codecs.BOM_UTF8).decode(errors="replace").lstrip()
+def read_text(file: File) -> Content:
+    """Choose the reader of text by its first bytes; from a pipe it need not be JSON."""
+    from gathercli.io.formats.foreign import refuse
+
+    raw = file.start(SNIFF_SIZE)
+    if (fmt := beginning(raw, file.name)) is not None:
+        raise truncated(len(raw), f"a .{fmt} file", rule=fmt if fmt in _OWN_RULES else "format")
+    refuse(file, raw)
+    if file.name != "-" and file.regular:
+        return Document(file)
+    start = raw.removeprefix(codecs.BOM_UTF8).decode(errors="replace").lstrip()
     if literal.starts_literal(start):
         text = jsontext.decode(file.content(_Watch(file)), "literal").strip()
         tensor = literal.parse(text, max_bytes=file.limit)
