@@ -110,7 +110,7 @@ class ChunkCluster(NamedTuple):
 
     def check(self, op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
         """Raise `UsageError` if the workers cannot run the call or read its inputs."""
-        from gathercli.io.source import Inputs
+        from gathercli.io.source import reference_of
 
         if op.followed:
             raise UsageError(
@@ -136,7 +136,7 @@ class ChunkCluster(NamedTuple):
                 hint="`dask worker --nthreads N` decides how many parts it makes at a time",
             )
         for token in tokens:
-            path, _ = Inputs(None).file_of(token)
+            path = reference_of(token).path
             if path is not None and (path == "-" or is_stream(path)):
                 raise UsageError(
                     f"`{clean(path)}` is given with `--scheduler`, whose workers cannot read it",

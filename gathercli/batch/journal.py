@@ -24,7 +24,7 @@ from gathercli.io.descriptors import write_all
 from gathercli.io.files import File, Fingerprint, fingerprint_of
 from gathercli.io.folders import files_of, fingerprint_folder, format_of_folder
 from gathercli.io.formats.jsontext import is_deep
-from gathercli.io.source import Inputs
+from gathercli.io.source import Inputs, reference_of
 from gathercli.io.write import Output, is_stream
 from gathercli.text import clean
 
@@ -298,7 +298,7 @@ def stamp_of_names(job: Job, text: bytes, *, digests: bool) -> dict[str, Any]:
     inputs = Inputs(None, folder=job.folder)
     for token in job.tensors:
         with suppress(GatherError):
-            name = inputs.file_of(token)[0] if isinstance(token, str) else None
+            name = reference_of(token, job.folder).path if isinstance(token, str) else None
             if name is not None:
                 inputs.files_by_name[name] = None
     return stamp_of(inputs, replace(job, output=None), text, digests=digests)

@@ -14,7 +14,7 @@ from gathercli.errors import GatherError, InputError, NoInputError, UsageError
 from gathercli.io.folders import is_plain_folder, raise_unlisted, tensor_files
 from gathercli.io.jobfile import JobEntry
 from gathercli.io.jobs import keys_of
-from gathercli.io.source import Inputs
+from gathercli.io.source import reference_of
 from gathercli.ops import FAMILIES
 from gathercli.ops.versions import find
 from gathercli.slices import given, given_names
@@ -245,11 +245,11 @@ def _parts(pattern: str) -> tuple[str, str | None, str | None]:
     if match := _RAW_TOKEN.fullmatch(pattern):
         return match[1], match[2], None
     try:
-        path, key = Inputs(None).file_of(pattern)
+        path, key, *_ = reference_of(pattern)
     except InputError:  # `[ab]/*.npy` starts like a list
         if not _files(pattern) and not _files(pattern.rpartition("#")[0]):
             raise
-        path, key = Inputs(None).file_of(f"@{pattern}")
+        path, key, *_ = reference_of(f"@{pattern}")
     return "@", path, key
 
 

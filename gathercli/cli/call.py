@@ -209,13 +209,13 @@ class CallOptions(Options):
 
         `others` are further arguments that may name standard input.
         """
-        from gathercli.io.source import Inputs
+        from gathercli.io.source import check_stdin
 
         op = self.operator.row(self.messages)
         beside = [*others, *self.tensors.beside]  # which may be missing
         progress = self.messages.progress() if shows_progress else None
         tokens = self.tensors.tokens(family_of(op.family))
-        Inputs.check_stdin(*self.tensors.words, *beside, names=tokens)
+        check_stdin(*self.tensors.words, *beside, names=tokens)
         inputs = self.messages.inputs(self.memory.limits.memory, progress)
         inputs.external = self.tensors.types.external_data
         return OpenCall(self, op, tokens, inputs, progress)

@@ -75,23 +75,20 @@ def _argument(value: Any, each: Input) -> Tensor:
     """Return a tensor of an input; an error names the input."""
     try:
         if isinstance(value, str | os.PathLike):
-            raise _text_of(os.fspath(value))
+            source = os.fsdecode(value)
+            raise InputError(
+                f"it is the text {json_string(short(source))}",
+                rule="dtype",
+                value=source,
+                expected="an array or nested lists",
+                hint=Hint(
+                    "read what it names: {code}", code=f"gathercli.load({json_string(source)})"
+                ),
+            )
         return as_tensor(value, INT64 if each.values else FLOAT64)
     except GatherError as error:
         error.name(each.name)
         raise
-
-
-def _text_of(value: str | bytes) -> InputError:
-    """Return the error for text, which is probably the name of a file."""
-    source = os.fsdecode(value)
-    return InputError(
-        f"it is the text {json_string(short(source))}",
-        rule="dtype",
-        value=source,
-        expected="an array or nested lists",
-        hint=Hint("read what it names: {code}", code=f"gathercli.load({json_string(source)})"),
-    )
 
 
 def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:

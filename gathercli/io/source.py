@@ -37,10 +37,109 @@ if TYPE_CHECKING:
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import Content
+    from gathercli.io.formats.npy import RawDescription
 
     _AnyFile = TypeVar("_AnyFile", bound="File | Folder")
 
 _LITERAL_WORDS: Final = ("true", "false", "NaN", "Infinity")
+
+
+class Reference(NamedTuple):
+    """What a token names: a tensor in a file, or a literal."""
+
+    path: str | None  # None for a literal
+    key: str | None = None
+    literal: Tensor | None = None
+    raw: RawDescription | None = None
+
+
+def reference_of(
+    token: str,
+    folder: str = "",
+    types: ElementTypes = UNSAID,
+    max_bytes: int | None = None,
+    notes: list[str] | None = None,
+) -> Reference:
+    """Parse a token; a name is relative to `folder`, the rest is of a literal."""
+    if token == "-" or token.startswith("-#"):
+        return Reference("-", token[2:] or None)
+    if token.startswith("bin:"):
+        from gathercli.io.formats.npy import parse_raw
+
+        raw = parse_raw(token)
+        return Reference(raw.path, raw=raw)
+    start = token.lstrip()[:1]
+    marked = "=" in token or ":" in token or "," in token
+    may_be_literal = start in '+-.0123456789[{"' or marked or token in _LITERAL_WORDS
+    if may_be_literal and not token.startswith("@"):
+        from gathercli.io.formats import literal
+
+        try:
+            if (tensor := literal.parse(token, types, max_bytes, notes)) is not None:
+                return Reference(None, literal=tensor)
+        except InputError as error:
+            if not _exists(token, folder):
+                if error.rule == "literal" and literal.is_document(token):
+                    from gathercli.io.suggest import suggest
+
+                    error.hint = suggest(token, "") or error.advice
+                raise
+    return Reference(*_split(token.removeprefix("@"), folder))
+
+
+def _split(token: str, folder: str) -> tuple[str, str | None]:
+    """Split a token into file and key at its last ``#`` behind a file, if `token` is none."""
+    path, mark, key = token.rpartition("#")
+    if not mark or _exists(token, folder):
+        return token, None
+    if "#" in path and not _exists(path, folder):  # a key may hold the mark
+        file, inner = _split(path, folder)
+        if inner is not None and _exists(file, folder):
+            return file, f"{inner}#{key}"
+    return path, key or None
+
+
+def _exists(name: str, folder: str) -> bool:
+    try:
+        return os.path.lexists(os.path.join(folder, name))
+    except ValueError:  # a NUL in the name
+        return False
+
+
+def _check_quoted(token: str, folder: str) -> None:
+    """Raise if a quoted literal is the name of a file."""
+    from gathercli.io.suggest import quoted_file
+
+    if name := quoted_file(token, folder):
+        raise InputError(
+            f"`{token}` is a text, as a file is named without quotes of its own",
+            rule="literal",
+            value=token,
+            expected="the name",
+            hint=Hint("did you mean {source}?", source=name),
+        )
+
+
+def is_stdin(token: str) -> bool:
+    """Tell whether a token names standard input."""
+    raw = token.startswith("bin:") and token.endswith("@-")
+    return token == "-" or token.startswith("-#") or raw
+
+
+def check_stdin(*tokens: str | None, names: Collection[str] = ("data", "indices")) -> None:
+    """Raise UsageError if several tokens name standard input, unless each names a member.
+
+    `names` are those that the members may have, for the hint.
+    """
+    uses = [token for token in tokens if token and is_stdin(token)]
+    if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
+        raise UsageError(
+            "`-` is used twice, but standard input can be read only once",
+            value="-",
+            expected="it for one tensor",
+            hint=f"one stream that holds {'both' if len(names) == 2 else 'all'} is "
+            + listed((f"`-#{name}`" for name in names), "and"),
+        )
 
 
 class Inputs:
@@ -74,22 +173,6 @@ class Inputs:
         # The files by name, in the order of the tokens; None for one that failed to open.
         self.files_by_name: dict[str, File | Folder | None] = {}
         self._stdin: tuple[File, Content] | None = None
-
-    @staticmethod
-    def check_stdin(*tokens: str | None, names: Collection[str] = ("data", "indices")) -> None:
-        """Raise UsageError if several tokens name standard input, unless each names a member.
-
-        `names` are those that the members may have, for the hint.
-        """
-        uses = [token for token in tokens if token and is_stdin(token)]
-        if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
-            raise UsageError(
-                "`-` is used twice, but standard input can be read only once",
-                value="-",
-                expected="it for one tensor",
-                hint=f"one stream that holds {'both' if len(names) == 2 else 'all'} is "
-                + listed((f"`-#{name}`" for name in names), "and"),
-            )
 
     def tensor(self, token: str, name: str, types: ElementTypes = UNSAID) -> Tensor:
         """Read the tensor of a token; `name` is its role: ``data``, ``indices``.
@@ -177,92 +260,29 @@ class Inputs:
         """Parse a literal or open the file of a token."""
         if token == "-" or token.startswith("-#"):
             return Source(*self._open_stdin(), token[2:] or None, types)
-        if token.startswith("bin:"):
-            return self._open_raw(token, types)
-        tensor = None if token.startswith("@") else self._parse_literal(token, types)
-        if tensor is not None:
+        path, key, literal, raw = reference_of(
+            token, self._folder, types, self.max_bytes, self.notes
+        )
+        if literal is not None:
             self.note_file(token, "a literal")
             if token.lstrip()[:1] == '"':
-                self._check_quoted(token)
-            return Source(None, Literal(tensor), None, types)
-        path, key = self._split(token.removeprefix("@"))
-        file = self._open_path(path, open_input)
+                _check_quoted(token, self._folder)
+            return Source(None, Literal(literal), None, types)
+        if raw is not None:
+            from gathercli.io.formats.npy import Raw
+
+            self.note_file(token, "raw elements")
+            stdin = raw.path == "-"
+            stream = self._new_stdin() if stdin else self._open_path(raw.path, open_file)
+            return Source(stream, Raw(stream, raw), None, types)
+        file = self._open_path(path or "", open_input)
         with _FileContext(file):
             return Source(file, content(file), key, types)
 
-    def _parse_literal(self, token: str, types: ElementTypes = UNSAID) -> Tensor | None:
-        """Parse a literal; return None if the token is the name of a file."""
-        if not _may_be_literal(token):
-            return None
-        from gathercli.io.formats import literal
-
-        try:
-            return literal.parse(token, types, self.max_bytes, self.notes)
-        except InputError as error:
-            if self._exists(token):
-                return None
-            if error.rule == "literal" and literal.is_document(token):
-                from gathercli.io.suggest import suggest
-
-                error.hint = suggest(token, "") or error.advice
-            raise
-
-    def _check_quoted(self, token: str) -> None:
-        """Raise if a quoted literal is the name of a file."""
-        from gathercli.io.suggest import quoted_file
-
-        if name := quoted_file(token, self._folder):
-            raise InputError(
-                f"`{token}` is a text, as a file is named without quotes of its own",
-                rule="literal",
-                value=token,
-                expected="the name",
-                hint=Hint("did you mean {source}?", source=name),
-            )
-
     def note_file(self, token: str, what: str) -> None:
         """Add a note if a token that was read as `what` is also the name of a file."""
-        if self._exists(token):
+        if _exists(token, self._folder):
             self.notes.append(f"`{token}` was read as {what}; the file of that name is `@{token}`")
-
-    def _exists(self, name: str) -> bool:
-        try:
-            return os.path.lexists(os.path.join(self._folder, name))
-        except ValueError:  # a NUL in the name
-            return False
-
-    def file_of(self, token: str) -> tuple[str | None, str | None]:
-        """Return the file name and the key in a token; both are None for a literal."""
-        if token == "-" or token.startswith("-#"):
-            return "-", token[2:] or None
-        if token.startswith("bin:"):
-            from gathercli.io.formats import npy
-
-            return npy.parse_raw(token).path, None
-        if not token.startswith("@") and self._parse_literal(token) is not None:
-            return None, None
-        return self._split(token.removeprefix("@"))
-
-    def _split(self, token: str) -> tuple[str, str | None]:
-        """Split a token into file and key at its last ``#`` behind a file, if `token` is none."""
-        path, mark, key = token.rpartition("#")
-        if not mark or self._exists(token):
-            return token, None
-        if "#" in path and not self._exists(path):  # a key may hold the mark
-            file, inner = self._split(path)
-            if inner is not None and self._exists(file):
-                return file, f"{inner}#{key}"
-        return path, key or None
-
-    def _open_raw(self, token: str, types: ElementTypes) -> Source:
-        """Open a file of raw elements: ``bin:SHAPExTYPE@FILE``."""
-        from gathercli.io.formats import npy
-
-        described = npy.parse_raw(token)
-        self.note_file(token, "raw elements")
-        read_stdin = described.path == "-"
-        file = self._new_stdin() if read_stdin else self._open_path(described.path, open_file)
-        return Source(file, npy.Raw(file, described), None, types)
 
     def _open_path(self, path: str, opener: Callable[..., _AnyFile]) -> _AnyFile:
         self.files_by_name[path] = None
@@ -340,19 +360,6 @@ class Source(NamedTuple):
         """Prefix an error with the name of this source."""
         if self.file is not None:
             error.prefix(str(self))
-
-
-def is_stdin(token: str) -> bool:
-    """Tell whether a token names standard input."""
-    raw = token.startswith("bin:") and token.endswith("@-")
-    return token == "-" or token.startswith("-#") or raw
-
-
-def _may_be_literal(token: str) -> bool:
-    """Tell by its characters whether a token can be a literal."""
-    start = token.lstrip()[:1]
-    marked = "=" in token or ":" in token or "," in token
-    return start in '+-.0123456789[{"' or marked or token in _LITERAL_WORDS
 
 
 def open_file(

@@ -166,13 +166,13 @@ class ConvertOptions(Options):
 
 def run(options: ConvertOptions, messages: Messages) -> int:
     """Convert every source."""
-    from gathercli.io.source import Inputs
+    from gathercli.io.source import check_stdin
 
     options.check()
     sources, target = split_paths(
         options.paths, options.to, options.directory, force=options.force_format
     )
-    Inputs.check_stdin(*sources)
+    check_stdin(*sources)
     with messages, messages.inputs(options.limits.memory, messages.progress()) as inputs:
         inputs.external = options.external_data
         conversion = _Conversion(options, target, inputs, messages)

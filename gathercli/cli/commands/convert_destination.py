@@ -10,14 +10,14 @@ from gathercli.errors import OutputError, UsageError
 from gathercli.io import save
 from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks
-from gathercli.io.source import Inputs
+from gathercli.io.source import reference_of
 from gathercli.io.write import is_stream, new_name, real_path
 from gathercli.text import UNSAFE, clean, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.io.source import Source
+    from gathercli.io.source import Inputs, Source
 
 
 class Target(NamedTuple):
@@ -75,7 +75,7 @@ def split_paths(
 def _in_folder(token: str) -> list[str]:
     """List the tensor files of a folder; return any other token itself."""
     path = token.removeprefix("@")
-    if not is_plain_folder(path) or (path == token and Inputs(None).file_of(token)[0] is None):
+    if not is_plain_folder(path) or (path == token and reference_of(token).path is None):
         return [token]
     return [os.path.join(token, name) for name in tensor_files(path)] or [token]
 
@@ -166,7 +166,7 @@ def check_names(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
     tokens: dict[str, str] = {}
     files: dict[str, str] = {}
     for token in sources:
-        path, key = inputs.file_of(token)
+        path, key, *_ = reference_of(token, max_bytes=inputs.max_bytes)
         name = _name(token, path, key)
         if name in tokens:
             raise UsageError(

@@ -70,10 +70,10 @@ class InfoOptions(Options):
 
 def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> int:
     """Describe every file."""
-    from gathercli.io.source import Inputs
+    from gathercli.io.source import check_stdin
 
     options.pictures.check(files, header=options.header)
-    Inputs.check_stdin(*files)
+    check_stdin(*files)
     printed = 0
     opened = messages.inputs(options.memory.limits.memory)
     with options.pictures.opened() as saved, opened as inputs:

@@ -40,13 +40,6 @@ def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
     raise malformed(what, expected, hint, rule="npz")
 
 
-def _has_end(stream: IO[bytes]) -> bool:
-    """Return whether a file has the record that ends an archive, whole, before a comment."""
-    stream.seek(max(0, stream.seek(0, os.SEEK_END) - _END_SIZE - MAX_COMMENT))
-    end = stream.read()
-    return 0 <= end.rfind(_END_MARK) <= len(end) - _END_SIZE
-
-
 @contextmanager
 def _name_member(info: zipfile.ZipInfo) -> Iterator[None]:
     """Prefix the errors of a .npy member with its name."""
@@ -71,7 +64,10 @@ class Archive:
             self._zip = zipfile.ZipFile(stream)
         except Exception as error:  # noqa: BLE001  (zipfile lets struct.error, ValueError… escape)
             file.check_stream()
-            if not _has_end(stream):
+            # The record that ends an archive, whole, before a comment.
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - _END_SIZE - MAX_COMMENT))
+            end = stream.read()
+            if not 0 <= end.rfind(_END_MARK) <= len(end) - _END_SIZE:
                 expected = "the directory of the archive at its end"
                 raise truncated(stream.seek(0, os.SEEK_END), expected, rule="npz") from None
             _refuse(f"no zip archive ({error})", "an .npz file")

@@ -70,7 +70,8 @@ class Bundle:
         if len(start) < self._start:
             expected = f"{in_bytes(self._start)} of header"
             raise truncated(len(start), expected, inside="its header")
-        _check(file, self._start + _extent(start[8:]))
+        ends = (int(match[1]) for match in re.finditer(_OFFSETS_PATTERN, start[8:]))
+        _check(file, self._start + max(ends, default=0))
         try:
             header = json.parse(file.start(self._start)[8:], rule="format")
         except InputError as error:
@@ -117,11 +118,6 @@ class Bundle:
         if key is not None and key in self._tensors:
             return key
         raise unknown_name("the file has", key, self.names, "tensor", self._file.name)
-
-
-def _extent(header: bytes) -> int:
-    """Return the size of all elements in bytes, by an unchecked header."""
-    return max((int(match[1]) for match in re.finditer(_OFFSETS_PATTERN, header)), default=0)
 
 
 def _check(file: File, size: int) -> None:
