@@ -6,6 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gathercli.report.terminal import assembled
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, multiply
 
@@ -129,28 +130,22 @@ def title(call: Call, width: int | None, *, where: str = "", room: int | None = 
 
 def tensors(call: Call, out: Shape, width: int | None) -> Text:
     """Format the types and shapes of the tensors; colours are for the letters of pictures."""
-    from rich.text import Text
-
-    text = Text()
     first, *_ = call.inputs.values()
     operands = {**call.inputs, "out": Operand(out, first.dtype)}
-    words = [f"{name} {operand}" for name, operand in operands.items()]
-    joint = "   " if width is None or len("   ".join(words)) <= width else "\n"
-    for at, (name, operand) in enumerate(operands.items()):
-        text.append((joint if at else "") + name, "bold")
-        text.append(f" {operand}")
-    return text.append("\n")
+    line = "   ".join(f"{name} {operand}" for name, operand in operands.items())
+    joint = "   " if width is None or len(line) <= width else "\n"
+    parts: list[tuple[str, str]] = []
+    for name, operand in operands.items():
+        parts += [((joint if parts else "") + name, "bold"), (f" {operand}", "")]
+    return assembled([*parts, ("\n", "")])
 
 
 def steps(call: Call, out: Shape, width: int | None) -> Text:
     """Format the steps of the shape formula."""
-    from rich.text import Text
-
-    text = Text()
     terms = formula(call, out)
     fits = width is None or len("shape  " + "  =  ".join(terms)) <= width
-    text.append("shape  ", "dim")
-    return text.append(("  =  " if fits else "\n    =  ").join(terms) + "\n")
+    joint = "  =  " if fits else "\n    =  "
+    return assembled([("shape  ", "dim"), (joint.join(terms) + "\n", "")])
 
 
 def tensor_json(dtype: DType | None, shape: Sequence[AnyDim]) -> dict[str, Any]:

@@ -114,34 +114,27 @@ def check_counts(
     is that of the indices, of which `used` count; None for all.
     """
     used = product(shape) if used is None else used
+    outside, pairs = call.outside, [*zip(axes, counts, strict=True)]
     if call.negative is Negative.ERROR:
-        _refuse_first(call, "index-negative", axes, [each.negative for each in counts], shape, used)
-    outside = call.outside
+        negative = [(along, each.negative) for along, each in pairs]
+        _refuse_first(call, "index-negative", negative, shape, used)
     refused = [
-        each.outside
+        (along, each.outside)
+        for along, each in pairs
         if outside is OutOfRange.ERROR or (along.size == 0 and outside is not OutOfRange.ZERO)
-        else IndexCount()
-        for along, each in zip(axes, counts, strict=True)
     ]
-    _refuse_first(call, "index-range", axes, refused, shape, used)
+    _refuse_first(call, "index-range", refused, shape, used)
     wraps = call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED
-    kinds: list[tuple[str, list[tuple[IndexCount, str]]]] = [
-        (FROM_THE_END, [(each.wrapped, "negative") for each in counts if wraps]),
-        (
-            outside.done,
-            [
-                (each.outside, _outside_axis(call, along, several=len(axes) > 1))
-                for along, each in zip(axes, counts, strict=True)
-            ],
-        ),
-    ]
+    several = len(axes) > 1
+    wrapped = [("negative", each.wrapped) for each in counts if wraps]
+    moved = [(_outside_axis(call, along, several=several), each.outside) for along, each in pairs]
     adjustments = []
-    for how, cases in kinds:
-        hits = [(count, legal) for count, legal in cases if count.number]
+    for how, cases in ((FROM_THE_END, wrapped), (outside.done, moved)):
+        hits = [(legal, count) for legal, count in cases if count.number]
         if hits:
-            first = min((count for count, _ in hits), key=lambda count: count.first)
-            number = sum(count.number for count, _ in hits)
-            legal = " or ".join(dict.fromkeys(legal for _, legal in hits))
+            first = min((count for _, count in hits), key=lambda count: count.first)
+            number = sum(count.number for _, count in hits)
+            legal = " or ".join(dict.fromkeys(legal for legal, _ in hits))
             where = cell(coordinates(first.first, shape))
             adjustments.append(Adjustment(how, number, used, first.value, where, legal))
     return adjustments
@@ -164,20 +157,19 @@ def outside_of(legal: tuple[int, int] | None) -> str:
     return f"outside {legal[0]}..{legal[1]}" if legal else "on an empty axis"
 
 
-def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)
+def _refuse_first(
     call: Call,
     rule: str,
-    axes: Sequence[IndexedAxis],
-    counts: Sequence[IndexCount],
+    counts: Sequence[tuple[IndexedAxis, IndexCount]],
     shape: tuple[int, ...],
     used: int,
 ) -> None:
     """Raise for the first index, row-major, in the counts of any axis, which break a rule."""
-    hits = [(count.first, n) for n, count in enumerate(counts) if count.number]
+    hits = [(along, count) for along, count in counts if count.number]
     if not hits:
         return
-    first, n = min(hits)
-    along, value, where = axes[n], counts[n].value, cell(coordinates(first, shape))
+    along, first = min(hits, key=lambda hit: hit[1].first)
+    value, where = first.value, cell(coordinates(first.first, shape))
     if rule == "index-negative":
         why, hint = "is negative, and `negative` is `error`", None
     else:
@@ -185,7 +177,7 @@ def _refuse_first(  # noqa: PLR0917  (those of `check_counts`, and the rule)
         why = f"is outside axis {along.axis} of `{data}`, whose size is {along.size}"
         hint = _hint(call, along.size, value)
     of = "" if along.input == "indices" else f" of `{along.input}`"
-    legal, number = call.legal(along.size), sum(count.number for count in counts)
+    legal, number = call.legal(along.size), sum(count.number for _, count in hits)
     raise OutOfRangeError(
         f"index {value}{of} at `{where}` {why}",
         rule=rule,

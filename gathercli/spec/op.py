@@ -176,14 +176,6 @@ class Op(NamedTuple):
         return next((each for each in self.inputs if each.follows), None)
 
     @property
-    def axis(self) -> Attr:
-        """The attribute ``axis``."""
-        axis = self.attr("axis")
-        if axis is None:
-            raise LookupError(f"{self} has no axis")
-        return axis
-
-    @property
     def has_batch_dims(self) -> bool:
         """Whether the version has batch dimensions."""
         return self.attr("batch_dims") is not None

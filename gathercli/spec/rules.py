@@ -93,7 +93,8 @@ def axis_required(call: Call) -> None:
 
 def axis_type(call: Call) -> None:
     """Refuse an axis that is not one integer."""
-    is_input, expected = call.op.axis.is_input, "one integer"
+    axis, expected = call.op.attr("axis"), "one integer"
+    is_input = axis is not None and axis.is_input
     if call.axis_number is not None or (call.axis_is_unknown and is_input and call.shapes_only):
         return
     why = as_written(call.raw_axis)

@@ -121,19 +121,6 @@ def test_what_describes_a_tensor_stays_as_it_is() -> None:
     assert Operand.of(operand) is operand
 
 
-def test_the_size_of_an_axis_may_not_be_known() -> None:
-    data, indices = Operand(Shape([2, UNKNOWN]), INT64), Operand(Shape([1]), INT64)
-
-    def call(axis: int | str) -> Call:
-        return bind(gather.ROWS[0], data, indices, axis=axis, shapes_only=True)
-
-    assert call(0).size == 2
-    with pytest.raises(LookupError, match="the size of the axis is not known"):
-        _ = call(1).size
-    with pytest.raises(LookupError, match="the axis is not known"):
-        _ = call("unknown").size
-
-
 def test_attributes_that_count_from_an_unknown_rank_are_not_normalized() -> None:
     data, indices = Operand(Shape([2, 3]), INT64), Operand(Shape([2, 3]), INT64)
     unknown = Operand(Shape.of_unknown_rank(), INT64)

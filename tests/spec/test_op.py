@@ -21,15 +21,6 @@ def test_an_input_and_an_attribute_are_found_by_their_names(op: Op) -> None:
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=str)
-def test_an_axis_is_asked_only_of_a_version_that_has_one(op: Op) -> None:
-    if "axis" in {each.name for each in op.attrs}:
-        assert op.axis.name == "axis"
-    else:
-        with pytest.raises(LookupError, match=f"{op.full_name} has no axis"):
-            _ = op.axis
-
-
-@pytest.mark.parametrize("op", OPERATORS, ids=str)
 def test_a_version_has_a_name_an_id_and_the_page_of_its_specification(op: Op) -> None:
     assert f"{op.framework}.{op.name}-{op.version}" == op.full_name == str(op)
     assert (op.id, repr(op)) == (f"{op.framework}-{op.version}", f"<{op.full_name}>")
