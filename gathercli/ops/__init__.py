@@ -16,7 +16,7 @@ from gathercli.text import closest, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any, Final, TypeVar
 
     from gathercli.spec.call import Family
@@ -118,20 +118,6 @@ def bind(
         error.refused = call
         raise
     return call
-
-
-def broken_rules(call: Call) -> Iterator[str]:
-    """Yield the name of each rule that a refused call breaks.
-
-    A rule that takes for granted what an earlier one refuses is left out.
-    """
-    for rule in call.family.RULES:
-        try:
-            rule(call)
-        except OperatorError as error:
-            yield error.rule
-        except (AttributeError, IndexError, TypeError, ValueError):
-            continue
 
 
 def _choice(choices: type[_Choice], name: str, value: str) -> _Choice:

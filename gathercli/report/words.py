@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gathercli.errors import GatherError
 
@@ -31,29 +31,28 @@ def error_text(error: GatherError, *, color: bool, width: int | None = None) -> 
 
     Errors of one rule name it once, at their end. Lines wrap at `width` columns, if there is one.
     """
-    lines: list[str] = []
+    lines: list[tuple[str, str, str]] = []
     errors = [error, *error.others]
     several = len({each.rule for each in errors}) > 1
     for each in errors:
-        lines += _message(each, color, width)
+        lines += _lines(each)
         if each.rule != "usage" and (several or each is errors[-1]):
-            lines.append(_marked(f"rule: {each.rule}", _DIM, "", color, width))
-    return "\n".join(lines) + "\n"
+            lines.append((f"rule: {each.rule}", _DIM, ""))
+    return "".join(_marked(*line, color, width) for line in lines)
 
 
-def _message(error: GatherError, color: bool, width: int | None) -> list[str]:
+def _lines(error: GatherError) -> Iterator[tuple[str, str, str]]:
+    """Yield the lines of an error alone: a mark, its style, a text."""
     chosen = f" ({error.version_from})" if error.version_from else ""
     call = [error.operator + chosen] if error.operator else []
     call += [f"{name} {each}" for name, each in error.inputs.items()]
-    lines = [_marked("error:", _BOLD_RED, error.message, color, width)]
+    yield "error:", _BOLD_RED, error.message
     if call:
-        lines.append(_marked(" ", "", "   ".join(call), False, width))
+        yield " ", "", "   ".join(call)
     if error.rest:
-        others = counted(error.number - 1, "more job")
-        lines.append(_marked("also:", _CYAN, f"{others}: {error.rest}", color, width))
+        yield "also:", _CYAN, f"{counted(error.number - 1, 'more job')}: {error.rest}"
     if error.advice:
-        lines.append(_marked("hint:", _CYAN, error.advice, color, width))
-    return lines
+        yield "hint:", _CYAN, error.advice
 
 
 def cut(line: str) -> str:
@@ -102,14 +101,14 @@ def _plain(value: object) -> Any:
 
 def note_text(note: str, *, color: bool, width: int | None = None) -> str:
     """Format a note, with the parameters of `error_text`."""
-    return _marked("note:", _YELLOW, note, color, width) + "\n"
+    return _marked("note:", _YELLOW, note, color, width)
 
 
 def _marked(mark: str, style: str, text: str, color: bool, width: int | None) -> str:
-    """Format text after a mark, wrapped with a hanging indent."""
+    """Format a line of text after a mark, wrapped with a hanging indent."""
     line = cut(f"{mark} {clean(text)}" if text else mark)
     line = _folded(line, len(mark) + 1, width, _WORDS if mark.strip() else _PARTS)
-    return f"{style}{mark}{_OFF}{line[len(mark) :]}" if color else line
+    return (f"{style}{mark}{_OFF}{line[len(mark) :]}" if color and style else line) + "\n"
 
 
 def _folded(line: str, indent: int, width: int | None, pieces: str) -> str:

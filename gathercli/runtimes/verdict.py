@@ -18,7 +18,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
 from gathercli.io.formats.encode import TextOptions, plain_json
-from gathercli.ops import broken_rules, indexed_inputs
+from gathercli.ops import indexed_inputs
 from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
@@ -111,7 +111,7 @@ class Expected:
 
 def _breaks(call: Call, case: Case, reason: Reason) -> bool:
     """Return whether a call that breaks rules of shapes, types and attributes has a reason."""
-    broken = set(broken_rules(call))
+    broken = set(_broken_rules(call))
     if broken.intersection(reason.rules):
         return True
     # Where types alone are refused, the indices lie inside or outside the axes nevertheless.
@@ -120,6 +120,20 @@ def _breaks(call: Call, case: Case, reason: Reason) -> bool:
         return False
     refuses = call.outside is OutOfRange.ERROR and number_illegal(call, case) > 0
     return refuses and _may_mean(call, case, reason)
+
+
+def _broken_rules(call: Call) -> Iterator[str]:
+    """Yield the name of each rule that a refused call breaks.
+
+    A rule that takes for granted what an earlier one refuses is left out.
+    """
+    for rule in call.family.RULES:
+        try:
+            rule(call)
+        except OperatorError as error:
+            yield error.rule
+        except (AttributeError, IndexError, TypeError, ValueError):
+            continue
 
 
 def _may_mean(call: Call, case: Case, reason: Reason) -> bool:

@@ -332,7 +332,8 @@ def test_a_shape_inferred_from_partly_known_shapes_admits_that_of_the_run(
     if op.tuples and indices is not None and dice.number(0, 2):
         indices[-1] = case.indices.shape[-1]
     axis: int | str | None = case.attributes.axis
-    if op.attr("axis") and op.axis.is_input and dice.number(0, 2) == 0:
+    attr = op.attr("axis")
+    if attr is not None and attr.is_input and dice.number(0, 2) == 0:
         axis = "unknown"
     b = case.attributes.batch_dims
 

@@ -418,7 +418,7 @@ def test_json_says_of_every_version_what_its_row_says(
         assert_numbers_alone_are_taken(fields)
         return
     assert (fields["axis"] is None) is (op.name == "GatherND")
-    assert fields["axis"] is None or fields["axis"]["default"] == op.axis.default
+    assert fields["axis"] is None or fields["axis"]["default"] == op.attr("axis").default
     axis = fields["axis"] or {"required": False, "input": False}
     assert axis["required"] is (op.full_name == "openvino.GatherElements-6")
     assert axis["input"] is (op.full_name.startswith("openvino.Gather-"))
