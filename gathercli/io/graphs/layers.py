@@ -8,7 +8,7 @@ the layer behind it decides.
 from __future__ import annotations
 
 import re
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from xml.parsers import expat
 
@@ -20,8 +20,6 @@ from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse
 from gathercli.text import clean, counted, in_bytes, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gathercli.io.files import File
     from gathercli.io.graphs.graph import Budget
 
@@ -71,6 +69,19 @@ DEEPEST_ELEMENT: Final = 5 * MAX_DEPTH  # the deepest nesting of elements; a bod
 # Bytes of memory, as were measured: of a layer, of a port or an edge, of a text, of a name.
 _LAYER_BYTES, _PORT_BYTES, _TEXT_BYTES, _NAME_BYTES = 600, 140, 60, 180
 
+# The bytes of the elements that are read. The element around one decides what it is, so that those
+# of `rt_info`, which may have any names, are passed over.
+_ELEMENT_BYTES: Final = {
+    ("input", "port"): _PORT_BYTES,
+    ("output", "port"): _PORT_BYTES,
+    ("port", "dim"): _TEXT_BYTES,
+    ("layer", "data"): _PORT_BYTES,
+    ("layers", "layer"): _LAYER_BYTES,
+    ("edges", "edge"): _PORT_BYTES,
+    ("back_edges", "edge"): _PORT_BYTES,
+    **{("layer", body): _LAYER_BYTES for body in PORT_MAPS},
+    **{(ports, "input"): _PORT_BYTES for ports in PORT_MAPS.values()},
+}
 # Bytes of memory that a byte of a tag takes at most, if it has short attributes.
 _TAG_BYTES: Final = 32
 
@@ -235,23 +246,6 @@ class IrReader:
         self.version = 0
         self.bodies: list[Body] = []
         self._open: list[Body] = []
-        self._handlers: dict[tuple[str, str], tuple[int, Callable[[dict[str, str]], None]]] = {
-            ("input", "port"): (_PORT_BYTES, self._start_input),
-            ("output", "port"): (_PORT_BYTES, self._start_output),
-            ("port", "dim"): (_TEXT_BYTES, self._start_dim),
-            ("layer", "data"): (_PORT_BYTES, self._start_data),
-            ("layers", "layer"): (_LAYER_BYTES, self._add_layer),
-            ("edges", "edge"): (_PORT_BYTES, self._add_edge),
-            ("back_edges", "edge"): (_PORT_BYTES, self._add_back_edge),
-            **{
-                ("layer", name): (_LAYER_BYTES, partial(self._start_body, name))
-                for name in PORT_MAPS
-            },
-            **{
-                (name, "input"): (_PORT_BYTES, partial(self._map_port, name))
-                for name in PORT_MAPS.values()
-            },
-        }
         self._names: dict[str, str] = {}  # the names of elements and attributes, which expat adds
         self._counted = 0
         self._text: list[str] | None = None
@@ -289,9 +283,6 @@ class IrReader:
         except (LookupError, ValueError) as error:  # the encoding that the .xml declares
             raise malformed(f"it is not XML: {error}", "an OpenVINO IR in UTF-8") from None
 
-    # The handlers of expat. The element around it decides what an element is, so that those of
-    # `rt_info`, which may have any names, are passed over.
-
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._number += 1
         stack = self._stack
@@ -303,58 +294,49 @@ class IrReader:
         if len(self._names) > self._counted:
             self._budget.hold(_NAME_BYTES * (len(self._names) - self._counted))
             self._counted = len(self._names)
-        if stack:
-            nbytes, handler = self._handlers.get((stack[-1], name), (0, None))
-            if handler is not None:
-                self._budget.hold(
-                    nbytes + sum(_TEXT_BYTES + len(each) for each in attributes.values())
-                )
-                handler(attributes)
-        else:
+        if not stack:
             self._open_net(name, attributes)
+        elif (nbytes := _ELEMENT_BYTES.get((stack[-1], name))) is not None:
+            self._budget.hold(nbytes + sum(_TEXT_BYTES + len(each) for each in attributes.values()))
+            self._add(stack[-1], name, attributes)
         stack.append(name)
 
-    def _start_input(self, attributes: dict[str, str]) -> None:
-        self._port = Port(attributes)
-        if self._layer is not None:
-            self._layer.inputs.append(self._port)
-
-    def _start_output(self, attributes: dict[str, str]) -> None:
-        self._port = Port(attributes)
-        if self._layer is not None:
-            self._layer.outputs[self._port.id] = self._port
-
-    def _start_dim(self, _: dict[str, str]) -> None:
-        self._text = []
-
-    def _start_data(self, attributes: dict[str, str]) -> None:
-        if self._layer is not None:
-            self._layer.data = attributes
-
-    def _start_body(self, name: str, _: dict[str, str]) -> None:
-        if self._layer is not None:
-            outer, owner = self._open[-1], self._layer
-            path = (*outer.path, owner.name or owner.type, name)
-            self._open_body(Body(path, len(self._stack), outer, owner))
-
-    def _map_port(self, name: str, attributes: dict[str, str]) -> None:
-        if self._layer is not None and "axis" not in attributes:
-            maps = self._layer.maps = self._layer.maps or {}
-            ports = maps.setdefault(name, {})
+    def _add(  # noqa: C901  (an element each)
+        self, outer: str, name: str, attributes: dict[str, str]
+    ) -> None:
+        """Add what an element of `_ELEMENT_BYTES` says, in most places of a layer."""
+        body = self._open[-1]
+        layer = body.last
+        if name == "dim":
+            self._text = []
+        elif name == "port":
+            self._port = Port(attributes)
+            if layer is not None and outer == "input":
+                layer.inputs.append(self._port)
+            elif layer is not None:
+                layer.outputs[self._port.id] = self._port
+        elif outer == "edges":
+            self._add_edge(attributes)
+        elif name == "layer":
+            self._add_layer(attributes)
+        elif layer is None:
+            return
+        elif name == "data":
+            layer.data = attributes
+        elif name in PORT_MAPS:
+            path = (*body.path, layer.name or layer.type, name)
+            self._open_body(Body(path, len(self._stack), body, layer))
+        elif outer == "back_edges":
+            layer.changing = layer.changing or set()
+            layer.changing.add(attributes.get("to-layer", ""))
+        elif "axis" not in attributes:
+            layer.maps = layer.maps or {}
+            ports = layer.maps.setdefault(outer, {})
             ports[attributes.get("internal_layer_id", "")] = attributes.get("external_port_id", "")
-
-    def _add_back_edge(self, attributes: dict[str, str]) -> None:
-        if self._layer is not None:
-            changing = self._layer.changing = self._layer.changing or set()
-            changing.add(attributes.get("to-layer", ""))
 
     def _open_body(self, body: Body) -> None:
         self._open.append(body)
         self.bodies.append(body)
-
-    @property
-    def _layer(self) -> Layer | None:
-        return self._open[-1].last
 
     def _end(self, name: str) -> None:
         stack = self._stack

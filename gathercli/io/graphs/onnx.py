@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 _OTHER_TYPES: Final = {4: "sequence", 5: "map", 7: "opaque", 8: "sparse tensor", 9: "optional"}
 
 
+# The texts of a NodeProto in messages.
+_NODE_TEXTS: Final = {3: "the name of a node", 4: "an operator", 7: "a domain"}
+
+
 class NodeFields(NamedTuple):
     """The fields of a NodeProto; the attributes are not decoded."""
 
@@ -47,21 +51,14 @@ class NodeFields(NamedTuple):
 
 def node_fields(wire: WireReader, message: Span) -> NodeFields:
     """Read a NodeProto."""
-    name = operator = domain = ""
-    inputs: list[Span] = []
-    outputs: list[Span] = []
-    attributes: list[Span] = []
-    parts = {1: inputs, 2: outputs, 5: attributes}
+    texts = {3: "", 4: "", 7: ""}
+    parts: dict[int, list[Span]] = {1: [], 2: [], 5: []}
     for field, value in wire.fields(message):
         if field in parts:
             parts[field].append(span_of(value, "a part of a node"))
-        elif field == 4:
-            operator = wire.text(span_of(value, "an operator"))
-        elif field == 3:
-            name = wire.text(span_of(value, "the name of a node"))
-        elif field == 7:
-            domain = wire.text(span_of(value, "a domain"))
-    return NodeFields(name, operator, domain, inputs, outputs, attributes)
+        elif field in texts:
+            texts[field] = wire.text(span_of(value, _NODE_TEXTS[field]))
+    return NodeFields(texts[3], texts[4], texts[7], parts[1], parts[2], parts[5])
 
 
 def attribute(  # noqa: C901  (a field each)

@@ -186,16 +186,19 @@ class Creation(AtomicOutput):
             spec = spec._replace(attributes=None, dimension_names=None)
         version = VERSIONS[spec.version]
         documents = {version.files[0]: version.to_json(spec)}
-        if copy_attributes and isinstance(source, ZarrArray):
-            documents |= _attributes(source)
+        if copy_attributes and isinstance(source, ZarrArray) and version.attributes is not None:
+            path = os.path.join(source.path, version.attributes)
+            if os.path.lexists(path):
+                inner = Folder(source.name, source.path, None)
+                documents[version.attributes] = document(inner, path)
         with self._writable():
             os.mkdir(self.temporary)
             if os.path.realpath(self.temporary) != self.temporary:
                 raise self._unwritable("a link has come in the way", "its folder to stay as it was")
             self._own = os.stat(self.temporary)
-            for name, document in documents.items():
+            for name, members in documents.items():
                 with open(os.path.join(self.temporary, name), "x", encoding="utf-8") as out:
-                    json.dump(document, out, indent=2)
+                    json.dump(members, out, indent=2)
 
     def _finish(self) -> None:
         self._check_target()
@@ -309,14 +312,6 @@ def _spec_like(
         shard_index=(),
         index_first=False,
     )
-
-
-def _attributes(like: ZarrArray) -> dict[str, Any]:
-    """Return the user's attributes by file name, if they have a file of their own."""
-    name = VERSIONS[like.spec.version].attributes
-    if name is None or not os.path.lexists(path := os.path.join(like.path, name)):
-        return {}
-    return {name: document(Folder(like.name, like.path, None), path)}
 
 
 def _adapt_codec(

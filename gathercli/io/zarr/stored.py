@@ -137,7 +137,7 @@ class ZarrArray:
         self._absent: set[tuple[int, ...]] = set()
         self._notes = [] if notes is None else notes
         self._real = os.path.realpath(path)
-        self._checked_folder = ""  # the last folder accepted by `_check_absent`
+        self._checked_folder = ""  # the last folder with an absent file
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
@@ -221,7 +221,10 @@ class ZarrArray:
         except (FileNotFoundError, NotADirectoryError):
             if os.path.lexists(path):
                 raise ValueError("it links to nothing") from None
-            self._check_absent(os.path.dirname(path))
+            folder = os.path.dirname(path)
+            if folder != self._checked_folder:  # a link may lead out of the folder of the array
+                check_place(os.path.realpath(folder), self._real)
+                self._checked_folder = folder
             if self._on_read is not None:
                 self._on_read(path, None)
             return None
@@ -234,12 +237,6 @@ class ZarrArray:
             os.close(fd)
             raise
         return ChunkFile(fd, status.st_size, self.spec)
-
-    def _check_absent(self, folder: str) -> None:
-        """Raise if a file is absent because a link leads out of the folder of the array."""
-        if folder != self._checked_folder:
-            check_place(os.path.realpath(folder), self._real)
-            self._checked_folder = folder
 
     def _add_absent(self, box: Box) -> None:
         """Count the chunks of a box as absent, in a note."""

@@ -204,11 +204,6 @@ def test_the_name_of_an_output_may_end_as_that_of_a_folder(run: Run, data: Any) 
         assert run("gather", "x3.zarr", "4,", "-o", "o.zarr/").status == 0
         assert (read("o.zarr") == data[[4]]).all()
 
-    found = run("gather", "x3.zarr", "4,", "-o", "none/o.zarr")
-
-    assert found.status == 73
-    assert "`none/o.zarr` cannot be written (no such file or directory)" in found.err
-
 
 def test_an_output_may_replace_its_input(run: Run, data: Any) -> None:
     assert run("gather", "x3.zarr", "4,0", "-o", "x3.zarr").status == 0
@@ -363,10 +358,10 @@ def test_chunks_may_be_larger_than_memory(run: Run, folder: Path) -> None:
 
 def test_an_output_in_a_folder_that_is_absent_is_refused(run: Run, data: Any) -> None:
     del data
-    for name in ("none/o.zarr", "x.npy/o.zarr"):
+    for name, why in (("none/o.zarr", "no such file or directory"), ("x.npy/o.zarr", "")):
         found = run("gather", "x3.zarr", "1,", "-o", name)
         assert found.status == 73
-        assert f"`{name}` cannot be written" in found.err
+        assert f"`{name}` cannot be written ({why}" in found.err
 
 
 def test_expect_compares_an_output_in_chunks(run: Run, data: Any) -> None:
@@ -498,17 +493,6 @@ def test_a_copy_without_shards_says_so(run: Run, data: Any) -> None:
     )
     assert (read("y.zarr") == data).all()
     assert zarr.open_array("y.zarr", mode="r").shards is None
-
-
-def test_a_member_of_a_group_is_a_tensor(run: Run, data: Any) -> None:
-    group = zarr.open_group("g.zarr", mode="w")
-    made = group.create_array("inner/x", shape=DATA, chunks=(5, 6, 7), dtype="f4")
-
-    made[...] = data
-
-    assert run("gather", "g.zarr#inner/x", "1,", "-o", "o.npy").status == 0
-    assert (np.load("o.npy") == data[[1]]).all()
-    assert run("gather", "g.zarr/inner/x", "1,", "-o", "o.npy").status == 0
 
 
 def test_a_damaged_chunk_leaves_no_output(run: Run, data: Any) -> None:
