@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from gathercli.batch.outcome import Outcome
     from gathercli.batch.plan import Plan
     from gathercli.batch.pool import InferredJobs
-    from gathercli.batch.scheduler import Address
     from gathercli.cli.messages import Messages
 
 MAX_LINES: Final = 40
@@ -171,11 +170,6 @@ class RunOptions(Options):
             allow_outside=self.allow_outside,
             dry=self.dry_run,
         )
-
-    @cached_property
-    def address(self) -> Address | None:
-        """The scheduler; None for processes on this machine."""
-        return self.cluster.address()
 
 
 class BatchRequest(NamedTuple):
@@ -331,13 +325,13 @@ class Batch:
             external=self._external,
             owner=self._owner,
         )
-        if running.address is not None:
+        if running.cluster.is_used():
             from gathercli.batch.cluster import Cluster
 
             return Cluster(
                 self._plan,
                 settings._replace(threads=1),
-                running.address,
+                running.cluster,
                 timeout=running.timeout,
                 divided=not running.memory.limits.explicit,
                 spare=self._spare,

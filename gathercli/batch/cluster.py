@@ -28,7 +28,7 @@ from gathercli import __version__
 from gathercli.batch.outcome import OK, Outcome
 from gathercli.batch.plan import Spool
 from gathercli.batch.pool import JobQueue, lost_job, remove_unfinished
-from gathercli.batch.scheduler import MAX_WAIT, Address, connect
+from gathercli.batch.scheduler import MAX_WAIT, connect
 from gathercli.batch.work import Part, Settings
 from gathercli.compute.chunks import cells
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
@@ -40,8 +40,14 @@ if TYPE_CHECKING:
 
     from distributed import Future
 
+    from gathercli.batch.cluster_options import ClusterOptions
+    from gathercli.cli.messages import Messages
+    from gathercli.cli.options import Limits
     from gathercli.compute.chunks import Box
 
+
+WORKER_MEMORY: Final = 1 << 30
+"""Bytes of memory for each thread of a worker, unless `--max-bytes` is set."""
 
 TASK_SECONDS: Final = 0.25
 """Seconds of work in a task, as each has an overhead of milliseconds."""
@@ -78,7 +84,7 @@ class Cluster:
         self,
         jobs: Spool,
         settings: Settings,
-        address: Address,
+        options: ClusterOptions,
         *,
         timeout: float | None,
         divided: bool,
@@ -108,7 +114,7 @@ class Cluster:
             if not debug:
                 stack.callback(logging.disable, logging.root.manager.disable)
                 logging.disable()
-            self._client = stack.enter_context(connect(address))
+            self._client = stack.enter_context(connect(options))
             self._loop: Any = self._client.loop
             from gathercli.batch.dask_task import TaskSettings  # which imports dask
 
@@ -309,30 +315,24 @@ class ChunkWorkers:
     """
 
     def __init__(
-        self,
-        job: dict[str, Any],
-        address: Address,
-        *,
-        memory: int | None,
-        say: Callable[[str], object],
-        debug: bool = False,
+        self, job: dict[str, Any], options: ClusterOptions, limits: Limits, messages: Messages
     ) -> None:
-        self.memory = memory
-        self._job, self._spool = json.dumps(job).encode(), Spool()
-        try:
+        self.memory = limits.memory if limits.explicit else WORKER_MEMORY
+        self._job = json.dumps(job).encode()
+        with ExitStack() as stack:
+            self._spool = stack.enter_context(Spool())
             self._cluster = Cluster(
                 self._spool,
-                Settings(memory=memory),
-                address,
+                Settings(memory=self.memory),
+                options,
                 timeout=None,
                 divided=False,
                 spare=lambda: 0,
-                say=say,
-                debug=debug,
+                say=messages.announce,
+                debug=messages.debug,
             )
-        except BaseException:
-            self._spool.__exit__()
-            raise
+            stack.push(self._cluster)
+            self._close = stack.pop_all().close
 
     @property
     def threads(self) -> int:
@@ -359,8 +359,7 @@ class ChunkWorkers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._cluster.__exit__()
-        self._spool.__exit__()
+        self._close()
 
 
 def _is_ok(outcome: Outcome) -> bool:

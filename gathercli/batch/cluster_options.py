@@ -7,23 +7,18 @@ from gathercli.errors import UsageError
 from gathercli.io.formats.table import is_chunked
 from gathercli.io.write import is_stream, new_name
 from gathercli.ops import accepted_families
-from gathercli.records import NamedTuple
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Any
 
     from gathercli.batch.cluster import ChunkWorkers
-    from gathercli.batch.scheduler import Address
     from gathercli.cli.commands.operators import ChunkScheduler
     from gathercli.cli.messages import Messages
     from gathercli.cli.options import Limits
     from gathercli.cli.output import OutputOptions
     from gathercli.spec.op import Op
-
-WORKER_MEMORY: Final = 1 << 30
-"""Bytes of memory for each thread of a worker, unless `--max-bytes` is set."""
 
 
 class ClusterOptions(Options):
@@ -69,44 +64,37 @@ class ClusterOptions(Options):
         is_refused = all(any(each.follows for each in op.inputs) for op in ops)
         return cls.replaced(hidden=True) if is_refused else cls
 
-    def address(self) -> Address | None:
-        """Return the address of the scheduler, or None; raise UsageError if options conflict."""
-        url, file = self.scheduler, self.scheduler_file
-        ca_file, cert = self.tls_ca_file, self.tls_cert
-        tls = {"--tls-ca-file": ca_file, "--tls-cert": cert, "--tls-key": self.tls_key}
+    def is_used(self) -> bool:
+        """Return whether a scheduler is named; raise UsageError if options conflict."""
+        url, ca_file = self.scheduler, self.tls_ca_file
+        tls = {"--tls-ca-file": ca_file, "--tls-cert": self.tls_cert, "--tls-key": self.tls_key}
         used = [name for name, path in tls.items() if path is not None]
-        if url is not None and file is not None:
+        if url is not None and self.scheduler_file is not None:
             raise UsageError(
                 "is given with `--scheduler`", subject="--scheduler-file", expected="one of them"
             )
-        if url is None and file is None:
+        if url is None and self.scheduler_file is None:
             if used:
                 raise UsageError(f"`{used[0]}` is given without `--scheduler`", expected="both")
-            return None
-        if used and (ca_file is None or cert is None):
+            return False
+        if used and (ca_file is None or self.tls_cert is None):
             raise UsageError(
                 f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`",
                 expected="both, as either side shows who it is",
             )
-        from gathercli.batch.scheduler import URL, Address, check_tls
-
-        if url is not None and not URL.fullmatch(url):
-            raise UsageError(
-                f"is `{clean(url)}`",
-                subject="--scheduler",
-                value=url,
-                expected="tcp://HOST:PORT or tls://HOST:PORT",
-                hint="`--scheduler tcp://127.0.0.1:8786`",
-            )
         if url is not None:
-            check_tls(url, ca_file)
-        return Address(url, file, ca_file, cert, self.tls_key)
+            from gathercli.batch.scheduler import check_url
+
+            check_url(url, ca_file)
+        return True
 
 
-class ChunkCluster(NamedTuple):
-    """A scheduler whose workers make the chunks of an output."""
+class ChunkClusterOptions(ClusterOptions):
+    """The options of a scheduler whose workers make the chunks of an output."""
 
-    address: Address
+    def chosen(self) -> ChunkScheduler | None:
+        """Return the scheduler; raise as `is_used` does."""
+        return self if self.is_used() else None
 
     def check(self, op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
         """Raise `UsageError` if the workers cannot run the call or read its inputs."""
@@ -148,15 +136,4 @@ class ChunkCluster(NamedTuple):
         """Connect to the workers of the scheduler."""
         from gathercli.batch.cluster import ChunkWorkers
 
-        memory = limits.memory if limits.explicit else WORKER_MEMORY
-        say = messages.announce
-        return ChunkWorkers(job, self.address, memory=memory, say=say, debug=messages.debug)
-
-
-class ChunkClusterOptions(ClusterOptions):
-    """The options of a scheduler whose workers make the chunks of an output."""
-
-    def chosen(self) -> ChunkScheduler | None:
-        """Return the scheduler; raise as `address` does."""
-        address = self.address()
-        return None if address is None else ChunkCluster(address)
+        return ChunkWorkers(job, self, limits, messages)

@@ -1,4 +1,4 @@
-"""The address of a dask scheduler, and a connection to it."""
+"""The connection to a dask scheduler."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from gathercli.errors import GatherError, InputError, NoInputError, TransferError, UsageError
 from gathercli.io.files import check_kind
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from distributed import Client, Security
+
+    from gathercli.batch.cluster_options import ClusterOptions
 
 MAX_WAIT: Final = 5.0
 """Seconds to wait for an answer of the scheduler, and for a worker before a message."""
@@ -33,18 +35,16 @@ URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
 """The valid addresses of a scheduler."""
 
 
-class Address(NamedTuple):
-    """The address of a scheduler: a URL or a file that has it, and files for TLS."""
-
-    url: str | None = None  # ``tcp://host:8786``
-    file: str | None = None  # from ``--scheduler-file`` of dask
-    ca_file: str | None = None
-    cert: str | None = None
-    key: str | None = None
-
-
-def check_tls(url: str, ca_file: str | None) -> None:
-    """Raise if a scheduler speaks TLS and no files for it are given."""
+def check_url(url: str, ca_file: str | None) -> None:
+    """Raise if a URL is invalid, or the scheduler speaks TLS and no files for it are given."""
+    if not URL.fullmatch(url):
+        raise UsageError(
+            f"is `{clean(url)}`",
+            subject="--scheduler",
+            value=url,
+            expected="tcp://HOST:PORT or tls://HOST:PORT",
+            hint="`--scheduler tcp://127.0.0.1:8786`",
+        )
     if url.startswith(TLS) and ca_file is None:
         raise UsageError(
             f"the scheduler `{clean(url)}` speaks TLS, and `--tls-ca-file` is not given",
@@ -55,7 +55,7 @@ def check_tls(url: str, ca_file: str | None) -> None:
 
 
 @contextmanager
-def connect(address: Address) -> Iterator[Client]:
+def connect(options: ClusterOptions) -> Iterator[Client]:
     """Connect to a scheduler.
 
     UsageError says that dask is not installed, TransferError (``scheduler``) that nobody answers.
@@ -68,17 +68,18 @@ def connect(address: Address) -> Iterator[Client]:
             expected="the extra",
             hint="`pip install 'gathercli[cluster]'`",
         ) from None
-    url, security = address.url or _read_url(address.file or ""), None
-    check_tls(url, address.ca_file)
-    for path in (address.ca_file, address.cert, address.key):
+    url, security = options.scheduler or _read_url(options.scheduler_file or ""), None
+    ca_file, cert, key = options.tls_ca_file, options.tls_cert, options.tls_key
+    check_url(url, ca_file)
+    for path in (ca_file, cert, key):
         if path is not None:
             _check_readable(path)
     try:
-        if address.ca_file is not None:
+        if ca_file is not None:
             security = Security(
-                tls_ca_file=address.ca_file,
-                tls_client_cert=address.cert,
-                tls_client_key=address.key,
+                tls_ca_file=ca_file,
+                tls_client_cert=cert,
+                tls_client_key=key,
                 require_encryption=True,
             )
         with warnings.catch_warnings():
