@@ -7,12 +7,11 @@ import os
 import re
 import time
 from contextlib import ExitStack
-from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.batch.cluster_options import ClusterOptions
 from gathercli.batch.journal import Journal
-from gathercli.batch.outcome import OK, BatchTotals, Limit, digest
+from gathercli.batch.outcome import OK, BatchTotals, digest
 from gathercli.batch.pool import MAX_JOBS_AHEAD, JobQueue, Pool
 from gathercli.batch.report import Bar, JUnitReport, column_widths, row, summary
 from gathercli.batch.work import Settings
@@ -140,12 +139,11 @@ class RunOptions(Options):
     memory: MemoryOptions
     cluster: ClusterOptions
 
-    @cached_property
-    def limit(self) -> Limit | None:
-        """The most jobs that may fail; None for any number."""
+    def most_failures(self, total: int) -> float:
+        """Return the most of `total` jobs that may fail; raise UsageError for a wrong option."""
         text = self.max_failures
         if text is None:
-            return Limit(0) if self.fail_fast else None
+            return 0 if self.fail_fast else float("inf")
         match = re.fullmatch(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,6})?)%", text, re.ASCII)
         if match is None or float(match[2] or 0) > 100 or self.fail_fast:
             both = self.fail_fast and match
@@ -156,7 +154,7 @@ class RunOptions(Options):
                 expected="one of them" if both else "a number of jobs, or a percentage",
                 hint="`--max-failures 10` or `--max-failures 5%`",
             )
-        return Limit(int(match[1])) if match[1] else Limit(float(match[2]), percent=True)
+        return int(match[1]) if match[1] else int(float(match[2]) * total / 100)
 
     def settings(self, count: int) -> Settings:
         """Return the settings of jobs, of which `count` run at a time."""
@@ -204,6 +202,7 @@ class Batch:
         self._owner = digest(os.fsencode(real_path(report)) if report else os.urandom(8)).hex()
         """What temporary files show: the same for all runs of a report, one of which runs."""
         self._totals = BatchTotals(len(self._plan))
+        self._most_failures = self._running.most_failures(len(self._plan))
         self._start = time.monotonic()
         self._stopped = False
         # Lines of the report that go to the same terminal would break the bar.
@@ -347,17 +346,15 @@ class Batch:
             count,
             timeout=running.timeout,
             # A job sent in advance begins even after too many have failed.
-            ahead=MAX_JOBS_AHEAD if running.limit is None else 1,
+            ahead=MAX_JOBS_AHEAD if self._most_failures == float("inf") else 1,
             known=inferred.outcome if inferred is not None else lambda _: None,
             debug=self._messages.debug,
         )
 
     def _spare(self) -> float:
         """Return how many more jobs may fail before the batch stops."""
-        totals, limit = self._totals, self._running.limit
-        if limit is None:
-            return float("inf")
-        return limit.spare(totals.failed - totals.failed_before, totals.total)
+        totals = self._totals
+        return self._most_failures - (totals.failed - totals.failed_before)
 
     def _remark(self, text: str) -> None:
         """Print a message at once."""

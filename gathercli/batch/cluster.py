@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from gathercli import __version__
 from gathercli.batch.outcome import OK, Outcome
 from gathercli.batch.plan import Spool
-from gathercli.batch.pool import JobQueue, lost_job, remove_unfinished
+from gathercli.batch.pool import JobQueue, lost_job
 from gathercli.batch.scheduler import MAX_WAIT, connect
 from gathercli.batch.work import Part, Settings
 from gathercli.compute.chunks import cells
@@ -262,9 +262,7 @@ class Cluster:
             self._suspects += group
         elif isinstance(answer, KilledWorker):
             why = "died", "the workers that did it died, one after the other"
-            record = self._jobs.record(group[0])
-            remove_unfinished(record, self._settings)
-            yield lost_job(record, group[0], self._settings, why)
+            yield lost_job(self._jobs.record(group[0]), group[0], self._settings, why)
         elif isinstance(answer, OSError | CancelledError | asyncio.CancelledError):
             raise _disconnected()
         else:

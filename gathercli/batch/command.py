@@ -202,7 +202,7 @@ def run(
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:
     """Raise if options conflict or have invalid values."""
-    _ = running.memory.limits, running.limit  # which raise
+    _ = running.memory.limits, running.most_failures(1)  # which raise
     if running.workers is not None and running.cluster.is_used():
         raise UsageError(
             "is given with a scheduler, whose workers do the jobs",

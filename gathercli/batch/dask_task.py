@@ -152,14 +152,12 @@ def _process(settings: TaskSettings) -> Iterator[_Process]:
     process = idle or _Process(settings)
     try:
         yield process
-    except GatherError as error:  # the client could not unpickle it
+    except BaseException as error:
         process.close()
-        raise _worker_error(f"says: {error.message}") from None
-    except OSError as error:  # dask would treat it as a network error
-        process.close()
-        raise _worker_error(f"says: {error.strerror or error}") from None
-    except BaseException:
-        process.close()
+        if isinstance(error, GatherError):  # the client could not unpickle it
+            raise _worker_error(f"says: {error.message}") from None
+        if isinstance(error, OSError):  # dask would treat it as a network error
+            raise _worker_error(f"says: {error.strerror or error}") from None
         raise
     process.park()
 

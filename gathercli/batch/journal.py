@@ -288,9 +288,8 @@ def stamp_of(inputs: Inputs, job: Job, text: bytes, *, digests: bool) -> dict[st
             by_name[name] = [*file.fingerprint]
         else:  # a folder, or what is absent or was refused
             by_name[name] = _state_at(os.path.join(job.folder, name), digests=digests)
-    output = None if job.output is None else os.path.join(job.folder, job.output)
-    size = None if output is None else _output(output, digests=digests)
-    return {"job": digest(text).hex(), "inputs": by_name, "output": size}
+    output = _output(job.output_path, digests=digests) if job.output else None
+    return {"job": digest(text).hex(), "inputs": by_name, "output": output}
 
 
 def stamp_of_names(job: Job, text: bytes, *, digests: bool) -> dict[str, Any]:

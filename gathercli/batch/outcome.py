@@ -188,21 +188,6 @@ def _statement(error: BaseException) -> tuple[str, int] | None:
     return name, trace.tb_lineno - code.co_firstlineno
 
 
-class Limit(NamedTuple):
-    """The most jobs that may fail: a number, or a percentage."""
-
-    number: float
-    percent: bool = False
-
-    def spare(self, failed: int, total: int) -> int:
-        """Return how many more jobs may fail; a negative number if too many have.
-
-        >>> Limit(5, percent=True).spare(3, 100), Limit(0).spare(1, 100)
-        (2, -1)
-        """
-        return int(self.number * total / 100 if self.percent else self.number) - failed
-
-
 @dataclass
 class Cause:
     """Failures of one cause: their rule and count; number, id and message of the first few."""

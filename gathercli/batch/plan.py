@@ -161,12 +161,8 @@ class Plan(Spool):
 
     def output_folders(self, numbers: Iterable[int]) -> set[str]:
         """Return the folders into which jobs write."""
-        paths = (
-            os.path.join(job.folder, job.output.rstrip("/"))
-            for _, _, job in self.read(numbers)
-            if job.output is not None
-        )
-        return set(map(os.path.dirname, paths))
+        paths = (job.output_path for _, _, job in self.read(numbers) if job.output)
+        return {os.path.dirname(path.rstrip("/")) for path in paths}
 
     def _read_all(self, entries: Iterable[JobEntry]) -> None:
         """Read all jobs and copy their text."""

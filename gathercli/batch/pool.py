@@ -425,8 +425,9 @@ class Pool:
                 why = "timeout", f"it took longer than the {self._timeout:g} s of `--timeout`"
             number, seconds = worker.tasks.popleft(), time.monotonic() - worker.began
             record = self._jobs.record(number)
-            remove_unfinished(record, self._settings, self._folder)
-            yield lost_job(record, number, self._settings, why, seconds)
+            yield lost_job(
+                record, number, self._settings, why, seconds=seconds, folder=self._folder
+            )
         queue.give_back(worker.tasks)
 
     def __enter__(self) -> Self:
@@ -443,30 +444,37 @@ class Pool:
         for worker in self._workers:
             worker.end()
         for worker in busy:  # which may not have had the time to
-            remove_unfinished(self._jobs.record(worker.tasks[0]), self._settings, self._folder)
+            entry = JobEntry.parse(self._jobs.record(worker.tasks[0]))
+            remove_unfinished(read_again(entry), self._settings, self._folder)
         self._selector.close()
 
 
-def remove_unfinished(record: bytes, settings: Settings, folder: str | None = None) -> None:
+def remove_unfinished(job: Job, settings: Settings, folder: str | None = None) -> None:
     """Remove the unfinished output of a job whose process was killed; `folder` as for `Pool`."""
-    job = read_again(JobEntry.parse(record))
     if job.output is not None:
-        path = os.path.join(folder or "", job.folder, job.output.rstrip("/"))
+        path = os.path.join(folder or "", job.output_path.rstrip("/"))
         remove_temporaries(os.path.dirname(path), settings.owner, os.path.basename(path))
 
 
 def lost_job(
-    record: bytes, number: int, settings: Settings, why: tuple[str, str], seconds: float = 0.0
+    record: bytes,
+    number: int,
+    settings: Settings,
+    why: tuple[str, str],
+    *,
+    seconds: float = 0.0,
+    folder: str | None = None,
 ) -> Outcome:
-    """Return the failure of a job whose process died; `why` is a rule and a message."""
+    """Clear up after a job whose process died; return its failure, `why` a rule and a message."""
     entry = JobEntry.parse(record)
     job = read_again(entry)
+    remove_unfinished(job, settings, folder)
     line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
     with suppress(GatherError):
         line.operator = row_of(job, []).full_name
     if settings.stamps:
         line.stamp = stamp_of_names(job, entry.text, digests=settings.digests)
-    return Outcome(number, ERROR, bytes(line), {})
+    return Outcome.of(number, line)
 
 
 def _ending(status: int) -> str:

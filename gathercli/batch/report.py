@@ -35,11 +35,7 @@ LINE_INTERVAL: Final = 10.0
 BAR_WIDTH: Final = 20
 """Columns of the bar."""
 
-_STATUS_STYLES: Final = {
-    "ok": ("ok", "green"),
-    "mismatch": ("mismatch", "yellow"),
-    "error": ("error", "red"),
-}
+_STATUS_STYLES: Final = {OK: "green", MISMATCH: "yellow", ERROR: "red"}
 _MAX_ID_LENGTH: Final = 60
 
 
@@ -148,20 +144,19 @@ def row(line: dict[str, Any], width: int | None, columns: tuple[int, int] = (0, 
     """
     from rich.text import Text
 
-    word, style = _STATUS_STYLES[line["status"]]
-    what = line["message"]
-    if what is None or line["status"] == "ok":
+    status, what = line["status"], line["message"]
+    if what is None or status == OK:
         shape = "" if line["shape"] is None else cell(line["shape"])
         what = f"{line['operator'] or '':{columns[1]}}   "
         what += f"{line['rule']}, as expected" if line["rule"] else f"{line['dtype'] or ''}{shape}"
         if line.get("output"):
             what += f"   {line['output']}"
-    text = Text().append(f"{word:10}", style)
+    text = Text().append(f"{status:10}", _STATUS_STYLES[status])
     name = clean(short(line["id"], _MAX_ID_LENGTH)).ljust(columns[0])
     text.append(f"{name}   ", "bold")
     if width is None:
         return text.append(f"{clean(what)}\n")
-    if line["status"] == "ok":
+    if status == OK:
         text.append(clean(what)).truncate(width - 1, overflow="ellipsis")
         return text.append("\n")
     beside = len(text) <= width // 2  # else the error is below the id

@@ -142,20 +142,14 @@ class _JobRun(NamedTuple):
     inputs: Inputs
 
     @property
-    def path(self) -> str:
-        """The path of the output; blank without one."""
-        job = self.job
-        return os.path.join(job.folder, job.output) if job.output else ""
-
-    @property
     def is_chunked(self) -> bool:
         """Whether the output is a folder of chunks."""
-        return names_chunks(self.path)
+        return names_chunks(self.job.output_path)
 
     @property
     def most_bytes(self) -> int | None:
         """The limit of the result in bytes; None for a folder of chunks, limited by the disk."""
-        if not self.path:
+        if not self.job.output_path:
             return self.settings.inline
         return None if self.is_chunked else self.settings.file
 
@@ -229,8 +223,8 @@ class _JobRun(NamedTuple):
         is_complex = dtype is not None and dtype.kind is Kind.COMPLEX
         if job.expect is not None and (not is_complex or isinstance(job.expect, dict)):
             _check_shape(Shape(shape), Shape(job.described("expect", self.inputs).shape))
-        if self.path and not self.is_chunked:
-            Output(self.path)
+        if self.job.output_path and not self.is_chunked:
+            Output(self.job.output_path)
 
     def _compute(self) -> None:
         """Run the call and write its result; many indices are read once, if nothing forbids it."""
@@ -260,7 +254,7 @@ class _JobRun(NamedTuple):
 
     def _is_new_file(self) -> bool:
         """Return whether the output is a file in a folder that is there, named when complete."""
-        path = self.path
+        path = self.job.output_path
         is_file = bool(path) and not self.is_chunked
         return is_file and os.path.isdir(os.path.dirname(path)) and not is_stream(path)
 
@@ -270,13 +264,13 @@ class _JobRun(NamedTuple):
         line.shape, line.dtype = list(result.shape), result.dtype.name
         line.adjustments = result.adjustments
         compare = self._comparison(result) if job.expect is not None else None
-        if not self.path:
+        if not self.job.output_path:
             line.result = encode.typed_json(result)
             self.inputs.recheck()
         elif self.is_chunked:
-            self._write_chunks(self.path, result)
+            self._write_chunks(self.job.output_path, result)
         else:
-            self._write(self.path, result)
+            self._write(self.job.output_path, result)
         difference = compare() if compare is not None else None
         if difference is not None:
             raise difference
@@ -339,8 +333,9 @@ _WARM_UP_JOB: Final = Job(id="first", op="gather", inputs={"data": [0], "indices
 _READ_BYTES: Final = 1 << 16
 
 
-def main(fd: int, settings: Settings) -> None:
-    """Run the jobs of all tasks; `fd` is the file of the spool."""
+def run_worker() -> None:
+    """Run the jobs of all tasks; the arguments are the file of the spool and the settings."""
+    fd, settings = int(sys.argv[1]), Settings(*json.loads(sys.argv[2]))
     set_owner(settings.owner)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent may ignore it
     let_signals_unwind()
@@ -350,9 +345,12 @@ def main(fd: int, settings: Settings) -> None:
     warm_up()  # before jobs are timed
 
     line_of(_WARM_UP_JOB, b"", settings)
-    write_all(answers, READY_LINE)
-    for number, start, stop in tasks(requests):
-        write_all(answers, answer(number, os.pread(fd, stop - start, start), settings))
+    try:
+        write_all(answers, READY_LINE)
+        for number, start, stop in _tasks(requests):
+            write_all(answers, answer(number, os.pread(fd, stop - start, start), settings))
+    except ConnectionError:  # the parent is gone
+        os._exit(1)
 
 
 def _take_over(fd: int) -> int:
@@ -376,7 +374,7 @@ def _end_with(fd: int) -> None:
     os._exit(143)
 
 
-def tasks(fd: int) -> Iterator[tuple[int, int, int]]:
+def _tasks(fd: int) -> Iterator[tuple[int, int, int]]:
     """Yield tasks as they arrive."""
     rest = b""
     while part := os.read(fd, _READ_BYTES):
@@ -391,16 +389,3 @@ def answer(number: int, record: bytes, settings: Settings) -> bytes:
     entry = JobEntry.parse(record)
     line = line_of(read_again(entry), entry.text, settings, Part.parse(entry.where))
     return Outcome.of(number, line).record()
-
-
-def run_worker() -> None:
-    """Call `main` with the file of the spool and the settings in the arguments."""
-    fd, settings = sys.argv[1:]
-    try:
-        main(int(fd), Settings(*json.loads(settings)))
-    except ConnectionError:  # the parent is gone
-        os._exit(1)
-
-
-if __name__ == "__main__":
-    run_worker()

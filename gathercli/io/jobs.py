@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -72,6 +73,11 @@ class Job:
     def operator(self) -> str:
         """The name of the operator: ``gather-elements``."""
         return self.of or self.op
+
+    @property
+    def output_path(self) -> str:
+        """The path of the output; blank without one."""
+        return os.path.join(self.folder, self.output) if self.output else ""
 
     @property
     def tensors(self) -> tuple[Any, ...]:

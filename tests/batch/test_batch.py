@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 from gathercli.batch import batch_run, journal, pool
-from gathercli.batch.outcome import BatchTotals, Limit, Note
+from gathercli.batch.batch_run import RunOptions
+from gathercli.batch.outcome import BatchTotals, Note
 from gathercli.batch.report import summary
 from gathercli.batch.work import READY_LINE, Settings, line_of
 from gathercli.io.descriptors import write_all
@@ -952,17 +953,19 @@ def test_no_job_begins_after_too_many_have_failed(words: list[str], done: int, r
 
 
 @pytest.mark.parametrize(
-    ("limit", "failed", "spare"),
+    ("words", "most"),
     [
-        (Limit(0), 0, 0),
-        (Limit(0), 1, -1),
-        (Limit(12.5, percent=True), 1, 0),
-        (Limit(12.5, percent=True), 2, -1),
-        (Limit(20, percent=True), 1, 0),
+        ({"fail_fast": True}, 0),
+        ({"max_failures": "2"}, 2),
+        ({"max_failures": "12.5%"}, 1),
+        ({"max_failures": "20%"}, 1),
+        ({}, float("inf")),
     ],
 )
-def test_a_limit_is_a_number_or_a_share(limit: Limit, failed: int, spare: int) -> None:
-    assert limit.spare(failed, 8) == spare
+def test_a_limit_is_a_number_or_a_share(words: dict[str, Any], most: float) -> None:
+    options = RunOptions(**{"fail_fast": False, "max_failures": None, **words})
+
+    assert options.most_failures(8) == most
 
 
 def test_failures_of_an_earlier_run_count_for_no_limit(run: Run) -> None:
