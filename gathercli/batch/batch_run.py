@@ -324,13 +324,13 @@ class Batch:
             external=self._external,
             owner=self._owner,
         )
-        if running.cluster.is_used():
+        if (address := running.cluster.address()) is not None:
             from gathercli.batch.cluster import Cluster
 
             return Cluster(
                 self._plan,
                 settings._replace(threads=1),
-                running.cluster,
+                address,
                 timeout=running.timeout,
                 divided=not running.memory.limits.explicit,
                 spare=self._spare,

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from gathercli import __version__
 from gathercli.batch.outcome import OK, Outcome
 from gathercli.batch.plan import Spool
-from gathercli.batch.pool import JobQueue, lost_job
-from gathercli.batch.scheduler import MAX_WAIT, connect
-from gathercli.batch.work import Part, Settings
+from gathercli.batch.pool import JobQueue
+from gathercli.batch.scheduler import MAX_WAIT, Address, connect
+from gathercli.batch.work import Part, Settings, lost_job
 from gathercli.compute.chunks import cells
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
 from gathercli.io.jobfile import JobEntry
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from distributed import Future
 
-    from gathercli.batch.cluster_options import ClusterOptions
     from gathercli.cli.messages import Messages
     from gathercli.cli.options import Limits
     from gathercli.compute.chunks import Box
@@ -84,7 +83,7 @@ class Cluster:
         self,
         jobs: Spool,
         settings: Settings,
-        options: ClusterOptions,
+        address: Address,
         *,
         timeout: float | None,
         divided: bool,
@@ -114,7 +113,7 @@ class Cluster:
             if not debug:
                 stack.callback(logging.disable, logging.root.manager.disable)
                 logging.disable()
-            self._client = stack.enter_context(connect(options))
+            self._client = stack.enter_context(connect(address))
             self._loop: Any = self._client.loop
             from gathercli.batch.dask_task import TaskSettings  # which imports dask
 
@@ -313,7 +312,7 @@ class ChunkWorkers:
     """
 
     def __init__(
-        self, job: dict[str, Any], options: ClusterOptions, limits: Limits, messages: Messages
+        self, job: dict[str, Any], address: Address, limits: Limits, messages: Messages
     ) -> None:
         self.memory = limits.memory if limits.explicit else WORKER_MEMORY
         self._job = json.dumps(job).encode()
@@ -322,7 +321,7 @@ class ChunkWorkers:
             self._cluster = Cluster(
                 self._spool,
                 Settings(memory=self.memory),
-                options,
+                address,
                 timeout=None,
                 divided=False,
                 spare=lambda: 0,

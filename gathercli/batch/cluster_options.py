@@ -7,6 +7,7 @@ from gathercli.errors import UsageError
 from gathercli.io.formats.table import is_chunked
 from gathercli.io.write import is_stream, new_name
 from gathercli.ops import accepted_families
+from gathercli.records import NamedTuple
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.batch.cluster import ChunkWorkers
+    from gathercli.batch.scheduler import Address
     from gathercli.cli.commands.operators import ChunkScheduler
     from gathercli.cli.messages import Messages
     from gathercli.cli.options import Limits
@@ -64,37 +66,36 @@ class ClusterOptions(Options):
         is_refused = all(any(each.follows for each in op.inputs) for op in ops)
         return cls.replaced(hidden=True) if is_refused else cls
 
-    def is_used(self) -> bool:
-        """Return whether a scheduler is named; raise UsageError if options conflict."""
-        url, ca_file = self.scheduler, self.tls_ca_file
-        tls = {"--tls-ca-file": ca_file, "--tls-cert": self.tls_cert, "--tls-key": self.tls_key}
+    def address(self) -> Address | None:
+        """Return the address of the scheduler, or None; raise UsageError if options conflict."""
+        url, file = self.scheduler, self.scheduler_file
+        ca_file, cert = self.tls_ca_file, self.tls_cert
+        tls = {"--tls-ca-file": ca_file, "--tls-cert": cert, "--tls-key": self.tls_key}
         used = [name for name, path in tls.items() if path is not None]
-        if url is not None and self.scheduler_file is not None:
+        if url is not None and file is not None:
             raise UsageError(
                 "is given with `--scheduler`", subject="--scheduler-file", expected="one of them"
             )
-        if url is None and self.scheduler_file is None:
+        if url is None and file is None:
             if used:
                 raise UsageError(f"`{used[0]}` is given without `--scheduler`", expected="both")
-            return False
-        if used and (ca_file is None or self.tls_cert is None):
+            return None
+        if used and (ca_file is None or cert is None):
             raise UsageError(
                 f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`",
                 expected="both, as either side shows who it is",
             )
+        from gathercli.batch.scheduler import Address, check_url
+
         if url is not None:
-            from gathercli.batch.scheduler import check_url
-
             check_url(url, ca_file)
-        return True
+        return Address(url, file, ca_file, cert, self.tls_key)
 
 
-class ChunkClusterOptions(ClusterOptions):
-    """The options of a scheduler whose workers make the chunks of an output."""
+class ChunkCluster(NamedTuple):
+    """A scheduler whose workers make the chunks of an output."""
 
-    def chosen(self) -> ChunkScheduler | None:
-        """Return the scheduler; raise as `is_used` does."""
-        return self if self.is_used() else None
+    address: Address
 
     def check(self, op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
         """Raise `UsageError` if the workers cannot run the call or read its inputs."""
@@ -136,4 +137,13 @@ class ChunkClusterOptions(ClusterOptions):
         """Connect to the workers of the scheduler."""
         from gathercli.batch.cluster import ChunkWorkers
 
-        return ChunkWorkers(job, self, limits, messages)
+        return ChunkWorkers(job, self.address, limits, messages)
+
+
+class ChunkClusterOptions(ClusterOptions):
+    """The options of a scheduler whose workers make the chunks of an output."""
+
+    def chosen(self) -> ChunkScheduler | None:
+        """Return the scheduler; raise as `address` does."""
+        address = self.address()
+        return None if address is None else ChunkCluster(address)

@@ -179,7 +179,7 @@ def run(
         running.allow_outside = True
     with ExitStack() as stack:
         inferred: InferredJobs | None = None
-        if running.dry_run and not running.cluster.is_used():
+        if running.dry_run and running.cluster.address() is None:
             inferred = stack.enter_context(InferredJobs(running.settings(1)))
         write, width = messages.write, width_of(STDERR)
         with Validation(write, width, silent=messages.is_silent) as progress:
@@ -203,7 +203,7 @@ def run(
 def _check(running: RunOptions, reporting: ReportOptions) -> None:
     """Raise if options conflict or have invalid values."""
     _ = running.memory.limits, running.most_failures(1)  # which raise
-    if running.workers is not None and running.cluster.is_used():
+    if running.workers is not None and running.cluster.address() is not None:
         raise UsageError(
             "is given with a scheduler, whose workers do the jobs",
             subject="--workers",

@@ -7,7 +7,6 @@ and 12 jobs of 60 MB as fast except for 0.3 s of start-up.
 from __future__ import annotations
 
 import json
-import os
 import selectors
 import signal
 import socket
@@ -20,14 +19,12 @@ from itertools import takewhile
 from time import sleep
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from gathercli.batch.journal import stamp_of_names
-from gathercli.batch.outcome import ERROR, Line, Outcome
+from gathercli.batch.outcome import Outcome
 from gathercli.batch.plan import Spool
-from gathercli.batch.work import GRACE_SECONDS, READY_LINE, line_of
-from gathercli.errors import GatherError, TransferError, reason_of
+from gathercli.batch.work import GRACE_SECONDS, READY_LINE, line_of, lost_job, remove_unfinished
+from gathercli.errors import TransferError, reason_of
 from gathercli.io.jobfile import JobEntry
-from gathercli.io.jobs import read_again, row_of
-from gathercli.io.stream import remove_temporaries
+from gathercli.io.jobs import read_again
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -447,34 +444,6 @@ class Pool:
             entry = JobEntry.parse(self._jobs.record(worker.tasks[0]))
             remove_unfinished(read_again(entry), self._settings, self._folder)
         self._selector.close()
-
-
-def remove_unfinished(job: Job, settings: Settings, folder: str | None = None) -> None:
-    """Remove the unfinished output of a job whose process was killed; `folder` as for `Pool`."""
-    if job.output is not None:
-        path = os.path.join(folder or "", job.output_path.rstrip("/"))
-        remove_temporaries(os.path.dirname(path), settings.owner, os.path.basename(path))
-
-
-def lost_job(
-    record: bytes,
-    number: int,
-    settings: Settings,
-    why: tuple[str, str],
-    *,
-    seconds: float = 0.0,
-    folder: str | None = None,
-) -> Outcome:
-    """Clear up after a job whose process died; return its failure, `why` a rule and a message."""
-    entry = JobEntry.parse(record)
-    job = read_again(entry)
-    remove_unfinished(job, settings, folder)
-    line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
-    with suppress(GatherError):
-        line.operator = row_of(job, []).full_name
-    if settings.stamps:
-        line.stamp = stamp_of_names(job, entry.text, digests=settings.digests)
-    return Outcome.of(number, line)
 
 
 def _ending(status: int) -> str:

@@ -1,4 +1,4 @@
-"""The connection to a dask scheduler."""
+"""The address of a dask scheduler, and a connection to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import GatherError, InputError, NoInputError, TransferError, UsageError
 from gathercli.io.files import check_kind
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from distributed import Client, Security
-
-    from gathercli.batch.cluster_options import ClusterOptions
 
 MAX_WAIT: Final = 5.0
 """Seconds to wait for an answer of the scheduler, and for a worker before a message."""
@@ -33,6 +31,16 @@ _MAX_FILE_BYTES: Final = 1 << 20
 
 URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
 """The valid addresses of a scheduler."""
+
+
+class Address(NamedTuple):
+    """The address of a scheduler: a URL or a file that has it, and files for TLS."""
+
+    url: str | None = None  # ``tcp://host:8786``
+    file: str | None = None  # from ``--scheduler-file`` of dask
+    ca_file: str | None = None
+    cert: str | None = None
+    key: str | None = None
 
 
 def check_url(url: str, ca_file: str | None) -> None:
@@ -55,7 +63,7 @@ def check_url(url: str, ca_file: str | None) -> None:
 
 
 @contextmanager
-def connect(options: ClusterOptions) -> Iterator[Client]:
+def connect(address: Address) -> Iterator[Client]:
     """Connect to a scheduler.
 
     UsageError says that dask is not installed, TransferError (``scheduler``) that nobody answers.
@@ -68,8 +76,8 @@ def connect(options: ClusterOptions) -> Iterator[Client]:
             expected="the extra",
             hint="`pip install 'gathercli[cluster]'`",
         ) from None
-    url, security = options.scheduler or _read_url(options.scheduler_file or ""), None
-    ca_file, cert, key = options.tls_ca_file, options.tls_cert, options.tls_key
+    url, security = address.url or _read_url(address.file or ""), None
+    ca_file, cert, key = address[2:]
     check_url(url, ca_file)
     for path in (ca_file, cert, key):
         if path is not None:

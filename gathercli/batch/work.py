@@ -18,9 +18,10 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.batch.journal import stamp_of
+from gathercli.batch.journal import stamp_of, stamp_of_names
 from gathercli.batch.outcome import ERROR, MISMATCH, Line, Outcome, is_fault
 from gathercli.compute.run import boxes, consume, run, warm_up
 from gathercli.errors import (
@@ -41,7 +42,7 @@ from gathercli.io.formats.table import names_chunks
 from gathercli.io.jobfile import JobEntry
 from gathercli.io.jobs import INLINE_BYTES, SHAPE, Job, bind, bind_operands, read_again, row_of
 from gathercli.io.source import Inputs
-from gathercli.io.stream import set_owner
+from gathercli.io.stream import remove_temporaries, set_owner
 from gathercli.io.write import Output, is_stream, let_signals_unwind, make_folder, real_path
 from gathercli.spec import rules
 from gathercli.spec.dtypes import Kind
@@ -321,6 +322,34 @@ class _JobRun(NamedTuple):
 def _check_shape(shape: Shape, expected: Shape) -> None:
     if str(shape) != str(expected):
         raise MismatchError(f"the shape is {shape}", rule="expect", expected=str(expected))
+
+
+def remove_unfinished(job: Job, settings: Settings, folder: str | None = None) -> None:
+    """Remove the unfinished output of a job whose process was killed; `folder` as for `Pool`."""
+    if job.output is not None:
+        path = os.path.join(folder or "", job.output_path.rstrip("/"))
+        remove_temporaries(os.path.dirname(path), settings.owner, os.path.basename(path))
+
+
+def lost_job(
+    record: bytes,
+    number: int,
+    settings: Settings,
+    why: tuple[str, str],
+    *,
+    seconds: float = 0.0,
+    folder: str | None = None,
+) -> Outcome:
+    """Clear up after a job whose process died; return its failure, `why` a rule and a message."""
+    entry = JobEntry.parse(record)
+    job = read_again(entry)
+    remove_unfinished(job, settings, folder)
+    line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
+    with suppress(GatherError):
+        line.operator = row_of(job, []).full_name
+    if settings.stamps:
+        line.stamp = stamp_of_names(job, entry.text, digests=settings.digests)
+    return Outcome.of(number, line)
 
 
 READY_LINE: Final = b"ready\n"

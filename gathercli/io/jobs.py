@@ -218,8 +218,11 @@ def read(source: JobEntry) -> Job:
     except InputError as error:
         hint = None
         if isinstance(error, jsontext.JsonError):
-            error.move(_shifted(source, error.line, error.column))
-            if error.is_cut and source.where.endswith(f", line {source.line}"):
+            is_alone = source.where.endswith(f", line {source.line}")  # in its line
+            line = "" if is_alone else f"line {error.line + source.line - 1}, "
+            column = error.column + (source.column - 1 if error.line == 1 else 0)
+            error.move(f"at {line}column {column}")
+            if error.is_cut and is_alone:
                 hint = "a .jsonl file has one job per line; a .json file may spread it over several"
         raise InputError.of(
             error,
@@ -236,14 +239,6 @@ def read(source: JobEntry) -> Job:
 def read_again(source: JobEntry) -> Job:
     """Parse the text of a valid job, such as one that `read` accepted."""
     return _job(jsontext.parse(source.text), source.where, source.folder)
-
-
-def _shifted(source: JobEntry, line: int, column: int) -> str:
-    """Convert a place in the text of a job to a place in its file."""
-    column += source.column - 1 if line == 1 else 0
-    if source.where.endswith(f", line {source.line}"):
-        return f"at column {column}"
-    return f"at line {line + source.line - 1}, column {column}"
 
 
 def jobs(path: str) -> list[Job]:
