@@ -102,8 +102,12 @@ def check_on_use(
 
 
 def policies_of(call: Call, axes: Sequence[IndexedAxis]) -> list[IndexPolicy]:
-    """Return the policy of a call for the indices of each axis."""
-    return [IndexPolicy(along.size, call.wraps_negative, call.outside) for along in axes]
+    """Return the policy of a call for the indices of each axis; an empty one refuses or fills."""
+    empty = call.outside if call.outside is OutOfRange.ZERO else OutOfRange.ERROR
+    return [
+        IndexPolicy(along.size, call.wraps_negative, call.outside if along.size else empty)
+        for along in axes
+    ]
 
 
 def adjusts_negative(call: Call) -> bool:
@@ -117,7 +121,7 @@ def positions(call: Call, along: IndexedAxis, indices: AnyArray) -> AnyArray:
     `indices` have shape (I..), an integer type. None of them raises.
     """
     (policy,) = policies_of(call, [along])
-    if not along.size or call.outside is OutOfRange.ERROR:
+    if policy.outside is OutOfRange.ERROR:
         policy = policy._replace(outside=OutOfRange.ZERO)
     resolved = resolve(indices, policy)
     if call.negative is Negative.ERROR:

@@ -41,7 +41,8 @@ class IndexPolicy(NamedTuple):
 
     size: int  # s, of the axis
     wraps: bool  # whether s is added, once, to k < 0
-    outside: OutOfRange  # the treatment of a k that is then outside [0, s); never ``spec``
+    # the treatment of a k that is then outside [0, s); never ``spec``; ``error`` or ``zero`` if s is 0
+    outside: OutOfRange
 
 
 class IndexKind(Enum):
@@ -139,7 +140,7 @@ def _resolve(indices: AnyArray, positions: AnyArray, policy: IndexPolicy, kind: 
     elif policy.outside is OutOfRange.CLAMP:
         low = 0 if indices.dtype.kind == "u" else indices < 0
         np.copyto(positions, np.where(low, 0, policy.size - 1), where=outside)
-    elif policy.outside is not OutOfRange.WRAP or not policy.size:
+    elif policy.outside is OutOfRange.ERROR:
         return  # the call is refused, and its positions are not used
     elif indices.dtype.kind == "u":
         np.copyto(positions, indices % np.uint64(policy.size), casting="unsafe")

@@ -14,6 +14,7 @@ Nothing here opens a file or prints.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import chain, islice
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,7 +29,7 @@ from gathercli.compute.tree import as_written, follow_beams, name_as_written
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
-from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
+from gathercli.spec.op import FROM_THE_END, REFUSED, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape, coordinates
 
 if TYPE_CHECKING:
@@ -247,12 +248,10 @@ def _is_signed(call: Call) -> bool:
 
 def fate(call: Call, along: IndexedAxis) -> Callable[[int], str]:
     """Return a function from an illegal index to its fate, in the words of `Adjustment`."""
-    refused, outside = OutOfRange.ERROR.done, call.outside.done
-    if not along.size and call.outside is not OutOfRange.ZERO:
-        outside = refused
+    (policy,) = check.policies_of(call, [along])
+    outside, first = policy.outside.done, -policy.size if policy.wraps else 0
     if call.negative is Negative.ERROR:
-        return lambda k: refused if k < 0 else outside
-    first = -along.size if call.wraps_negative else 0
+        return lambda k: REFUSED if k < 0 else outside
     return lambda k: FROM_THE_END if first <= k < 0 else outside
 
 
@@ -267,13 +266,9 @@ def number_illegal(call: Call, case: Case) -> int:
 
 def illegal(call: Call, case: Case) -> Iterator[Illegal]:
     """Yield the illegal indices, row-major, in constant memory."""
-    left = number_illegal(call, case)
-    for name, axes in indexed_inputs(call).items():
-        for each in _illegal_of(call, case, name, axes) if left else ():
-            yield each
-            left -= 1
-            if not left:
-                return
+    inputs = (_illegal_of(call, case, *each) for each in indexed_inputs(call).items())
+    # The number is known: what follows the last of them is not read.
+    yield from islice(chain.from_iterable(inputs), number_illegal(call, case))
 
 
 def _illegal_of(
