@@ -41,7 +41,8 @@ class IndexPolicy(NamedTuple):
 
     size: int  # s, of the axis
     wraps: bool  # whether s is added, once, to k < 0
-    # the treatment of a k that is then outside [0, s); never ``spec``; ``error`` or ``zero`` if s is 0
+    # the treatment of a k that is then outside [0, s), never ``spec``: ``error`` or ``zero`` if s
+    # is 0
     outside: OutOfRange
 
 

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from gathercli import ops
 from gathercli.compute import streamed
 from gathercli.compute.blocks import (
+    CHUNK_BYTES,
     CHUNK_COPIES,
     INDEX_BYTES,
     PART_BYTES,
     SCATTERED_CELLS,
+    TUPLE_BYTES,
     CopyBlocks,
     GatherBlocks,
     chunk_sizes,
@@ -28,8 +30,11 @@ from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, LimitError, TransferError
 from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
-from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.dtypes import INT64
+from gathercli.spec.shapes import product
+from tests import oracle, oracle_nd
 from tests.chunked import Chunks, gathering
+from tests.compute.test_kernel import unneeded
 
 
 class Case(NamedTuple):
@@ -38,32 +43,31 @@ class Case(NamedTuple):
     indices: Chunks
     out_chunks: tuple[int, ...]
 
-    @property
-    def gathering(self) -> GatherBlocks:
-        return GatherBlocks(BoundCall(self.call, self.data, self.indices))
 
-    def tensor(self, name: str) -> Tensor:
-        tensor: Chunks = getattr(self, name)
-        return Tensor(tensor.dtype, tensor.array)
+def bound(
+    data: Any, indices: Any, version: str = "openvino-8", command: str = "gather-nd", **given: Any
+) -> BoundCall:
+    """Bind a call of tensors, in chunks or in memory."""
+    call = ops.bind(find(version, command).op, Operand.of(data), Operand.of(indices), **given)
+    return BoundCall(call, data, indices)
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
-    """Draw a call of any version, with indices that may be negative or outside the axis."""
-    elements = draw(st.booleans())
+def gathers(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Draw data, indices that may be negative or outside the axis, a version and attributes."""
     shape = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
     axis = draw(st.integers(0, len(shape) - 1))
-    batch_dims = 0
-    if elements:
+    attributes = {"axis": axis}
+    if draw(st.booleans()):
         command, version = "gather-elements", draw(st.sampled_from(["openvino-6", "onnx-13"]))
         inner = [*shape[:axis], draw(st.integers(0, 9)), *shape[axis + 1 :]]
     else:
         command = "gather"
         versions = ["openvino-1", "openvino-7", "openvino-8", "onnx-1", "onnx-13"]
-        version = draw(st.sampled_from(versions))
+        version, b = draw(st.sampled_from(versions)), 0
         if version in ("openvino-7", "openvino-8"):
-            batch_dims = draw(st.integers(0, axis))
-        inner = shape[:batch_dims] + draw(st.lists(st.integers(0, 5), max_size=2))
+            b = attributes["batch_dims"] = draw(st.integers(0, axis))
+        inner = shape[:b] + draw(st.lists(st.integers(0, 5), max_size=2))
     n = shape[axis]
     low, high = draw(st.sampled_from([(0, n), (-n, n), (-n - 3, n + 3)]))
     rng = np.random.default_rng(draw(st.integers(0, 1 << 16)))
@@ -71,23 +75,45 @@ def cases(draw: st.DrawFn) -> Case:
     indices = rng.integers(low, high, inner).astype(draw(st.sampled_from(["<i4", "<i8"])))
     if draw(st.booleans()):
         indices = np.sort(indices, axis=-1) if indices.ndim else indices
-    call = ops.bind(
-        find(version, command).op,
-        Operand.of(Tensor(dtype_of(data.dtype), data)),  # type: ignore[arg-type]
-        Operand.of(Tensor(dtype_of(indices.dtype), indices)),  # type: ignore[arg-type]
-        axis=axis,
-        batch_dims=batch_dims,
-        negative=draw(st.sampled_from(["spec", "wrap"])),
-        out_of_range=draw(st.sampled_from(["spec", "zero", "clamp", "wrap"])),
-    )
+    return data, indices, version, command, attributes
+
+
+@st.composite
+def tuple_gathers(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Draw data, tuples that may be negative or outside their axes, a version and attributes."""
+    version = draw(st.sampled_from(["openvino-5", "openvino-8", "onnx-11", "onnx-13"]))
+    shape = tuple(draw(st.lists(st.sampled_from([0, 1, 2, 3, 4, 5, 6]), min_size=1, max_size=4)))
+    lead = draw(st.lists(st.integers(0, 4), max_size=2))
+    b = draw(st.integers(0, len(shape) - 1)) if version != "onnx-11" else 0
+    k = draw(st.integers(0 if version.startswith("openvino") else 1, len(shape) - b))
+    inner = (*shape[:b], *lead, k)
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 16)))
+    outside = draw(st.sampled_from([(0, 0), (1, 0), (2, 2)]))
+    components = [
+        rng.integers(-n * outside[0], max(n, 1) + outside[1], inner[:-1]) for n in shape[b : b + k]
+    ]
+    indices = np.stack(components, -1) if k else np.zeros(inner, np.int64)
+    if draw(st.booleans()) and indices.ndim > 1:
+        indices = np.sort(indices, axis=-2)
+    attributes = {"batch_dims": b} if version != "onnx-11" else {}
+    return rng.random(shape), indices, version, "gather-nd", attributes
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Draw a call of any version on chunks of any sizes."""
 
     def chunks(rank: int) -> tuple[int, ...]:
         return tuple(draw(st.lists(st.integers(1, 4), min_size=rank, max_size=rank)))
 
-    rank = len(call.shape)
-    return Case(
-        call, Chunks(data, chunks(len(shape))), Chunks(indices, chunks(len(inner))), chunks(rank)
-    )
+    data, indices, version, command, attributes = draw(st.one_of(gathers(), tuple_gathers()))
+    attributes |= {
+        "negative": draw(st.sampled_from(["spec", "wrap", "error"])),
+        "out_of_range": draw(st.sampled_from(["spec", "zero", "clamp", "wrap"])),
+    }
+    tensors = Chunks(data, chunks(data.ndim)), Chunks(indices, chunks(indices.ndim))
+    call = bound(*tensors, version, command, **attributes).call
+    return Case(call, *tensors, chunks(len(call.shape)))
 
 
 def outcome(make: Any) -> tuple[Any, Any]:
@@ -98,30 +124,60 @@ def outcome(make: Any) -> tuple[Any, Any]:
         return None, (type(error), error.rule, error.message, error.where)
 
 
-@settings(max_examples=200)
-@given(cases(), st.sampled_from([None, 300_000, 400_000]), st.integers(1, 3))
-def test_chunks_give_what_whole_tensors_give(case: Case, memory: int | None, threads: int) -> None:
-    wanted, refused = outcome(
-        lambda: run(BoundCall(case.call, case.tensor("data"), case.tensor("indices")))
+def by_loops(call: Any, data: Any, indices: Any) -> tuple[Any, Any]:
+    """Return the bytes of the output of loops, or the rule by which they refuse the call."""
+    attributes = oracle.Attributes(
+        **{"batch_dims": 0, **call.attrs},
+        negative=call.negative.value,
+        out_of_range=call.out_of_range.value,
     )
+    types: dict[str, Any] = {"data_type": "float64", "indices_type": "int64"}
+    try:
+        return oracle_nd.run(call.op.full_name, data, indices, attributes, **types).tobytes(), None
+    except oracle.Refused as refused:
+        return None, refused.rule
 
-    output, refusal = outcome(lambda: run(case.gathering.bound, memory=memory, threads=threads))
+
+@settings(max_examples=400)
+@given(
+    cases(),
+    st.sampled_from([None, 300_000, 400_000, 500_000]),
+    st.integers(1, 3),
+    st.sampled_from(["data", "indices", "both"]),
+)
+def test_chunks_give_what_whole_tensors_give(
+    case: Case, memory: int | None, threads: int, in_chunks: str
+) -> None:
+    order: Any = "F" if memory else "C"
+    tensors = [Tensor(each.dtype, each.array) for each in (case.data, case.indices)]
+    mixed = BoundCall(
+        case.call,
+        *(
+            each
+            if in_chunks in (name, "both")
+            else Tensor(each.dtype, unneeded(np.asarray(each.array, order=order)))
+            for name, each in (("data", case.data), ("indices", case.indices))
+        ),
+    )
+    whole, refused = outcome(lambda: run(BoundCall(case.call, *tensors)))
+
+    output, refusal = outcome(lambda: run(mixed, memory=memory, threads=threads))
 
     assert refusal == refused
-
-    if output is None:
+    expected = None if whole is None else whole.whole().array
+    if case.call.op.tuples:
+        found = expected if expected is None else expected.tobytes()
+        rule = None if refused is None else refused[1]
+        assert by_loops(case.call, case.data.array, case.indices.array) == (found, rule)
+    if output is None or expected is None:
         return
-
-    assert output.adjustments == wanted.adjustments
-
-    expected = wanted.whole().array
-
+    assert output.adjustments == whole.adjustments
+    assert output.shape == expected.shape
     assert output.whole().array.tobytes() == expected.tobytes()
     assert b"".join(block.tobytes() for block in output.blocks(3)) == expected.tobytes()
 
-    cut, too_little = outcome(
-        lambda: streamed.cut_boxes(case.gathering, case.out_chunks, memory, threads)
-    )
+    blocks = GatherBlocks(mixed)
+    cut, too_little = outcome(lambda: streamed.cut_boxes(blocks, case.out_chunks, memory, threads))
     if cut is None:
         assert too_little[:2] == (LimitError, "limit")
         return
@@ -130,7 +186,7 @@ def test_chunks_give_what_whole_tensors_give(case: Case, memory: int | None, thr
     made = np.zeros(expected.shape, expected.dtype)
     for box in boxes:
         case.data.reads.clear()
-        made[slices(box)] = case.gathering.block(box, threads)
+        made[slices(box)] = blocks.block(box, threads)
         seen[slices(box)] += 1
         assert max(case.data.reads.values(), default=1) == 1
         for (start, stop), size, end in zip(box, case.out_chunks, expected.shape, strict=True):
@@ -165,27 +221,27 @@ def test_sorted_indices_read_every_chunk_once_in_any_number_of_boxes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "attributes", "changed"),
+    ("command", "version", "attributes", "changed"),
     [
-        ("onnx-13", {}, 9),
-        ("openvino-1", {}, -1),
-        ("openvino-8", {"negative": Negative.ERROR}, -1),
-        ("openvino-8", {"out_of_range": OutOfRange.ERROR}, 9),
+        ("gather", "onnx-13", {}, 9),
+        ("gather", "openvino-1", {}, -1),
+        ("gather", "openvino-8", {"negative": "error"}, -1),
+        ("gather", "openvino-8", {"out_of_range": "error"}, 9),
+        ("gather-nd", "onnx-13", {}, 9),
+        ("gather-nd", "openvino-5", {}, -1),
+        ("gather-nd", "openvino-8", {"negative": "error"}, -1),
     ],
 )
 def test_indices_that_turn_illegal_after_they_were_checked_are_refused(
-    version: str, attributes: dict[str, Any], changed: int
+    command: str, version: str, attributes: dict[str, Any], changed: int
 ) -> None:
-    data, indices = Chunks(np.arange(6), (2,)), Chunks(np.array([0, 5, 3]), (2,))
-    op = find(version, "gather").op
-    operands = (
-        Operand.of(Tensor(data.dtype, data.array)),
-        Operand.of(Tensor(indices.dtype, indices.array)),
-    )
-    call = ops.bind(op, *operands, axis=0, **attributes)
-    output = run(BoundCall(call, data, indices))
+    if command == "gather":
+        attributes = attributes | {"axis": 0}
+    data = Chunks(np.arange(12).reshape(3, 4), (2, 2))
+    indices = Chunks(np.array([[0, 1], [2, 2], [1, 1]]), (2, 1))
+    output = run(bound(data, indices, version, command, **attributes))
 
-    indices.array[1] = changed
+    indices.array[1, 1] = changed
 
     with pytest.raises(TransferError) as caught:
         output.whole()
@@ -360,3 +416,88 @@ def test_the_chunks_of_an_output_are_as_large_as_those_of_the_data() -> None:
     blocks, _ = gathering(np.zeros((100, 40)), np.zeros((5, 1000), np.int64), (10, 20))
 
     assert blocks.choose_chunks() == (1, 10, 20)
+
+
+# Tuples
+
+
+@pytest.mark.parametrize(
+    ("chunks", "tuples", "boxes"),
+    [
+        ((4, 4), [[5, 6], [7, 5], [4, 7]], [((4, 8), (5, 8))]),
+        ((4, 8), [[5, 6], [7, 5]], [((5, 8), (0, 8))]),  # whole behind the first axis
+        ((4, 4), [[0, 0], [3, 7], [1, 2]], [((0, 2), (0, 3)), ((3, 4), (7, 8))]),
+    ],
+)
+def test_of_each_chunk_only_the_box_of_its_tuples_is_read(
+    chunks: tuple[int, ...], tuples: list[list[int]], boxes: list[Any]
+) -> None:
+    data = Chunks(np.arange(64).reshape(8, 8), chunks)
+    indices = Tensor(INT64, np.array(tuples))
+    blocks = GatherBlocks(bound(data, indices))
+
+    out = blocks.block(((0, len(tuples)),))
+
+    assert out.tolist() == [data.array[i, j] for i, j in tuples]
+    assert data.boxes == boxes
+
+
+def test_sorted_tuples_read_every_chunk_once_in_any_number_of_boxes() -> None:
+    data = Chunks(np.random.default_rng(0).random((40, 10, 100)), (4, 10, 100))
+    indices = Tensor(INT64, np.argwhere(np.ones((40, 10), bool)).repeat(5, 0))
+    blocks = GatherBlocks(bound(data, indices))
+
+    _, boxes = streamed.cut_boxes(blocks, (200, 100), 3_000_000, 1)
+
+    assert len(boxes) > 1
+
+    for box in boxes:
+        blocks.block(box)
+
+    assert set(data.reads.values()) == {1}
+
+
+def test_batches_that_are_one_in_the_output_read_every_chunk_once_for_a_box() -> None:
+    data = Chunks(np.random.default_rng(0).random((4, 6, 5, 2)), (3, 4, 2, 2))
+    indices = Chunks(np.random.default_rng(0).integers(0, 5, (4, 6, 3, 1)), (2, 5, 2, 1))
+    blocks = GatherBlocks(bound(data, indices, "openvino-5", batch_dims=2))
+
+    out = blocks.block(((4, 21), (0, 3), (0, 2)))
+
+    wanted = np.take_along_axis(data.array, indices.array, 2).reshape(24, 3, 2)
+    assert out.tolist() == wanted[4:21].tolist()
+    assert set(data.reads.values()) == {1}
+
+
+def test_of_data_that_is_no_view_of_one_axis_little_is_copied() -> None:
+    array = np.asfortranarray(np.arange(6_000_000).reshape(2000, 3000))
+    indices = Tensor(INT64, np.array([[1999, 2999], [0, 5], [7, 2000]]))
+
+    blocks = GatherBlocks(bound(Tensor(INT64, array), indices))
+
+    assert product(blocks.chunks) * 8 <= CHUNK_BYTES
+    assert blocks.block(((0, 3),)).tolist() == [5_999_999, 5, 23_000]
+
+
+def test_tuples_that_are_filled_stay_zero_where_batches_are_one_in_the_output() -> None:
+    data = Chunks(np.arange(12).reshape(3, 2, 2) + 1, (2, 1, 2))
+    at = np.array([[0, 9], [1, -9], [7, 1]])[..., None]
+    attributes: dict[str, Any] = {"batch_dims": 2, "negative": "wrap", "out_of_range": "zero"}
+
+    output = run(bound(data, Chunks(at, (2, 2, 1)), "openvino-5", **attributes))
+
+    assert output.whole().array.tolist() == [1, 0, 6, 0, 0, 12]
+
+
+def test_the_cost_of_a_box_has_the_components_of_its_tuples_and_a_copy_of_a_chunk() -> None:
+    data = Chunks(np.zeros((40, 50, 4)), (10, 10, 4))
+    indices = Tensor(INT64, np.zeros((1000, 2), np.int64))
+    blocks = GatherBlocks(bound(data, indices))
+    box = ((0, 1000), (0, 4))
+
+    cost = blocks.cost(box, 1)
+
+    output, chunk, chunks = 1000 * 4 * 8, 10 * 10 * 4 * 8, 4 * 5
+    tuples = 1000 * (INDEX_BYTES + TUPLE_BYTES + 2 * 8) + chunks * PART_BYTES
+    assert cost == output + tuples + (CHUNK_COPIES + 1) * chunk + output
+    assert blocks.cost(box, 3) - cost == 2 * ((CHUNK_COPIES + 1) * chunk + output)
