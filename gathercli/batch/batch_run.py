@@ -15,9 +15,9 @@ from gathercli.batch.outcome import OK, BatchTotals, digest
 from gathercli.batch.pool import MAX_JOBS_AHEAD, JobQueue, Pool
 from gathercli.batch.report import Bar, JUnitReport, column_widths, row, summary
 from gathercli.batch.work import Settings
-from gathercli.cli.additions import RuntimeOptions
 from gathercli.cli.declarations import REPORT, RUNNING, Options, flag, option
 from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
+from gathercli.cli.slice_options import RuntimeOptions
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import cores

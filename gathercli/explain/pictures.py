@@ -6,9 +6,9 @@ import os
 import re
 from importlib.util import find_spec
 
-from gathercli.cli.additions import PictureFiles, PictureOptions
 from gathercli.cli.declarations import OUTPUT, option
 from gathercli.cli.options import NO_CLOBBER
+from gathercli.cli.slice_options import PictureFiles, PictureOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import Output
 from gathercli.text import clean, counted

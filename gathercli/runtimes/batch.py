@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gathercli.batch.batch_run import BatchRequest
-    from gathercli.cli.additions import Absence
+    from gathercli.cli.slice_options import Absence
     from gathercli.io.jobs import Job
     from gathercli.runtimes.verdict import Runtimes, RuntimeVerdict
 

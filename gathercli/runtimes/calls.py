@@ -27,7 +27,7 @@ from gathercli.spec.shapes import known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from gathercli.cli.additions import Observation, RuntimeCaller
+    from gathercli.cli.slice_options import Observation, RuntimeCaller
     from gathercli.io.graphs.ir import IrFiles
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op

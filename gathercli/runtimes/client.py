@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.cli.additions import (
+from gathercli.cli.slice_options import (
     NEGATIVE,
     NO_BEAM,
     OUTSIDE,

@@ -7,9 +7,9 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gathercli.cli.additions import absence_notes
 from gathercli.cli.call import NamedCall
 from gathercli.cli.declarations import OUTPUT, REQUIRED, RUNNING, Answer, Options, option
+from gathercli.cli.slice_options import absence_notes
 from gathercli.errors import LimitError, OutputError, UsageError, reason_of
 from gathercli.runtimes.options import ALLOW_ABSENT, CALL_SECONDS, check_seconds
 from gathercli.text import clean
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from gathercli.cli.additions import Runtime
+    from gathercli.cli.slice_options import Runtime
     from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case
     from gathercli.runtimes.reproduction import Reproduction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gathercli.cli.additions import RuntimeOptions
 from gathercli.cli.declarations import RUNNING, flag, option
+from gathercli.cli.slice_options import RuntimeOptions
 from gathercli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from gathercli.batch.batch_run import BatchRequest, ReportOptions, RunOptions
-    from gathercli.cli.additions import Addition, Runtime
+    from gathercli.cli.slice_options import Addition, Runtime
     from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case
     from gathercli.runtimes.verdict import Runtimes

@@ -28,7 +28,7 @@ from gathercli.text import clean, listed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gathercli.cli.additions import Absence, Runtime
+    from gathercli.cli.slice_options import Absence, Runtime
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Verdict
     from gathercli.runtimes.calls import RuntimeCall

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.cli.additions import Absence, Addition, StartedRuntimes, absence_notes
+from gathercli.cli.slice_options import Absence, Addition, StartedRuntimes, absence_notes
 from gathercli.compute.compare import are_equal, difference_at
 from gathercli.compute.run import run
 from gathercli.compute.tensor import Tensor
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.cli.additions import Observation, Reason, Runtime
+    from gathercli.cli.slice_options import Observation, Reason, Runtime
     from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case
     from gathercli.spec.call import Call

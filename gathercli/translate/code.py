@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.cli.additions import NEGATIVE, NO_BEAM, OUTSIDE
+from gathercli.cli.slice_options import NEGATIVE, NO_BEAM, OUTSIDE
 from gathercli.spec.dtypes import Kind
 
 if TYPE_CHECKING:

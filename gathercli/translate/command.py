@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.additions import RuntimeOptions, absence_notes
 from gathercli.cli.call import NamedCall
 from gathercli.cli.declarations import OUTPUT, REQUIRED, Answer, Options, option
 from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT
+from gathercli.cli.slice_options import RuntimeOptions, absence_notes
 from gathercli.errors import UsageError
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gathercli import ops
-from gathercli.cli.additions import Absence
+from gathercli.cli.slice_options import Absence
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.compare import are_equal
 from gathercli.compute.conversion import convert

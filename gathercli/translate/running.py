@@ -19,7 +19,7 @@ from gathercli.translate.proof import AGREEING, ProofOutcome, RuntimeProof
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from gathercli.cli.additions import Observation, RuntimeCaller
+    from gathercli.cli.slice_options import Observation, RuntimeCaller
     from gathercli.compute.tensor import Tensor
     from gathercli.spec.op import Op
     from gathercli.translate.program import Step

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from gathercli.cli.slice_options import Runtime
 
-from gathercli.cli.additions import Runtime
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import UsageError
 from gathercli.ops.gather import ONNX_13
@@ -23,7 +23,7 @@ from tests.runtimes.fakes import ONCE, fake_python
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.cli.additions import Observation
+    from gathercli.cli.slice_options import Observation
 
 INDICES = Tensor(INT64, np.array([1, 0]))
 CALL = RuntimeCall("onnxruntime", "gather", "Gather-13", op=ONNX_13)

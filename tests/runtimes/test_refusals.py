@@ -28,7 +28,8 @@ from tests.runtimes.peers import PEERS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gathercli.cli.additions import Observation
+    from gathercli.cli.slice_options import Observation
+
     from gathercli.compute.tensor import Tensor
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op

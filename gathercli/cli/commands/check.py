@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.additions import PictureOptions
 from gathercli.cli.call import NamedCall
 from gathercli.cli.declarations import OUTPUT, Options, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, THREADS
+from gathercli.cli.slice_options import PictureOptions
 from gathercli.report.terminal import print_text
 
 if TYPE_CHECKING:

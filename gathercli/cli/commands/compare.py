@@ -6,12 +6,12 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.cli.additions import PictureOptions, RuntimeOptions
 from gathercli.cli.call import CallOptions, TensorOptions, TypeOptions, inputs_of
 from gathercli.cli.commands.ops import exactly, named
 from gathercli.cli.declarations import OPERATOR, Answer, Options, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, THREADS, OperatorOptions
+from gathercli.cli.slice_options import PictureOptions, RuntimeOptions
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.terminal import rendered
@@ -19,7 +19,7 @@ from gathercli.spec.call import CallContext
 from gathercli.text import listed
 
 if TYPE_CHECKING:
-    from gathercli.cli.additions import Addition
+    from gathercli.cli.slice_options import Addition
     from gathercli.compute.compare import Comparison
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Case

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gathercli.cli.commands.convert_destination import (
+    OutputTensors,
     Target,
+    both_become,
     check_copy,
     check_names,
-    check_path,
     named_members,
     outputs_of,
     split_paths,
@@ -35,42 +36,16 @@ from gathercli.io import save
 from gathercli.io.files import cores
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import FORMATS, is_chunked, row_of
-from gathercli.io.write import make_folder
+from gathercli.io.source import Inputs
+from gathercli.io.write import make_folder, real_path
 from gathercli.text import clean, counted, in_bytes, listed
 
 if TYPE_CHECKING:
     from gathercli.cli.options import Limits
-    from gathercli.compute.result import Result
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.formats.npy import NamedResult
-    from gathercli.io.source import Inputs, Source
+    from gathercli.io.source import Source
     from gathercli.spec.dtypes import DType
-
-    FormatName = str
-else:
-    FormatName = Literal[tuple(FORMATS)]  # only the parser reads this type
-
-
-class _ProgressStream:
-    """A stream that reports progress; `size` is an estimate of the total in bytes."""
-
-    def __init__(
-        self, stream: save.CheckedStream, size: int, progress: ProgressCallback | None
-    ) -> None:
-        self._stream, self._size, self._progress = stream, size, progress
-        self._written = 0
-
-    def write(self, part: bytes | memoryview) -> None:
-        """Append bytes."""
-        self._stream.write(part)
-        self._written += len(part)
-        if self._progress is not None:
-            self._progress("wrote", self._written, max(self._written, self._size))
-
-    def place(self, result: object) -> bool:
-        """Return False: the bytes must come in order to be counted."""
-        del result
-        return False
 
 
 def _describe(name: str) -> str:
@@ -211,9 +186,9 @@ class _Conversion:
         finally:
             self.inputs.close_files()
 
-    def _write_output(self, token: str, output: tuple[str | None, list[Source]]) -> int:
+    def _write_output(self, token: str, output: OutputTensors) -> int:
         path, members = output
-        check_path(path, token, self.files, self.written)
+        self._check_path(path, token)
         self._check_memory(members)
         # --data-dtype converts a single tensor, but of several only declares untyped ones.
         one = len(members) == 1
@@ -223,6 +198,19 @@ class _Conversion:
         self._write(path, results)
         self.written[path] = token
         return 0
+
+    def _check_path(self, path: str | None, token: str) -> None:
+        """Raise if an output would replace a source, or an output before it."""
+        if path is not None and path in self.written:
+            both = f"`{clean(self.written[path])}` and `{clean(token)}`"
+            raise both_become(both, path, path)
+        other = token if path is None else self.files.get(real_path(path), token)
+        if other != token:
+            raise UsageError(
+                f"`{clean(token)}` would become `{clean(path or '')}`, which is a source itself",
+                value=path,
+                expected="another folder",
+            )
 
     def merge(self, sources: list[str]) -> None:
         """Write the tensors of several sources to one file."""
@@ -271,12 +259,12 @@ class _Conversion:
     def _write(self, path: str | None, results: list[NamedResult]) -> None:
         """Write an output, atomically to a file."""
         fmt, options, messages = self.target.fmt, self.options, self.messages
-        if is_chunked(fmt):
-            self._write_chunks(path, results[0][1])
-            return
-        size = sum(result.nbytes for _, result in results)
         limits, progress = options.limits, messages.progress()
-        if limits.result is not None and size > limits.result:
+        size = sum(result.nbytes for _, result in results)
+        if is_chunked(fmt):
+            if path is None:
+                raise UsageError(f"{fmt} is a folder", value="-", expected="a name for it")
+        elif limits.result is not None and size > limits.result:
             raise LimitError.over(f"the output takes {in_bytes(size)}", size, limits.result)
         for _, result in results:
             messages.notes += losses(fmt, result, path, option="--to")
@@ -286,26 +274,42 @@ class _Conversion:
             nonfinite = options.nonfinite
             save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=limits.memory)
 
-        room = save.least_sum(fmt, results)
-        options.write_options.write(path, fmt, room, self.inputs, encode, way="")
+        if path is not None and is_chunked(fmt):
+            options.write_options.write_chunks(
+                path,
+                fmt,
+                source_of(results[0][1]),
+                self.inputs,
+                chunks=options.chunk_sizes,
+                memory=limits.memory,
+                threads=cores(),
+                progress=progress,
+            )
+        else:
+            room = save.least_sum(fmt, results)
+            options.write_options.write(path, fmt, room, self.inputs, encode, way="")
         if path is not None:
             one = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")
             messages.say(f"wrote {clean(path)}: {one}")
 
-    def _write_chunks(self, path: str | None, result: Result) -> None:
-        """Write a tensor in chunks."""
-        fmt, options, messages = self.target.fmt, self.options, self.messages
-        if path is None:
-            raise UsageError(f"{fmt} is a folder", value="-", expected="a name for it")
-        messages.notes += losses(fmt, result, path, option="--to")
-        options.write_options.write_chunks(
-            path,
-            fmt,
-            source_of(result),
-            self.inputs,
-            chunks=options.chunk_sizes,
-            memory=options.limits.memory,
-            threads=cores(),
-            progress=messages.progress(),
-        )
-        messages.say(f"wrote {clean(path)}: {result}")
+
+class _ProgressStream:
+    """A stream that reports progress; `size` is an estimate of the total in bytes."""
+
+    def __init__(
+        self, stream: save.CheckedStream, size: int, progress: ProgressCallback | None
+    ) -> None:
+        self._stream, self._size, self._progress = stream, size, progress
+        self._written = 0
+
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        self._stream.write(part)
+        self._written += len(part)
+        if self._progress is not None:
+            self._progress("wrote", self._written, max(self._written, self._size))
+
+    def place(self, result: object) -> bool:
+        """Return False: the bytes must come in order to be counted."""
+        del result
+        return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gathercli.errors import OutputError, UsageError
 from gathercli.io import save
@@ -26,6 +26,10 @@ class Target(NamedTuple):
     fmt: str  # a key of `FORMATS`
     path: str | None = None
     folder: str | None = None
+
+
+OutputTensors: TypeAlias = "tuple[str | None, list[Source]]"
+"""An output file, None for stdout, and its tensors."""
 
 
 def split_paths(
@@ -61,8 +65,8 @@ def split_paths(
     save.check_format(last, to, option="--to", force=force, instead=instead)
     if several and exists:
         raise _would_replace(last, f"{len(sources)} sources", _beside(tokens, last, to))
-    fmt = _format(last, to)
-    if len(sources) > 1 and not FORMATS[fmt].several:
+    fmt = to or ("json" if last == "-" else save.format_of_output(last))
+    if several and not FORMATS[fmt].several:
         raise UsageError(
             f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources",
             value=last,
@@ -154,13 +158,6 @@ def _is_folder(path: str, to: str | None) -> bool:
     return path.endswith("/") or os.path.isdir(path)
 
 
-def _format(path: str, to: str | None) -> str:
-    """Return the format of a single output; JSON for stdout without `to`."""
-    if to is not None:
-        return to
-    return "json" if path == "-" else save.format_of_output(path)
-
-
 def check_names(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
     """Raise if two sources would become files of one name; return the tokens by real path."""
     tokens: dict[str, str] = {}
@@ -169,54 +166,40 @@ def check_names(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
         path, key, *_ = reference_of(token, max_bytes=inputs.max_bytes)
         name = _name(token, path, key)
         if name in tokens:
-            raise UsageError(
-                f"`{clean(tokens[name])}` and `{clean(token)}` would both become `{clean(name)}`",
-                value=token,
-                expected="different names",
-            )
+            both = f"`{clean(tokens[name])}` and `{clean(token)}`"
+            raise both_become(both, name, token)
         tokens[name] = token
         files[real_path(path or "")] = token
     return files
 
 
-def check_path(
-    path: str | None, token: str, files: dict[str, str], outputs: dict[str | None, str]
-) -> None:
-    """Raise if an output would replace a source, or one of the `outputs` so far by their tokens.
-
-    `files` is what `check_names` returns.
-    """
-    if path is not None and path in outputs:
-        raise UsageError(
-            f"`{clean(outputs[path])}` and `{clean(token)}` would both become `{clean(path)}`",
-            value=path,
-            expected="different names",
-        )
-    other = token if path is None else files.get(real_path(path), token)
-    if other != token:
-        raise UsageError(
-            f"`{clean(token)}` would become `{clean(path or '')}`, which is a source itself",
-            value=path,
-            expected="another folder",
-        )
+def both_become(which: str, name: str, value: str, hint: str | None = None) -> UsageError:
+    """Return the error for two sources or tensors that would become one file or tensor."""
+    return UsageError(
+        f"{which} would both become `{clean(name)}`",
+        value=value,
+        expected="different names",
+        hint=hint,
+    )
 
 
 def named_members(tokens: Sequence[str], sources: Sequence[Source]) -> dict[str, Source]:
     """Name the tensors of several sources after their files, with the key if a file has several."""
-    members_by_name: dict[str, Source] = {}
+    named: dict[str, Source] = {}
     for token, source in zip(tokens, sources, strict=True):
-        keys = [] if source.key is not None else source.content.names or []
-        members = [source._replace(key=key) for key in keys] if len(keys) > 1 else [source]
-        for member in members:
+        members = _members(source)
+        for member in members if len(members) > 1 else [source]:
             name = _name(token, source.file.name if source.file else None, member.key)
-            if name in members_by_name:
-                raise UsageError(
-                    f"two tensors would both become `{clean(name)}`",
-                    value=name,
-                    expected="different names",
-                )
-            members_by_name[name] = member
-    return members_by_name
+            if name in named:
+                raise both_become("two tensors", name, name)
+            named[name] = member
+    return named
+
+
+def _members(source: Source) -> list[Source]:
+    """Return the tensors of a source, one of which it may name."""
+    keys = [] if source.key is not None else source.content.names or []
+    return [source._replace(key=key) for key in keys] or [source]
 
 
 def _name(token: str, path: str | None, key: str | None) -> str:
@@ -233,30 +216,22 @@ def _name(token: str, path: str | None, key: str | None) -> str:
     return stem if key is None else stem + "." + re.sub(f"/|{UNSAFE}", "_", key)
 
 
-def outputs_of(source: Source, token: str, target: Target) -> list[tuple[str | None, list[Source]]]:
+def outputs_of(source: Source, token: str, target: Target) -> list[OutputTensors]:
     """Return the output files of a source, each with its tensors.
 
     In a folder, a format of a single tensor has a file for each member of an archive.
     """
-    keys = [] if source.key is not None else source.content.names or []
-    fmt = FORMATS[target.fmt]
-    members = [source._replace(key=key) for key in keys] or [source]
+    fmt, members = FORMATS[target.fmt], _members(source)
     if target.folder is None:
         refused = len(members) > 1 and not fmt.several  # reading the archive names its members
         return [(target.path, [source] if refused else members)]
-    groups = [members] if fmt.several else [[member] for member in members]
     path = source.file.name if source.file else None
-    groups_by_name = {}
-    for group in groups:
+    outputs: dict[str, list[Source]] = {}
+    for group in [members] if fmt.several else [[member] for member in members]:
         is_whole = len(group) == len(members) and source.key is None
-        key = None if is_whole else group[0].key
-        name = _name(token, path, key) + fmt.suffix
-        if name in groups_by_name:
-            raise UsageError(
-                f"two members would both become `{clean(name)}`",
-                value=name,
-                expected="different names",
-                hint="`--to npz` or safetensors keeps them in one file",
-            )
-        groups_by_name[name] = group
-    return [(os.path.join(target.folder, name), group) for name, group in groups_by_name.items()]
+        name = _name(token, path, None if is_whole else group[0].key) + fmt.suffix
+        if name in outputs:
+            hint = "`--to npz` or safetensors keeps them in one file"
+            raise both_become("two members", name, name, hint)
+        outputs[name] = group
+    return [(os.path.join(target.folder, name), group) for name, group in outputs.items()]

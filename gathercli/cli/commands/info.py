@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.cli.additions import PictureOptions
 from gathercli.cli.declarations import INPUT, Options, argument, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import (
@@ -16,6 +15,7 @@ from gathercli.cli.options import (
     MemoryOptions,
     type_of,
 )
+from gathercli.cli.slice_options import PictureOptions
 from gathercli.errors import GatherError, InputError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.content import ElementTypes
