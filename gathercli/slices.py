@@ -42,8 +42,7 @@ class Slice(NamedTuple):
     jobs: Mapping[str, str] = {}  # expand jobs with a key of their own, by that key
     formats: Mapping[str, str] = {}  # readers of files, by format
     manual: Mapping[str, str] = {}  # return more sections of the page of a command, by its name
-    options: Mapping[str, str] = {}  # groups of options, by the class of the core they stand for
-    pictures: Mapping[str, str] = {}  # `PictureOptions` of commands of the core, by their names
+    options: Mapping[str, str] = {}  # `SliceOptions`, by their role, or role and command
     # For a required option that is missing, by its metavar: its values, and a function that
     # returns one of them from the names of the files to write.
     values: Mapping[str, str] = {}
@@ -62,7 +61,7 @@ SLICES: Final = (
                 "batch.command", "Run thousands of jobs from a file and report on each."
             ),
         },
-        options={"WorkerOptions": "batch.cluster_options:ChunkClusterOptions"},
+        options={"workers": "batch.cluster_options:ChunkClusterOptions"},
     ),
     Slice(
         "explain",
@@ -73,10 +72,10 @@ SLICES: Final = (
                 "Learn the operators in short lessons, each with a question.",
             ),
         },
-        pictures={
-            "check": "explain.pictures:IllegalPictures",
-            "compare": "explain.pictures:VersionPictures",
-            "info": "explain.heat_options:HeatOptions",
+        options={
+            "pictures of check": "explain.pictures:IllegalPictures",
+            "pictures of compare": "explain.pictures:VersionPictures",
+            "pictures of info": "explain.heat_options:HeatOptions",
         },
     ),
     Slice(
@@ -108,8 +107,8 @@ SLICES: Final = (
             ),
         },
         options={
-            "RuntimeOptions": "runtimes.options:TimedRuntimes",
-            "JobRuntimeOptions": "runtimes.options:BatchRuntimes",
+            "runtimes": "runtimes.options:TimedRuntimes",
+            "runtimes of batch": "runtimes.options:BatchRuntimes",
         },
         values={"RUNTIME": "runtimes.client:RUNTIMES"},
         examples={"RUNTIME": "runtimes.options:example"},

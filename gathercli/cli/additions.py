@@ -8,8 +8,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.cli.declarations import Options
-from gathercli.slices import given
+from gathercli.cli.declarations import SliceOptions
 from gathercli.text import clean
 
 if TYPE_CHECKING:
@@ -68,15 +67,11 @@ class PictureFiles(ExitStack):
         return tuple(f"wrote {clean(each.path)}" for each in self.files)
 
 
-class PictureOptions(Options):
+class PictureOptions(SliceOptions):
     """The options of a command for pictures; none, and no file, where no slice draws its answer."""
 
+    role = "pictures"
     paths: list[str] | None = None  # the files of the picture
-
-    @classmethod
-    def of(cls, command: str) -> type[Options]:
-        """Return the group of the slice that draws the answer of a command."""
-        return given("pictures", command) or cls
 
     def opened(self) -> PictureFiles:
         """Return the files of the picture; raise if an option is wrong."""
@@ -175,16 +170,11 @@ class Addition(NamedTuple):
     status: int = 0
 
 
-class RuntimeOptions(Options):
+class RuntimeOptions(SliceOptions):
     """The options by which a command also calls runtimes; here none."""
 
+    role = "runtimes"
     allow_absent = False
-
-    @classmethod
-    def of(cls, command: str) -> type[Options]:
-        """Return the group of a slice in its place."""
-        del command
-        return given("options", cls.__name__) or cls
 
     def chosen(self) -> Sequence[Runtime]:
         """Return the runtimes that are named; raise `UsageError` if an option is wrong."""

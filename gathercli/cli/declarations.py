@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 
 from gathercli.records import NamedTuple
+from gathercli.slices import given
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
@@ -191,6 +192,18 @@ class Options:
             for name, each in _members(type(self), "").items()
             if isinstance(each, Parameter) and (value := getattr(self, name)) != each.default
         }
+
+
+class SliceOptions(Options):
+    """A group that stands for one that a slice gives to a command; without it, of no options."""
+
+    role: str  # its key in `Slice.options`
+
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group of the slice that gives one."""
+        group: Any = given("options", f"{cls.role} of {command}") or given("options", cls.role)
+        return cls if group in (None, cls) else group.of(command)
 
 
 class Answer(NamedTuple):

@@ -6,12 +6,12 @@ from contextlib import nullcontext
 from functools import partial
 
 from gathercli.cli.call import CallOptions
-from gathercli.cli.declarations import OUTPUT, Options, option
+from gathercli.cli.declarations import OUTPUT, Options, SliceOptions, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import THREADS, ToleranceOptions
 from gathercli.cli.output import OutputOptions
 from gathercli.io.formats.table import is_chunked
-from gathercli.slices import given, given_names
+from gathercli.slices import given_names
 from gathercli.spec.dtypes import E8M0
 from gathercli.spec.op import OutOfRange
 
@@ -71,14 +71,10 @@ class ExpectOptions(Options):
         )
 
 
-class WorkerOptions(Options):
+class WorkerOptions(SliceOptions):
     """The options by which other processes make the chunks of an output; here none."""
 
-    @classmethod
-    def of(cls, command: str) -> type[Options]:
-        """Return the group that is given in its place."""
-        group: type[Options] | None = given("options", cls.__name__)
-        return cls if group is None else group.of(command)
+    role = "workers"
 
     def chosen(self) -> ChunkScheduler | None:
         """Return what distributes the chunks; raise `UsageError` if an option is wrong."""
