@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from gathercli.cli.slice_options import Runtime
 
+from gathercli.cli.slice_options import Runtime
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import UsageError
 from gathercli.ops.gather import ONNX_13

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gathercli.cli.slice_options import Observation
-
     from gathercli.compute.tensor import Tensor
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
