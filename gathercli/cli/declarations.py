@@ -202,8 +202,7 @@ class SliceOptions(Options):
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group of the slice that gives one."""
-        group: Any = given("options", f"{cls.role} of {command}") or given("options", cls.role)
-        return cls if group in (None, cls) else group.of(command)
+        return given("options", f"{cls.role} of {command}") or given("options", cls.role) or cls
 
 
 class Answer(NamedTuple):

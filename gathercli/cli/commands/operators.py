@@ -76,6 +76,12 @@ class WorkerOptions(SliceOptions):
 
     role = "workers"
 
+    @classmethod
+    def of(cls, command: str) -> type[Options]:
+        """Return the group of the slice, which depends on the command."""
+        group = super().of(command)
+        return group if group is cls else group.of(command)
+
     def chosen(self) -> ChunkScheduler | None:
         """Return what distributes the chunks; raise `UsageError` if an option is wrong."""
         return None
