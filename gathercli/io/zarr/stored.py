@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -54,61 +54,16 @@ MAX_READ_CHUNKS: Final = 1 << 18
 _ABSENT_CHUNK: Final = (1 << 64) - 1
 
 
-class ChunkFile:
-    """The open file of a chunk or a shard."""
-
-    def __init__(self, fd: int, size: int, spec: ArraySpec) -> None:
-        self._fd, self.size, self._spec = fd, size, spec
-        self._content: AnyArray | None = None
-
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._fd)
-
-    def read(self) -> AnyArray:
-        """Read the whole file and cache it for `part`; raise ValueError for a wrong size."""
-        self._check_size()
-        if self._content is None:
-            self._content = self._bytes(0, self.size)
-        return self._content
-
-    def part(self, start: int, length: int) -> AnyArray:
-        """Read bytes of a shard; a negative start counts from the end.
-
-        Raise ValueError if the range is outside the file, or longer than a chunk.
-        """
-        self._check_size()
-        first = start + self.size if start < 0 else start
-        stop = first + length
-        # `start` and `length` come from the index in the file, so they may have any value.
-        if not 0 <= first < stop <= self.size:
-            raise ValueError(f"it has {in_bytes(self.size)}, and none at {first} to {stop}")
-        if length > max(self._spec.max_packed, self._spec.index_nbytes):
-            raise ValueError(f"its part has {in_bytes(length)}, more than a chunk can have")
-        return self._bytes(first, length) if self._content is None else self._content[first:stop]
-
-    def rows(self, first: int, stop: int) -> AnyArray:
-        """Read rows of an `ArraySpec.plain` chunk."""
-        spec = self._spec
-        row_nbytes = spec.chunk_nbytes // spec.chunks[0]
-        raw = self._bytes(first * row_nbytes, (stop - first) * row_nbytes)
-        return raw.view(spec.file_dtype).reshape(stop - first, *spec.chunks[1:])
-
-    def _check_size(self) -> None:
-        if not self.size and self._spec.chunk_nbytes:
-            raise ValueError("it is empty")
-        if self.size > self._spec.max_file:
-            raise ValueError(f"it has {in_bytes(self.size)}, more than a chunk can have")
-
-    def _bytes(self, start: int, length: int) -> AnyArray:
-        raw = np.empty(length, np.uint8)
-        done = 0
-        while done < length:  # a read may be short
-            count = os.preadv(self._fd, [raw[done:].data], start + done)
-            if not count:
-                raise ValueError(f"it is cut before byte {start + length}")
-            done += count
-        return raw
+def _bytes_at(fd: int, start: int, length: int) -> AnyArray:
+    """Read bytes of a file; raise ValueError if it ends before the last one."""
+    raw = np.empty(length, np.uint8)
+    done = 0
+    while done < length:  # a read may be short
+        count = os.preadv(fd, [raw[done:].data], start + done)
+        if not count:
+            raise ValueError(f"it is cut before byte {start + length}")
+        done += count
+    return raw
 
 
 class ZarrArray:
@@ -126,7 +81,7 @@ class ZarrArray:
         name: str,
         path: str,
         spec: ArraySpec,
-        on_read: FileCallback | None = None,
+        on_read: FileCallback = lambda *_: None,
         notes: list[str] | None = None,
     ) -> None:
         self.name, self.path, self.spec = name, path, spec
@@ -186,12 +141,17 @@ class ZarrArray:
         key = self.spec.key(box)
         codec = self._codec
         try:
-            file = self._open(key)
-            if file is None:
+            opened = self._open(key)
+            if opened is None:
                 self._add_absent(box)
                 return None
-            with closing(file), np.errstate(all="ignore"):  # sums of the delta filter may overflow
-                elements = self._elements(codec, file, box)
+            fd, status = opened
+            try:
+                self._on_read(os.path.join(self.path, key), status)
+                with np.errstate(all="ignore"):  # sums of the delta filter may overflow
+                    elements = self._elements(codec, fd, status.st_size, box)
+            finally:
+                os.close(fd)
             if self.dtype is STRING:
                 check_strings(elements, rule="format")
         except (GatherError, MemoryError) as error:
@@ -209,7 +169,7 @@ class ZarrArray:
             ) from error
         return elements
 
-    def _open(self, key: str) -> ChunkFile | None:
+    def _open(self, key: str) -> tuple[int, os.stat_result] | None:
         """Open a file for reading; return None if it is absent.
 
         Raise ValueError if the file is not regular, or a link is broken or leads out of the folder,
@@ -217,7 +177,7 @@ class ZarrArray:
         """
         path = os.path.join(self.path, key)
         try:
-            fd, status = open_in(path, self._real)
+            return open_in(path, self._real)
         except (FileNotFoundError, NotADirectoryError):
             if os.path.lexists(path):
                 raise ValueError("it links to nothing") from None
@@ -225,18 +185,10 @@ class ZarrArray:
             if folder != self._checked_folder:  # a link may lead out of the folder of the array
                 check_place(os.path.realpath(folder), self._real)
                 self._checked_folder = folder
-            if self._on_read is not None:
-                self._on_read(path, None)
+            self._on_read(path, None)
             return None
         except OSError as error:
             raise unreadable(f"{self.name}/{key}", error) from None
-        try:
-            if self._on_read is not None:
-                self._on_read(path, status)
-        except BaseException:
-            os.close(fd)
-            raise
-        return ChunkFile(fd, status.st_size, self.spec)
 
     def _add_absent(self, box: Box) -> None:
         """Count the chunks of a box as absent, in a note."""
@@ -254,24 +206,42 @@ class ZarrArray:
         are = "chunk is absent and reads" if count == 1 else "chunks are absent and read"
         return f"{count} {are} as the fill value {value or '``'}: {clean(self.name)}"
 
-    def _elements(self, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyArray:
-        """Read a box within one file; of an unpacked chunk, only the rows of the box."""
+    def _elements(self, codec: ChunkCodec, fd: int, size: int, box: Box) -> AnyArray:
+        """Read a box within one file of `size` bytes; raise ValueError for a wrong size."""
         spec = self.spec
+        if not size and spec.chunk_nbytes:
+            raise ValueError("it is empty")
+        if size > spec.max_file:
+            raise ValueError(f"it has {in_bytes(size)}, more than a chunk can have")
         if spec.sharded:
-            return self._of_shard(codec, file, box)
+            return self._of_shard(codec, fd, size, box)
         at = spec.inside_chunk(box)
-        if spec.plain and box and file.size == spec.chunk_nbytes:
-            rows: AnyArray = file.rows(*at[0])[(slice(None), *slices(at[1:]))]
-            return rows
-        part: AnyArray = codec.decode(file.read())[slices(at)]
+        if spec.plain and box and size == spec.chunk_nbytes:  # read only the rows of the box
+            (first, stop), row_nbytes = at[0], size // spec.chunks[0]
+            raw = _bytes_at(fd, first * row_nbytes, (stop - first) * row_nbytes)
+            chunk = raw.view(spec.file_dtype).reshape(stop - first, *spec.chunks[1:])
+            at = ((0, stop - first), *at[1:])
+        else:
+            chunk = codec.decode(_bytes_at(fd, 0, size))
+        part: AnyArray = chunk[slices(at)]
         return part
 
-    def _of_shard(self, codec: ChunkCodec, file: ChunkFile, box: Box) -> AnyArray:
+    def _of_shard(self, codec: ChunkCodec, fd: int, size: int, box: Box) -> AnyArray:
         """Read a box within one shard; its index has the start and length of each chunk."""
         spec = self.spec
-        if sizes(box) == spec.grid:  # read the file once: its chunks are contiguous
-            file.read()
-        raw = file.part(0 if spec.index_first else -spec.index_nbytes, spec.index_nbytes)
+        # Read the file once for all of its chunks, which are contiguous.
+        content = _bytes_at(fd, 0, size) if sizes(box) == spec.grid else None
+
+        def read(start: int, length: int) -> AnyArray:
+            """Read bytes, of which the index in the file may say anything."""
+            stop = start + length
+            if not 0 <= start < stop <= size:
+                raise ValueError(f"it has {in_bytes(size)}, and none at {start} to {stop}")
+            if length > max(spec.max_packed, spec.index_nbytes):
+                raise ValueError(f"its part has {in_bytes(length)}, more than a chunk can have")
+            return _bytes_at(fd, start, length) if content is None else content[start:stop]
+
+        raw = read(0 if spec.index_first else size - spec.index_nbytes, spec.index_nbytes)
         if len(spec.shard_index) > 1:
             raw = strip_checksum(raw)
         index = raw.view("<u8").reshape(*spec.chunks_per_file, 2)
@@ -282,7 +252,7 @@ class ZarrArray:
             if start == length == _ABSENT_CHUNK:
                 self._add_absent(part)
                 continue
-            chunk = codec.decode(file.part(start, length))
+            chunk = codec.decode(read(start, length))
             out[slices(inside(part, box))] = chunk[slices(spec.inside_chunk(part))]
         return out
 
