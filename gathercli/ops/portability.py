@@ -10,6 +10,7 @@ here asks a target by name: `portability.toml` says all.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -150,12 +151,10 @@ def target(name: str) -> ConversionTarget:
     word = name.strip().lower()
     if word in TARGETS:
         return TARGETS[word]
-    framework, mark, number = word.partition("-")
-    if framework == ONNX and not mark:
-        return _onnx(FRAMEWORKS[ONNX].newest_opset)
-    if framework == ONNX and number.isascii() and number.isdigit() and 0 < len(number) < 4:
-        opset = int(number)
-        if 0 < opset <= FRAMEWORKS[ONNX].newest_opset:
+    newest = FRAMEWORKS[ONNX].newest_opset
+    if match := re.fullmatch(rf"{ONNX}(?:-(\d{{1,3}}))?", word, re.ASCII):
+        opset = int(match[1] or newest)
+        if 0 < opset <= newest:
             return _onnx(opset)
     near = closest(word, [*TARGETS, ONNX])
     raise UsageError(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from gathercli.spec.call import Family
+    from gathercli.spec.equivalents import Equivalent
 
 
 def operator_error(name: str, what: str = "no operator") -> UsageError:
@@ -67,7 +68,8 @@ def version_error(text: str, family: Family, why: str | None = None) -> VersionE
     """Return the error for an unknown version of an operator; `why` is a clause."""
     word = text[:40].strip().lower()
     other, elsewhere = _named_family(word), None
-    near = _near_versions(word, family)
+    calls = of_framework(word) if word else []
+    near = _likely_versions(re.sub(r"(?<=\d)\.0+$", "", word), family) if word and not calls else []
     hint: str | None
     frameworks = {op.framework for op in family.ROWS}
     release = re.fullmatch(_RELEASE, word)
@@ -84,7 +86,7 @@ def version_error(text: str, family: Family, why: str | None = None) -> VersionE
     else:
         absent = (name for name in FRAMEWORKS if word.startswith(name) and name not in frameworks)
         why = why or next((f"{name} has no {family.ROWS[0].name}" for name in absent), None)
-        hint = Hint("did you mean {version}?", version=near) if near else _hint(word, family)
+        hint = Hint("did you mean {version}?", version=near) if near else _hint(word, family, calls)
     what = f"no version `{text[:40]}` of" if text.strip() else "an empty version for"
     error = VersionError(
         f"{what} {family.COMMAND}{f' ({why})' if why else ''}",
@@ -122,24 +124,17 @@ def _named_family(word: str) -> Family | None:
     return next((each for each in FAMILIES.values() if each.ROWS[0].name.lower() == name), None)
 
 
-def _near_versions(word: str, family: Family) -> list[str]:
-    """Guess versions for an unknown one that is no call of another framework."""
-    if not word or of_framework(word):
-        return []
-    return _likely_versions(re.sub(r"(?<=\d)\.0+$", "", word), family)
-
-
-def _hint(word: str, family: Family) -> Hint | None:
-    """Return a hint for a version without a guess."""
-    if others := of_framework(word):
+def _hint(word: str, family: Family, calls: list[Equivalent]) -> Hint | None:
+    """Return a hint for a version without a guess, which may be calls of another framework."""
+    if calls:
         rows = {op.full_name: op for op in family.ROWS}
-        for each in others:
+        for each in calls:
             if row := rows.get(each.rows[0]):
                 more = f"`gathercli ops --like {shell_word(each.name)}`"
                 return Hint(f"{{version}} is nearest to {each.name}: {more}", version=row.id)
         if len(family.ROWS) == 1:
             return Hint("{version} is the only version", version=family.ROWS[0].id)
-        return Hint(f"`gathercli ops --like {others[0].name}` says which version is nearest")
+        return Hint(f"`gathercli ops --like {calls[0].name}` says which version is nearest")
     if not word:
         return Hint("{version} is the default", version=family.ROWS[0].id)
     return Hint("`gathercli ops` lists the versions") if word.isdecimal() else None

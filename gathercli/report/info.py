@@ -11,12 +11,12 @@ from gathercli.spec.shapes import cell
 from gathercli.text import clean, counted, grouped, short, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rich.text import Text
 
     from gathercli.compute.chunks import ChunkLayout
-    from gathercli.compute.summary import Histogram, Summary
+    from gathercli.compute.summary import Summary
     from gathercli.compute.tensor import Tensor
     from gathercli.spec.dtypes import DType
 
@@ -155,21 +155,21 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
             out.append(f"  {counted(info.hidden, 'tensor')} more; -f json lists all\n", "dim")
         return out
     _append_header(out, info.one, width)
-    if info.summary is not None and info.tensor is not None:
-        _append_summary(out, info.summary, info.tensor, precision, width)
-        from gathercli.report.grid import layout
+    if info.summary is None or info.tensor is None:
+        return out
+    from gathercli.report.grid import layout
 
-        out.append("\n")
-        out.append_text(
-            layout(
-                info.tensor,
-                width=width or PICTURE_WIDTH,
-                precision=precision,
-                rows=MOST_PREVIEW_ROWS,
-                advice="",
-            )
-        )
-    return out
+    for heading, value in _summary_rows(info.summary, info.tensor, precision, width):
+        out.append(f"{heading:<9}", "dim").append(f"  {value}\n")
+    out.append("\n")
+    preview = layout(
+        info.tensor,
+        width=width or PICTURE_WIDTH,
+        precision=precision,
+        rows=MOST_PREVIEW_ROWS,
+        advice="",
+    )
+    return out.append_text(preview)
 
 
 def _append_members(out: Text, members: Sequence[FileDescription]) -> None:
@@ -246,29 +246,22 @@ def summary_lines(summary: Summary, tensor: Tensor, precision: int) -> list[tupl
     return lines
 
 
-def _append_summary(
-    out: Text, summary: Summary, tensor: Tensor, precision: int, width: int | None
-) -> None:
-    """Append a line for each field of a summary."""
+def _summary_rows(
+    summary: Summary, tensor: Tensor, precision: int, width: int | None
+) -> list[tuple[str, str]]:
+    """Return the lines of a summary, and of its histogram as bars between the extremes."""
     from gathercli.report.grid import GridWriter
 
-    lines = summary_lines(summary, tensor, precision)
-    if summary.histogram is not None:
-        top = summary.maximum.value if summary.maximum and tensor.dtype.integral else None
-        bars, bins = _histogram(summary.histogram, top, GridWriter(tensor, precision))
-        fits = width is None or len(bars) + len(bins) + 14 <= width
-        lines.append(("histogram", f"{bars}   {bins}" if fits else bars))
-    for name, value in lines:
-        out.append(f"{name:<9}", "dim").append(f"  {value}\n")
-
-
-def _histogram(
-    histogram: Histogram, top: float | None, write: Callable[[Any], str]
-) -> tuple[str, str]:
-    """Draw the counts as bars between the extremes; every bin but an empty one has a bar."""
-    most = max(histogram.counts)
-    steps = len(_BARS) - 1
+    lines, histogram = summary_lines(summary, tensor, precision), summary.histogram
+    if histogram is None:
+        return lines
+    write, most, steps = GridWriter(tensor, precision), max(histogram.counts), len(_BARS) - 1
+    low, high = histogram.edges[0], histogram.edges[-1]
+    if summary.maximum and tensor.dtype.integral:
+        high = summary.maximum.value
+    # every bin but an empty one has a bar
     bars = "".join(_BARS[-(-count * steps // most)] for count in histogram.counts)
-    low, high = histogram.edges[0], histogram.edges[-1] if top is None else top
-    bins = counted(len(histogram.counts), "bin")
-    return f"{write(low)} {bars} {write(high)}", f"{bins}, at most {grouped(most)} in one"
+    bars = f"{write(low)} {bars} {write(high)}"
+    bins = f"{counted(len(histogram.counts), 'bin')}, at most {grouped(most)} in one"
+    fits = width is None or len(bars) + len(bins) + 14 <= width
+    return [*lines, ("histogram", f"{bars}   {bins}" if fits else bars)]
