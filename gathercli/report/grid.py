@@ -7,11 +7,11 @@ visible cells are formatted. `rich.table.Table` was measured 130 times slower.
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from itertools import product as combinations
 from math import isfinite
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from rich.cells import cell_len
@@ -118,6 +118,14 @@ def _shortened(text: str) -> str:
     return text + "…"
 
 
+class _Column(NamedTuple):
+    """A column of all facets."""
+
+    cells: list[str]  # the heading first
+    width: int
+    gap: bool  # whether hidden columns precede it
+
+
 class _Plan:
     """The facets, rows and columns of a tensor to show, and their widths."""
 
@@ -137,45 +145,43 @@ class _Plan:
         self._left = tensor.dtype is STRING
         self._length: Callable[[str], int] = cell_len if self._left else len
         self._flat = tensor.array.ndim == 1
-        *lead, rows, columns = grid.shape
+        *lead, rows, size = grid.shape
         whole = full or product(lead) * rows <= most
-        every = max(rows, columns, *lead, 1)
+        every = max(rows, size, *lead, 1)
         self.facets = _facets(lead, whole=whole)
         self._rows = shown_positions(rows, every if whole else 2 * EDGE)
         self._margin = 0 if self._flat else len(str(self._rows[-1]))
         most_columns = MOST_GRID_COLUMNS if width is None else width // NARROWEST_COLUMN + 1
-        few = not full and columns > most_columns
-        self._choose_columns(columns, 2 * EDGE if few else every)
-        if not full and (few or not self._fits()):
-            self._choose_columns(columns, 2 * EDGE, self._widest_edge(columns, most_columns))
-        self._gap_before_row = _gap(self._rows)
-        self.hidden = self._count_hidden(lead, rows, columns)
+        few = not full and size > most_columns
+        self._columns = self._format(shown_positions(size, 2 * EDGE if few else every))
+        if not full and (few or len(list(self._blocks())) > 1):
+            edge = self._widest_edge(size, most_columns)
+            self._columns = self._format(shown_positions(size, 2 * EDGE, edge))
+        self.hidden = self._count_hidden(lead, rows, size)
 
-    def _choose_columns(self, size: int, most: int, edge: int = EDGE) -> None:
-        self._columns = shown_positions(size, most, edge)
-        self._gap_before_column = _gap(self._columns)
+    def _format(self, positions: list[int]) -> list[_Column]:
+        """Format the cells of all facets by column, each column with its heading."""
+        part = np.concatenate([self._grid[(*at,)][self._rows][:, positions] for at in self.facets])
+        columns = []
+        for (before, n), values in zip(pairwise([-1, *positions]), part.T, strict=True):
+            cells = [self._write(value) for value in values]
+            cells = at_the_point(cells) if self._align else cells
+            cells.insert(0, f"[{n}]" if self._flat else str(n))
+            columns.append(_Column(cells, max(map(self._length, cells)), n != before + 1))
+        return columns
 
     def _widest_edge(self, size: int, most: int) -> int:
         """Return the number of first and of last columns that fit."""
         if self._width is None:
             return EDGE
         edge = max(EDGE, min(most, size - 1) // 2)
-        self._choose_columns(size, 2 * EDGE, edge)
-        widths = [self._width_of(column) for column in self._cells()]
+        widths = [each.width for each in self._format(shown_positions(size, 2 * EDGE, edge))]
         # Two blanks precede each column but the first of a vector; the mark for hidden columns has
         # three more columns.
         room = self._width - self._margin - 3 + 2 * self._flat
         pairs = zip(widths[:edge], reversed(widths), strict=False)
         used = accumulate(first + last + 4 for first, last in pairs)
         return max(EDGE, sum(each <= room for each in used))
-
-    def _fits(self) -> bool:
-        """Return whether the visible columns fit side by side."""
-        widths = [self._width_of(column) for column in self._cells()]
-        return len(list(self._column_blocks(widths))) == 1
-
-    def _width_of(self, column: list[str]) -> int:
-        return max(map(self._length, column))
 
     def _count_hidden(self, lead: Sequence[int], rows: int, columns: int) -> str:
         counts = (
@@ -189,76 +195,55 @@ class _Plan:
             if count < size
         )
 
-    def _cells(self) -> list[list[str]]:
-        """Format the cells of all facets by column, each column with its heading."""
-        part = np.concatenate(
-            [self._grid[(*at,)][self._rows][:, self._columns] for at in self.facets]
-        )
-        cells = [[self._write(value) for value in column] for column in part.T]
-        if self._align:
-            cells = [at_the_point(column) for column in cells]
-        names = [f"[{n}]" if self._flat else str(n) for n in self._columns]
-        return [[name, *column] for name, column in zip(names, cells, strict=True)]
-
     def write(self, text: Text) -> None:
         """Append the grid of every facet, in blocks of columns that fit the width."""
-        cells = self._cells()
-        widths = [self._width_of(column) for column in cells]
         rows = len(self._rows)
         for at, facet in enumerate(self.facets):
             if facet:
                 text.append("\n" if at else "")
                 text.append(f"[{','.join(map(str, facet))},:,:]\n", "bold")
-            lines = [0, *range(1 + at * rows, 1 + (at + 1) * rows)]
-            columns = [[column[line] for line in lines] for column in cells]
-            for number, block in enumerate(self._column_blocks(widths)):
+            for number, block in enumerate(self._blocks()):
                 text.append("\n" if number else "")
-                self._write_block(text, columns, widths, block)
+                self._write_block(text, block, range(1 + at * rows, 1 + (at + 1) * rows))
 
-    def _column_blocks(self, widths: list[int]) -> Iterator[range]:
+    def _blocks(self) -> Iterator[list[_Column]]:
         """Divide the columns into runs that fit the width."""
-        start = 0
-        while start < len(widths):
-            stop, used = start, self._margin
-            while stop < len(widths):
-                used += len(self._between(stop, first=stop == start, heading=True)) + widths[stop]
-                if stop > start and self._width is not None and used > self._width:
-                    break
-                stop += 1
-            yield range(start, stop)
-            start = stop
+        block: list[_Column] = []
+        used = self._margin
+        for column in self._columns:
+            used += len(self._before(column, first=not block, heading=True)) + column.width
+            if block and self._width is not None and used > self._width:
+                yield block
+                blanks = self._before(column, first=True, heading=True)
+                block, used = [], self._margin + len(blanks) + column.width
+            block.append(column)
+        yield block
 
-    def _between(self, at: int, *, first: bool, heading: bool) -> str:
+    def _before(self, column: _Column, *, first: bool, heading: bool) -> str:
         """Return the blanks before a column, with a mark for hidden columns."""
         space = "" if first and self._flat else "  "
-        if at != self._gap_before_column:
-            return space
-        return f"{space}{' ' if heading else '…'}  "
+        return f"{space}{' ' if heading else '…'}  " if column.gap else space
 
-    def _write_block(
-        self, text: Text, cells: list[list[str]], widths: list[int], block: range
-    ) -> None:
-        for number in range(len(self._rows) + 1):
-            heading = not number
-            if number and self._gap_before_row == number - 1:
+    def _write_block(self, text: Text, block: list[_Column], lines: Sequence[int]) -> None:
+        self._write_line(text, block, "", 0)
+        for (before, row), line in zip(pairwise([-1, *self._rows]), lines, strict=True):
+            if row != before + 1:
                 text.append("⋮".rjust(self._margin) + "\n", "dim")
-            name = "" if heading or self._flat else str(self._rows[number - 1])
-            parts = [(name.rjust(self._margin), "dim")]
-            for at in block:
-                parts.append((self._between(at, first=at == block[0], heading=heading), "dim"))
-                cell = cells[at][number]
-                space = " " * (widths[at] - self._length(cell))
-                padded = cell + space if self._left else space + cell
-                parts.append((padded, "dim" if heading else ""))
-            parts[-1] = (parts[-1][0].rstrip(), parts[-1][1])
-            for part, style in parts:
-                text.append(part, style)
-            text.append("\n")
+            self._write_line(text, block, "" if self._flat else str(row), line)
 
-
-def _gap(positions: Sequence[int]) -> int | None:
-    """Return the first place in a list of positions after a gap."""
-    return next((at for at, n in enumerate(positions) if n != at), None)
+    def _write_line(self, text: Text, block: list[_Column], name: str, line: int) -> None:
+        """Append a line of the cells of columns, the headings for 0, after the name of its row."""
+        parts = [(name.rjust(self._margin), "dim")]
+        for column in block:
+            blanks = self._before(column, first=column is block[0], heading=not line)
+            cell = column.cells[line]
+            space = " " * (column.width - self._length(cell))
+            padded = cell + space if self._left else space + cell
+            parts += [(blanks, "dim"), (padded, "" if line else "dim")]
+        parts[-1] = (parts[-1][0].rstrip(), parts[-1][1])
+        for part, style in parts:
+            text.append(part, style)
+        text.append("\n")
 
 
 def _facets(lead: Sequence[int], *, whole: bool) -> list[tuple[int, ...]]:
