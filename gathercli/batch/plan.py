@@ -19,7 +19,7 @@ from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import jobs, save
 from gathercli.io.folders import lies_in
 from gathercli.io.formats.table import CHUNKED, names_chunks
-from gathercli.io.jobfile import JobEntry, job_error
+from gathercli.io.jobfile import JobEntry, error_at, job_error
 from gathercli.io.stream import EXPECTED_ROOM, temporary_file
 from gathercli.io.write import descriptor_of, is_stream, real_path
 from gathercli.text import clean, counted, json_string, short
@@ -354,14 +354,7 @@ def _check_output(job: Job, output: str, where: str) -> bool:
                 save.creator(fmt)(path)
                 return True
         except GatherError as error:
-            raise InputError.of(
-                error,
-                rule="job",
-                places=(where, "`$.output`", *error.places),
-                where=where,
-                value=output,
-                hint=None,
-            ) from None
+            raise error_at(where, error, "`$.output`", value=output) from None
         is_link = not _is_plain(path)
         obstacle = _obstacle(path) if is_link else None
         why = obstacle and f"`{clean(output)}` {obstacle}"

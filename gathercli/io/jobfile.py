@@ -72,6 +72,12 @@ def job_error(
     )
 
 
+def error_at(where: str, error: GatherError, *keys: str, **changes: Any) -> InputError:
+    """Return an error met in a job, or in a value of it, as one at a place of a file of jobs."""
+    data = {"rule": "job", "value": None, "hint": None, **changes}
+    return InputError.of(error, places=(where, *keys, *error.places), where=where, **data)
+
+
 def place_of(where: str) -> tuple[str, str, int]:
     """Split the place of a job into the file, the unit (or nothing) and the number (or 0).
 
@@ -274,14 +280,7 @@ class _JobReader:
             what = f"what stands before {near}, or there, is not part of a list of jobs"
             return job_error(self._name, what, "objects with commas between them")
         except InputError as error:
-            return InputError.of(
-                error,
-                rule="job",
-                places=(self._name, *error.places),
-                where=self._name,
-                value=None,
-                hint=None,
-            )
+            return error_at(self._name, error)
         number = next((at for at, item in enumerate(items) if not isinstance(item, dict)), 0)
         where = f"{self._name}, $[{number}]"
         return job_error(where, f"the job is {value_text(items[number])}", "an object")

@@ -14,7 +14,7 @@ from gathercli.errors import InputError, VersionError
 from gathercli.io.formats import jsontext
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import tensor_of
-from gathercli.io.jobfile import JobEntry, job_error, name_of, read_entries
+from gathercli.io.jobfile import JobEntry, error_at, job_error, name_of, read_entries
 from gathercli.io.source import is_stdin
 from gathercli.ops import FAMILIES, attributes
 from gathercli.ops.versions import family_of, find
@@ -224,14 +224,7 @@ def read(source: JobEntry) -> Job:
             error.move(f"at {line}column {column}")
             if error.is_cut and is_alone:
                 hint = "a .jsonl file has one job per line; a .json file may spread it over several"
-        raise InputError.of(
-            error,
-            rule="job",
-            places=(source.where, *error.places),
-            where=source.where,
-            value=None,
-            hint=hint,
-        ) from None
+        raise error_at(source.where, error, hint=hint) from None
     _check(document, source.where)
     return _job(document, source.where, source.folder)
 
@@ -375,12 +368,9 @@ def _check_version(job: dict[str, Any], where: str) -> None:
     try:
         find(version, job.get("of", job["op"]))
     except VersionError as error:
-        raise InputError.of(
-            error,
-            places=(where, "`$.version`", *error.places),
-            where=where,
-            value=version,
-            hint=getattr(error.advice, "job", error.advice),
+        hint = getattr(error.advice, "job", error.advice)
+        raise error_at(
+            where, error, "`$.version`", rule=error.rule, value=version, hint=hint
         ) from None
 
 
