@@ -211,15 +211,6 @@ def test_what_has_ended_is_handed_on_when_an_earlier_job_is_interrupted(folder: 
     assert re.search(rb"21 jobs: .*20 ok.*1 not done", said)
 
 
-def test_a_job_that_took_too_long_is_done_again_when_its_input_has_changed(run: Run) -> None:
-    os.mkfifo("late.npy")
-    words = ["batch", write_jobs(job("a", data="late.npy")), "--report", "r.jsonl", "-q"]
-    assert run(*words, "--timeout", "0.5").status == 1
-    os.unlink("late.npy")
-    np.save("late.npy", np.array([7, 5]))
-    assert run(*words, "--resume").status == 0
-
-
 def test_a_dry_run_waits_for_no_pipe(run: Run) -> None:
     os.mkfifo("pipe")
     ran = run("batch", write_jobs(job("a", data="pipe")), "--dry-run", "-q")
@@ -480,11 +471,17 @@ def test_what_a_killed_batch_had_written_of_an_array_is_removed_when_it_is_resum
 # JUnit
 
 
+def junit() -> ET.Element:
+    """Read the suite of the JUnit file."""
+    suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
+    assert suite is not None
+    return suite
+
+
 def test_junit_counts_and_quotes_what_became_of_the_jobs(run: Run) -> None:
     listed = [job('<"&\x00\x1b', axis=1), job("b", expect=[0, 0]), job("c")]
     assert run("batch", write_jobs(*listed), "-q", "--junit", "j.xml").status == 1
-    suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
-    assert suite is not None
+    suite = junit()
     assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "1", "1"]
     error, failure, good = suite.findall("testcase")
     assert (error.get("name"), good.get("classname")) == (r'<"&\x00\x1b', "openvino.Gather-8")
@@ -497,8 +494,7 @@ def test_junit_has_every_job_after_a_run_that_was_resumed(run: Run) -> None:
     run("batch", "jobs.jsonl", *report)
     write_jobs(job("a"), job("b", axis=1), job("c"))
     run("batch", "jobs.jsonl", *report, "--resume", "--junit", "j.xml")
-    suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
-    assert suite is not None
+    suite = junit()
     assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "0", "1"]
     assert [case.get("name") for case in suite] == ["a", "b", "c"]
 
@@ -511,8 +507,7 @@ def test_junit_names_the_file_and_the_line_of_a_job(run: Run) -> None:
     for more in ((), ("--report", "r.jsonl")):
         run("batch", "a.jsonl", "b.json", *report, *more)
 
-        suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
-        assert suite is not None
+        suite = junit()
         assert [(case.get("file"), case.get("line")) for case in suite] == [
             ("a.jsonl", "2"),
             ("a.jsonl", "3"),
@@ -526,8 +521,7 @@ def test_junit_names_no_file_of_jobs_that_options_make(run: Run) -> None:
     ran = run("batch", "--op", "gather", "--data", "*.npy", "--indices", "0,", "--junit", "j.xml")
 
     assert ran.status == 0
-    suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
-    assert suite is not None
+    suite = junit()
     assert [case.get("file") for case in suite] == [None]
 
 

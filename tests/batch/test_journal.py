@@ -276,32 +276,60 @@ def test_a_report_with_lines_of_other_jobs_alone_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("text", "is_line"),
+    "text",
     [
-        (b'{"id":"a","status":"ok"}\n', True),
-        (b'{"id":"a","status":"mismatch","output":null,"seconds":1}\n', True),
-        (b'{"id":"a","status":"error","output":"x","seconds":0.5}\n', True),
-        (b'{"id":"a","status":"ok","seconds":null}\n', False),
-        (b'{"id":"a","status":"ok","output":[]}\n', False),
-        (b'{"id":"a","status":null}\n', False),
-        (b'{"id":null,"status":"ok"}\n', False),
-        (b'"id"\n', False),
-        (b'{"id":"\xff","status":"ok"}\n', False),
+        b'{"id":"a","status":"ok"}\n',
+        b'{"id":"a","status":"mismatch","output":null,"seconds":1}\n',
+        b'{"id":"a","status":"error","output":"x","seconds":0.5}\n',
     ],
 )
 def test_a_line_has_an_id_and_a_status_and_perhaps_an_output_and_seconds(
-    begin: Begin, text: bytes, is_line: bool
+    begin: Begin, text: bytes
 ) -> None:
     REPORT.write_bytes(text)
 
     with begin(resumes=True) as found:
-        if is_line:
-            assert len(resumed(found)) == 1
-            return
-        with pytest.raises(InputError, match=r"`r\.jsonl`, line 1, is not a line") as info:
-            resumed(found)
+        assert len(resumed(found)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\x93NUMPY",  # without an end of line it is not a line that was cut either
+        b"\x00" * 100,
+        b"junk",
+        b'{"status":"ok","id":"b"}',
+        b"\n",
+        b"[1]\n",
+        b"{}\n",
+        b'"id"\n',
+        b'{"id":"\xff","status":"ok"}\n',
+        b'{"id":null,"status":"ok"}\n',
+        b'{"id":1,"status":"ok"}\n',
+        b'{"id":"a","status":null}\n',
+        b'{"id":"a","status":"fine"}\n',
+        b'{"id":"a","status":["ok"]}\n',
+        b'{"id":"a","status":"ok","output":1}\n',
+        b'{"id":"a","status":"ok","output":[]}\n',
+        b'{"id":"a","status":"ok","seconds":null}\n',
+        b'{"id":"a","status":"ok","seconds":"x"}\n',
+        b'{"id":"a","status":"ok","x":' + b"[" * 501 + b"]" * 501 + b"}\n",
+        b"[" * 100_000 + b"\n",
+    ],
+)
+@pytest.mark.parametrize("before", [b"", line("a")], ids=["first", "second"])
+def test_what_is_no_line_is_refused_by_its_number(begin: Begin, before: bytes, text: bytes) -> None:
+    REPORT.write_bytes(before + text)
+
+    with (
+        begin(resumes=True) as found,
+        pytest.raises(InputError, match=r"`r\.jsonl`, line \d, is not a line") as info,
+    ):
+        resumed(found)
 
     assert (info.value.rule, info.value.value) == ("job", "r.jsonl")
+    assert f"line {1 + len(before.splitlines())}," in info.value.message
+    assert REPORT.read_bytes() == before + text
 
 
 def test_ids_are_known_whatever_order_their_digests_have() -> None:
