@@ -32,6 +32,14 @@ _ROWS: Final = {
 """The row of each operator that refuses the fewest shapes."""
 
 
+_TREE_SENTENCES: Final = {
+    "lengths": "max_seq_len is ignored",
+    "end": "tokens after the first end token are kept",
+    "parents": "parents are ignored",
+}
+"""What may be left out of a search of beams."""
+
+
 class Frame(NamedTuple):
     """A hypothesis about the call; the call itself has no name."""
 
@@ -60,7 +68,8 @@ def frames(call: Call | None, row: Op, attrs: dict[str, Any]) -> Iterator[Frame]
     if call is not None:
         yield Frame("", "", 0, row, attrs)
     if row.followed is not None:
-        yield from _trees(row)
+        for ignores, sentence in _TREE_SENTENCES.items():
+            yield Frame(f"{ignores} ignored", sentence, 1, row, {}, ignores=ignores)
 
 
 def other_frames(call: Call | None, row: Op, data: tuple[int, ...], rank: int) -> Iterator[Frame]:
@@ -100,15 +109,6 @@ def _changes(row: Op, family: str, axes: tuple[Any, Any], batches: tuple[Any, An
     if (batches[1] is not None or family == row.family) and batches[0] != (batches[1] or 0):
         changes.append("batch_dims")
     return changes
-
-
-def _trees(row: Op) -> Iterator[Frame]:
-    for ignores, sentence in (
-        ("lengths", "max_seq_len is ignored"),
-        ("end", "tokens after the first end token are kept"),
-        ("parents", "parents are ignored"),
-    ):
-        yield Frame(f"{ignores} ignored", sentence, 1, row, {}, ignores=ignores)
 
 
 class DataLayout(NamedTuple):
@@ -180,17 +180,19 @@ def _cast(dtype: str) -> Callable[[AnyArray], AnyArray]:
 
 
 def _saturated(dtype: str) -> Callable[[AnyArray], AnyArray]:
-    def saturated(values: AnyArray) -> AnyArray:
-        ends = np.iinfo(dtype)
-        return np.clip(values, ends.min, ends.max)
+    ends = np.iinfo(dtype)
+    return lambda values: np.clip(values, ends.min, ends.max)
 
-    return saturated
+
+def _float_bits(values: AnyArray) -> AnyArray:
+    """Return the bits of values as float32."""
+    with np.errstate(all="ignore"):
+        return np.ascontiguousarray(values, np.float32).view(np.uint32)
 
 
 def bfloat16(values: AnyArray) -> AnyArray:
     """Round to the nearest bfloat16, ties to even; the result is float32."""
-    with np.errstate(all="ignore"):
-        bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    bits = _float_bits(values)
     near = bits + (((bits >> 16) & 1) + np.uint32(0x7FFF))
     rounded = np.where(np.isnan(bits.view(np.float32)), bits, near) & np.uint32(0xFFFF0000)
     return rounded.view(np.float32)
@@ -198,39 +200,33 @@ def bfloat16(values: AnyArray) -> AnyArray:
 
 def _truncated(values: AnyArray) -> AnyArray:
     """Cut floats to bfloat16."""
-    with np.errstate(all="ignore"):
-        bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    return (bits & np.uint32(0xFFFF0000)).view(np.float32)
-
-
-def _truth(values: AnyArray) -> AnyArray:
-    truth: AnyArray = values != 0
-    return truth
+    return (_float_bits(values) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
 def _stored(dtype: DType) -> Callable[[AnyArray], AnyArray]:
     """Return a function of values to the stored elements of a type."""
     if dtype is BFLOAT16:
-        return lambda values: (
-            np.ascontiguousarray(values, np.float32).view(np.uint32) >> 16
-        ).astype(np.uint16)
+        return lambda values: (_float_bits(values) >> 16).astype(np.uint16)
     return lambda values: np.ascontiguousarray(values, dtype.name)
+
+
+def _widened(elements: AnyArray) -> AnyArray:
+    """Return elements of bfloat16 as float32."""
+    return (elements.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 def _as_bits(dtype: DType, name: str) -> Callable[[AnyArray], AnyArray]:
     """Return a function that reads the bits of elements as another type of their size."""
     stored = _stored(dtype)
     if name == "bfloat16":
-        return lambda values: (stored(values).view(np.uint16).astype(np.uint32) << 16).view(
-            np.float32
-        )
+        return lambda values: _widened(stored(values))
     return lambda values: stored(values).view(name)
 
 
 def _byteswapped(dtype: DType) -> Callable[[AnyArray], AnyArray]:
     stored = _stored(dtype)
     if dtype is BFLOAT16:
-        return lambda values: (stored(values).byteswap().astype(np.uint32) << 16).view(np.float32)
+        return lambda values: _widened(stored(values).byteswap())
     return lambda values: stored(values).byteswap()
 
 
@@ -261,7 +257,7 @@ def readings(dtype: DType) -> Iterator[Reading]:
         yield Reading(
             "bytes swapped", "elements are read in the other byte order", _byteswapped(dtype)
         )
-    yield Reading("truth", "elements are 1 where they are not 0", _truth)
+    yield Reading("truth", "elements are 1 where they are not 0", lambda v: v != 0)
 
 
 def _cuts(dtype: DType) -> Iterator[Reading]:

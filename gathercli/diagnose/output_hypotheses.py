@@ -6,7 +6,7 @@ Each names, for cells of the output, the cell of the right one that it holds.
 from __future__ import annotations
 
 from functools import partial
-from itertools import islice, permutations
+from itertools import permutations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -94,8 +94,7 @@ def placements(
     if not product(right):
         if fit is None:
             yield ZEROS
-        return
-    if fit is None:
+    elif fit is None:
         yield from _plain(right, shape)
     elif right == shape:
         yield from _fitted(shape, fit)
@@ -108,9 +107,14 @@ def _plain(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
         yield from _rearranged(right, shape)
     if right == shape:
         yield from _blocks(shape)
-        yield from _moved(shape)
+        for axis, size in enumerate(shape):
+            if size > 1:
+                yield from _by_rows(shape, shape, axis, _moves(size))
     elif len(right) == len(shape):
-        yield from _rows(right, shape)
+        axis = _only_axis(right, shape)
+        if axis is not None:  # rows are missing, repeated or added
+            n, m = right[axis], shape[axis]
+            yield from _by_rows(right, shape, axis, _fewer(n, m) if m < n else _more(n, m))
     elif len(right) == len(shape) + 1:
         yield from _one_row(right, shape)
     elif len(right) == len(shape) - 1:
@@ -125,8 +129,8 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
             "reshaped", f"the output is reshaped from {_text(right)}", lambda cells: cells
         )
     back = tuple(reversed(range(rank)))
-    orders = permutations(range(rank)) if rank <= MAX_PERMUTED_RANK else iter([back])
-    for axes in islice(orders, 1 if rank <= MAX_PERMUTED_RANK else 0, None):
+    orders = list(permutations(range(rank)))[1:] if rank <= MAX_PERMUTED_RANK else [back]
+    for axes in orders:
         if tuple(right[axis] for axis in axes) == shape and sum(n > 1 for n in right) > 1:
             text = "transposed" if axes == back else f"transposed to axes {_text(axes)}"
             yield OutputPlacement(text, f"the output is {text}", _permuted(right, axes))
@@ -175,14 +179,8 @@ def _block(n: int, inner: int) -> Placements:
         )
 
 
-def _moved(shape: tuple[int, ...]) -> Placements:
-    """Yield rows that are all the same, turned round or moved by one."""
-    for axis, size in enumerate(shape):
-        if size > 1:
-            yield from _by_rows(shape, shape, axis, _moves(size))
-
-
 def _moves(n: int) -> Rows:
+    """Return what makes n rows all the same, turns them round or moves them by one."""
     before, after = "each row holds the row before it", "each row holds the row after it"
     return (
         ("first repeated", "the first row is repeated", np.zeros_like),
@@ -204,14 +202,6 @@ def _only_axis(right: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
     """Return the only axis along which two shapes of one rank differ."""
     axes = [d for d, (one, other) in enumerate(zip(right, shape, strict=True)) if one != other]
     return axes[0] if len(axes) == 1 else None
-
-
-def _rows(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
-    """Yield rows that are missing, repeated or added, without a fit."""
-    axis = _only_axis(right, shape)
-    if axis is not None:
-        n, m = right[axis], shape[axis]
-        yield from _by_rows(right, shape, axis, _fewer(n, m) if m < n else _more(n, m))
 
 
 def _fewer(n: int, m: int) -> Rows:

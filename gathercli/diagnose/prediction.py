@@ -73,17 +73,14 @@ class ElementPool:
 
     def values(self, at: AnyArray) -> AnyArray:
         """Return the elements at flat positions, which are all inside, as `Tensor.values` does."""
-        first, *others = self._arrays
-        inside = at < first.size
-        if inside.all() and at.size:
+        first = self._arrays[0]
+        if at.size and (at < first.size).all():
             return decoded(self.dtype, _flat(first, at))
         elements = np.zeros(at.shape, first.dtype)
-        if first.size:
-            elements[inside] = _flat(first, at[inside])
-        at = at - first.size
-        for each in others:
+        for each in self._arrays:
             inside = (at >= 0) & (at < each.size)
-            elements[inside] = _flat(each, at[inside])
+            if each.size:
+                elements[inside] = _flat(each, at[inside])
             at = at - each.size
         return decoded(self.dtype, elements)
 
@@ -111,6 +108,8 @@ class _Points:
         self._tuples, self._most = tuples, most
         self.fates: AnyArray = np.zeros((), int)
         self.before: AnyArray = np.zeros((), bool)
+        self.at_front = False
+        """Whether every distance is 0, in the shape of the positions."""
         keeps = hypothesis.treatment.keeps
         self._kept = self._keep() if keeps and indices.size <= MAX_KEPT_INDICES else None
 
@@ -122,7 +121,7 @@ class _Points:
             position, fates = self._resolve(self._read(at))
         self.fates, self.before = fates, position < 0
         distance: AnyArray = np.where(fates == CellFate.READ, np.abs(position), 0)
-        return distance
+        return 0 * distance if self.at_front else distance
 
     def _read(self, at: tuple[Any, ...]) -> AnyArray:
         indices = self._indices
@@ -140,8 +139,8 @@ class _Points:
         raw = raw.astype(raw.dtype.newbyteorder("="), copy=False)
         conversion, treatment = self._hypothesis.conversion, self._hypothesis.treatment
         one, other = self._hypothesis.others
-        position: Any = np.int64(0)
-        fates: Any = np.int64(CellFate.READ)
+        position = np.zeros(raw.shape[:-1] if self._tuples else raw.shape, np.int64)
+        fates = np.full_like(position, CellFate.READ)
         columns = [raw[..., j] for j in range(raw.shape[-1])] if self._tuples else [raw]
         for along, k in zip(self._axes, columns, strict=True):
             converted = conversion.function(k, along.size, one)
@@ -149,9 +148,6 @@ class _Points:
             each = np.clip(each, -self._most, self._most)
             position = position * along.size + each
             fates = np.maximum(fates, fate)
-        if not columns:
-            position = np.zeros(raw.shape[:-1], np.int64)
-            fates = np.zeros(raw.shape[:-1], np.int64)
         return position, fates
 
     def _keep(self) -> tuple[AnyArray, AnyArray]:
@@ -196,7 +192,8 @@ class CellSource:
         at = call.family.sources(call, {name: points}, cells)
         fates, before = points.fates + 0 * cells, points.before & (cells >= 0)
         if before.any():  # positions are linear in an index: those of -k lie opposite to those of k
-            front = call.family.sources(call, {name: _Front(points)}, cells)
+            points.at_front = True
+            front = call.family.sources(call, {name: points}, cells)
             at = np.where(before, 2 * front - at, at)
         outside = (at < 0) | (at >= self._size)
         fates = np.where((fates == CellFate.READ) & outside, CellFate.FOREIGN, fates)
@@ -235,17 +232,6 @@ class CellSource:
         paths = follow_beams(self.call, along, tensors)
         beams = paths.beams if ignores == "end" else paths.cells()
         return beams, none
-
-
-class _Front:
-    """Indices that are all 0, of the shape of others."""
-
-    def __init__(self, points: _Points) -> None:
-        self._points = points
-
-    def __getitem__(self, at: tuple[Any, ...]) -> AnyArray:
-        zero: AnyArray = 0 * self._points[at]
-        return zero
 
 
 class Prediction:
