@@ -6,40 +6,50 @@ names, types, and the nodes that constants pass through.
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import MAX_DEPTH, Constant, Value, check_location, open_beside
-from gathercli.io.graphs.onnx import NodeFields, attribute, node_fields, value_info
+from gathercli.io.graphs.onnx import NodeFields, attribute, dimension, node_fields, value_info
 from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto, type_of, type_or_none
 from gathercli.io.graphs.wire import (
     NUMBER_BYTES,
     SPAN_BYTES,
     Span,
     WireReader,
+    encoded,
     number_of,
     signed,
     span_of,
 )
-from gathercli.models import fold
+from gathercli.models import infer_child
 from gathercli.models.graph import (
     NODE_BYTES,
     OPERATOR_FAMILIES,
     Model,
     ModelNode,
+    converted,
+    integers,
+    literal,
     merged,
     output_of,
+    reshaped,
+    squeezed,
     unique_names,
+    unsqueezed,
     with_call,
 )
-from gathercli.models.onnx_infer import infer_values
+from gathercli.models.infer_child import ABSENT_STATUS, CPU_SECONDS
 from gathercli.spec.dtypes import INT64, DType
-from gathercli.spec.shapes import UNKNOWN
+from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from gathercli.io.files import File
 
@@ -71,8 +81,6 @@ _NUMBER_ATTRIBUTES: Final[dict[str, tuple[type[Any], DType]]] = {
 }
 """The attributes of a Constant that are numbers, and their types."""
 
-_UNREAD_NOTE: Final = "some indices are in another file, which is read only with `--external-data`"
-
 
 def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
     """Read an ONNX model, by the `ReadOptions` of these names.
@@ -82,29 +90,18 @@ def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
     """
     reader = _OnnxReader(file, external=external)
     model = reader.read()
-    if infer and any(map(_is_open, model.nodes)):
+    if infer and any(
+        value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
+        for node in model.nodes
+        for value in node.inputs
+    ):
         reader.infer()
         model = reader.read()
     if any(NOT_OPENED in each.unread.values() for each in model.nodes):
-        model.notes.append(_UNREAD_NOTE)
-    return model
-
-
-def _check_opsets(model: Model) -> None:
-    """Raise if a model imports no operator set, which follows the graph in its file."""
-    if not model.opsets and model.version >= _IMPORTS_SINCE:
-        raise malformed(
-            "the model has no `opset_import`, so it may be truncated",
-            f"one, as in each model of IR version {_IMPORTS_SINCE} or newer",
+        model.notes.append(
+            "some indices are in another file, which is read only with `--external-data`"
         )
-
-
-def _is_open(node: ModelNode) -> bool:
-    """Return whether a type or a size of the inputs is not known."""
-    return any(
-        value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
-        for value in node.inputs
-    )
+    return model
 
 
 class _Scope:
@@ -146,17 +143,14 @@ class _OnnxReader:
         """Let the next `read` use the shapes that the `onnx` package infers."""
         if self._graph is not None:
             self._inferred, note = infer_values(self._wire, self._graph)
-            self.model.notes += filter(None, [note])
+            notes = [*self.model.notes, *filter(None, [note])]
+            self.model = Model(self._file.name, "onnx", 0, notes=notes, file=self._file)
+            self._nodes = []
 
     def read(self) -> Model:
         """Read the model."""
-        wire = self._wire
-        model = self.model = Model(
-            self._file.name, "onnx", 0, notes=self.model.notes, file=self._file
-        )
-        self._nodes = []
-        graph: Span | None = None
-        functions: list[Span] = []
+        wire, model = self._wire, self.model
+        parts: dict[int, list[Span]] = {_MODEL_GRAPH: [], _MODEL_FUNCTIONS: []}
         for field, value in wire.fields(wire.whole):
             if field == _IR_VERSION:
                 model.version = number_of(value, "`ir_version`")
@@ -165,19 +159,23 @@ class _OnnxReader:
                 model.producer = f"{model.producer} {text}".strip()
             elif field == _OPSETS:
                 self._add_opset(model.opsets, span_of(value, "`opset_import`"))
-            elif field == _MODEL_FUNCTIONS:
-                functions.append(span_of(value, "a function"))
-            elif field == _MODEL_GRAPH:
-                if graph is not None:
-                    raise malformed("the model has two graphs", "one")
-                graph = span_of(value, "the graph")
-        if graph is None:
+            elif field in parts:
+                what = "the graph" if field == _MODEL_GRAPH else "a function"
+                parts[field].append(span_of(value, what))
+        graphs, functions = parts.values()
+        if not graphs:
             raise malformed(
                 "it is not an ONNX model: it has no graph", "a ModelProto or an OpenVINO IR"
             )
-        _check_opsets(model)
-        self._opset, self._graph = model.opsets.get("", 1), graph
-        self._read_graph(graph, (), _Scope(self._inferred))
+        if graphs[1:]:
+            raise malformed("the model has two graphs", "one")
+        if not model.opsets and model.version >= _IMPORTS_SINCE:  # they follow the graph
+            raise malformed(
+                "the model has no `opset_import`, so it may be truncated",
+                f"one, as in each model of IR version {_IMPORTS_SINCE} or newer",
+            )
+        self._opset, self._graph = model.opsets.get("", 1), graphs[0]
+        self._read_graph(graphs[0], (), _Scope(self._inferred))
         for each in functions:
             self._read_function(each)
         model.nodes = unique_names(self._nodes)
@@ -271,14 +269,13 @@ class _OnnxReader:
         return ""
 
     def _open_beside(self, location: str) -> File:
-        file = self._beside.get(location)
-        if file is None:
+        if location not in self._beside:
             check_location(location)
-            file = open_beside(self._file.path, location, self._file.limit)
-            file.guarded = self._file.guarded
-            self._beside[location] = file
-            self._file.beside.append(file)
-        return file
+            model = self._file
+            file = self._beside[location] = open_beside(model.path, location, model.limit)
+            file.guarded = model.guarded
+            model.beside.append(file)
+        return self._beside[location]
 
     def _read_nodes(self, messages: list[Span], path: tuple[str, ...], scope: _Scope) -> None:
         self.model.hold(SPAN_BYTES * len(messages))
@@ -315,17 +312,10 @@ class _OnnxReader:
     def _add_node(self, fields: NodeFields, path: tuple[str, ...], scope: _Scope) -> None:
         """Add a node of the family, and infer its output."""
         attributes = self._attributes(fields)
-        inputs = [scope.value(name) for name in self._texts(fields.inputs)]
-        outputs = [scope.value(name) for name in self._texts(fields.outputs)]
+        inputs = tuple(scope.value(name) for name in self._texts(fields.inputs))
+        outputs = tuple(scope.value(name) for name in self._texts(fields.outputs))
         each = ModelNode(
-            fields.name,
-            path,
-            "onnx",
-            fields.operator,
-            self._opset,
-            attributes,
-            tuple(inputs),
-            tuple(outputs),
+            fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
         )
         each = with_call(each.resolved())
         names = sum(_NAME_BYTES + len(value.name) for value in (*inputs, *outputs))
@@ -379,27 +369,21 @@ def _passed(
 ) -> Value | None:
     """Return the output of a node that its first input passes through."""
     data = inputs[0]
-    second = fold.integers(inputs[1]) if len(inputs) > 1 else None
     if operator == "Identity":
         return data._replace(name=name)
     if operator == "Cast":
-        return fold.converted(data, name, type_or_none(attributes.get("to")))
-    if operator == "Reshape":
-        target = second if len(inputs) > 1 else _integers(attributes.get("shape"))
-        copies = attributes.get("allowzero", 0) == 0
-        return fold.reshaped(data, name, target, zero_copies=copies)
-    axes = _integers(attributes.get("axes"))
-    if opset >= _AXES_INPUT_SINCE and len(inputs) > 1:
-        axes = second
-        if axes is None:
+        return converted(data, name, type_or_none(attributes.get("to")))
+    given = attributes.get("shape" if operator == "Reshape" else "axes")
+    numbers = given if isinstance(given, list) else None
+    if len(inputs) > 1 and (operator == "Reshape" or opset >= _AXES_INPUT_SINCE):
+        numbers = integers(inputs[1])
+        if numbers is None:
             return None
-    change = fold.unsqueezed if operator == "Unsqueeze" else fold.squeezed
-    return change(data, name, axes)
-
-
-def _integers(value: Any) -> list[int] | None:
-    """Return an attribute that is a list of integers; None for any other."""
-    return value if isinstance(value, list) else None
+    if operator == "Reshape":
+        copies = attributes.get("allowzero", 0) == 0
+        return reshaped(data, name, numbers, zero_copies=copies)
+    change = unsqueezed if operator == "Unsqueeze" else squeezed
+    return change(data, name, numbers)
 
 
 def _constant(attributes: dict[str, Any]) -> Constant | None:
@@ -410,5 +394,89 @@ def _constant(attributes: dict[str, Any]) -> Constant | None:
     for name, (kind, dtype) in _NUMBER_ATTRIBUTES.items():
         numbers = attributes.get(name)
         if isinstance(numbers, kind):
-            return fold.literal(numbers, dtype)
+            return literal(numbers, dtype)
     return None
+
+
+# Shapes that the `onnx` package infers, in a process of its own with limits
+
+MOST_MODEL_BYTES: Final = 128 << 20
+"""The most bytes of a model without its weights."""
+
+_SMALL_BYTES: Final = 4096
+"""The bytes of a tensor that may decide a shape; the elements of others are left out."""
+
+_GRAPH_FIELD, _INITIALIZER_FIELD, _NODE_FIELD = 7, 5, 1
+_MODEL_FIELDS: Final = (1, 8, 25)
+_GRAPH_FIELDS: Final = (2, 11, 12, 13)
+_TENSOR_FIELDS: Final = (1, 2, 8)
+"""The fields that are copied: of a graph also its nodes and, without elements, its tensors."""
+
+
+def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str | None]:
+    """Return the inferred values by name, and a note that says why there are none, or None."""
+    parts: list[bytes] = []
+    size = 0
+    for part in _without_weights(wire, graph):
+        size += len(part)
+        if size > min(MOST_MODEL_BYTES, wire.limit or MOST_MODEL_BYTES):
+            return {}, "the model is too large for onnx's shape inference"
+        parts.append(part)
+    command = [sys.executable, "-I", infer_child.__file__]
+    try:
+        process = subprocess.run(  # noqa: S603  (our own module)
+            command,
+            input=b"".join(parts),
+            capture_output=True,
+            timeout=2 * CPU_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}, "onnx's shape inference took too long"
+    if process.returncode == ABSENT_STATUS:
+        return {}, "some shapes are not known; `pip install 'gathercli[onnx]'` infers more"
+    failed = "onnx's shape inference failed, so some shapes are not known"
+    if process.returncode != 0:
+        return {}, failed
+    try:  # the process ran compiled code on the model, so that its answer is not trusted
+        entries = json.loads(process.stdout)
+        return {name: _value(name, *entry) for name, entry in entries.items()}, None
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return {}, failed
+
+
+def _value(name: str, number: int, dims: list[int | str | None] | None) -> Value:
+    dtype = type_or_none(number)
+    if dims is None or len(dims) > MAX_RANK:
+        return Value(name, dtype, inferred=True)
+    return Value(name, dtype, Shape(map(dimension, dims)), inferred=True)
+
+
+def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:
+    """Yield the parts of the model without the elements of large tensors."""
+    yield from _copied(wire, wire.whole, _MODEL_FIELDS)
+    parts = list(_copied(wire, graph, _GRAPH_FIELDS))
+    for field, value in wire.fields(graph):
+        if not isinstance(value, Span):
+            continue
+        if field == _INITIALIZER_FIELD:
+            whole = value.size <= _SMALL_BYTES
+            tensor = wire.bytes(value) if whole else b"".join(_copied(wire, value, _TENSOR_FIELDS))
+            parts.append(encoded(field, tensor))
+        elif field == _NODE_FIELD and (value.size <= _SMALL_BYTES or not _is_constant(wire, value)):
+            parts.append(encoded(field, wire.bytes(value)))
+    yield encoded(_GRAPH_FIELD, b"".join(parts))
+
+
+def _is_constant(wire: WireReader, node: Span) -> bool:
+    return any(
+        field == 4 and isinstance(value, Span) and wire.bytes(value) == b"Constant"
+        for field, value in wire.fields(node)
+    )
+
+
+def _copied(wire: WireReader, message: Span, fields: Iterable[int]) -> Iterator[bytes]:
+    """Yield the encoded fields of a message that have the numbers `fields`."""
+    for field, value in wire.fields(message):
+        if field in fields:
+            yield encoded(field, wire.bytes(value) if isinstance(value, Span) else value)

@@ -9,14 +9,19 @@ from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Value
 from gathercli.io.graphs.ir import Weights
 from gathercli.io.graphs.layers import IrReader, attribute, parameter, type_of
-from gathercli.models import fold
 from gathercli.models.graph import (
+    MOST_INTEGERS,
     NODE_BYTES,
     OPERATOR_FAMILIES,
     Model,
     ModelNode,
+    converted,
+    integers,
     output_of,
+    reshaped,
+    squeezed,
     unique_names,
+    unsqueezed,
     with_call,
 )
 
@@ -113,15 +118,9 @@ class _NodeReader:
         outputs = [
             port.value(port.names.split(",")[0] or layer.name) for port in layer.outputs.values()
         ] or [Value(layer.name)]
+        opset, ports = layer.opset or 0, (tuple(inputs), tuple(outputs))
         node = ModelNode(
-            layer.name,
-            path,
-            "openvino",
-            layer.type,
-            layer.opset or 0,
-            attributes,
-            tuple(inputs),
-            tuple(outputs),
+            layer.name, path, "openvino", layer.type, opset, attributes, *ports
         ).resolved()
         axis = node.op.attr("axis") if node.op else None
         if axis and axis.is_input and len(inputs) > 2:
@@ -143,14 +142,14 @@ class _NodeReader:
         """Return the output of a layer that its first input passes through."""
         name = layer.name
         if layer.type == "Convert":
-            return fold.converted(inputs[0], name, type_of(layer.data.get("destination_type", "")))
-        second = fold.integers(inputs[1]) if len(inputs) > 1 else None
+            return converted(inputs[0], name, type_of(layer.data.get("destination_type", "")))
+        second = integers(inputs[1]) if len(inputs) > 1 else None
         if second is None and len(inputs) > 1:
             return None
         if layer.type == "Reshape":
             copies = layer.data.get("special_zero", "true").lower() == "true"
-            return fold.reshaped(inputs[0], name, second, zero_copies=copies)
-        change = fold.unsqueezed if layer.type == "Unsqueeze" else fold.squeezed
+            return reshaped(inputs[0], name, second, zero_copies=copies)
+        change = unsqueezed if layer.type == "Unsqueeze" else squeezed
         return change(inputs[0], name, second)
 
     def _add_tensors(self, body: Body) -> None:
@@ -168,8 +167,8 @@ def _axis_of(value: Value) -> Any:
     if value.constant is None or value.unread:
         return "unknown"
     axis = value.constant.read().values()
-    if axis.size > fold.MOST_INTEGERS:
-        axis = axis.reshape(-1)[: fold.MOST_INTEGERS]
+    if axis.size > MOST_INTEGERS:
+        axis = axis.reshape(-1)[:MOST_INTEGERS]
     return axis.tolist()[0] if axis.shape == (1,) else axis.tolist()
 
 

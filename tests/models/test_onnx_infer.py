@@ -11,7 +11,8 @@ import pytest
 from onnx import helper, numpy_helper
 
 from gathercli.io.graphs.wire import Span, WireReader
-from gathercli.models import infer_child, onnx_infer
+from gathercli.models import infer_child
+from gathercli.models import onnx_model as reader_of_onnx
 from gathercli.models.infer_child import ABSENT_STATUS
 from tests.modelfiles import FLOAT, constants, onnx_model, value
 
@@ -31,7 +32,7 @@ def inferred(proto: onnx.ModelProto) -> tuple[dict[str, str], str | None]:
     reader = WireReader(proto.SerializeToString())
     graph = next(part for field, part in reader.fields(reader.whole) if field == 7)
     assert isinstance(graph, Span)
-    values, note = onnx_infer.infer_values(reader, graph)
+    values, note = reader_of_onnx.infer_values(reader, graph)
     return {name: str(each.operand) for name, each in values.items()}, note
 
 
@@ -106,7 +107,7 @@ def test_a_process_that_does_not_end_gives_a_note(
 def test_a_model_that_is_large_without_its_weights_is_not_inferred(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(onnx_infer, "MOST_MODEL_BYTES", 10)
+    monkeypatch.setattr(reader_of_onnx, "MOST_MODEL_BYTES", 10)
 
     assert inferred(model())[1] == "the model is too large for onnx's shape inference"
 
