@@ -111,10 +111,10 @@ def _plain(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
             if size > 1:
                 yield from _by_rows(shape, shape, axis, _moves(size))
     elif len(right) == len(shape):
-        axis = _only_axis(right, shape)
-        if axis is not None:  # rows are missing, repeated or added
-            n, m = right[axis], shape[axis]
-            yield from _by_rows(right, shape, axis, _fewer(n, m) if m < n else _more(n, m))
+        only = _only_axis(right, shape)
+        if only is not None:  # rows are missing, repeated or added
+            n, m = right[only], shape[only]
+            yield from _by_rows(right, shape, only, _fewer(n, m) if m < n else _more(n, m))
     elif len(right) == len(shape) + 1:
         yield from _one_row(right, shape)
     elif len(right) == len(shape) - 1:

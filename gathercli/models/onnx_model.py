@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.errors import GatherError
@@ -260,12 +261,10 @@ class _OnnxReader:
 
     def _name_of(self, message: Span) -> str:
         """Return the name of a malformed tensor, for its error."""
-        try:
+        with suppress(GatherError):
             for field, value in self._wire.fields(message):
                 if field == 8 and isinstance(value, Span):
                     return f", `{clean(short(self._wire.text(value)))}`"
-        except GatherError:
-            pass
         return ""
 
     def _open_beside(self, location: str) -> File:
@@ -335,10 +334,9 @@ class _OnnxReader:
 
     def _fold(self, fields: NodeFields, scope: _Scope) -> None:
         """Add the output of a node that constants pass through."""
-        outputs = self._texts(fields.outputs[:1])
-        if not outputs:
+        if not fields.outputs:
             return
-        (name,) = outputs
+        name = self._wire.text(fields.outputs[0])
         inputs = [scope.value(each) for each in self._texts(fields.inputs)]
         attributes = self._attributes(fields)
         value = _folded(fields.operator, name, inputs, attributes, self._opset)
