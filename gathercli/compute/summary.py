@@ -74,9 +74,7 @@ def summarise(tensor: Tensor, *, fine: bool = False) -> Summary:
         return Summary(longest=max(lengths, default=0))
     if kind is Kind.BOOL:
         return Summary(true=sum(int((block != 0).sum()) for block in _blocks(tensor)))
-    if kind is Kind.COMPLEX:
-        return _of_complex(tensor)
-    return _of_reals(tensor, BINS, *[FINE_BINS] * fine)
+    return _of_numbers(tensor, BINS, *[FINE_BINS] * fine)
 
 
 def _blocks(tensor: Tensor) -> Iterator[AnyArray]:
@@ -86,37 +84,30 @@ def _blocks(tensor: Tensor) -> Iterator[AnyArray]:
         yield values.astype(np.float32) if values.dtype == np.float16 else values
 
 
-def _of_reals(tensor: Tensor, *bins: int) -> Summary:
-    least, most = _Record(tensor, lt), _Record(tensor, gt)
-    total, start, nan, infinite = _Total(), 0, 0, 0
-    floats = tensor.dtype.kind is Kind.FLOAT
+def _of_numbers(tensor: Tensor, *bins: int) -> Summary:
+    """Summarise numbers; complex ones are in no order, so that they have a mean alone."""
+    least, most, real, imaginary = _Record(tensor, lt), _Record(tensor, gt), _Total(), _Total()
+    kind, start, nan, infinite = tensor.dtype.kind, 0, 0, 0
     for block in _blocks(tensor):
-        least.see(block, start)
-        most.see(block, start)
-        if floats and not np.isfinite(block).all():
-            nan += int(np.isnan(block).sum())
-            infinite += int(np.isinf(block).sum())
-            total.add(block[np.isfinite(block)])
-        else:
-            total.add(block)
+        if kind is not Kind.COMPLEX:
+            least.see(block, start)
+            most.see(block, start)
         start += block.size
+        numbers = block
+        if not tensor.dtype.integral and not (finite := np.isfinite(block)).all():
+            numbers, unknown = block[finite], int(np.isnan(block).sum())
+            nan, infinite = nan + unknown, infinite + block.size - numbers.size - unknown
+        real.add(numbers.real)
+        if kind is Kind.COMPLEX:
+            imaginary.add(numbers.imag)
+    mean = real.mean()
+    if kind is Kind.COMPLEX:
+        both = None if mean is None else complex(mean or 0.0, imaginary.mean() or 0.0)
+        return Summary(mean=both, nan=nan, infinite=infinite)
     ends = (least.best, most.best)
     histogram, fine = (*_histograms(tensor, ends, bins), None, None)[:2]
-    summary = Summary(*ends, total.mean(), histogram=histogram, fine=fine)
-    return summary._replace(nan=nan, infinite=infinite) if floats else summary
-
-
-def _of_complex(tensor: Tensor) -> Summary:
-    real, imaginary, nan, infinite = _Total(), _Total(), 0, 0
-    for block in _blocks(tensor):
-        finite = block[np.isfinite(block)]
-        nan += int(np.isnan(block).sum())
-        infinite += int((np.isinf(block) & ~np.isnan(block)).sum())
-        real.add(finite.real)
-        imaginary.add(finite.imag)
-    means = real.mean(), imaginary.mean()
-    mean = None if None in means else complex(*(part or 0.0 for part in means))
-    return Summary(mean=mean, nan=nan, infinite=infinite)
+    summary = Summary(*ends, mean, histogram=histogram, fine=fine)
+    return summary._replace(nan=nan, infinite=infinite) if kind is Kind.FLOAT else summary
 
 
 class _Record:
