@@ -13,7 +13,7 @@ from gathercli.compute.run import run
 from gathercli.compute.storage import equal
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.threads import share
-from gathercli.errors import InputError, MismatchError, OperatorError
+from gathercli.errors import InputError, MismatchError
 from gathercli.ops import indexed_inputs
 from gathercli.spec.dtypes import DType, Kind
 from gathercli.spec.shapes import cell, coordinates
@@ -209,20 +209,6 @@ class Comparison(NamedTuple):
         return groups
 
 
-def _applicable(rows: Sequence[Op], case: Case, named: Collection[Op]) -> list[Op]:
-    """Drop operators on tuples that accept the shapes and attributes in no version."""
-    families = {op.family for op in rows if not op.tuples or _is_bound(op, case)}
-    return [op for op in rows if op in named or op.family in families]
-
-
-def _is_bound(op: Op, case: Case) -> bool:
-    try:
-        case.bind(op)
-    except OperatorError:
-        return False
-    return True
-
-
 def compared(
     rows: Sequence[Op], case: Case, max_bytes: int | None = None, named: Collection[Op] = ()
 ) -> Comparison:
@@ -230,11 +216,14 @@ def compared(
 
     No result may exceed `max_bytes`. The versions `named` by the user are kept, applicable or not.
     """
-    ops = _applicable(rows, case, named)
     from gathercli.compute.verdicts import verdict
 
-    verdicts = tuple(verdict(op, case, max_bytes) for op in ops)
-    left_out = {op.family: verdict(op, case) for op in rows if op not in ops}
+    every = {op: verdict(op, case, max_bytes) for op in rows}
+    # An operator on tuples is left out if it takes the shapes and attributes in no version.
+    families = {op.family for op in rows if not op.tuples or every[op].bound is not None}
+    kept = {op: op in named or op.family in families for op in rows}
+    verdicts = tuple(each for op, each in every.items() if kept[op])
+    left_out = {op.family: each for op, each in every.items() if not kept[op]}
     grouping = _Grouping(case, max_bytes)
     letters = tuple(map(grouping.letter, verdicts))
     grouping.differences.sort(key=lambda difference: difference.groups)
