@@ -194,11 +194,6 @@ def _generator_call(match: re.Match[str]) -> str | None:
     return f"{name}:{'x'.join(shape)}" if same else None
 
 
-def _ones(match: re.Match[str]) -> str:
-    """Write ``ones:2x3xf32`` as a literal that repeats one value."""
-    return f"{match[1]}{match[2] or 'xi64'}=1"
-
-
 def _eye(match: re.Match[str]) -> str | None:
     """Write ``eye:3`` as a literal."""
     size = int(match[1])
@@ -258,7 +253,7 @@ _NOTATIONS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]]
         rf"(?a)(?:[a-z]+\.)?(arange|range|zeros|rand)\({_SIZES_PATTERN}\)(?:\.reshape\({_SIZES_PATTERN}\))?",
         _generator_call,
     ),
-    (r"(?a)ones:(\d+(?:x\d+)*)(x[a-z]\w*)?", _ones),
+    (r"(?a)ones:(\d+(?:x\d+)*)(x[a-z]\w*)?", lambda match: f"{match[1]}{match[2] or 'xi64'}=1"),
     (r"(?a)(?:eye|identity):(\d{1,9})", _eye),
     (r"(?a)((?:\d+x)*\d+)=(.+)", _add_type),
     (r"(?a)([a-z]\w*=.+)", lambda match: f"x{match[1]}"),

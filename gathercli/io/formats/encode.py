@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import partial
 
 from gathercli.compute.tensor import Tensor, element_texts
 from gathercli.errors import InputError, LimitError
@@ -75,46 +76,73 @@ def digits(values: AnyArray) -> list[str]:
     return texts
 
 
-def _float_texts(values: AnyArray) -> list[str]:
-    import numpy as np
-
-    return digits(values.astype(np.float32) if values.dtype == np.float16 else values)
-
-
 Piece: TypeAlias = "bytes | memoryview"  # a piece of text, in UTF-8
-Pair: TypeAlias = "Callable[[str, str], str]"
 
 
-def _texts(dtype: DType, block: AnyArray, nonfinite: dict[str, str], pair: Pair) -> list[str]:
-    """Write the elements of a block, shape (N,), one by one.
+class Notation(NamedTuple):
+    """How elements and lists are written: in JSON, or in literals."""
 
-    `nonfinite` has the texts of NaN and the infinities; `pair` joins those of a real and an
-    imaginary part.
-    """
-    values = Tensor(dtype, block).values()
-    if dtype.kind is Kind.BOOL:
-        return ["true" if value else "false" for value in values.tolist()]
-    if dtype is STRING:
-        return list(map(json_string, values.tolist()))
-    if dtype.kind is Kind.FLOAT:
-        return [nonfinite.get(text, text) for text in _float_texts(values)]
-    if dtype.kind is Kind.COMPLEX:
-        parts = zip(_float_texts(values.real), _float_texts(values.imag), strict=True)
-        return [pair(nonfinite.get(re, re), nonfinite.get(im, im)) for re, im in parts]
-    return list(map(str, values.tolist()))
+    nonfinite: dict[str, str]  # the texts of NaN and the infinities
+    comma: str = ","  # between elements
+    between: str = ","  # between lists
+    is_json: bool = True
+
+    def texts(self, dtype: DType, block: AnyArray) -> list[str]:
+        """Write the elements of a block, shape (N,), one by one."""
+        values = Tensor(dtype, block).values()
+        if dtype.kind is Kind.BOOL:
+            return ["true" if value else "false" for value in values.tolist()]
+        if dtype is STRING:
+            return list(map(json_string, values.tolist()))
+        if dtype.kind is Kind.FLOAT:
+            return self.floats(values)
+        if dtype.kind is Kind.COMPLEX:
+            parts = zip(self.floats(values.real), self.floats(values.imag), strict=True)
+            if self.is_json:
+                return [f"[{re},{im}]" for re, im in parts]
+            return [f"{re}{im if im[0] == '-' else '+' + im}j" for re, im in parts]
+        return list(map(str, values.tolist()))
+
+    def floats(self, values: AnyArray) -> list[str]:
+        """Write floats, shape (N,)."""
+        import numpy as np
+
+        values = values.astype(np.float32) if values.dtype == np.float16 else values
+        return [self.nonfinite.get(text, text) for text in digits(values)]
+
+    def entries(self, dtype: DType, entries: AnyArray) -> Iterator[Piece]:
+        """Write entries, shape (N, D..), element by element."""
+        texts = self.texts(dtype, entries.reshape(-1))
+        yield self.join(texts, entries.shape[1:]).encode()
+
+    def long_entries(self, dtype: DType, entries: AnyArray) -> Iterator[Piece]:
+        """Write entries of numbers or booleans as `entries` does, as JSON and many at once."""
+        import numpy as np
+
+        values = Tensor(dtype, entries).values()
+        if values.dtype.itemsize == 2 and values.dtype.kind == "f":
+            values = values.astype(np.float32)
+        return number_texts(values, self.floats)
+
+    def join(self, texts: list[str], shape: Sequence[int]) -> str:
+        """Join the texts of the elements of entries, each of shape `shape`, with brackets."""
+        join = self.comma
+        for size in reversed(shape):
+            texts = [f"[{join.join(texts[at : at + size])}]" for at in range(0, len(texts), size)]
+            join = self.between
+        return join.join(texts)
+
+    def empty(self, part: range) -> list[bytes]:
+        """Join as many empty lists as `part` has numbers."""
+        return [self.between.join(["[]"] * len(part)).encode()]
+
+
+_LITERAL: Final = Notation({}, " ", "", is_json=False)
 
 
 def json_texts(tensor: Tensor) -> list[str]:
     """Write each element of a tensor, shape (N,), as JSON."""
-    return _texts(tensor.dtype, tensor.array, NONFINITE["quoted"], _pair)
-
-
-def _pair(re: str, im: str) -> str:
-    return f"[{re},{im}]"
-
-
-def _sum(re: str, im: str) -> str:
-    return f"{re}{im if im[0] == '-' else '+' + im}j"
+    return Notation(NONFINITE["quoted"]).texts(tensor.dtype, tensor.array)
 
 
 def number_texts(
@@ -169,39 +197,37 @@ def shortest(values: AnyArray) -> list[float]:
 
 
 def _nested(
-    result: Result,
-    write: Callable[[AnyArray], Iterable[Piece]],
-    lists: Lists,
-    options: TextOptions,
-    nonfinite: dict[str, str],
+    result: Result, shape: Sequence[int], notation: Notation, max_bytes: int | None = None
 ) -> Iterator[Piece]:
-    """Write a tensor as nested lists, block by block.
+    """Write the elements of a tensor as nested lists of a shape, block by block.
 
-    `write` writes entries, shape (N, D..), with the separators of `lists`; `nonfinite` has the
-    texts of NaN and the infinities.
+    Lists without elements may take `max_bytes`.
     """
-    shape = result.shape
+    dtype = result.dtype
     if 0 in shape:
         lead = shape[: shape.index(0)]
-        yield from _rows(lead, lists, lists.between, _empty_lists(lead, options), lists.empty)
+        empty = _empty_lists(lead, max_bytes)
+        yield from _rows(lead, notation, notation.between, empty, notation.empty)
         return
-    texts = element_texts(result.dtype, result.raw, nonfinite)
+    texts = element_texts(dtype, result.raw, notation.nonfinite)
     if texts is not None:
-        yield lists.join(texts, shape).encode()
+        yield notation.join(texts, shape).encode()
         return
     # The brackets of dimensions before `depth` are written here, the rest by `write`.
     depth = len(shape)
     while depth > 1 and product(shape[depth - 1 :]) <= _MAX_ENTRY:
         depth -= 1
     entry = shape[depth:]
-    join = lists.between if entry else lists.comma
+    join = notation.between if entry else notation.comma
+    is_long = product(shape) >= LONG_TEXT and dtype.kind not in (Kind.COMPLEX, Kind.STRING)
+    write = notation.long_entries if is_long and notation.is_json else notation.entries
     blocks = (e.reshape(-1, *entry) for e in _whole_entries(result.blocks(), product(entry)))
-    yield from _rows(shape[:depth], lists, join, blocks, write)
+    yield from _rows(shape[:depth], notation, join, blocks, partial(write, dtype))
 
 
 def _rows(
     shape: Sequence[int],
-    lists: Lists,
+    notation: Notation,
     join: str,
     blocks: Iterable[Any],
     write: Callable[[Any], Iterable[Piece]],
@@ -219,7 +245,7 @@ def _rows(
             row, column = divmod(at, width)
             ended = 0 if column else 1 + _ended_lists(row, outer)
             if at:
-                yield ("]" * ended + (join if column else lists.between) + "[" * ended).encode()
+                yield ("]" * ended + (join if column else notation.between) + "[" * ended).encode()
             stop = min(start + width - column, len(entries))
             yield from write(entries[start:stop])
             at += stop - start
@@ -241,28 +267,9 @@ def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
         rest = joined[whole:].copy() if whole < joined.size else None
 
 
-class Lists(NamedTuple):
-    """The separators of elements, and of lists."""
-
-    comma: str
-    between: str
-
-    def join(self, texts: list[str], shape: Sequence[int]) -> str:
-        """Join the texts of the elements of entries, each of shape `shape`, with brackets."""
-        join = self.comma
-        for size in reversed(shape):
-            texts = [f"[{join.join(texts[at : at + size])}]" for at in range(0, len(texts), size)]
-            join = self.between
-        return join.join(texts)
-
-    def empty(self, part: range) -> list[bytes]:
-        """Join as many empty lists as `part` has numbers."""
-        return [self.between.join(["[]"] * len(part)).encode()]
-
-
-def _empty_lists(lead: Sequence[int], options: TextOptions) -> Iterator[range]:
+def _empty_lists(lead: Sequence[int], limit: int | None) -> Iterator[range]:
     """Yield the empty lists of a tensor without elements, many at once; raise for too many."""
-    count, limit = product(lead), options.max_bytes
+    count = product(lead)
     if limit is not None and count * 3 > limit:
         raise LimitError(
             f"the brackets of the empty result take {in_bytes(count * 3)}",
@@ -285,45 +292,15 @@ def _ended_lists(row: int, outer: Sequence[int]) -> int:
     return number
 
 
-_COMMAS: Final = Lists(",", ",")
-
-
-def _json_writer(
-    result: Result, nonfinite: dict[str, str]
-) -> Callable[[AnyArray], Iterable[Piece]]:
-    """Return a function that writes entries of a result, shape (N, D..), as JSON."""
-    dtype = result.dtype
-
-    def one_by_one(entries: AnyArray) -> list[bytes]:
-        texts = _texts(dtype, entries.reshape(-1), nonfinite, _pair)
-        return [_COMMAS.join(texts, entries.shape[1:]).encode()]
-
-    def at_once(entries: AnyArray) -> Iterator[Piece]:
-        values = Tensor(dtype, entries).values()
-        if values.dtype.itemsize == 2 and values.dtype.kind == "f":
-            values = values.astype(np.float32)
-        return number_texts(values, special)
-
-    def special(values: AnyArray) -> list[str]:
-        return [nonfinite.get(text, text) for text in digits(values)]
-
-    if product(result.shape) < LONG_TEXT or dtype.kind in (Kind.COMPLEX, Kind.STRING):
-        return one_by_one
-    import numpy as np
-
-    return at_once
-
-
 def plain_json(results: Sequence[NamedResult], options: TextOptions) -> Iterator[Piece]:
     """Write one tensor as nested lists, or several as an object, on one line, block by block."""
     _check_finite(results, options.nonfinite)
-    nonfinite = NONFINITE[options.nonfinite]
+    notation = Notation(NONFINITE[options.nonfinite])
     several = len(results) != 1
     for at, (name, result) in enumerate(results):
         if several:
             yield f"{',' if at else '{'}{json_string(name)}:".encode()
-        write = _json_writer(result, nonfinite)
-        yield from _nested(result, write, _COMMAS, options, nonfinite)
+        yield from _nested(result, result.shape, notation, options.max_bytes)
     yield b"}\n" if several else b"\n"
 
 
@@ -353,17 +330,9 @@ def _flat(fields: dict[str, Any], result: Result, nonfinite: str) -> Iterator[Pi
     """Write an object of `fields` and a flat list of the elements, block by block."""
     import json
 
-    yield (json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":[').encode()
-    texts = element_texts(result.dtype, result.raw, NONFINITE[nonfinite])
-    if texts is not None:
-        yield ",".join(texts).encode()
-        yield b"]}"
-        return
-    write = _json_writer(result, NONFINITE[nonfinite])
-    for at, block in enumerate(_whole_entries(result.blocks(), 1)):
-        yield b"," if at else b""
-        yield from write(block)
-    yield b"]}"
+    yield (json.dumps(fields, separators=(",", ":"))[:-1] + ',"data":').encode()
+    yield from _nested(result, (product(result.shape),), Notation(NONFINITE[nonfinite]))
+    yield b"}"
 
 
 def literal(results: Sequence[NamedResult], options: TextOptions) -> Iterator[Piece]:
@@ -371,13 +340,7 @@ def literal(results: Sequence[NamedResult], options: TextOptions) -> Iterator[Pi
     ((_, result),) = results
     sizes = "x".join([*map(str, result.shape), ""]) or "x"
     yield f"{sizes}{result.dtype.short}=".encode()
-    lists = Lists(" ", "")
-
-    def write(entries: AnyArray) -> list[bytes]:
-        texts = _texts(result.dtype, entries.reshape(-1), {}, _sum)
-        return [lists.join(texts, entries.shape[1:]).encode()]
-
-    yield from _nested(result, write, lists, options, {})
+    yield from _nested(result, result.shape, _LITERAL, options.max_bytes)
     yield b"\n"
 
 
@@ -395,7 +358,7 @@ def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
             wrong = ~np.isfinite(Tensor(result.dtype, block).values())
             if wrong.any():
                 at = int(wrong.argmax())
-                (value,) = _texts(result.dtype, block[at : at + 1], {}, _sum)
+                (value,) = _LITERAL.texts(result.dtype, block[at : at + 1])
                 where = cell(coordinates(start + at, result.shape))
                 what = "the result" if len(results) == 1 else f"`{name}`"
                 raise InputError(
@@ -414,7 +377,7 @@ def json_losses(result: Result, path: str | None, option: str) -> Iterator[str]:
     if result.dtype.kind is Kind.COMPLEX:
         yield text.format("complex numbers, written as [re, im]", option)
     elif 0 in result.shape[:-1]:
-        yield text.format(f"the shape [{','.join(map(str, result.shape))}]", option)
+        yield text.format(f"the shape {cell(result.shape)}", option)
     elif result.dtype not in _KEPT_TYPES and (path is not None or _is_pipe(STDOUT)):
         back = FLOAT64 if result.dtype.kind is Kind.FLOAT else INT64
         comes = "may come" if result.dtype is UINT64 else "comes"  # it stays from 2^63 on

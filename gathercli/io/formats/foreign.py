@@ -243,18 +243,13 @@ def _kinds(lines: list[str], delimiter: str) -> Iterator[str]:
     for line in filter(str.strip, lines):
         for cell in line.split(delimiter):
             word = cell.strip().strip('"')
-            if re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII):
-                yield "int"
-            else:
-                yield "float" if _is_number(word) else "text" if word else "none"
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return "_" not in word
+            try:
+                float(word)
+            except ValueError:
+                yield "text" if word else "none"
+                continue
+            is_int = re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII)
+            yield "int" if is_int else "text" if "_" in word else "float"
 
 
 def not_installed(

@@ -22,7 +22,7 @@ from gathercli.spec.dtypes import (
     DType,
     Kind,
 )
-from gathercli.spec.shapes import MAX_RANK, Place, product
+from gathercli.spec.shapes import MAX_RANK, Place, cell, product
 from gathercli.text import NON_FINITE, Overflow, counted, in_bytes, value_text
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -150,16 +150,12 @@ def _check_fit(sizes: tuple[int, ...], shape: tuple[int, ...], root: str, rule: 
     is_empty = 0 in sizes and sizes == shape[: len(sizes)]  # [[],[]] for [2,0,3]
     if not is_flat and not is_empty:
         raise InputError(
-            f"the list at `{root}` has shape {_sizes(sizes)}",
+            f"the list at `{root}` has shape {cell(sizes)}",
             rule=rule,
             where=root,
-            expected=_sizes(shape),
+            expected=cell(shape),
             remark=f", or {counted(product(shape), 'value', exact=True)} in one list",
         )
-
-
-def _sizes(shape: Sequence[int]) -> str:
-    return f"[{','.join(map(str, shape))}]"
 
 
 def _infer(  # noqa: PLR0911  (a type each)
