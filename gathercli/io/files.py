@@ -236,9 +236,6 @@ class File:
         for each in self.beside:
             each.close()
 
-    def watch_all(self) -> None:
-        """Do nothing: `recheck` compares the whole file."""
-
     def check_mapped(self) -> None:
         """Raise if the file was truncated while it was mapped."""
         if any(each.lost for each in self._mappings):

@@ -249,7 +249,8 @@ class Inputs:
     def watch_folders(self) -> None:
         """Let `recheck` compare all files of the folders, as other processes read them."""
         for file in self._files:
-            file.watch_all()
+            if not isinstance(file, File):
+                file.watch_all()
 
     def recheck(self) -> None:
         """Raise if an input changed since it was opened."""
@@ -273,9 +274,9 @@ class Inputs:
 
             self.note_file(token, "raw elements")
             stdin = raw.path == "-"
-            stream = self._new_stdin() if stdin else self._open_path(raw.path, open_file)
+            stream = self._new_stdin() if stdin else self._open_file(raw.path)
             return Source(stream, Raw(stream, raw), None, types)
-        file = self._open_path(path or "", open_input)
+        file = self._open_input(path or "")
         with _FileContext(file):
             return Source(file, content(file), key, types)
 
@@ -284,17 +285,37 @@ class Inputs:
         if _exists(token, self._folder):
             self.notes.append(f"`{token}` was read as {what}; the file of that name is `@{token}`")
 
-    def _open_path(self, path: str, opener: Callable[..., _AnyFile]) -> _AnyFile:
-        self.files_by_name[path] = None
-        file = self.files_by_name[path] = opener(
-            path, self._folder, self.max_bytes, self._progress, pipes=self.pipes
-        )
+    def _open_file(self, name: str) -> File:
+        self.files_by_name[name] = None
+        file = open_file(name, self._folder, self.max_bytes, self._progress, pipes=self.pipes)
         file.external = self.external
-        return self._added(file)
+        return self._added(file, name)
 
-    def _added(self, file: _AnyFile) -> _AnyFile:
+    def _open_input(self, name: str) -> File | Folder:
+        """Open a file or a folder of chunks."""
+        try:
+            return self._open_file(name)
+        except NoInputError as error:
+            path = os.path.join(self._folder, name)
+            if not os.path.isdir(path):
+                raise
+            from gathercli.io import folders
+
+            if folders.format_of_folder(path) is None:
+                from gathercli.io.formats.table import names_chunks
+
+                if names_chunks(name):
+                    error.problem = f"`{clean(name)}` has no zarr.json or .zarray in it"
+                    error.expected = "a zarr array or group"
+                error.hint = folders.suggest_member(name, path)
+                raise
+        return self._added(folders.Folder(name, path, self.max_bytes, self._progress), name)
+
+    def _added(self, file: _AnyFile, name: str | None = None) -> _AnyFile:
         file.guarded, file.notes = self._guarded, self.notes
         self._files.append(file)
+        if name is not None:
+            self.files_by_name[name] = file
         return file
 
     def _open_stdin(self) -> tuple[File, Content]:
@@ -398,34 +419,6 @@ def open_file(
         raise unreadable(name, error) from None
     file.path = path
     return file
-
-
-def open_input(
-    name: str,
-    folder: str,
-    limit: int | None,
-    progress: ProgressCallback | None = None,
-    *,
-    pipes: bool = True,
-) -> File | Folder:
-    """Open a file as `open_file` does, or a folder of chunks."""
-    try:
-        return open_file(name, folder, limit, progress, pipes=pipes)
-    except NoInputError as error:
-        path = os.path.join(folder, name)
-        if not os.path.isdir(path):
-            raise
-        from gathercli.io import folders
-
-        if folders.format_of_folder(path) is None:
-            from gathercli.io.formats.table import names_chunks
-
-            if names_chunks(name):
-                error.problem = f"`{clean(name)}` has no zarr.json or .zarray in it"
-                error.expected = "a zarr array or group"
-            error.hint = folders.suggest_member(name, path)
-            raise
-    return folders.Folder(name, path, limit, progress)
 
 
 class _RoleContext:

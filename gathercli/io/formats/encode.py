@@ -44,12 +44,9 @@ class TextOptions(NamedTuple):
     max_bytes: int | None = None  # the longest text of an empty tensor
 
 
-# Elements, or bytes of elements, from which orjson is worth its import.
-LONG_TEXT: Final = 1 << 16
+LONG_RESULT: Final = 1 << 16  # elements, or their bytes, from which orjson is worth its import
 _EMPTY_LISTS: Final = 1024  # rows of empty lists written at once
 _MAX_ENTRY: Final = 1 << 16  # the most elements of a list written at once
-
-
 # Magnitudes of floats that orjson writes as Python does: without exponent, the shortest digits.
 # They also read back through float64: the shortest digits of a float32 are at most 9, and without
 # an exponent they are more than half a step of float64 away from the middle between two float32.
@@ -65,7 +62,7 @@ def digits(values: AnyArray) -> list[str]:
     if values.dtype.itemsize == 8:
         return list(map(repr, values.tolist()))
     # numpy computes the digits; Python formats them, as numpy's format depends on its version.
-    is_long = values.nbytes >= LONG_TEXT
+    is_long = values.nbytes >= LONG_RESULT
     floats = shortest(values) if is_long else list(map(float, map(str, values)))
     texts = list(map(repr, floats))
     # Readers parse float64, from which a few of the shortest digits round to a neighbour.
@@ -219,7 +216,7 @@ def _nested(
         depth -= 1
     entry = shape[depth:]
     join = notation.between if entry else notation.comma
-    is_long = product(shape) >= LONG_TEXT and dtype.kind not in (Kind.COMPLEX, Kind.STRING)
+    is_long = product(shape) >= LONG_RESULT and dtype.kind not in (Kind.COMPLEX, Kind.STRING)
     write = notation.long_entries if is_long and notation.is_json else notation.entries
     blocks = (e.reshape(-1, *entry) for e in _whole_entries(result.blocks(), product(entry)))
     yield from _rows(shape[:depth], notation, join, blocks, partial(write, dtype))

@@ -52,10 +52,9 @@ _MESSAGE_KEYS: Final = ("inputs", "outputs")
 _TENSOR_KEYS: Final = ("name", "shape", "datatype", "dtype", "data", "parameters")
 
 LONG_TEXT: Final = 1 << 16  # bytes of text from which orjson is worth its import
-_LARGE_FLOAT: Final = 2.0**63  # the smallest float that may be an integer orjson has rounded
+LARGE_FLOAT: Final = 2.0**63  # the smallest float that may be an integer orjson has rounded
 _LIST_BYTES: Final = 8  # bytes of text for each list; with fewer the text is mostly lists
-# Bytes of text scanned for brackets at a time: the arrays stay in the cache.
-_SCAN_BYTES: Final = 1 << 16
+_SCAN_BYTES: Final = 1 << 16  # of text, scanned for brackets at a time: they stay in the cache
 _MIN_NUMPY_BYTES: Final = 1 << 12  # bytes from which numpy counts faster than Python
 
 
@@ -159,7 +158,7 @@ def is_certain(tensor: Tensor) -> bool:
     if tensor.dtype.kind not in (Kind.FLOAT, Kind.COMPLEX) or tensor.dtype.name == "float16":
         return True
     magnitude = np.abs(tensor.values())
-    return not ((magnitude >= _LARGE_FLOAT) & np.isfinite(magnitude)).any()
+    return not ((magnitude >= LARGE_FLOAT) & np.isfinite(magnitude)).any()
 
 
 def is_deep(text: str) -> bool:

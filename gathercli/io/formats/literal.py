@@ -62,8 +62,6 @@ _VALUE_WORDS: Final[dict[str, float | bool]] = {
     "true": True,
     "false": False,
 }
-
-
 # The longest text, in characters, that is parsed one by one: no number of it overflows.
 _SHORT_TEXT: Final = 200
 _LIST_CHARACTERS: Final = frozenset("0123456789.-,[] ")
@@ -109,26 +107,28 @@ def parse(
         return _generate(token, max_bytes)
     if "=" in token and (match := _match(_TYPED_PATTERN, token)):
         return _typed(match, max_bytes)
-    declared, empty = types.of_untyped, types.empty
-    if is_document(token):
-        document = short_lists(token)
-        if document is None:
-            from gathercli.io.formats import jsontext
+    if not is_document(token):
+        value = _bare_list(token)
+        if value is None:
+            return None
+    elif (value := short_lists(token)) is None:
+        from gathercli.io.formats import jsontext
 
-            document = jsontext.parse(token, rule="literal")
-            if isinstance(document, dict):
-                return jsontext.tensor(document, None, types, max_bytes, notes=notes)
-        return tensor_of(document, declared=declared, empty=empty, max_bytes=max_bytes)
+        value = jsontext.parse(token, rule="literal")
+        if isinstance(value, dict):
+            return jsontext.tensor(value, None, types, max_bytes, notes=notes)
+    return tensor_of(value, declared=types.of_untyped, empty=types.empty, max_bytes=max_bytes)
+
+
+def _bare_list(token: str) -> Any | None:
+    """Parse a list without brackets, or one number; return None for any other token."""
     items = token.split(",")
-    values = [item(each.strip()) for each in items if each.strip()]
-    if len(items) == 1 and not _is_json(token.strip()):
-        values = []  # a word such as nan or j is the name of a file
-    if values and None not in values and complex not in map(type, values):
-        trailing = not items[-1].strip()
-        if len(items) - trailing == len(values):  # only the last item may be empty
-            value = values if len(items) > 1 else values[0]
-            return tensor_of(value, declared=declared, empty=empty, max_bytes=max_bytes)
-    return None
+    if len(items) == 1:  # a word such as nan or j is the name of a file
+        return item(token.strip()) if _is_json(token.strip()) else None
+    if not items[-1].strip():  # only the last item may be empty
+        items.pop()
+    values = [item(each.strip()) for each in items]
+    return None if None in values or complex in map(type, values) else values
 
 
 def short_lists(text: str) -> Any | None:

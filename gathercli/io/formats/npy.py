@@ -49,7 +49,6 @@ _OPAQUE_TYPES: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat
 _LENGTH_BYTES: Final[dict[tuple[int, ...], int]] = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
 _BYTE_ORDERS: Final = "|<"  # the byte order of one byte, and of more
 _VERSION_1: Final = MAGIC + b"\1\0"
-
 # The types that headers of ordinary files name.
 _DESCR_OF: Final = {
     dtype: f"{_BYTE_ORDERS[dtype.itemsize > 1]}{code}{dtype.itemsize}"
@@ -57,7 +56,6 @@ _DESCR_OF: Final = {
     for dtype in PLAIN
     if dtype.kind is kind and not dtype.opaque
 }
-
 # The types of ordinary headers, by their start.
 _DTYPE_OF: Final = {f"{{'descr': '{descr}'".encode(): dtype for dtype, descr in _DESCR_OF.items()}
 _GROWTH_DIGITS: Final = 21  # digits for which a header has room in its first size

@@ -48,7 +48,6 @@ _WIDEST_CHARACTER: Final = 4  # the most bytes of memory for a character
 # Bytes at either end of a text that contain its outermost brackets.
 _BRACKET_BYTES: Final = 1 << 12
 _PIECE_BYTES: Final = 1 << 15  # bytes of text parsed at a time
-_LARGE_FLOAT: Final = 2.0**63  # the smallest float that may be an integer orjson has rounded
 # Bytes that are beside every value: of JSON, and of other text.
 _JSON_MARKS: Final = (b",", b"[", b":", b":")
 _LIST_MARKS: Final = (b",", b" ", b"\n", b"\t", b"[")
@@ -180,7 +179,11 @@ def plain_array(read: Callable[[int], bytes]) -> AnyArray | None:
         parts.append(part)
     array = np.concatenate(parts)
     # A larger magnitude, or -2^63, may be a rounded integer of more than 64 bits.
-    return array if array.min() > -_LARGE_FLOAT and array.max() < _LARGE_FLOAT else None
+    return (
+        array
+        if array.min() > -jsontext.LARGE_FLOAT and array.max() < jsontext.LARGE_FLOAT
+        else None
+    )
 
 
 def _pieces(text: bytes, closing: bytes, read: Callable[[int], bytes]) -> Iterator[bytes]:

@@ -170,7 +170,7 @@ def both_ways(tensor: Tensor, fmt: str) -> list[bytes]:
     with pytest.MonkeyPatch.context() as patch:
         made = []
         for long in (0, 1 << 60):
-            patch.setattr(encode, "LONG_TEXT", long)
+            patch.setattr(encode, "LONG_RESULT", long)
             patch.setattr(encode, "NUMBERS_AT_ONCE", 1000)
             made.append(encoded(tensor, fmt))
     return made
@@ -225,7 +225,7 @@ def test_brackets_stand_where_they_belong_however_the_blocks_fall(
     array = np.arange(int(np.prod(shape))).reshape(shape)
     monkeypatch.setattr(encode, "_MAX_ENTRY", entry)
     monkeypatch.setattr(encode, "NUMBERS_AT_ONCE", numbers)
-    monkeypatch.setattr(encode, "LONG_TEXT", long)
+    monkeypatch.setattr(encode, "LONG_RESULT", long)
     plain = Tensor.blocks
     for cells in (1, 2, 5, 1 << 17):
         monkeypatch.setattr(Tensor, "blocks", lambda tensor, cells=cells: plain(tensor, cells))
