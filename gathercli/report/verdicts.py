@@ -268,17 +268,26 @@ def compared_rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
 
 
 def compared_reasons(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return the rules that refuse a version, or leave one out, and why."""
-    left_out = _reasons_without_axis(comparison.left_out)
-    return [*_reasons_of(comparison.verdicts), *left_out]
+    """Return the rules that refuse a version, or leave out an operator without an axis, and why."""
+    reasons = [*_reasons_of(comparison.verdicts)]
+    for each in comparison.left_out:
+        if each.error is not None and each.error.rule == "axis-unsupported":
+            reason = GatherError.of(each.error, version=each.op.name).statement
+            reasons.append((each.error.rule, f"{reason}: its versions are left out"))
+    return reasons
 
 
 def compared_results(
     comparison: Comparison, values: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
     """Return the first difference of each pair of groups, or that versions agree."""
-    differences = map(_difference, comparison.differences, values)
-    return [*differences] or [("", _agreement(comparison))]
+    results = []
+    for each, (one, other) in zip(comparison.differences, values, strict=True):
+        text = "have the shapes {} and {}".format(*each.shapes)
+        if each.at is not None:
+            text = f"first differ at {cell(each.at)}: {clean(one)} and {clean(other)}"
+        results.append((f"{listed(each.groups, 'and')}  ", text))
+    return results or [("", _agreement(comparison))]
 
 
 def compared_outputs(
@@ -308,14 +317,6 @@ def _beginning(elements: Sequence[str], shape: Sequence[int]) -> str:
     return ",".join([*parts, "…"] if len(elements) < product(shape) else parts)
 
 
-def _reasons_without_axis(left_out: Iterable[Verdict]) -> Iterator[tuple[str, str]]:
-    """Yield why operators are left out that have no axis, if one is given."""
-    for each in left_out:
-        if each.error is not None and each.error.rule == "axis-unsupported":
-            reason = GatherError.of(each.error, version=each.op.name).statement
-            yield each.error.rule, f"{reason}: its versions are left out"
-
-
 def _agreement(comparison: Comparison) -> str:
     """Describe which versions agree, if no two results differ."""
     ops = [op for group in comparison.groups.values() for op in group]
@@ -326,13 +327,6 @@ def _agreement(comparison: Comparison) -> str:
     if len(ops) == 1:
         return f"only {ops[0]} gives values"
     return "all that accept give the same"
-
-
-def _difference(each: Difference, values: tuple[str, str]) -> tuple[str, str]:
-    start = f"{listed(each.groups, 'and')}  "
-    if each.at is None:
-        return start, "have the shapes {} and {}".format(*each.shapes)
-    return start, f"first differ at {cell(each.at)}: {clean(values[0])} and {clean(values[1])}"
 
 
 def compared_json(
