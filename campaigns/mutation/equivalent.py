@@ -339,12 +339,6 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "elif len(types) < len(missing)",
             "elif len(types) <= len(missing)",
         ),
-        (
-            "Both ranks are equal, and without dimensions there is no size to compare.",
-            "call.indices.shape.rank or 0\n    return all",
-            "call.indices.shape.rank or 1\n    return all",
-            "call.indices.shape.rank or -1\n    return all",
-        ),
         ("It is cut after k of them.", "len(sizes) == k and all", "len(sizes) >= k and all"),
         (
             "No type has 63 bits.",

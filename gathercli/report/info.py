@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.spec.dtypes import Kind
-from gathercli.spec.shapes import cell
+from gathercli.spec.shapes import cell, product
 from gathercli.text import clean, counted, grouped, short, shown
 
 if TYPE_CHECKING:
@@ -190,8 +190,6 @@ def _append_members(out: Text, members: Sequence[FileDescription]) -> None:
 
 def header_words(member: FileDescription) -> list[str]:
     """Describe the type, shape, size and layout of a tensor, a phrase each."""
-    from gathercli.spec.shapes import product
-
     words = [
         _typed(member),
         counted(product(member.shape), "element"),

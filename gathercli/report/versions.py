@@ -176,25 +176,21 @@ More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
 """
 
 
-def sheet(op: Op) -> list[tuple[str, str]]:
-    """Return the lines of the sheet of a version: pairs of a heading and a text."""
+def version_text(op: Op, width: int | None) -> str:
+    """Format the sheet of a version: its traits below its name."""
     inputs = " ".join(each.name.upper() for each in op.inputs)
     words = {name: text for name, (_, text) in traits(op).items()}
     names = ["equation", "shape", *(each.name for each in op.inputs), "axis", "batch_dims"]
     names += ["legal indices", "other indices"]
     names += ["beside the axis"] * bool(op.off_axis) + ["shortest tuple"] * op.tuples
-    return [
+    lines = [
         ("command", f"gathercli {op.family} {inputs} -V {op.id}"),
         ("changes", op.changes),
         *((name, words[name]) for name in names),
         ("source", op.source),
     ]
-
-
-def version_text(op: Op, width: int | None) -> str:
-    """Format the sheet of a version below its name."""
     return f"{op.full_name}\n" + "".join(
-        hanging(f"  {name:<15}  ", text, width) for name, text in sheet(op)
+        hanging(f"  {name:<15}  ", text, width) for name, text in lines
     )
 
 

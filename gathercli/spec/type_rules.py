@@ -103,13 +103,9 @@ def _are_swapped(call: Call) -> bool:
         return False
     if few != many or indices.integers is None:
         return few <= many
-    return call.op.tuples and _fit_swapped(call) and not _point_inside(call)
-
-
-def _fit_swapped(call: Call) -> bool:
-    """Tell whether `data` would be tuples of `indices`, by their length."""
-    k, n = call.data.shape[-1:], call.indices.shape.rank or 0
-    return all(isinstance(size, int) and size <= n for size in k)
+    # whether `data` would be tuples of `indices`, by their length
+    fit = all(isinstance(size, int) and size <= many for size in data.shape[-1:])
+    return call.op.tuples and fit and not _point_inside(call)
 
 
 def _point_inside(call: Call) -> bool:
