@@ -162,22 +162,16 @@ def check_json(
 ) -> Iterator[str]:
     """Yield one object in parts, the illegal indices one by one."""
     chosen, case = checked.chosen, checked.case
-    call = chosen.call
-    op = chosen.op
+    call, op = chosen.call, chosen.op
     ends = legal_ends(call) if call else ()
     names = ["axis", "batch_dims"] if op.attr("axis") else [each.name for each in op.attrs]
     fields: dict[str, Any] = {
         "operator": op.full_name,
         **{name: call and getattr(call, name) for name in names},
-    }
-    fields |= {
-        name: tensor_json(tensor.dtype, tensor.shape)
-        for name, tensor in case.named(chosen.op).items()
-    }
-    fields |= {
+        **{name: tensor_json(each.dtype, each.shape) for name, each in case.named(op).items()},
         "output": None if chosen.shape is None else tensor_json(case.data.dtype, chosen.shape),
         "legal": ends[0] if len(ends) == 1 else call and ends,
-        "total": case.total(chosen.op),
+        "total": case.total(op),
     }
     yield _dumped(fields)[:-1]
     if call is None:
