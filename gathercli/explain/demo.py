@@ -79,17 +79,11 @@ def _lesson(name: str, blocks: tuple[Block, ...]) -> DemoLesson:
         raise TypeError(name)
     labels = dict(terms.pairs)
     pairs = (pair for block in tries if isinstance(block, Terms) for pair in block.pairs)
-    return DemoLesson(
-        name, str(title), str(says), labels, labels.pop(ANSWER), _shows(proof), tuple(pairs)
-    )
-
-
-def _shows(proof: Console) -> str:
-    """Fill in the path of the model, quoted in commands."""
-    return "\n".join(
+    shows = "\n".join(  # the path of the model is quoted in commands
         line.replace("{{model}}", shell_word(_TOUR_MODEL) if line.startswith("$ ") else _TOUR_MODEL)
         for line in proof.text.splitlines()
     )
+    return DemoLesson(name, str(title), str(says), labels, labels.pop(ANSWER), shows, tuple(pairs))
 
 
 LESSONS: Final = tuple(
@@ -98,6 +92,9 @@ LESSONS: Final = tuple(
         Path(__file__).with_name("lessons.md"), {"model": shell_word(_TOUR_MODEL)}
     ).items()
 )
+
+_NAMES: Final = [lesson.name for lesson in LESSONS]
+_NUMBERS: Final = [str(n) for n in range(1, len(LESSONS) + 1)]
 
 
 @cache
@@ -185,7 +182,7 @@ LESSON_NAME: Final = argument(
     "[NAME]",
     "The name of a lesson, its start, or its number; default 1.",
     default=None,
-    known=lambda: [*_names(), *_numbers()],
+    known=lambda: [*_NAMES, *_NUMBERS],
 )
 
 
@@ -199,32 +196,21 @@ def run(
 ) -> Answer:
     """Show one lesson, all of them, or their names."""
     if sum((name is not None or answer, list_lessons, all_lessons)) > 1:
-        raise _exclusive(name, answer=answer, list_lessons=list_lessons, all_lessons=all_lessons)
+        flags = {"--answer": answer, "--list": list_lessons, "--all": all_lessons}
+        words = filter(None, (name, *(flag for flag in flags if flags[flag])))
+        hint = "`gathercli demo --all` has the answers: below the lessons, or at the key `?`"
+        raise UsageError(
+            f"{listed((f'`{word}`' for word in words), 'and')} exclude each other",
+            expected="one of them",
+            hint=hint if answer and all_lessons else None,
+        )
     if list_lessons:
-        return _list()
+        text, widest = Text(), max(map(len, _NAMES))
+        for number, lesson in enumerate(LESSONS, 1):
+            text.append(f"{number:2}  {lesson.name.ljust(widest)}", "cyan")
+            text.append(f"   {lesson.title}\n")
+        return Answer(lambda _, color: rendered(text, color=color))
     return _all(errors) if all_lessons else _one(name, answer=answer)
-
-
-def _exclusive(
-    name: str | None, *, answer: bool, list_lessons: bool, all_lessons: bool
-) -> UsageError:
-    """Return the error for words that exclude each other."""
-    flags = {"--answer": answer, "--list": list_lessons, "--all": all_lessons}
-    words = [word for word in (name, *(flag for flag in flags if flags[flag])) if word is not None]
-    hint = "`gathercli demo --all` has the answers: below the lessons, or at the key `?`"
-    return UsageError(
-        f"{listed((f'`{word}`' for word in words), 'and')} exclude each other",
-        expected="one of them",
-        hint=hint if answer and all_lessons else None,
-    )
-
-
-def _list() -> Answer:
-    """Return the numbers, names and titles of lessons."""
-    text, widest = Text(), max(len(lesson.name) for lesson in LESSONS)
-    for number, (name, title, *_) in enumerate(LESSONS, 1):
-        text.append(f"{number:2}  {name.ljust(widest)}", "cyan").append(f"   {title}\n")
-    return Answer(lambda _, color: rendered(text, color=color))
 
 
 def _one(name: str | None, *, answer: bool) -> Answer:
@@ -239,18 +225,9 @@ def _one(name: str | None, *, answer: bool) -> Answer:
         tries.append((f"gathercli demo {following.name}", f"next: {title}"))
     text = _screen(number, tries, answer=answer)
     if name is None:
-        names = ", ".join(each.name for each in LESSONS[1:])
-        words = f"More lessons: {names}; `gathercli demo --all` shows them in turn."
+        words = f"More lessons: {', '.join(_NAMES[1:])}; `gathercli demo --all` shows them in turn."
         text.append(f"\n{_filled(words)}\n", "dim")
     return Answer(lambda _, color: rendered(text, color=color))
-
-
-def _names() -> list[str]:
-    return [lesson.name for lesson in LESSONS]
-
-
-def _numbers() -> list[str]:
-    return [str(n) for n in range(1, len(LESSONS) + 1)]
 
 
 def _number(word: str) -> int:
@@ -258,18 +235,17 @@ def _number(word: str) -> int:
 
     Raise `UsageError` if there is none, or there are several.
     """
-    names = _names()
     key = word.lower().replace("_", "-")
-    for words in (names, _numbers()):
+    for words in (_NAMES, _NUMBERS):
         if key in words:
             return words.index(key)
-    near = [name for name in names if key and name.startswith(key)]
+    near = [name for name in _NAMES if key and name.startswith(key)]
     if len(near) == 1:
-        return names.index(near[0])
-    problem, expected = f"no lesson `{word}`", f"1 to {len(names)}, {listed(names)}"
+        return _NAMES.index(near[0])
+    problem, expected = f"no lesson `{word}`", f"1 to {len(_NAMES)}, {listed(_NAMES)}"
     if near:
         problem, expected = f"`{word}` is the start of several lessons", listed(near)
-    suggestion = near[0] if near else closest(key, names)
+    suggestion = near[0] if near else closest(key, _NAMES)
     hint = "`gathercli demo --list` lists the lessons"
     if key in ("all", "answer", "list"):
         hint = f"did you mean `gathercli demo --{key}`?"
@@ -284,7 +260,13 @@ def _all(errors: ErrorOptions) -> Answer:
     from gathercli.explain.terminal.layout import folded
 
     screens = [_screen(n, lesson.tries) for n, lesson in enumerate(LESSONS)]
-    answers = list(map(_answer_screen, range(len(LESSONS))))
+    answers = [
+        Text()
+        .append(f"{_title(n)}\n", "bold")
+        .append_text(_terms({QUESTION: lesson.terms[QUESTION]}))
+        .append_text(_answer(lesson))
+        for n, lesson in enumerate(LESSONS)
+    ]
     if not has_keys():
         texts = [*screens, Text().append("Answers\n", "bold"), *answers]
         return Answer(lambda _, color: "\n".join(rendered(text, color=color) for text in texts))
@@ -320,14 +302,6 @@ def _width() -> int:
 def _title(number: int) -> str:
     lesson = LESSONS[number]
     return f"{number + 1} of {len(LESSONS)}   {lesson.name}: {lesson.title}"
-
-
-def _answer_screen(number: int) -> Text:
-    """Return the title, the question and the answer of a lesson."""
-    lesson = LESSONS[number]
-    text = Text().append(f"{_title(number)}\n", "bold")
-    text.append_text(_terms({QUESTION: lesson.terms[QUESTION]}))
-    return text.append_text(_answer(lesson))
 
 
 def _answer(lesson: DemoLesson) -> Text:

@@ -107,6 +107,11 @@ class PanelCell(NamedTuple):
     # ``shared`` for one on several paths
     kinds: tuple[str, ...] = ()
 
+    @property
+    def label(self) -> str:
+        """What a terminal writes beside it."""
+        return self.mark or self.letter
+
 
 class PanelTensor(NamedTuple):
     """The part of a tensor in a picture; a tuple of indices is one cell."""

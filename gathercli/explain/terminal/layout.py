@@ -36,27 +36,6 @@ class Edge(str):
     __slots__ = ()
 
 
-class Cell(NamedTuple):
-    """An element of a tensor."""
-
-    label: str
-    text: str
-    tail: str = ""  # the position after an index
-    style: str = ""  # if it has a ground, this fills the cell with a blank on either side
-    # whether it is the current cell: in brackets, which take the place of blanks
-    here: bool = False
-
-    def box(self, text: str, start: int, stop: int) -> PaddedCell:
-        """Return the box of the cell's text, with brackets around ``start:stop`` if it is here."""
-        if not self.here:
-            edge = (" ", self.style if " on " in self.style else "")
-            return PaddedCell(edge, (text, self.style), edge)
-        text = f" {text} "
-        text = f"{text[:start]}[{text[start + 1 : stop + 1]}]{text[stop + 2 :]}"
-        first, middle, last = text[0], text[1:-1], text[-1]
-        return PaddedCell((first, CURRENT_STYLE), (middle, CURRENT_STYLE), (last, CURRENT_STYLE))
-
-
 class PaddedCell(NamedTuple):
     """A cell in its column: its words, and the columns before and after it."""
 
@@ -65,9 +44,17 @@ class PaddedCell(NamedTuple):
     after: Word
 
 
-def painted(cell: PanelCell, *, here: bool) -> Cell:
-    """Return a cell of the model in characters and styles."""
-    return Cell(cell.mark or cell.letter, cell.text, cell.tail, style_of(cell), here)
+def padded(text: str, style: str) -> PaddedCell:
+    """Return a cell; a style with a ground fills it with a blank on either side."""
+    edge = (" ", style if " on " in style else "")
+    return PaddedCell(edge, (text, style), edge)
+
+
+def bracketed(text: str, start: int, stop: int) -> PaddedCell:
+    """Return the current cell, with brackets around ``start:stop`` in place of blanks."""
+    text = f" {text} "
+    text = f"{text[:start]}[{text[start + 1 : stop + 1]}]{text[stop + 2 :]}"
+    return PaddedCell(*((each, CURRENT_STYLE) for each in (text[0], text[1:-1], text[-1])))
 
 
 def style_of(cell: PanelCell) -> str:
@@ -212,9 +199,8 @@ class _Drawing:
         above, last = ([], [], *map(list[int], part.coordinates))[-2:]
         self._rows, self._columns = (above, last) if has_columns(part) else (last, [])
         self._facets, depth = part.facets, len(part.lead)
-        self._cells = {
-            at[depth:]: painted(cell, here=at == part.here) for at, cell in part.cells.items()
-        }
+        self._cells = {at[depth:]: cell for at, cell in part.cells.items()}
+        self._here = next((at[depth:] for at in part.cells if at == part.here), None)
         self._texts = {at: cell.text for at, cell in self._cells.items()}
         self._by_column: dict[int | None, list[tuple[int, ...]]] = {}
         for at in self._cells:
@@ -263,7 +249,7 @@ class _Drawing:
         line = [(self._part.facet_name(facet), "bold")]
         if self._part.place is Placement.FACET:
             cell = self._cells[(*facet, self._rows[0], self._columns[0])]
-            line += [("  ", ""), (cell.label, cell.style)]
+            line += [("  ", ""), (cell.label, style_of(cell))]
             if self._part.note:
                 line += [("  ", ""), (self._part.note((*self._part.lead, *facet)), "")]
         return line
@@ -281,11 +267,10 @@ class _Drawing:
         boxes: list[PaddedCell] = []
         for column in self._columns:
             cells = [self._cells[(*facet, row, column)] for row in self._rows]
-            cell = next((each for each in cells if each.style != REFUSED_STYLE), cells[0])
+            cell = next((each for each in cells if each.fate is not Fate.REFUSED), cells[0])
             _, value, tail = self._widths[column]
-            style = cell.style if cell.label else ""
             text = cell.label.rjust(value) + " " * tail
-            boxes.append(Cell("", "", style=style).box(text, 0, 0))
+            boxes.append(padded(text, style_of(cell) if cell.label else ""))
         return self._start("", "", "") + self._side_by_side(boxes, marks=False)
 
     def _side_by_side(self, boxes: list[PaddedCell], *, marks: bool = True) -> Line:
@@ -340,7 +325,7 @@ class _Drawing:
         part = self._part
         ats = [(*at, column) for column in self._columns] or [at]
         first = self._cells[ats[0]]
-        line = self._start(first.label, first.style, name)
+        line = self._start(first.label, style_of(first), name)
         line += self._side_by_side(list(map(self._box, ats)))
         rest: Line = []
         if self._columns and self._columns[-1] < part.inner[-1] - 1:
@@ -359,10 +344,8 @@ class _Drawing:
         blanks = " " * (value - cell_len(text))
         if self._part.left:
             text, blanks = text + blanks, ""
-        padded = before + blanks + text + cell.tail.ljust(tail)
-        stop = (
-            len(padded.rstrip())
-            if cell.tail or self._part.left
-            else len(before + blanks + text.rstrip())
-        )
-        return cell.box(padded, len(before + blanks), stop)
+        words = before + blanks + text + cell.tail.ljust(tail)
+        if at != self._here:
+            return padded(words, style_of(cell))
+        until = words if cell.tail or self._part.left else before + blanks + text
+        return bracketed(words, len(before + blanks), len(until.rstrip()))
