@@ -22,6 +22,7 @@ from gathercli.text import clean, grouped, listed, shell_word, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from gathercli.explain.panel import Look, View, Window
     from gathercli.explain.provenance import Provenance
@@ -97,7 +98,7 @@ class ExplainedOptions(Options):
             hint=f"{hint}, or `--job FILE#ID`",
         )
 
-    def read(self) -> ExplainedCall:
+    def read(self) -> AbstractContextManager[ExplainedCall]:
         """Read the tensors and bind the call."""
         if self.job is not None:
             return of_job(job_named(self.job), self.call.memory.limits, self.call.messages)

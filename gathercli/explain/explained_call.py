@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import InputError, UsageError
 from gathercli.ops import FAMILIES
@@ -30,7 +30,7 @@ _PLACE_ID: Final = re.compile(r"(.+)(?::\d+|\[\d+\])", re.DOTALL)
 
 
 class ExplainedCall(NamedTuple):
-    """A bound call with open input files; a context that closes them."""
+    """A bound call with open input files."""
 
     bound: BoundCall
     inputs: Inputs
@@ -39,40 +39,26 @@ class ExplainedCall(NamedTuple):
     source: str | None = None
     job: Job | None = None
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.inputs.__exit__(*exception)
+@contextmanager
+def of_words(call: CallOptions) -> Iterator[ExplainedCall]:
+    """Read the inputs of a command line and bind the call; close the input files at the end."""
+    opened = call.open()
+    with opened.inputs:
+        yield ExplainedCall(opened.bound(), opened.inputs, opened.context)
 
 
 @contextmanager
-def closed_on_failure(inputs: Inputs) -> Iterator[None]:
-    """Close the input files if the call cannot be bound."""
-    try:
-        yield
-    except BaseException:
-        inputs.close()
-        raise
-
-
-def of_words(call: CallOptions) -> ExplainedCall:
-    """Read the inputs of a command line and bind the call."""
-    opened = call.open()
-    with closed_on_failure(opened.inputs):
-        return ExplainedCall(opened.bound(), opened.inputs, opened.context)
-
-
-def of_job(job: Job, limits: Limits, messages: Messages) -> ExplainedCall:
-    """Read the inputs of a job and bind its call."""
+def of_job(job: Job, limits: Limits, messages: Messages) -> Iterator[ExplainedCall]:
+    """Read the inputs of a job and bind its call; close the input files at the end."""
     from gathercli.io.jobs import bind, row_of
     from gathercli.io.source import Inputs
 
     op = row_of(job, messages.notes)
-    inputs = Inputs(limits.memory, notes=messages.notes, folder=job.folder)
-    with closed_on_failure(inputs), CallContext(op) as context:
-        bound = bind(job, op, inputs, context)
-        return ExplainedCall(bound, inputs, context, job.title, job.source, job)
+    with Inputs(limits.memory, notes=messages.notes, folder=job.folder) as inputs:
+        with CallContext(op) as context:
+            bound = bind(job, op, inputs, context)
+        yield ExplainedCall(bound, inputs, context, job.title, job.source, job)
 
 
 def job_named(token: str) -> Job:
@@ -95,18 +81,19 @@ def job_named(token: str) -> Job:
     chosen = [job for job in listed_jobs if not key or job.id == key]
     if len(chosen) != 1:
         ids = [job.id for job in listed_jobs]
-        near = (
-            closest(key, ids)
-            if key
-            else next((job.id for job in listed_jobs if job.op != jobs.SHAPE), None)
-        )
         what = counted(len(chosen), "job") if chosen else "no job"
-        what += f" `{clean(key)}`" if key else ""
+        if key:
+            what += f" `{clean(key)}`"
+            near = closest(key, ids)
+            hint = near and f"did you mean `{clean(path)}#{clean(near)}`?"
+        else:  # the first that has cells
+            near = next((job.id for job in listed_jobs if job.op != jobs.SHAPE), None)
+            hint = near and f"`--job {shell_word(f'{path}#{near}')}` is the first"
         raise UsageError(
             f"`{clean(path)}` has {what}",
             value=token,
             expected=f"one of {some(map(clean, ids))}",
-            hint=_hint(path, key, near),
+            hint=hint or None,
         )
     (job,) = chosen
     if job.op == jobs.SHAPE:
@@ -118,15 +105,6 @@ def job_named(token: str) -> Job:
             hint="`gathercli shape` shows how a shape comes about",
         )
     return job
-
-
-def _hint(path: str, key: str, near: str | None) -> str | None:
-    """Suggest the nearest ID, or the first job without an ID."""
-    if not near:
-        return None
-    if key:
-        return f"did you mean `{clean(path)}#{clean(near)}`?"
-    return f"`--job {shell_word(f'{path}#{near}')}` is the first"
 
 
 def provenance_of(bound: BoundCall, *, progress: ProgressCallback | None = None) -> Provenance[Any]:

@@ -189,7 +189,7 @@ def _data_tensor(selection: Selection, at: tuple[int, ...]) -> PanelTensor:
     provenance, marks = selection.provenance, selection.look.marks
     data, reads, units = provenance.data, provenance.reads, provenance.unit_dims
     tensor = _tensor(selection, at, provenance.data_name, units)
-    tensor = tensor._replace(facets=selection.facets(at))
+    tensor = tensor._replace(facets=selection.facets[at])
     coords = cells_of(at, tensor.coordinates, tensor.facets)
     elements = Tensor(data.dtype, elements_at(data.array, arrays(coords, len(data.shape))))
     colors = {unit: n for n, unit in enumerate(selection.letters)}

@@ -153,7 +153,7 @@ class GatherView(View):
         if not drawn:
             parts.append((facets, out, ("facet of out", "facets of out")))
         if panels:
-            shown = len(selection.facets(panels[0]))
+            shown = len(selection.facets[panels[0]])
             parts.append((shown, data, ("facet of data", "facets of data")))
         return parts
 

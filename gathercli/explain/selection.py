@@ -51,7 +51,8 @@ class Selection(PanelChoice):
     `here` is the current cell, batch dimensions apart; None to choose without it, as with `whole`.
     The `lead` leading dimensions are panels. `out`, `indices` and `data` are the coordinates to
     show of each dimension, ascending; `letters` those of the units that the visible indices pick,
-    in their order; `current` is the trace of the cell that the look marks.
+    in their order; `facets` the leading coordinates of the facets of `data` in each panel;
+    `current` is the trace of the cell that the look marks.
     """
 
     provenance: GatherProvenance
@@ -90,7 +91,7 @@ class Selection(PanelChoice):
             self._data_coordinates(d, positions) for d in range(len(provenance.data.shape))
         ]
         self.coordinates = [*self.out, *self.data]
-        self._facets = {panel: self._choose_facets(panel, units) for panel in self.panels}
+        self.facets = {panel: self._choose_facets(panel, units) for panel in self.panels}
         shown_units = [unit for unit in units if self._is_shown(unit)]
         self.letters = {unit: letter_of(n) for n, unit in enumerate(shown_units)}
         self.is_complete = len(shown_units) == len(units)
@@ -179,10 +180,6 @@ class Selection(PanelChoice):
         is_wide = len(columns) > self.limits[1] + 2
         return not self.look.window and (is_wide or not self.is_complete)
 
-    def facets(self, panel: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Return the leading coordinates of the facets of `data` in a panel."""
-        return self._facets[panel]
-
     def _choose_facets(
         self, panel: tuple[int, ...], units: Iterable[Unit]
     ) -> list[tuple[int, ...]]:
@@ -212,7 +209,7 @@ class Selection(PanelChoice):
         within = unit[self.lead : self.lead + depth]
         return any(
             is_in(each, within)
-            for panel, facets in self._facets.items()
+            for panel, facets in self.facets.items()
             if is_in(panel, unit[: self.lead])
             for each in facets
         )

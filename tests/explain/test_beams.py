@@ -15,7 +15,8 @@ import gathercli
 from gathercli.explain.beams import BeamProvenance
 from gathercli.explain.panel import ASCII, Look
 from gathercli.explain.provenance import Fate
-from gathercli.explain.terminal.picture import PanelLines, panels_of, picture_of
+from gathercli.explain.terminal import picture
+from gathercli.explain.terminal.picture import panels_of, picture_of
 from tests.compute.test_tree import stray_tree
 from tests.explain.test_walk import at_a_terminal
 from tests.random_calls import NEGATIVE, Dice, as_type, legal_tree, moderately, seeds
@@ -217,12 +218,12 @@ def test_a_window_chooses_steps_batches_and_beams(run: Run) -> None:
 def test_a_window_that_fits_no_width_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[bool] = []
 
-    def lines(self: PanelLines, room: int, *, stacked: bool) -> Any:
+    def arranged(*parts: Any, stacked: bool) -> Any:
         drawn.append(stacked)
-        return own(self, room, stacked=stacked)
+        return arrange(*parts, stacked=stacked)
 
-    own = PanelLines.lines
-    monkeypatch.setattr(PanelLines, "lines", lines)
+    arrange = picture.arrange
+    monkeypatch.setattr(picture, "arrange", arranged)
     ids = np.zeros((2, 1, 90), np.int64)
     every = slice(None)
 

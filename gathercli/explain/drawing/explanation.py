@@ -60,7 +60,7 @@ def scene_of(
     for each in drawings:
         each.link(traced, 1 / len(drawings))
     align(drawings)
-    head = _heading(view, provenance, title)
+    head = _heading(view, title)
     top = _SCENE_MARGIN + head[-1].y + 30
     ratio = None if aspect is None else aspect[0] / aspect[1]
     width, height = _arrange(drawings, _SCENE_MARGIN, top, ratio or _USUAL_RATIO)
@@ -73,7 +73,7 @@ def scene_of(
     mark = look.marks.hidden
     if any(cell.letter == mark for grid in grids for cell in grid.cells):
         cut.append(f"{mark} read by indices that are not shown")
-    words = _notes(view, provenance, look, traced if has_steps else None)
+    words = _notes(view, look, traced if has_steps else None)
     words += [Caption(0, 0, text, "note") for text in cut]
     x, y = _notes_corner(words, width, top + height, top, ratio)
     for line in words:
@@ -91,9 +91,9 @@ def scene_of(
     )
 
 
-def _heading(view: View, provenance: Provenance[Any], title: str | None) -> list[Caption]:
+def _heading(view: View, title: str | None) -> list[Caption]:
     """Return the title, the version with its attributes, the equation, and tensors, at x 0."""
-    call = provenance.call
+    provenance, call = view.provenance, view.provenance.call
     lines = [Caption(0, -6, clean(short(title)), "note")] if title else []
     lines += [Caption(0, 20, "   ".join([call.op.full_name, *header.attributes(call)]), "heading")]
     lines.append(Caption(0, 50, provenance.equation, "equation", spans=view.spans))
@@ -105,7 +105,7 @@ def _heading(view: View, provenance: Provenance[Any], title: str | None) -> list
     return lines
 
 
-def _notes(view: View, provenance: Provenance[Any], look: Look, traced: Any) -> list[Caption]:
+def _notes(view: View, look: Look, traced: Any) -> list[Caption]:
     """Return the lines below the tensors: the traced cell step by step, if there is one."""
     lines: list[Caption] = []
     if traced is not None:
@@ -122,8 +122,9 @@ def _notes(view: View, provenance: Provenance[Any], look: Look, traced: Any) -> 
             *view.emphasis,
         ]
         lines.append(Caption(0, 0, "   ".join(legend), "note"))
-    formula = "  =  ".join(header.formula(provenance.call, Shape(provenance.shape)))
-    formula = re.sub(rf"\b({'|'.join(provenance.call.inputs)})\[", r"\1.shape[", formula)
+    call, shape = view.provenance.call, Shape(view.provenance.shape)
+    formula = "  =  ".join(header.formula(call, shape))
+    formula = re.sub(rf"\b({'|'.join(call.inputs)})\[", r"\1.shape[", formula)
     return [*lines, Caption(0, 0, f"shape of out: {formula}", "note")]
 
 
@@ -162,9 +163,7 @@ def _right(caption: Caption) -> float:
 
 
 def _fitting(
-    view: View,
-    look: Look,
-    cell: tuple[int, ...] | None,
+    view: View, look: Look, cell: tuple[int, ...] | None
 ) -> tuple[PanelChoice, list[PanelDrawing]]:
     """Return the first choice whose panels are small enough when arranged, and these.
 
@@ -182,9 +181,7 @@ def _fitting(
 
 
 def _attempts(
-    view: View,
-    look: Look,
-    cell: tuple[int, ...] | None,
+    view: View, look: Look, cell: tuple[int, ...] | None
 ) -> Iterator[tuple[PanelChoice, list[PanelDrawing]]]:
     """Yield choices of ever less with their panels, around a cell that they would not show."""
     seen: list[object] = []

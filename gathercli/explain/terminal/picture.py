@@ -15,57 +15,22 @@ from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.spec.shapes import Shape, product
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from gathercli.explain.panel import Line, Look, Panel, PanelChoice, View
     from gathercli.explain.provenance import Provenance
-
-
-class PanelLines:
-    """The panels of a choice in characters, each drawn once."""
-
-    def __init__(self, view: View, selection: PanelChoice) -> None:
-        self._view, self.selection, self._marks = view, selection, selection.look.marks
-        self._drawn: dict[tuple[int, ...], tuple[Panel, list[list[Line]]]] = {}
-
-    @property
-    def panels(self) -> list[Panel]:
-        """The panels drawn so far."""
-        return [panel for panel, _ in self._drawn.values()]
-
-    def lines(self, room: int, *, stacked: bool) -> list[Line]:
-        """Arrange the panels, and the tensors of each, below each other if `stacked`."""
-        if self._view.without_panels:
-            return [[(self._view.without_panels, "dim")]]
-        gap: list[Line] = [[(self._marks.columns, "dim")]]
-        shape = self.selection.lead_shape
-        blocks: list[list[Line]] = []
-        last = -1
-        for at in self.selection.panels:
-            number = flat(at, shape)
-            if number != last + 1:
-                blocks.append(gap)
-            if at not in self._drawn:
-                panel = self._view.panel(self.selection, at)
-                drawn = [draw(each, self._marks) for each in panel.tensors]
-                self._drawn[at] = panel, drawn
-            panel, drawn = self._drawn[at]
-            lines = arrange(panel.tensors, drawn, stacked=stacked)
-            blocks.append([panel.title, *lines] if panel.title else lines)
-            last = number
-        if blocks and last + 1 < product(shape):
-            blocks.append(gap)
-        return in_rows(blocks, room)
 
 
 def picture_of(provenance: Provenance[Any], look: Look) -> Text:
     """Draw the provenance of every output cell."""
     call, out, view = provenance.call, Shape(provenance.shape), view_of(provenance)
-    panels, lines = _fitting(view, look)
-    selection, room = panels.selection, look.width or PICTURE_WIDTH
+    selection, panels, lines = _fitting(view, look)
+    room = look.width or PICTURE_WIDTH
     text = header.title(call, look.width, where=_ranges(provenance), room=room)
     text.append_text(view.tensors(selection, room))
     text.append("\n")
     append(text, lines)
-    append(text, view.notes(selection, panels.panels, room))
+    append(text, view.notes(selection, panels, room))
     text.append("\n").append_text(header.steps(call, out, look.width))
     text.append("read   ", "dim").append(view.reads() + "\n")
     parts = view.parts(selection, drawn=False)
@@ -78,7 +43,7 @@ def picture_of(provenance: Provenance[Any], look: Look) -> Text:
 
 def panels_of(provenance: Provenance[Any], look: Look) -> Text:
     """Draw the tensors alone, if they fit the width and the height of the look."""
-    _, lines = _fitting(view_of(provenance), look)
+    *_, lines = _fitting(view_of(provenance), look)
     fits = look.height is None or len(lines) <= look.height
     if not fits or widest(lines) > (look.width or PICTURE_WIDTH):
         return Text("no room for the picture\n", "dim italic")
@@ -87,28 +52,49 @@ def panels_of(provenance: Provenance[Any], look: Look) -> Text:
     return text
 
 
-def _fitting(view: View, look: Look) -> tuple[PanelLines, list[Line]]:
-    """Return the most panels that fit, else the fewest, and their lines.
+def _fitting(view: View, look: Look) -> tuple[PanelChoice, list[Panel], list[Line]]:
+    """Return the choice with the most panels that fit, else the fewest, these and their lines.
 
     Prefer those where the data show all that the visible indices pick.
     """
     # The bracket after the current cell may be one column to the right of the last line.
     room = (look.width or PICTURE_WIDTH) - (look.here is not None)
-    fallback: tuple[PanelLines, list[Line]] | None = None
+    fallback: tuple[PanelChoice, list[Panel], list[Line]] | None = None
     columns = WIDE_COLUMN_LIMITS if room > PICTURE_WIDTH else COLUMN_LIMITS
     for selection, ways in view.attempts(look, columns):
-        panels = PanelLines(view, selection)
         if fallback is not None and (1 in selection.limits or not selection.is_complete):
             continue
+        panels = [view.panel(selection, at) for at in selection.panels]
+        drawn = [[draw(each, look.marks) for each in panel.tensors] for panel in panels]
         for stacked in ways:
-            lines = panels.lines(room, stacked=stacked)
+            blocks = [
+                [panel.title] * bool(panel.title) + arrange(panel.tensors, parts, stacked=stacked)
+                for panel, parts in zip(panels, drawn, strict=True)
+            ]
+            lines = in_rows(_with_gaps(selection, blocks), room)
+            if view.without_panels:
+                lines = [[(view.without_panels, "dim")]]
             wide = stacked and view.stacks_widely and look.width is None
             fits = widest(lines) <= (2 * room if wide else room)
             if fits and (look.height is None or len(lines) <= look.height):
                 if selection.is_complete:
-                    return panels, lines
-                fallback = fallback or (panels, lines)
-    return fallback or (panels, lines)
+                    return selection, panels, lines
+                fallback = fallback or (selection, panels, lines)
+    return fallback or (selection, panels, lines)
+
+
+def _with_gaps(selection: PanelChoice, blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
+    """Yield the blocks of panels, with a mark in place of those that are hidden."""
+    gap: list[Line] = [[(selection.look.marks.columns, "dim")]]
+    last = -1
+    for at, block in zip(selection.panels, blocks, strict=True):
+        number = flat(at, selection.lead_shape)
+        if number != last + 1:
+            yield gap
+        yield block
+        last = number
+    if blocks and last + 1 < product(selection.lead_shape):
+        yield gap
 
 
 def _ranges(provenance: Provenance[Any]) -> str:
