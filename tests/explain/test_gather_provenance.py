@@ -20,7 +20,7 @@ from tests.random_calls import (
     any_case,
     as_compared,
     as_passed,
-    every_axis_row,
+    every_row,
     legal_case,
     moderately,
     oracle_answer,
@@ -55,9 +55,14 @@ def assert_cells_are_read_where_they_say(case: Case, explanation: Explained[Any]
     data = Tensor(dtype, case.data).values()
     cells = list(explanation.cells())
     assert [each.out for each in cells] == list(oracle.coordinates(out.shape))
+    batch_dims = case.attributes.batch_dims
     for each in cells:
-        assert each.k == case.indices[each.indices]
+        k = case.indices[each.indices]
+        assert each.k == (tuple(k) if isinstance(each.k, tuple) else k)
         if each.data is not None:
+            if isinstance(each.k, tuple):
+                start = (*each.indices[:batch_dims], *each.position)
+                assert each.data[: len(start)] == start
             assert each.fate is Fate.COPIED
             same(answer[each.out], data[each.data])
             same(answer[each.out], each.value)
@@ -71,7 +76,7 @@ def same(one: Any, other: Any) -> None:
     assert one == other or (one != one and other != other)  # noqa: PLR0124  (NaN)
 
 
-@every_axis_row
+@every_row
 @moderately
 @given(seed=seeds)
 def test_a_cell_of_any_call_holds_what_is_where_its_way_ends(op: Op, seed: int) -> None:
@@ -94,7 +99,7 @@ def test_a_cell_of_any_call_holds_what_is_where_its_way_ends(op: Op, seed: int) 
         assert_cells_are_read_where_they_say(case, explanation, expected)
 
 
-@every_axis_row
+@every_row
 @moderately
 @given(seed=seeds)
 def test_every_way_is_that_of_a_legal_call(op: Op, seed: int) -> None:
