@@ -10,9 +10,11 @@ from gathercli import ops
 from gathercli.compute.bound import BoundCall
 from gathercli.explain.beams import BeamProvenance, BeamTrace
 from gathercli.explain.gather_provenance import GatherProvenance, Trace
+from gathercli.explain.panel import Look
 from gathercli.explain.provenance import CellTrace, Provenance
 from gathercli.io.arraylike import arguments
 from gathercli.ops.versions import family_of, find
+from gathercli.report.terminal import PICTURE_WIDTH, STDOUT, width_of
 from gathercli.spec.call import CallContext
 
 if TYPE_CHECKING:
@@ -42,9 +44,7 @@ class Explained(Provenance[CellTrace]):
 
     def __repr__(self) -> str:
         """Draw the picture in the width of the terminal."""
-        from gathercli.explain.panel import Look
         from gathercli.explain.terminal.picture import picture_of
-        from gathercli.report.terminal import PICTURE_WIDTH, STDOUT, width_of
 
         look = Look(width_of(STDOUT) or PICTURE_WIDTH, advice=_TRACE_ADVICE)
         return picture_of(self, look).plain.rstrip("\n")
@@ -53,8 +53,6 @@ class Explained(Provenance[CellTrace]):
         """Draw the picture for a notebook, where pointing at a cell says where it comes from."""
         from gathercli.explain.drawing.explanation import scene_of
         from gathercli.explain.drawing.page import notebook_output
-        from gathercli.explain.panel import Look
-        from gathercli.report.terminal import PICTURE_WIDTH
 
         look = Look(PICTURE_WIDTH, advice=_TRACE_ADVICE)
         return notebook_output(self, look, scene_of(self, look, has_steps=False))

@@ -78,16 +78,14 @@ class Ruler:
         self.starts: list[float] = []
         self.gaps: list[float] = []
         at, last = 0.0, -1
-        for n in self.names if self.names is not None else [0]:
-            if self.names is not None and n != last + 1:
+        for n in (*([0] if self.names is None else self.names), size):
+            if n != last + 1:
                 self.gaps.append(at + _HIDDEN_SPACE / 2)
                 at += _HIDDEN_SPACE + space
-            self.starts.append(at)
-            at += length + space
+            if n < size:
+                self.starts.append(at)
+                at += length + space
             last = n
-        if self.names is not None and last + 1 < size:
-            self.gaps.append(at + _HIDDEN_SPACE / 2)
-            at += _HIDDEN_SPACE + space
         self.total = max(at - space, 0)
 
     @property

@@ -16,6 +16,7 @@ from gathercli.explain.drawing.svg import (
     SANS,
     document,
     element,
+    html,
     path,
     rect,
     rules,
@@ -101,15 +102,8 @@ def page(chart: Chart, *, aspect: tuple[int, int] | None = None) -> str:
     """Return a page with a chart; it has no scripts, and asks nothing of a network."""
     ground = f"body{{margin:0;background:{LIGHT.page}}}"
     dark = f"@media(prefers-color-scheme:dark){{body{{background:{DARK.page}}}}}"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        "style-src 'unsafe-inline'\">\n"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{safe(chart.title)}</title>\n"
-        f"<style>{ground}{dark}svg{{max-width:100%;height:auto}}</style>\n"
-        f"</head>\n<body>\n{chart.svg(aspect=aspect)}</body>\n</html>\n"
-    )
+    style = f"{ground}{dark}svg{{max-width:100%;height:auto}}"
+    return html(chart.title, "style-src 'unsafe-inline'", style, chart.svg(aspect=aspect))
 
 
 def tooltip(words: str) -> str:

@@ -21,7 +21,7 @@ from gathercli.compute import check
 from gathercli.compute.verdicts import fate
 from gathercli.errors import OperatorError
 from gathercli.explain.drawing.scene import cell_id
-from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, safe, svg
+from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, html, safe, svg
 from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import NO_TARGETS, OUT
 from gathercli.explain.provenance import Fate
@@ -216,17 +216,12 @@ def page(provenance: Provenance[Any], look: Look, scene: Scene, title: str) -> s
     """Write a drawing as an interactive page with a title."""
     script = _shipped("page.js")
     policy = (
-        f"default-src 'none'; script-src 'sha256-{_sha256(script)}'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{_sha256(script)}'; style-src 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )
-    return (
-        '<!doctype html>\n<html lang="en" class="page">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{safe(title)}</title>\n<style>{_colors('.page')}{_BODY_STYLE}</style>\n"
-        f"</head>\n<body>\n<main>\n<h1>{safe(title)}</h1>\n"
-        f"{_host(svg(scene), provenance, look, scene)}</main>\n</body>\n</html>\n"
-    )
+    body = f"<main>\n<h1>{safe(title)}</h1>\n{_host(svg(scene), provenance, look, scene)}</main>\n"
+    style = f"{_colors('.page')}{_BODY_STYLE}"
+    return html(title, policy, style, body, ' class="page"')
 
 
 def notebook_output(provenance: Provenance[Any], look: Look, scene: Scene) -> str:

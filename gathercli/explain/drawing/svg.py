@@ -151,6 +151,17 @@ def document(
     return "\n".join(lines) + "\n"
 
 
+def html(title: str, policy: str, style: str, body: str, attributes: str = "") -> str:
+    """Return a page, with what it may ask a browser for besides styles."""
+    return (
+        f'<!doctype html>\n<html lang="en"{attributes}>\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; {policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{safe(title)}</title>\n<style>{style}</style>\n</head>\n"
+        f"<body>\n{body}</body>\n</html>\n"
+    )
+
+
 class Theme(NamedTuple):
     """The colours of a page, as hex codes."""
 
