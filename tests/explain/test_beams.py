@@ -16,6 +16,7 @@ from gathercli.explain.beams import BeamProvenance
 from gathercli.explain.panel import ASCII, Look
 from gathercli.explain.provenance import Fate
 from gathercli.explain.terminal import picture
+from gathercli.explain.terminal.layout import arrange
 from gathercli.explain.terminal.picture import panels_of, picture_of
 from tests.compute.test_tree import stray_tree
 from tests.explain.test_walk import at_a_terminal
@@ -222,7 +223,6 @@ def test_a_window_that_fits_no_width_is_drawn_once(monkeypatch: pytest.MonkeyPat
         drawn.append(stacked)
         return arrange(*parts, stacked=stacked)
 
-    arrange = picture.arrange
     monkeypatch.setattr(picture, "arrange", arranged)
     ids = np.zeros((2, 1, 90), np.int64)
     every = slice(None)
