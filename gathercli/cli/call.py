@@ -211,7 +211,9 @@ class CallOptions(Options):
         """
         from gathercli.io.source import check_stdin
 
-        op = self.operator.row(self.messages)
+        chosen = self.operator.chosen
+        op = chosen.op
+        self.messages.notes += [chosen.note] if chosen.note else []
         beside = [*others, *self.tensors.beside]  # which may be missing
         progress = self.messages.progress() if shows_progress else None
         tokens = self.tensors.tokens(family_of(op.family))
@@ -244,7 +246,7 @@ class OpenCall:
     ) -> None:
         self.op, self.tokens, self.inputs, self.progress = op, tokens, inputs, progress
         self._operator, self._messages = options.operator, options.messages
-        self.context = options.operator.context(op)
+        self.context = options.operator.context()
 
     def __enter__(self) -> Self:
         return self

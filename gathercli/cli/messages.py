@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     _Item = TypeVar("_Item")
 
 
-class NoteOptions(Options):
-    """The option that suppresses notes."""
-
-    quiet: bool = flag(MESSAGES, "--quiet", "-q", help="Print no notes.")
-
-
 class ErrorOptions(Options):
     """The options of errors."""
 
@@ -70,8 +64,10 @@ class ErrorOptions(Options):
             write_all(STDERR, text.encode(errors="backslashreplace"))
 
 
-class Messages(ErrorOptions, NoteOptions):
+class Messages(ErrorOptions):
     """The notes and the progress of a command."""
+
+    quiet: bool = flag(MESSAGES, "--quiet", "-q", help="Print no notes.")
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)

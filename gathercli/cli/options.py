@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Final
 
-    from gathercli.cli.messages import Messages
     from gathercli.compute.compare import Tolerance
     from gathercli.spec.call import Call, CallContext, Operand
     from gathercli.spec.op import Attr, Op
@@ -371,37 +370,29 @@ class OperatorOptions(Options):
         """Return the options, attributes included, that differ from their defaults."""
         return self.attrs.changed() | self.changed()
 
-    def row(self, messages: Messages) -> Op:
-        """Return the version to run, and note how it was found."""
-        chosen = choice(self.command, self.version)
-        if chosen.note:
-            messages.notes.append(chosen.note)
-        return chosen.op
+    @cached_property
+    def chosen(self) -> Choice:
+        """The version to run."""
+        return choice(self.command, self.version)
 
-    def context(self, op: Op) -> CallContext:
+    def context(self) -> CallContext:
         """Return the context that names the operator and its inputs in errors."""
         from gathercli.spec.call import CallContext
 
-        return CallContext(op, self.version_from(op))
-
-    def version_from(self, op: Op) -> str | None:
-        """Return the environment variable that named the version, if one did."""
-        if self.version is not None:
-            return None
-        chosen = choice(self.command, None)
-        return chosen.version_from if chosen.op is op else None
+        return CallContext(self.chosen.op, self.chosen.version_from)
 
     def bind(self, op: Op, operands: Iterable[Operand], *, shapes_only: bool = False) -> Call:
-        """Bind the call, as `ops.bind` does."""
+        """Bind the call of a version, as `ops.bind` does."""
         from gathercli import ops
 
+        chosen = self.chosen
         return ops.bind(
             op,
             *operands,
             negative=self.negative,
             out_of_range=self.out_of_range,
             shapes_only=shapes_only,
-            version_from=self.version_from(op),
+            version_from=chosen.version_from if chosen.op is op else None,
             **self.attrs.typed,
         )
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.call import CallOptions, TensorOptions, TypeOptions, inputs_of
 from gathercli.cli.commands.ops import exactly, named
 from gathercli.cli.declarations import OPERATOR, Answer, Options, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import TEXT_FORMAT, THREADS, OperatorOptions
+from gathercli.cli.options import TEXT_FORMAT, THREADS, Choice, OperatorOptions
 from gathercli.cli.slice_options import PictureOptions, RuntimeOptions
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
@@ -78,18 +78,14 @@ class ComparedOperators(OperatorOptions):
         del command
         return cls
 
-    def row(self, messages: Messages) -> Op:
-        """Return the first version, which has the inputs of all."""
-        del messages
-        return FIRST.ROWS[0]
+    @cached_property
+    def chosen(self) -> Choice:
+        """The first version, which has the inputs of all; no environment variable names one."""
+        return Choice(FIRST.ROWS[0])
 
-    def context(self, op: Op) -> CallContext:
+    def context(self) -> CallContext:
         """Return a context that names no operator."""
-        del op
         return CallContext(None)
-
-    def version_from(self, op: Op) -> None:
-        """Return None: an environment variable names no version here."""
 
 
 class ComparedCall(CallOptions):
