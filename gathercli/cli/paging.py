@@ -14,17 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-LEGEND: Final = "space: next   b: back   g, G: first, last   q: quit"
-SHORT: Final = "keys: space b g G q"
-"""The keys, for the last line of a wide screen and of a narrow one."""
-
-LEGEND_WITH_ANSWERS: Final = "space: next   b: back   ?: answer   g, G: first, last   q: quit"
-SHORT_WITH_ANSWERS: Final = "keys: space b ? g G q"
-"""The same for screens with a question."""
-
-LEGEND_OF_ANSWER: Final = LEGEND_WITH_ANSWERS.replace("?: answer", "?: lesson")
-"""The same for the answer, from which the key returns."""
-
 _WORDS: Final = {
     "next": (" ", "n", "j", "l", "\r", "\n", "\x1b[C", "\x1b[B", "\x1bOC", "\x1bOB", "\x1b[6~"),
     "back": ("b", "p", "k", "h", "\x7f", "\x1b[D", "\x1b[A", "\x1bOD", "\x1bOA", "\x1b[5~"),
@@ -122,12 +111,9 @@ class Keys:
         """
         at, answered = 0, False
         last = count - 1
-        legends = (LEGEND_WITH_ANSWERS, SHORT_WITH_ANSWERS) if answer else (LEGEND, SHORT)
         while at < count:
-            if answer and answered:
-                self._show(answer(at), LEGEND_OF_ANSWER, SHORT_WITH_ANSWERS)
-            else:
-                self._show(screen(at), *legends)
+            text = answer(at) if answer and answered else screen(at)
+            self._show(text, ("lesson" if answered else "answer") if answer else "")
             key = self.read()
             while key == "answer" and not answer:
                 key = self.read()
@@ -141,12 +127,17 @@ class Keys:
                 at = max(0, min(at, last))
 
     @staticmethod
-    def _show(text: str, legend: str, short: str) -> None:
-        """Show the first `room()` lines of a text, and a legend that fits."""
+    def _show(text: str, turned: str) -> None:
+        """Show the first `room()` lines of a text, and the keys, in short if they do not fit.
+
+        `turned` is what the key of answers turns to; blank where there are none.
+        """
         lines = text.rstrip("\n").split("\n")[: room()]
         below = [""] * (room() - len(lines))
+        answers = f"?: {turned}   " if turned else ""
+        legend = f"space: next   b: back   {answers}g, G: first, last   q: quit"
         if (width_of(STDOUT) or 0) <= len(legend):
-            legend = short
+            legend = f"keys: space b {'? ' if turned else ''}g G q"
         print_text("\x1b[2J\x1b[H" + "\n".join([*lines, *below, f"{legend} "]))
 
 
@@ -167,15 +158,13 @@ def show(text: str) -> None:
 
     The default is less, if it is installed; an empty PAGER or ``cat`` means none.
     """
-    command = _command() if is_terminal(STDOUT) and not _fits(text) else ""
+    command = ""
+    if is_terminal(STDOUT) and not _fits(text):
+        from shutil import which
+
+        command = os.environ.get("PAGER", "less" if which("less") else "").strip()
     if command in ("", "cat") or _page(command, text) in _NO_PROGRAM:
         print_text(text)
-
-
-def _command() -> str:
-    from shutil import which
-
-    return os.environ.get("PAGER", "less" if which("less") else "").strip()
 
 
 def _fits(text: str) -> bool:

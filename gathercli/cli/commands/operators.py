@@ -18,7 +18,7 @@ from gathercli.spec.op import OutOfRange
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any, Protocol
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
     from gathercli.io.zarr.created import BoxWorkers
-    from gathercli.spec.call import CallContext
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 
@@ -87,23 +86,28 @@ class WorkerOptions(SliceOptions):
         return None
 
 
-def run(
-    call: CallOptions,
-    output: OutputOptions,
-    expectation: ExpectOptions,
-    others: WorkerOptions,
-    messages: Messages,
-    threads: int | None = THREADS,
-) -> int:
+class Execution(Options):
+    """A call to run, and what becomes of its result."""
+
+    call: CallOptions
+    output: OutputOptions
+    expectation: ExpectOptions
+    others: WorkerOptions
+    messages: Messages
+    threads: int | None = THREADS
+
+
+def run(line: Execution) -> int:
     """Run the call and write the result; only a failed write raises after output began."""
-    scheduler = others.chosen()
+    call, output, expectation = line.call, line.output, line.expectation
+    scheduler = line.others.chosen()
     with call.open(expectation.expect, shows_progress=output.may_show_progress) as opened:
         output.check()
         if scheduler is not None:
-            scheduler.check(opened.op, output, threads, *call.tensors.words)
-        mismatch = _run(opened, output, expectation, scheduler, messages, threads)
-    if mismatch is None or not messages.json_errors:
-        messages.print()
+            scheduler.check(opened.op, output, line.threads, *call.tensors.words)
+        mismatch = _run(line, opened, scheduler)
+    if mismatch is None or not line.messages.json_errors:
+        line.messages.print()
     if mismatch is not None:
         tensors = call.tensors
         words = [call.operator.command, *tensors.words, expectation.expect or ""]
@@ -115,62 +119,54 @@ def run(
 
 
 def _run(
-    opened: OpenCall,
-    output: OutputOptions,
-    expectation: ExpectOptions,
-    scheduler: ChunkScheduler | None,
-    messages: Messages,
-    threads: int | None,
+    line: Execution, opened: OpenCall, scheduler: ChunkScheduler | None
 ) -> MismatchError | None:
     """Read the inputs, run the call and write the result, once more if an input was wrong."""
     from gathercli.compute.run import consume
     from gathercli.io.files import cores
 
-    inputs, context = opened.inputs, opened.context
+    output, inputs = line.output, opened.inputs
     bound = opened.bound(inputs.chunked)
-    with context:
+    with opened.context:
         output.check_room(bound)
-    connect: Callable[[], AbstractContextManager[BoxWorkers | None]] = nullcontext
     if scheduler is not None:
         inputs.watch_folders()
-        connect = partial(scheduler.connect, opened.job(), output.limits, messages)
+    reads_again = output.is_new_file and line.expectation.expect is None
     return consume(
         bound,
-        partial(_write, output, expectation, inputs, messages, context, connect),
-        recheck=inputs.recheck if output.is_new_file and expectation.expect is None else None,
-        context=context,
+        partial(_write, line, opened, scheduler),
+        recheck=inputs.recheck if reads_again else None,
+        context=opened.context,
         max_bytes=output.most_bytes,
         memory=output.limits.memory,
-        threads=threads or cores(),
+        threads=line.threads or cores(),
         progress=opened.progress,
     )
 
 
 def _write(
-    output: OutputOptions,
-    expectation: ExpectOptions,
-    inputs: Inputs,
-    messages: Messages,
-    call: CallContext,
-    connect: Callable[[], AbstractContextManager[BoxWorkers | None]],
-    result: GatherOutput,
+    line: Execution, opened: OpenCall, scheduler: ChunkScheduler | None, result: GatherOutput
 ) -> MismatchError | None:
     """Write a result, and compare it with the expected one."""
+    output, messages, near = line.output, line.messages, line.expectation.near
     messages.notes += map(str, result.adjustments)
     filled = any(each.how == OutOfRange.ZERO.done for each in result.adjustments)
     if result.dtype is E8M0 and filled:
         messages.notes.append(f"{E8M0} has no zero: what is filled is 2^-127, all bits zero")
-    expectation.near.check()
-    expected = expectation.read(inputs, result.dtype)
-    mismatch = None
+    near.check()
+    expected = line.expectation.read(opened.inputs, result.dtype)
+
+    def difference() -> MismatchError | None:
+        return None if expected is None else near.tolerance.difference(result, expected)
+
     in_chunks = is_chunked(output.chosen_format)
-    if in_chunks and expected is not None:  # the output may replace an input
-        mismatch = expectation.near.tolerance.difference(result, expected)
-    with connect() as workers, call:
-        output.write(result, inputs, messages, workers)
-    if not in_chunks and expected is not None:
-        mismatch = expectation.near.tolerance.difference(result, expected)
-    return mismatch
+    mismatch = difference() if in_chunks else None  # the output may replace an input
+    connected: AbstractContextManager[BoxWorkers | None] = nullcontext()
+    if scheduler is not None:
+        connected = scheduler.connect(opened.job(), output.limits, messages)
+    with connected as workers, opened.context:
+        output.write(result, opened.inputs, messages, workers)
+    return mismatch if in_chunks else difference()
 
 
 def _diagnosis_hint(words: Sequence[str], options: Mapping[str, object]) -> str | None:
