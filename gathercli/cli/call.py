@@ -116,7 +116,13 @@ class TensorOptions(Options):
             text = cls._help(each, is_first=not n)
             text = f"{text.removesuffix('.')}{_other_names(operators, n, each.name)}."
             arguments[each.name] = argument(each.name.upper(), text, default=default)
-        if rest := [_names(family, fewest) for family in operators if inputs_of(family)[fewest:]]:
+        further = {each.COMMAND: inputs_of(each)[fewest:] for each in operators}
+        rest = [
+            f"{listed((each.name.upper() for each in inputs), 'and')} of {name}"
+            for name, inputs in further.items()
+            if inputs
+        ]
+        if rest:
             text = f"{listed(rest, 'and')}."
             arguments["more"] = argument("[MORE]...", text, kind=list, default=None)
         group = cls.with_options(arguments)
@@ -169,12 +175,6 @@ def _other_names(operators: Iterable[Family], n: int, name: str) -> str:
     return "".join(
         f"; {other.upper()} of {command}" for command, other in names.items() if other != name
     )
-
-
-def _names(family: Family, fewest: int) -> str:
-    """Name the inputs of an operator from `fewest` on."""
-    names = listed((each.name.upper() for each in inputs_of(family)[fewest:]), "and")
-    return f"{names} of {family.COMMAND}"
 
 
 def _miscounted(command: str, family: Family, words: list[Any]) -> UsageError:

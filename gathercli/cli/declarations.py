@@ -181,17 +181,22 @@ class Options:
     @classmethod
     def replaced(cls, **attributes: Any) -> type[Options]:
         """Return the group with other attributes of its own options, such as `hidden`."""
-        members = _members(cls, "").items()
-        own = {name: each for name, each in members if isinstance(each, Parameter)}
-        return cls.with_options({name: each.replace(**attributes) for name, each in own.items()})
+        own = cls._own().items()
+        return cls.with_options({name: each.replace(**attributes) for name, each in own})
 
     def changed(self) -> dict[str, Any]:
         """Return the options of the group that differ from their defaults."""
         return {
             name: value
-            for name, each in _members(type(self), "").items()
-            if isinstance(each, Parameter) and (value := getattr(self, name)) != each.default
+            for name, each in self._own().items()
+            if (value := getattr(self, name)) != each.default
         }
+
+    @classmethod
+    def _own(cls) -> dict[str, Parameter]:
+        """Return the options and arguments of the group, without those in groups."""
+        members = _members(cls, "").items()
+        return {name: each for name, each in members if isinstance(each, Parameter)}
 
 
 class SliceOptions(Options):
@@ -220,13 +225,12 @@ class Answer(NamedTuple):
     error: GatherError | None = None  # raised once the text is printed, in place of the notes
 
 
-class Request:
-    """A parsed command line; `groups` are all its groups of options, those in groups too."""
+class Request(NamedTuple):
+    """A parsed command line."""
 
-    def __init__(
-        self, run: Callable[[], int | Answer], groups: Iterable[object] = (), fmt: str = "auto"
-    ) -> None:
-        self.run, self.groups, self.fmt = run, tuple(groups), fmt
+    run: Callable[[], int | Answer]
+    groups: tuple[Options, ...] = ()  # of options, those in groups too
+    fmt: str = "auto"
 
 
 class Command:
@@ -271,7 +275,7 @@ class Command:
         groups: dict[type, Options] = {}
         arguments = _filled(self._members, {NAME: self.name} | values, groups)
         fmt = values.get("fmt", "auto")
-        return Request(lambda: self._run(**arguments), groups.values(), fmt)
+        return Request(lambda: self._run(**arguments), tuple(groups.values()), fmt)
 
 
 def _tree(owner: Any, command: str) -> dict[str, Any]:

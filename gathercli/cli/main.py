@@ -103,13 +103,10 @@ def _run(request: Request, errors: ErrorOptions) -> int:
 
 
 def _errors_of(request: Request) -> ErrorOptions | None:
-    """Return the options of errors of a command; None for help."""
-    if not request.groups:
-        return None
+    """Return the options of errors of a command, if it has them."""
     from gathercli.cli.messages import ErrorOptions
 
-    groups = (each for each in request.groups if isinstance(each, ErrorOptions))
-    return next(groups, ErrorOptions())
+    return next((each for each in request.groups if isinstance(each, ErrorOptions)), None)
 
 
 def _error_options(words: list[str]) -> ErrorOptions:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from gathercli.cli.messages import Messages
-    from gathercli.cli.options import Limits
     from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.result import Result
@@ -146,11 +145,6 @@ class OutputOptions(Options):
         chunks = CHUNKS.replace(help=CHUNKS.help.replace("the data", like))
         return cls.with_options({"chunks": chunks})
 
-    @property
-    def limits(self) -> Limits:
-        """The limits on a result and on memory."""
-        return self.memory.limits
-
     @cached_property
     def chunk_sizes(self) -> tuple[int, ...] | None:
         """The sizes of the chunks of the output; None to choose them."""
@@ -192,7 +186,7 @@ class OutputOptions(Options):
         """The largest result in bytes; None for chunks, which only the disk limits."""
         if is_chunked(self.chosen_format):
             return None
-        return self.limits.result if self.streams else self.limits.memory
+        return self.memory.limits.result if self.streams else self.memory.limits.memory
 
     def check(self) -> None:
         """Raise, before inputs are read, if options conflict or the output cannot be created."""
@@ -216,7 +210,7 @@ class OutputOptions(Options):
             return
         bound.check_size(self.most_bytes)
         in_chunks = is_chunked(self.chosen_format)
-        if in_chunks and self.limits.memory is None:
+        if in_chunks and self.memory.limits.memory is None:
             return
         data = bound.data
         nbytes = product(bound.shape) * data.storage.itemsize
@@ -242,7 +236,7 @@ class OutputOptions(Options):
                 source_of(result),
                 inputs,
                 chunks=self.chunk_sizes,
-                memory=self.limits.memory,
+                memory=self.memory.limits.memory,
                 threads=result.threads,
                 progress=result.progress,
                 workers=workers,
@@ -268,7 +262,7 @@ class OutputOptions(Options):
             out,
             nonfinite=self.nonfinite,
             parameters=_parameters(call, result.adjustments),
-            max_bytes=self.limits.memory,
+            max_bytes=self.memory.limits.memory,
         )
 
     def _pretty(self, call: Call, tensor: Tensor, when: str) -> str:

@@ -41,7 +41,6 @@ from gathercli.io.write import make_folder, real_path
 from gathercli.text import clean, counted, in_bytes, listed
 
 if TYPE_CHECKING:
-    from gathercli.cli.options import Limits
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.formats.npy import NamedResult
     from gathercli.io.source import Source
@@ -98,11 +97,6 @@ class ConvertOptions(Options):
     write_options: WriteOptions
     nonfinite: str = NONFINITE
 
-    @property
-    def limits(self) -> Limits:
-        """The limits on an output and on memory."""
-        return self.memory.limits
-
     @cached_property
     def chunk_sizes(self) -> tuple[int, ...] | None:
         """The sizes of the chunks of the output; None to choose them."""
@@ -148,7 +142,7 @@ def run(options: ConvertOptions, messages: Messages) -> int:
         options.paths, options.to, options.directory, force=options.force_format
     )
     check_stdin(*sources)
-    with messages, messages.inputs(options.limits.memory, messages.progress()) as inputs:
+    with messages, messages.inputs(options.memory.limits.memory, messages.progress()) as inputs:
         inputs.external = options.external_data
         conversion = _Conversion(options, target, inputs, messages)
         if target.folder is None and len(sources) > 1:
@@ -223,7 +217,7 @@ class _Conversion:
 
     def _check_memory(self, members: list[Source]) -> None:
         """Raise if several tensors together exceed the memory limit."""
-        mapped, most = row_of(members[0].content.format).mapped, self.options.limits.memory
+        mapped, most = row_of(members[0].content.format).mapped, self.options.memory.limits.memory
         if len(members) == 1 or most is None or mapped:
             return
         total = sum(member.layout().nbytes for member in members)
@@ -240,7 +234,7 @@ class _Conversion:
         if is_chunked(source.content.format) and options.target_dtype is None:
             array = source.chunked()
             if array.in_memory is None:
-                blocks, memory = CopyBlocks(array), options.limits.memory
+                blocks, memory = CopyBlocks(array), options.memory.limits.memory
                 return name, BlockResult(blocks, memory, threads=cores(), progress=progress)
         tensor = source.tensor()
         if options.target_dtype is None or options.target_dtype is tensor.dtype:
@@ -259,7 +253,7 @@ class _Conversion:
     def _write(self, path: str | None, results: list[NamedResult]) -> None:
         """Write an output, atomically to a file."""
         fmt, options, messages = self.target.fmt, self.options, self.messages
-        limits, progress = options.limits, messages.progress()
+        limits, progress = options.memory.limits, messages.progress()
         size = sum(result.nbytes for _, result in results)
         if is_chunked(fmt):
             if path is None:

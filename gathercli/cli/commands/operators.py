@@ -138,7 +138,7 @@ def _run(
         recheck=inputs.recheck if reads_again else None,
         context=opened.context,
         max_bytes=output.most_bytes,
-        memory=output.limits.memory,
+        memory=output.memory.limits.memory,
         threads=line.threads or cores(),
         progress=opened.progress,
     )
@@ -163,7 +163,7 @@ def _write(
     mismatch = difference() if in_chunks else None  # the output may replace an input
     connected: AbstractContextManager[BoxWorkers | None] = nullcontext()
     if scheduler is not None:
-        connected = scheduler.connect(opened.job(), output.limits, messages)
+        connected = scheduler.connect(opened.job(), output.memory.limits, messages)
     with connected as workers, opened.context:
         output.write(result, opened.inputs, messages, workers)
     return mismatch if in_chunks else difference()

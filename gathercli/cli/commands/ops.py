@@ -83,9 +83,9 @@ def run(
 def _answer(
     write: Callable[[int | None], str],
     as_json: Callable[[], Any],
-    matches: Iterable[VersionMatch] = (),
+    notes: Iterable[str | None] = (),
 ) -> Answer:
-    """Return an answer with a text of any width, JSON, and the notes of matches."""
+    """Return an answer with a text of any width, JSON, and notes."""
 
     def text(width: int | None, color: bool) -> str:
         from gathercli.report.versions import colored
@@ -97,8 +97,7 @@ def _answer(
 
         return json.dumps(as_json()) + "\n"
 
-    notes = tuple(each.note for each in matches if each.note)
-    return Answer(text, line, notes=notes, paged=True)
+    return Answer(text, line, notes=tuple(filter(None, notes)), paged=True)
 
 
 def _list(*families: str) -> Answer:
@@ -107,14 +106,14 @@ def _list(*families: str) -> Answer:
 
     defaults, by, notes = _defaults()
     ops = [op for op in OPERATORS if not families or op.family in families]
-    answer = _answer(
+    return _answer(
         lambda width: listing(ops, width, defaults, by),
         lambda: [_object(op, defaults) for op in ops],
+        notes,
     )
-    return answer._replace(notes=notes)
 
 
-def _defaults() -> tuple[list[Op], str, tuple[str, ...]]:
+def _defaults() -> tuple[list[Op], str, list[str]]:
     """Return the default versions, the variable that sets them or "", and its errors."""
     choices: list[Choice] = []
     notes: list[str] = []
@@ -125,7 +124,7 @@ def _defaults() -> tuple[list[Op], str, tuple[str, ...]]:
             notes.append(error.message)
     by_variable = any(each.version_from for each in choices)
     by = f"{VARIABLE}={clean(os.environ[VARIABLE])}" if by_variable else ""
-    return [each.op for each in choices], by, tuple(notes)
+    return [each.op for each in choices], by, notes
 
 
 def _object(op: Op, defaults: list[Op]) -> dict[str, Any]:
@@ -143,7 +142,9 @@ def _sheets(version: str) -> Answer:
     defaults, _, _ = _defaults()
     objects = [_object(op, defaults) for op in ops]
     return _answer(
-        partial(sheets, ops), lambda: objects[0] if len(objects) == 1 else objects, matches
+        partial(sheets, ops),
+        lambda: objects[0] if len(objects) == 1 else objects,
+        (each.note for each in matches),
     )
 
 
@@ -153,28 +154,27 @@ def _difference(a: str, b: str) -> Answer:
 
     sides = named(a), named(b)
     pairs = [(x, y) for x in sides[0] for y in sides[1] if x.op.family == y.op.family]
-    notes = _left_out((a, b), sides) if pairs and min(map(len, sides)) > 1 else ()
+    left_out = _left_out((a, b), sides) if pairs and min(map(len, sides)) > 1 else []
     if not pairs:
         pairs = [(exactly(a, sides[0])[0], exactly(b, sides[1])[0])]
     objects = [versions.difference_json(x.op, y.op) for x, y in pairs]
-    answer = _answer(
+    return _answer(
         lambda width: "\n".join(versions.difference_text(x.op, y.op, width) for x, y in pairs),
         lambda: objects[0] if len(objects) == 1 else objects,
-        (match for pair in pairs for match in pair),
+        [*(each.note for pair in pairs for each in pair), *left_out],
     )
-    return answer._replace(notes=(*answer.notes, *notes))
 
 
 def _left_out(
     words: tuple[str, str], sides: tuple[list[VersionMatch], list[VersionMatch]]
-) -> tuple[str, ...]:
+) -> list[str]:
     """Name the operators that only one of two opsets has."""
     notes = []
     for word, here, there in zip(words, sides, reversed(sides), strict=True):
         families = {each.op.family for each in there}
         if names := [each.op.name for each in here if each.op.family not in families]:
             notes.append(f"{listed(names, 'and')} left out: only {clean(word)} has a version")
-    return tuple(notes)
+    return notes
 
 
 def _like(call: str) -> Answer:
