@@ -225,12 +225,13 @@ class Answer(NamedTuple):
     error: GatherError | None = None  # raised once the text is printed, in place of the notes
 
 
-class Request(NamedTuple):
-    """A parsed command line."""
+class Request:
+    """A parsed command line; `groups` are all its groups of options, those in groups too."""
 
-    run: Callable[[], int | Answer]
-    groups: tuple[Options, ...] = ()  # of options, those in groups too
-    fmt: str = "auto"
+    def __init__(
+        self, run: Callable[[], int | Answer], groups: Iterable[object] = (), fmt: str = "auto"
+    ) -> None:
+        self.run, self.groups, self.fmt = run, tuple(groups), fmt
 
 
 class Command:
@@ -275,7 +276,7 @@ class Command:
         groups: dict[type, Options] = {}
         arguments = _filled(self._members, {NAME: self.name} | values, groups)
         fmt = values.get("fmt", "auto")
-        return Request(lambda: self._run(**arguments), tuple(groups.values()), fmt)
+        return Request(lambda: self._run(**arguments), groups.values(), fmt)
 
 
 def _tree(owner: Any, command: str) -> dict[str, Any]:
