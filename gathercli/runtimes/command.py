@@ -137,8 +137,7 @@ def _written(
     folder: str, seen: Reproduction, runtime: Runtime, attrs: Mapping[str, Any], seconds: float
 ) -> Reproduction:
     """Write the files of a reproduction, run its script, and write the report."""
-    from gathercli.runtimes.reproduction import report, run_script
-    from gathercli.runtimes.script import SCRIPT, files_of
+    from gathercli.runtimes.reproduction import SCRIPT, files_of, report, run_script
 
     files = files_of(seen.call, seen.tensors, attrs, seen.expected)
     for name, file in files.items():

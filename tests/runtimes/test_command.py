@@ -15,7 +15,7 @@ import pytest
 from gathercli.compute.tensor import Tensor
 from gathercli.ops.gather import ONNX_13
 from gathercli.runtimes.calls import calls
-from gathercli.runtimes.script import script
+from gathercli.runtimes.reproduction import script
 from gathercli.spec.dtypes import dtype
 from tests.conftest import only_error
 

@@ -19,7 +19,7 @@ from gathercli.io.graphs.layers import ELEMENT_TYPES, precision
 from gathercli.ops.gather import ONNX_13, OPENVINO_8
 from gathercli.runtimes.calls import RuntimeCall, calls
 from gathercli.runtimes.client import RuntimeProcess
-from gathercli.runtimes.script import files_of
+from gathercli.runtimes.reproduction import files_of
 from gathercli.spec.dtypes import DTYPES, INT64, STRING, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from tests.runtimes.peers import PEERS
