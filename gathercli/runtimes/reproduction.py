@@ -73,18 +73,17 @@ def run_script(
                 stderr=stderr,
                 cwd=folder,
             )
+        ending = None
         try:
-            status: int | None = process.wait(timeout=2 * seconds)
+            if status := process.wait(timeout=2 * seconds):
+                ending = f"dies {ending_of(status)}"
         except subprocess.TimeoutExpired:
-            status = None
+            ending = f"hangs: no end within {2 * seconds:g} s"
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         printed, errors = (_head(path) for path in (out, err))
-    ending = f"hangs: no end within {2 * seconds:g} s" if status is None else None
-    if status:
-        ending = f"dies {ending_of(status)}"
     return ScriptRun(printed, errors.strip().rpartition("\n")[2], ending)
 
 
@@ -121,7 +120,6 @@ class Reproduction(NamedTuple):
 
 def report(each: Reproduction) -> str:
     """Return the text of report.md."""
-    is_run = each.run is not None
     outcomes = ""
     if each.seen:
         rows = [
@@ -135,7 +133,7 @@ def report(each: Reproduction) -> str:
         .format(
             saw=saw(each),
             script=SCRIPT,
-            shows="shows it" if is_run else "calls it where it is installed",
+            shows="shows it" if each.run else "calls it where it is installed",
             op=each.verdict.op,
             call=_indented(_call(each)),
             expected=_expected(each),
@@ -225,8 +223,6 @@ def _machine() -> str:
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}".rstrip() for line in text.rstrip("\n").splitlines())
 
-
-# The script
 
 SCRIPT: Final = "reproduce.py"
 PRINTED_ELEMENTS: Final = 20
@@ -343,6 +339,7 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
             )
     row, first = SCRIPT_ROWS[runtime], dtypes[0]
     opaque = [each for each in dtypes if each.opaque]
+    own = "" if row.module == "np" else f'"{runtime}", {row.module}.__version__, '
     lines = [f'"""{call.text}, called by itself: run `python {SCRIPT}` in this folder."""', ""]
     if opaque and runtime == ONNXRUNTIME:
         lines.append("import ctypes")
@@ -359,7 +356,7 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
             f"{name} = {_input(runtime, name, tensor, as_value=bool(opaque))}"
             for name, tensor in _fed(call, tensors).items()
         ),
-        _print_versions(runtime),
+        f'print({own}"numpy", np.__version__, flush=True)',
         *_expected_lines(runtime, first, expected),
         *_call_lines(call, list(_fed(call, tensors)), as_arrays=not opaque),
         *_result_lines(runtime, first),
@@ -395,13 +392,6 @@ def _input(runtime: str, name: str, tensor: Tensor, *, as_value: bool) -> str:
     elif dtype is STRING and runtime == ONNXRUNTIME:
         array = f"{array}.astype(object)"
     return SCRIPT_ROWS[runtime].tensor.format(array)
-
-
-def _print_versions(runtime: str) -> str:
-    """Return the line that prints the runtime and NumPy, each with its version."""
-    module = SCRIPT_ROWS[runtime].module
-    own = "" if module == "np" else f'"{runtime}", {module}.__version__, '
-    return f'print({own}"numpy", np.__version__, flush=True)'
 
 
 def _expected_lines(runtime: str, dtype: DType, expected: Tensor | None) -> list[str]:
