@@ -7,21 +7,20 @@ Each mistake was observed on legal models, on processors in late 2026: OpenVINO 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gathercli.spec.dtypes import BFLOAT16, FLOAT64, STRING, DType, Kind
+from gathercli.spec.dtypes import BFLOAT16, FLOAT64, STRING, Kind
 from gathercli.spec.shapes import product
 from gathercli.translate.code import function_name
 from gathercli.translate.proof import AGREEING, ProofOutcome, RuntimeProof
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gathercli.cli.slice_options import Observation, RuntimeCaller
     from gathercli.compute.tensor import Tensor
-    from gathercli.spec.op import Op
     from gathercli.translate.program import Step
     from gathercli.translate.proof import ProvenCall
     from gathercli.translate.translation import Translation
@@ -90,48 +89,19 @@ def judged(each: ProvenCall, seen: Observation) -> str:
     return str(outcome.value)
 
 
-class TranslatedCall(NamedTuple):
+class TranslatedCall:
     """A call of a translation, as the rows of mistakes ask for it."""
 
-    translation: Translation
-    each: ProvenCall
-
-    @property
-    def op(self) -> Op:
-        """The version."""
-        return self.translation.call.op
-
-    @property
-    def data(self) -> Tensor:
-        """The first input."""
-        return next(iter(self.each.tensors.values()))
-
-    @property
-    def dtype(self) -> DType:
-        """Its type."""
-        return self.data.dtype
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether it has 64 bits."""
-        return self.dtype.bits == 64
-
-    @property
-    def indices(self) -> Iterator[Tensor]:
-        """The inputs whose values are indices."""
-        return (self.each.tensors[row.name] for row in self.op.inputs if row.values)
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether the version refuses the call."""
-        return self.each.expected is None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether a tensor has no elements."""
-        expected = self.each.expected
-        tensors = (*self.each.tensors.values(), *([] if expected is None else [expected]))
-        return any(0 in tensor.shape for tensor in tensors)
+    def __init__(self, translation: Translation, each: ProvenCall) -> None:
+        self.translation, self.each = translation, each
+        self.op = translation.call.op
+        self.data = next(iter(each.tensors.values()))
+        self.dtype = self.data.dtype
+        self.is_wide = self.dtype.bits == 64
+        self.indices = [each.tensors[row.name] for row in self.op.inputs if row.values]
+        self.is_refused = each.expected is None
+        results = [] if each.expected is None else [each.expected]
+        self.is_empty = any(0 in tensor.shape for tensor in (*each.tensors.values(), *results))
 
     def step(self, primitive: str) -> Step | None:
         """Return the first step with a primitive."""
@@ -247,10 +217,10 @@ _IN_NOTES: Final = (_is_in_doubt, _is_empty_tuple)
 def known_notes(translation: Translation, each: ProvenCall) -> list[str]:
     """Return what the runtime of a target is known to do wrong on such a call."""
     runtime, call = translation.target.runtimes[0], TranslatedCall(translation, each)
-    rows = (*_MISTAKES.get(runtime, {}).items(), *_TYPE_CUTS.get(runtime, {}).items())
     return [
         f"{runtime}, as was seen: {what}"
-        for what, concerns in rows
+        for rows in (_MISTAKES, _TYPE_CUTS)
+        for what, concerns in rows.get(runtime, {}).items()
         if concerns not in _IN_NOTES and concerns(call)
     ]
 

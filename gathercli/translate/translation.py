@@ -83,18 +83,9 @@ def translated(call: Call, target: TranslationTarget) -> Translation:
     return Translation(call, target, program, text, {".py": text.encode()})
 
 
-def _gathered(
-    op: Op,
-    tensors: Sequence[Tensor],
-    attrs: Mapping[str, Any],
-    *,
-    negative: str = "spec",
-    out_of_range: str = "spec",
-) -> Tensor:
-    """Return the output of an operator of the family."""
-    call = ops.bind(
-        op, *map(Operand.of, tensors), negative=negative, out_of_range=out_of_range, **attrs
-    )
+def _gathered(op: Op, tensors: Sequence[Tensor], **settings: Any) -> Tensor:
+    """Return the output of an operator of the family, with its attributes and policies."""
+    call = ops.bind(op, *map(Operand.of, tensors), **settings)
     return run(BoundCall(call, *tensors)).whole()
 
 
@@ -118,7 +109,7 @@ def _step(step: Step, inputs: list[Tensor], target: TranslationTarget) -> Tensor
         return _own(getattr(target, field), op, inputs, step.settings)
     function = PRIMITIVES[step.primitive].array
     if function is None:
-        return _gathered(gather_tree.OPENVINO_1, inputs, {})
+        return _gathered(gather_tree.OPENVINO_1, inputs)
     array = function(*(each.array for each in inputs), **step.settings)
     return Tensor(step.output.dtype, np.asarray(array))
 
@@ -137,8 +128,8 @@ def _own(own: OwnOperator, op: Op, inputs: Sequence[Tensor], settings: Mapping[s
         indices = Tensor(INT64, indices.array.astype(np.int64))
     attrs = {key: value for key, value in settings.items() if op.attr(key)}
     # An index that is not legal is an error before it is one outside.
-    negative = own.negative.value
-    return _gathered(op, (data, indices), attrs, negative=negative, out_of_range=own.outside.value)
+    policies = {"negative": own.negative.value, "out_of_range": own.outside.value}
+    return _gathered(op, (data, indices), **attrs, **policies)
 
 
 # Graphs
@@ -199,10 +190,6 @@ def _arithmetic(function: Callable[..., Any]) -> Callable[..., Tensor]:
     return apply
 
 
-def _equal(_: object, x: Tensor, y: Tensor) -> Tensor:
-    return Tensor(BOOL, np.asarray(x.values() == y.values()))
-
-
 def _cast(attributes: Mapping[str, Any], x: Tensor) -> Tensor:
     dtype = ONNX_TYPES[attributes["to"]] or INT64
     return Tensor(dtype, x.values().astype(storage_of(dtype)))
@@ -216,11 +203,6 @@ def _total(_: object, x: Tensor, axes: Tensor) -> Tensor:
 def _expanded(_: object, x: Tensor, shape: Tensor) -> Tensor:
     sizes = broadcast(x.shape, tuple(shape.array.tolist()))
     return Tensor(x.dtype, np.broadcast_to(x.array, sizes))
-
-
-def _concatenated(attributes: Mapping[str, Any], *parts: Tensor) -> Tensor:
-    arrays = [each.array for each in parts]
-    return Tensor(parts[0].dtype, np.concatenate(arrays, int(attributes["axis"])))
 
 
 def _sliced(_: object, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor) -> Tensor:
@@ -244,10 +226,6 @@ def _reshaped(attributes: Mapping[str, Any], x: Tensor, shape: Tensor) -> Tensor
     return Tensor(x.dtype, x.array.reshape(sizes))
 
 
-def _unsqueezed(_: object, x: Tensor, axes: Tensor) -> Tensor:
-    return Tensor(x.dtype, np.expand_dims(x.array, tuple(np.atleast_1d(axes.array).tolist())))
-
-
 def _transposed(attributes: Mapping[str, Any], x: Tensor, order: Tensor | None = None) -> Tensor:
     axes = attributes["perm"] if order is None else order.array
     return Tensor(x.dtype, x.array.transpose(axes))
@@ -264,7 +242,7 @@ def _of_family(operator: str) -> Callable[..., Tensor]:
         attrs = {name: int(attributes[name]) for name in names if name in attributes}
         if len(inputs) > len(op.inputs):  # the axis is an input
             attrs["axis"] = int(inputs[-1].array)
-        return _gathered(op, inputs[: len(op.inputs)], attrs)
+        return _gathered(op, inputs[: len(op.inputs)], **attrs)
 
     return apply
 
@@ -285,17 +263,21 @@ _GRAPH_OPERATORS: Final[dict[str, Callable[..., Tensor]]] = {
     "Where": _arithmetic(np.where),
     "Select": _arithmetic(np.where),
     "CumSum": _arithmetic(lambda x, axis: np.cumsum(x, int(axis))),
-    "Equal": _equal,
+    "Equal": lambda _, x, y: Tensor(BOOL, np.asarray(x.values() == y.values())),
     "Cast": _cast,
     "Convert": lambda _, x: Tensor(INT64, x.array.astype(np.int64)),
     "ReduceSum": _total,
     "Expand": _expanded,
     "Broadcast": _expanded,
-    "Concat": _concatenated,
+    "Concat": lambda attributes, *parts: Tensor(
+        parts[0].dtype, np.concatenate([each.array for each in parts], int(attributes["axis"]))
+    ),
     "Slice": _sliced,
     "StridedSlice": _strided,
     "Reshape": _reshaped,
-    "Unsqueeze": _unsqueezed,
+    "Unsqueeze": lambda _, x, axes: Tensor(
+        x.dtype, np.expand_dims(x.array, tuple(np.atleast_1d(axes.array).tolist()))
+    ),
     "Transpose": _transposed,
     **{name: _of_family(name) for name in ("Gather", "GatherElements", "GatherND", "GatherTree")},
 }
