@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.cli.declarations import INPUT, OUTPUT, Options, argument, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import EXTERNAL_DATA, TEXT_FORMAT, MemoryOptions
-from gathercli.report.terminal import print_text, rendered
+from gathercli.report.terminal import highlighted, print_text, rendered
 from gathercli.report.words import cut, error_fields
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import clean, counted, grouped, shown
@@ -271,11 +271,4 @@ def _reason(verdict: NodeVerdict) -> str:
 
 
 def _colored(text: str, *, color: bool) -> str:
-    if not color:
-        return text
-    from rich.text import Text
-
-    styled = Text(text)
-    for pattern, style in _NODE_STYLES:
-        styled.highlight_regex(pattern, style)
-    return rendered(styled, color=True)
+    return rendered(highlighted(text, _NODE_STYLES), color=True) if color else text

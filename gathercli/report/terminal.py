@@ -102,6 +102,16 @@ def assembled(parts: Iterable[tuple[str, str]]) -> Text:
     return Text.assemble(*parts)
 
 
+def highlighted(text: str, styles: Iterable[tuple[str, str]]) -> Text:
+    """Return text in which what a pattern matches has its style."""
+    from rich.text import Text
+
+    styled = Text(text)
+    for pattern, style in styles:
+        styled.highlight_regex(pattern, style)
+    return styled
+
+
 def rendered(text: Text, *, color: bool) -> str:
     """Return styled text as a string, with escape sequences if `color`.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.compute.verdicts import legal_ends, number_illegal
 from gathercli.errors import GatherError
 from gathercli.report.header import header, tensor_json
-from gathercli.report.terminal import PICTURE_WIDTH
+from gathercli.report.terminal import PICTURE_WIDTH, highlighted
 from gathercli.report.versions import columns, hanging
 from gathercli.spec.adjustments import outside_of
 from gathercli.spec.shapes import cell, product
@@ -63,15 +63,6 @@ def _reasons_of(verdicts: Iterable[Verdict]) -> dict[tuple[str, str], None]:
 
 def _reason_lines(reasons: Iterable[tuple[str, str]], width: int | None) -> str:
     return "".join(hanging(f"{rule}  ", clean(message), width) for rule, message in reasons)
-
-
-def _styled(text: str) -> Text:
-    from rich.text import Text
-
-    styled = Text(text)
-    for pattern, style in _STYLES:
-        styled.highlight_regex(pattern, style)
-    return styled
 
 
 # check
@@ -154,7 +145,7 @@ def closing(checked: CheckedCall, warnings: Sequence[Warning_], width: int | Non
     raised = {} if chosen.refuses_index else _reasons_of([chosen])  # printed as the error
     reasons = [reason for reason in _reasons_of(checked.family) if reason not in raised]
     parts = (columns(lines, width), _reason_lines(reasons, width), "".join(messages))
-    return _styled("".join(f"\n{part}" for part in parts if part))
+    return highlighted("".join(f"\n{part}" for part in parts if part), _STYLES)
 
 
 def check_json(
@@ -245,7 +236,7 @@ def compared_text(
     parts = compared_results(comparison, elements.differences)
     text += "\n" + "".join(hanging(*part, width) for part in parts)
     lines = compared_outputs(comparison, elements.outputs, width)
-    return _styled(text + "".join(f"{line}\n" for line in lines))
+    return highlighted(text + "".join(f"{line}\n" for line in lines), _STYLES)
 
 
 def compared_rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli import ops as operators
 from gathercli.ops import FAMILIES
-from gathercli.report.terminal import rendered
+from gathercli.report.terminal import highlighted, rendered
 from gathercli.spec import rules
 from gathercli.spec.decisions import concerning
 from gathercli.spec.dtypes import DTYPES, PLAIN, in_words
@@ -221,16 +221,16 @@ def listing(
     return f"{timeline(ops, width)}\n{table(ops, defaults)}\n{mark}{_LEGEND}"
 
 
+_STYLES: Final = (
+    (r"(?m)^(?:version  .*|\S+(?=  )|\S.*(?<!\.)$)", "bold"),
+    (r"(?m)^  [a-z](?:\S| (?! ))*(?=  |$)", "cyan"),
+)
+"""The styles of names and headings."""
+
+
 def colored(text: str, *, color: bool) -> str:
     """Colour names and headings."""
-    if not color:
-        return text
-    from rich.text import Text
-
-    styled = Text(text)
-    styled.highlight_regex(r"(?m)^(?:version  .*|\S+(?=  )|\S.*(?<!\.)$)", "bold")
-    styled.highlight_regex(r"(?m)^  [a-z](?:\S| (?! ))*(?=  |$)", "cyan")
-    return rendered(styled, color=True)
+    return rendered(highlighted(text, _STYLES), color=True) if color else text
 
 
 def _types(types: tuple[DType, ...]) -> str:

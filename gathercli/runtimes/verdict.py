@@ -19,6 +19,7 @@ from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
 from gathercli.io.formats.encode import TextOptions, plain_json
 from gathercli.ops import indexed_inputs
+from gathercli.report.terminal import highlighted
 from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
@@ -333,12 +334,7 @@ def addition(
     rows += [(clean(name), "-", "", "-", "has no call of these versions") for name in idle]
 
     def text(width: int | None) -> Text:
-        from rich.text import Text
-
-        text = Text("\n" + columns(rows, width))
-        for pattern, style in _OUTCOME_STYLES:
-            text.highlight_regex(pattern, style)
-        return text
+        return highlighted("\n" + columns(rows, width), _OUTCOME_STYLES)
 
     fields = [*map(runtime_json, verdicts), *map(Absence.json, absences)]
     notes = tuple(absence_notes(absences, allowed=allow_absent))
