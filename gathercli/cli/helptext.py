@@ -40,11 +40,11 @@ def help_of(command: Command, width: int, *, models: bool = False, every: bool =
     return "\n".join(
         [
             _usage(usages(command, models=models), width),
-            _paragraph(summary(command.name, models=models), width),
+            _wrapped(summary(command.name, models=models), width),
             *(f"{name}:\n{_terms(pairs, width)}" for name, pairs in groups.items()),
             f"Examples:\n{''.join(lines)}",
             "".join(
-                _paragraph(each, width) for each in pointers(command, models=models, every=every)
+                _wrapped(each, width) for each in pointers(command, models=models, every=every)
             ),
         ]
     )
@@ -57,10 +57,10 @@ def help_of_program(width: int) -> str:
     return "\n".join(
         [
             _usage([(f"{PROGRAM} ", "[OPTIONS] COMMAND [ARGS]...")], width),
-            _paragraph(PROGRAM_HELP, width),
+            _wrapped(PROGRAM_HELP, width),
             f"Options:\n{_terms(options, width)}",
             f"Commands:\n{_terms(commands, width)}",
-            _paragraph(START, width),
+            _wrapped(START, width),
         ]
     )
 
@@ -89,20 +89,14 @@ def _inner(width: int) -> int:
 def _usage(forms: list[tuple[str, str]], width: int) -> str:
     lines: list[str] = []
     for program, words in forms:
-        start = f"{'       ' if lines else 'Usage: '}{program}"
-        lines.append(_wrapped(words, _inner(width), start, " " * len(start)))
+        lines.append(_wrapped(words, width, f"{'       ' if lines else 'Usage: '}{program}"))
     return "".join(lines)
 
 
-def _paragraph(text: str, width: int) -> str:
-    return _wrapped(text, _inner(width), "  ", "  ")
-
-
-def _wrapped(text: str, width: int, first: str, others: str) -> str:
-    text = textwrap.fill(
-        text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
-    )
-    return f"{text}\n"
+def _wrapped(text: str, width: int, first: str = "  ") -> str:
+    """Wrap a text beside `first`, which begins its first line."""
+    lines = textwrap.wrap(text, _inner(width) - len(first), break_on_hyphens=False)
+    return first + f"\n{' ' * len(first)}".join(lines) + "\n"
 
 
 def _terms(pairs: Iterable[tuple[str, str]], width: int) -> str:
