@@ -176,8 +176,7 @@ class ResolvedIndices:
         fills: bool = False,
         tuples: bool = False,
     ) -> None:
-        self._indices, self._memory = indices, Memory.of(indices)
-        self.kind, self.fills = kind, fills
+        self._memory, self.kind, self.fills = Memory.of(indices), kind, fills
         self.policies: Sequence[IndexPolicy] = policies
         self.strides: Sequence[int] = [1]
         if tuples:
@@ -205,7 +204,7 @@ class ResolvedIndices:
         if strides is not None:
             points = copy(self)
             points.strides = strides
-        is_read = self.size > MOST_KEPT_INDICES or reads(self._indices)
+        is_read = self.size > MOST_KEPT_INDICES or reads(self.flat)
         are_positions = self._may_be_positions and self.kind is IndexKind.PLAIN
         if is_read or are_positions or self.kind is IndexKind.UNSEEN:
             return points

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
-    from gathercli.spec.call import Call, Family
+    from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import AxisGather
 
@@ -131,14 +131,12 @@ class GatherResult(ComputedResult):
         self.bound, self.dtype, self.adjustments = bound, data.dtype, tuple(adjustments)
         self.shape = bound.shape
         self.threads, self.progress, self._points = threads, progress, points
-        family = call.family
-        gather = call.gather
         try:
-            if gather is None:
-                self._kernel: Kernel | SourceKernel = SourceKernel(family, call, tensors, points)
+            if call.gather is None:
+                self._kernel: Kernel | SourceKernel = SourceKernel(call, tensors, points)
             else:
                 (indices,) = points.values()
-                self._kernel = _kernel(gather, data.array, indices)
+                self._kernel = _kernel(call.gather, data.array, indices)
         except MemoryError as error:  # the layout of an array requires a copy
             raise no_memory(error) from None
         self._block = self._kernel.block
@@ -276,11 +274,7 @@ class SourceKernel:
     """
 
     def __init__(
-        self,
-        family: Family,
-        call: Call,
-        tensors: Mapping[str, Tensor],
-        points: Mapping[str, ResolvedIndices],
+        self, call: Call, tensors: Mapping[str, Tensor], points: Mapping[str, ResolvedIndices]
     ) -> None:
         data, *more = (
             tensors[each.name].array
@@ -290,7 +284,7 @@ class SourceKernel:
         self.dtype, self.size = data.dtype, product(known(call.shape))
         self.block = SOURCE_CELLS
         self.uses_each_once = self.goes_by_columns = False
-        self._family, self._call = family, call
+        self._call = call
         self._copied = [each.reshape(-1) for each in (data, *more)]
         self._points = {name: each.whole() for name, each in points.items()}
 
@@ -308,7 +302,7 @@ class SourceKernel:
         """
         native = self.dtype.newbyteorder("=")
         cells = np.arange(start, stop)
-        at = self._family.sources(self._call, self._points, cells)
+        at = self._call.family.sources(self._call, self._points, cells)
         elements = np.zeros(stop - start, native)
         for each in self._copied:
             copied = (at >= 0) & (at < each.size)

@@ -295,7 +295,7 @@ def test_every_path_gives_what_the_sources_name(cases: st.SearchStrategy[Made]) 
 def by_sources(run: result.GatherResult, cells: int) -> bytes:
     """Return what is copied from where `sources` says, so many cells at a time."""
     call, out = run.bound.call, np.empty(run.nbytes, np.uint8)
-    copying = SourceKernel(FAMILIES[call.op.family], call, run.bound.loaded(), run._points)
+    copying = SourceKernel(call, run.bound.loaded(), run._points)
     itemsize, total = run.storage.itemsize, run.nbytes // run.storage.itemsize
     for start in range(0, total, cells):
         stop = min(start + cells, total)
