@@ -98,8 +98,6 @@ class Cluster:
         """Jobs of tasks that killed their workers."""
         self._suspect: int | None = None
         """The suspect that runs now, without any other task."""
-        self._under_way = 0
-        """Jobs in tasks."""
         self._mean = TASK_SECONDS
         """Moving average of the seconds of a job."""
         self._threads, self._next_count = 0, 0.0
@@ -114,7 +112,6 @@ class Cluster:
                 stack.callback(logging.disable, logging.root.manager.disable)
                 logging.disable()
             self._client = stack.enter_context(connect(address))
-            self._loop: Any = self._client.loop
             from gathercli.batch.dask_task import TaskSettings  # which imports dask
 
             task_settings = TaskSettings(settings, divided, timeout, os.fsencode(os.getcwd()))
@@ -123,8 +120,10 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """The number of jobs that the workers run at a time; at least 1."""
-        self._count_threads()
+        """The number of jobs that the workers run at a time, counted now and then; at least 1."""
+        if (now := time.monotonic()) >= self._next_count:
+            self._next_count = now + COUNT_INTERVAL
+            self._count_threads(now)
         return max(self._threads, 1)
 
     @contextmanager
@@ -160,8 +159,8 @@ class Cluster:
             records = [(number, self._jobs.record(number)) for number in group]
             future = self._client.submit(do, __version__, self._task_settings, records, pure=False)
             self._tasks[future] = group
-            self._under_way += len(group)
-            self._loop.add_callback(self._watch, future)
+            loop: Any = self._client.loop
+            loop.add_callback(self._watch, future)
 
     def _group(self, queue: JobQueue, threads: int) -> list[int]:
         """Take the jobs of a task from the queue; a suspect runs alone, after all other tasks."""
@@ -171,23 +170,20 @@ class Cluster:
             self._suspect = self._suspects.popleft()
             return [self._suspect]
         # Even if all running jobs fail, at most one for each thread exceeds the limit.
-        most = max(threads, self._spare() + 1) - self._under_way
+        under_way = sum(map(len, self._tasks.values()))
+        most = max(threads, self._spare() + 1) - under_way
         size = min(MAX_TASK_JOBS, most, max(1, int(TASK_SECONDS / self._mean)))
         group: list[int] = []
         while len(group) < size and (number := queue.next()) is not None:
             group.append(number)
         return group
 
-    def _count_threads(self) -> None:
-        """Count the threads of the workers now and then; warn if there are none.
+    def _count_threads(self, now: float) -> None:
+        """Count the threads of the workers; warn if there have been none for some time.
 
         Raise TransferError (``scheduler``) if the scheduler is gone, or a worker has another
         version.
         """
-        now = time.monotonic()
-        if now < self._next_count:
-            return
-        self._next_count = now + COUNT_INTERVAL
         if self._client.status != "running":
             raise _disconnected()
         try:
@@ -249,7 +245,6 @@ class Cluster:
         """Yield the completed jobs of a task; others become suspects or return to the queue."""
         from distributed.scheduler import KilledWorker
 
-        self._under_way -= len(group)
         suspect, self._suspect = self._suspect, None
         if isinstance(answer, tuple):
             seconds, answers = answer

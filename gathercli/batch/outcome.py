@@ -47,7 +47,6 @@ MAX_EXAMPLES: Final = 5
 MAX_NOTES: Final = 10
 """The most kinds of notes reported."""
 
-
 MAX_KEPT_PLACES: Final = 10_000
 """The most further mistakes reported by place, as there may be millions."""
 

@@ -50,7 +50,7 @@ from gathercli.spec.shapes import Shape, as_shape, known, product
 from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from gathercli.compute.chunks import Box
     from gathercli.compute.result import Result
@@ -264,7 +264,15 @@ class _JobRun(NamedTuple):
         line, job = self.line, self.job
         line.shape, line.dtype = list(result.shape), result.dtype.name
         line.adjustments = result.adjustments
-        compare = self._comparison(result) if job.expect is not None else None
+        if job.expect is not None:  # which is read before the output, as that may replace it
+            from gathercli.compute.compare import Tolerance, read_expected
+
+            tolerance = Tolerance(job.rtol, job.atol)
+            expected = read_expected(
+                lambda dtype: job.tensor("expect", self.inputs, assumed=dtype),
+                result.dtype,
+                tolerance,
+            )
         if not self.job.output_path:
             line.result = encode.typed_json(result)
             self.inputs.recheck()
@@ -272,20 +280,8 @@ class _JobRun(NamedTuple):
             self._write_chunks(self.job.output_path, result)
         else:
             self._write(self.job.output_path, result)
-        difference = compare() if compare is not None else None
-        if difference is not None:
-            raise difference
-
-    def _comparison(self, result: GatherOutput) -> Callable[[], MismatchError | None]:
-        """Read the expected output; return a function that compares the result with it."""
-        from gathercli.compute.compare import Tolerance, read_expected
-
-        job, inputs = self.job, self.inputs
-        tolerance = Tolerance(job.rtol, job.atol)
-        expected = read_expected(
-            lambda dtype: job.tensor("expect", inputs, assumed=dtype), result.dtype, tolerance
-        )
-        return lambda: tolerance.difference(result, expected)
+        if job.expect is not None and (error := tolerance.difference(result, expected)) is not None:
+            raise error
 
     def _write(self, path: str, result: Result) -> None:
         """Write the output to a file atomically."""
