@@ -218,7 +218,7 @@ def _parse(text: bytes) -> dict[str, Any] | None:
 def check(path: str, *, resumes: bool) -> None:
     """Raise if a report exists and `resumes` is False."""
     if not resumes and os.path.lexists(path) and not is_stream(path):
-        raise _unwritable(path, "it exists", "a new name", _RESUME_HINT)
+        raise _unwritable(path, FileExistsError())
 
 
 def place_of(path: str) -> str:
@@ -236,30 +236,33 @@ def open_locked(path: str, *, resumes: bool) -> int:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(fd), os.stat(path)):
                 return fd
-        except FileExistsError:
-            raise _unwritable(path, "it exists", "a new name", _RESUME_HINT) from None
-        except FileNotFoundError:
-            if fd < 0:
-                raise _unwritable(path, "there is no such folder", "one that is there") from None
-        except BlockingIOError:
-            os.close(fd)
-            raise _unwritable(path, "another run is writing it", "to be alone") from None
         except OSError as error:
-            if fd >= 0:
-                os.close(fd)
-            raise _unwritable(path, (error.strerror or "").lower(), "a file to write") from None
-        os.close(fd)  # the file was replaced between open and flock
+            if fd < 0 or not isinstance(error, FileNotFoundError):
+                if fd >= 0:
+                    os.close(fd)
+                raise _unwritable(path, error) from None
+        os.close(fd)  # the file was removed or replaced between open and flock
 
 
-def _unwritable(path: str, why: str, expected: str, hint: str | None = None) -> OutputError:
+def _unwritable(path: str, error: OSError) -> OutputError:
+    """Return the error for a report that cannot be opened and locked."""
+    reason = (error.strerror or "").lower(), "a file to write"
+    why, expected = _REASONS.get(type(error), reason)
     return OutputError(
         f"{place_of(path)} cannot be written ({why})",
         rule="output",
         value=path,
         expected=expected,
-        hint=hint,
+        hint=_RESUME_HINT if isinstance(error, FileExistsError) else None,
     )
 
+
+_REASONS: Final[dict[type[OSError], tuple[str, str]]] = {
+    FileExistsError: ("it exists", "a new name"),
+    FileNotFoundError: ("there is no such folder", "one that is there"),
+    BlockingIOError: ("another run is writing it", "to be alone"),
+}
+"""Why a report cannot be opened or locked, and what is expected."""
 
 _DIGEST_READ_BYTES: Final = 1 << 20
 _MAX_CACHED_DIGESTS: Final = 1024

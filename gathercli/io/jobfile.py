@@ -259,7 +259,8 @@ class _JobReader:
         If that fails, the whole file is parsed for the message.
         """
         text = _Window(self._file)
-        text.skip_to(b"[")
+        text.next_mark("")
+        text.skip()
         for number in count():
             where = f"{self._name}, $[{number}]"
             gap, mark = text.next_mark(where)
@@ -293,11 +294,9 @@ class _Window:
         self._file, self._text, self._at = file, b"", 0
         self.line = self.column = 1
 
-    def skip_to(self, mark: bytes) -> None:
-        """Move behind the first `mark`."""
-        while mark not in self._text and self._read_more():
-            pass
-        self._move(self._text.index(mark) + 1)
+    def skip(self) -> None:
+        """Move behind the mark at the offset."""
+        self._move(self._at + 1)
 
     def next_mark(self, where: str) -> tuple[bytes, bytes]:
         """Move to the next bracket or quote; return the text before it and the mark."""
