@@ -37,7 +37,6 @@ from gathercli.text import clean, counted, in_bytes, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import TypeAlias
 
     from gathercli.compute.chunks import Box
     from gathercli.compute.result import Result
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import ElementTypes, Layout
     from gathercli.io.zarr.arrayspec import ArraySpec
-
-    FileCallback: TypeAlias = Callable[[str, os.stat_result | None], None]
 
 MAX_GROUP_MEMBERS: Final = 10_000  # arrays and groups accepted in a group
 # The most chunks read at once: a few bytes of metadata may declare any number.
@@ -81,7 +78,7 @@ class ZarrArray:
         name: str,
         path: str,
         spec: ArraySpec,
-        on_read: FileCallback = lambda *_: None,
+        on_read: Callable[[str, os.stat_result | None], None] = lambda *_: None,
         notes: list[str] | None = None,
     ) -> None:
         self.name, self.path, self.spec = name, path, spec
