@@ -13,6 +13,7 @@ from gathercli.compute.bound import of_one_type
 from gathercli.compute.storage import dtype_of, storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, Hint, InputError, UsageError
+from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import check_depth, tensor_of
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described, foreign, named
 from gathercli.spec.shapes import Shape
@@ -113,7 +114,7 @@ def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
             f"it is {kind_of(value)}", rule="dtype", expected="an array or nested lists"
         )
     if array.dtype.kind in "OT" and array.size and all(isinstance(v, str) for v in array.flat):
-        return tensor_of(array.tolist(), declared=STRING)
+        return tensor_of(array.tolist(), ElementTypes(STRING))
     return tensor
 
 
@@ -192,7 +193,7 @@ def _tensor_of_list(value: Any, empty: DType) -> Tensor:
         types: set[DType | None] = set()
         value = _plain(value, types)
         declared = types.pop() if len(types) == 1 else None
-    return tensor_of(value, declared=declared, empty=empty)
+    return tensor_of(value, ElementTypes(declared, empty=empty))
 
 
 def _is_plain(value: Any) -> bool:

@@ -107,8 +107,7 @@ class Job:
             from gathercli.compute.conversion import convert
 
             return convert(tensor, types.declared)
-        dtype = types.of_untyped
-        return tensor_of(value, declared=dtype, empty=types.empty, root=root, max_bytes=limit)
+        return tensor_of(value, types, root=root, max_bytes=limit)
 
     def chunked(self, key: str, inputs: Inputs) -> ChunkedTensor:
         """Read an input as `tensor` does, but read stored chunks on demand."""

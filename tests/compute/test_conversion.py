@@ -18,6 +18,7 @@ from gathercli.compute.conversion import CastTensor, convert, to_bfloat16
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
+from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import BFLOAT16, FLOAT64, INT64, PLAIN, STRING, DType, Kind, dtype
 from tests.io.formats.test_formats import specials
@@ -188,7 +189,7 @@ def test_rounding_keeps_the_shape() -> None:
 
 
 def test_declared_bfloat16_is_held_as_its_bits() -> None:
-    tensor = tensor_of([1.0, "NaN", "-Infinity", 0.1], declared=BFLOAT16)
+    tensor = tensor_of([1.0, "NaN", "-Infinity", 0.1], ElementTypes(BFLOAT16))
     assert tensor.array.tolist() == [0x3F80, 0x7FC0, 0xFF80, 0x3DCD]
 
 

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import UNSAID, key_hint, malformed
+from gathercli.io.formats.content import UNSAID, ElementTypes, key_hint, malformed
 from gathercli.spec.dtypes import INT64, Kind, dtype_in_json
 from gathercli.spec.shapes import DEEPEST, LARGEST, MAX_RANK
 from gathercli.text import NON_FINITE, Overflow, clean, listed, short, some, value_text
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from gathercli.compute.tensor import Tensor
-    from gathercli.io.formats.content import ElementTypes
 
 
 _NO_VALUE: Final = "Expecting value"
@@ -302,8 +301,7 @@ def tensor(
         if unknown and notes is not None and text not in notes:
             notes.append(text)
         return found
-    declared, empty = types.of_untyped, types.empty
-    return tensor_of(value, declared=declared, empty=empty, root=root, max_bytes=max_bytes)
+    return tensor_of(value, types, root=root, max_bytes=max_bytes)
 
 
 def _member(document: dict[str, Any], key: str | None, name: str | None) -> tuple[Any, str]:
@@ -391,7 +389,8 @@ def typed_tensor(value: dict[str, Any], root: str, *, max_bytes: int | None) -> 
             value=value_text(data),
             expected="a list",
         )
-    return tensor_of(data, declared=dtype, shape=shape, root=f"{root}.data", max_bytes=max_bytes)
+    types, root = ElementTypes(dtype), f"{root}.data"
+    return tensor_of(data, types, shape=shape, root=root, max_bytes=max_bytes)
 
 
 def _shape(sizes: Any, where: str) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from gathercli.compute.tensor import MOST_PACKED_VALUES, Tensor, is_packed, pack
 from gathercli.errors import GatherError, Hint, InputError, LimitError
-from gathercli.io.formats.content import UNSAID
+from gathercli.io.formats.content import UNSAID, ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import (
     BFLOAT16,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from gathercli.compute.storage import AnyArray
-    from gathercli.io.formats.content import ElementTypes
 
 GENERATORS: Final = ("arange", "zeros", "rand")
 # Patterns are text: `re` compiles and caches those that an argument needs.
@@ -117,7 +116,7 @@ def parse(
         value = jsontext.parse(token, rule="literal")
         if isinstance(value, dict):
             return jsontext.tensor(value, None, types, max_bytes, notes=notes)
-    return tensor_of(value, declared=types.of_untyped, empty=types.empty, max_bytes=max_bytes)
+    return tensor_of(value, types, max_bytes=max_bytes)
 
 
 def _bare_list(token: str) -> Any | None:
@@ -239,11 +238,12 @@ def _typed(match: re.Match[str], max_bytes: int | None) -> Tensor:
     _check_size(shape, dtype, max_bytes)
     values = parse_values(body, token)
     if len(values) == 1 and not isinstance(values[0], list):
-        one = tensor_of(values[0], declared=dtype, max_bytes=max_bytes)
+        one = tensor_of(values[0], ElementTypes(dtype), max_bytes=max_bytes)
         return _filled(one, shape)
     if len(values) == 1:  # nested lists
         values = values[0]
-    return tensor_of(values, declared=dtype, shape=shape, rule="literal", max_bytes=max_bytes)
+    types = ElementTypes(dtype)
+    return tensor_of(values, types, shape=shape, rule="literal", max_bytes=max_bytes)
 
 
 def _filled(one: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -351,13 +351,7 @@ class Bare(TextContent):
             if (tensor := _of_array(self._array, types.of_untyped)) is not None:
                 return tensor
             values = self._array.tolist()
-        return tensor_of(
-            values,
-            declared=types.of_untyped,
-            empty=types.empty,
-            rule="literal",
-            max_bytes=self._limit,
-        )
+        return tensor_of(values, types, rule="literal", max_bytes=self._limit)
 
 
 def _with_commas(raw: bytes) -> bytes:

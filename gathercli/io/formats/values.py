@@ -10,7 +10,7 @@ from itertools import chain
 
 from gathercli.compute.tensor import Tensor, pack
 from gathercli.errors import InputError, LimitError
-from gathercli.io.formats.content import check_shape
+from gathercli.io.formats.content import UNSAID, ElementTypes, check_shape
 from gathercli.spec.dtypes import (
     BOOL,
     COMPLEX128,
@@ -91,23 +91,23 @@ def _ragged(root: str, at: int, shape: Sequence[int], problem: str, expected: st
 
 def tensor_of(
     value: Any,
+    types: ElementTypes = UNSAID,
     *,
-    declared: DType | None = None,
     shape: tuple[int, ...] | None = None,
-    empty: DType = FLOAT64,
     root: str = "$",
     rule: str = "json",
     max_bytes: int | None = None,
 ) -> Tensor:
     """Convert a nested list, or a single value, to a tensor.
 
-    The elements are booleans, integers, floats, complex numbers or strings. Without `declared`
+    The elements are booleans, integers, floats, complex numbers or strings. If `types` do not say,
     their type is int64 for integers (uint64 if one needs it), float64 if there is a fraction or a
-    non-finite word, bool, string, and for none `empty`. A nested list must have `shape`, a flat one
-    its number of elements, else the error is of the given rule. `root` is the path of the value in
+    non-finite word, bool or string. A nested list must have `shape`, a flat one its number of
+    elements, else the error is of the given rule. `root` is the path of the value in
     messages; `max_bytes` the memory that strings may take. Raise InputError (``ragged``, ``dtype``,
     ``json``) with the path of the first wrong element, or LimitError.
     """
+    declared = types.of_untyped
     sizes, flat, kinds = flatten(value, root)
     if (
         declared is not None
@@ -122,7 +122,7 @@ def tensor_of(
         _check_fit(sizes, shape, root, rule)
         check_shape(f"the tensor at `{root}` has", shape, declared.itemsize if declared else 1)
         sizes = shape
-    dtype, first = (declared, 0) if declared else _infer(flat, kinds, where, empty)
+    dtype, first = (declared, 0) if declared else _infer(flat, kinds, where, types.empty)
     if declared is not None and kinds - {int, float}:
         _check_mixture(flat, where)
     if dtype is STRING and max_bytes is not None:

@@ -300,7 +300,7 @@ def test_sixty_five_brackets_are_too_many_dimensions() -> None:
     ],
 )
 def test_a_declared_type_holds_what_is_written(values: Any, name: str, held: Any) -> None:
-    tensor = tensor_of(values, declared=dtype(name))
+    tensor = tensor_of(values, ElementTypes(dtype(name)))
     assert tensor.dtype.name == name
     assert tensor.typed
     np.testing.assert_array_equal(tensor.array, np.array(held, storage_of(dtype(name))))
@@ -338,7 +338,7 @@ def test_what_a_declared_type_cannot_hold_is_refused(
     values: Any, name: str, where: str, expected: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        tensor_of(values, declared=dtype(name))
+        tensor_of(values, ElementTypes(dtype(name)))
     error = caught.value
     assert (error.rule, error.where, error.expected) == ("dtype", where, expected)
     assert str(error).endswith(f", which {name} cannot hold: expected {expected}")
@@ -361,19 +361,19 @@ def test_what_a_declared_type_cannot_hold_is_refused(
 )
 def test_the_parts_of_a_complex_number_are_held_as_floats_are(values: Any, name: str) -> None:
     with pytest.raises(InputError) as caught:
-        tensor_of(values, declared=dtype(name))
+        tensor_of(values, ElementTypes(dtype(name)))
     assert caught.value.rule == "dtype"
 
 
 def test_a_refused_value_is_shown_as_it_was_written() -> None:
     with pytest.raises(InputError) as caught:
-        tensor_of([1e300], declared=INT64)
+        tensor_of([1e300], ElementTypes(INT64))
     assert "is 1e+300, which int64 cannot hold" in str(caught.value)
 
 
 def test_an_integer_of_many_digits_is_not_written_out() -> None:
     with pytest.raises(InputError) as caught:
-        tensor_of([10**4000], declared=INT64)
+        tensor_of([10**4000], ElementTypes(INT64))
     assert "an integer of more than 40 digits" in str(caught.value)
 
 
@@ -390,7 +390,7 @@ def test_an_integer_of_many_digits_is_not_written_out() -> None:
 def test_a_flat_list_takes_the_shape_it_is_meant_to_have(
     values: Any, shape: tuple[int, ...]
 ) -> None:
-    assert tensor_of(values, declared=INT64, shape=shape).shape == shape
+    assert tensor_of(values, ElementTypes(INT64), shape=shape).shape == shape
 
 
 @pytest.mark.parametrize(
@@ -399,7 +399,7 @@ def test_a_flat_list_takes_the_shape_it_is_meant_to_have(
 )
 def test_a_list_of_another_shape_is_refused(values: Any, shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError) as caught:
-        tensor_of(values, declared=INT64, shape=shape)
+        tensor_of(values, ElementTypes(INT64), shape=shape)
     assert caught.value.rule == "json"
     assert str(caught.value).startswith("the list at `$` has shape [")
 
