@@ -15,10 +15,10 @@ from gathercli.compute.storage import storage_of
 from gathercli.errors import GatherError, NoInputError
 from gathercli.io.files import STDIN, File
 from gathercli.io.folders import raise_unlisted
-from gathercli.io.formats.content import Layout, check_pointer, key_hint, malformed
+from gathercli.io.formats.content import Layout, check_pointer, malformed, unknown_name
 from gathercli.io.formats.table import MODELS, sniff
 from gathercli.io.source import open_file
-from gathercli.text import clean, shell_word, short, some
+from gathercli.text import clean, shell_word, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -179,13 +179,8 @@ class ModelContent:
                 "a node alone is a call of the command line, and `--feed` gives its inputs; "
                 "no function of Python takes one",
             )
-        raise malformed(
-            f"the model stores {some(f'`{clean(name)}`' for name in self.names)}"
-            if self.names
-            else "the model stores no tensor",
-            f"the tensor `{clean(short(key))}`" if key else "the name of one",
-            key_hint(self._file.name, key, self.names, "tensor"),
-        )
+        source, none = self._file.name, "no tensor"
+        raise unknown_name("the model stores", key, self.names, "tensor", source, none=none)
 
     def _input(self, key: str) -> Constant | None:
         """Return the constant input of a node; None if the key names none."""
