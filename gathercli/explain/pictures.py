@@ -85,8 +85,13 @@ class SaveOptions(PictureOptions):
             )
         return int(parts[1]), int(parts[2])
 
-    def outputs(self) -> list[PictureFile]:
-        """Return the files; raise for two paths to one file, or an unknown suffix."""
+    def opened(self) -> PictureFiles:
+        """Return the files.
+
+        Raise for two paths to one file, an unknown suffix or ratio, or a ratio of nothing to save.
+        """
+        if self.aspect is not None and not self.paths:
+            raise UsageError("is of a saved picture", subject="--aspect", expected="`--save` too")
         paths: dict[str, str] = {}
         for path in self.paths or ():
             file = os.path.realpath(path)
@@ -98,16 +103,7 @@ class SaveOptions(PictureOptions):
                     expected="different files",
                 )
             paths[file] = path
-        return [self._output(path) for path in paths.values()]
-
-    def opened(self) -> PictureFiles:
-        """Return the files; raise as `outputs` does.
-
-        Raise also if the ratio is unreadable, or there is nothing to save.
-        """
-        if self.aspect is not None and not self.paths:
-            raise UsageError("is of a saved picture", subject="--aspect", expected="`--save` too")
-        return PictureFiles(self.outputs())
+        return PictureFiles([self._output(path) for path in paths.values()])
 
     def _output(self, path: str) -> PictureFile:
         from gathercli.explain.drawing.svg import CONVERTED_SUFFIXES, DRAWN_SUFFIXES

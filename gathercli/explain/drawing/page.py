@@ -214,9 +214,9 @@ def _texts(numbers: Iterable[int]) -> list[str]:
 
 def page(provenance: Provenance[Any], look: Look, scene: Scene, title: str) -> str:
     """Write a drawing as an interactive page with a title."""
-    script = _shipped("page.js")
+    digest = hashlib.sha256(_shipped("page.js").encode()).digest()
     policy = (
-        f"script-src 'sha256-{_sha256(script)}'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{base64.b64encode(digest).decode()}'; style-src 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )
     body = f"<main>\n<h1>{safe(title)}</h1>\n{_host(svg(scene), provenance, look, scene)}</main>\n"
@@ -267,7 +267,3 @@ def _shipped(name: str) -> str:
     """Read a file beside this module."""
     with open(os.path.join(_PAGE_FOLDER, name), encoding="utf-8") as file:
         return file.read()
-
-
-def _sha256(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

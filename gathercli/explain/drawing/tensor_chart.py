@@ -131,9 +131,8 @@ class HeatPanel:
         margin = text_width(self._rows[-1], LABEL_SIZE, mono=False) + 10
         width = min(room.width - margin, LARGEST_BIN_SIDE * wide)
         height = min(room.height - 20 - _HEAT_FOOT, LARGEST_BIN_SIDE * high)
-        rows, columns = (
-            bins.plane.shape
-        )  # bins keep the ratio of the slice where the room allows it
+        # bins keep the ratio of the slice where the room allows it
+        rows, columns = bins.plane.shape
         across = max(min(width, height * columns / rows), min(width, _LEAST_MAP_SIDE))
         down = max(min(height, width * rows / columns), min(height, _LEAST_MAP_SIDE))
         # whole pixels, or viewers show seams between bins
