@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 
 from gathercli.cli.declarations import MESSAGES, VIEW, Options, flag, option
 from gathercli.errors import GatherError, TransferError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import STDIN
-from gathercli.report.terminal import is_terminal, print_text, wants_color, width_of
+from gathercli.report.terminal import (
+    DEFAULT_WIDTH,
+    height_of,
+    is_terminal,
+    print_text,
+    wants_color,
+    width_of,
+)
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, Self, TypeVar
+    from typing import Any, Final, Self, TypeVar
 
     from gathercli.cli.declarations import Answer
     from gathercli.compute.threads import ProgressCallback
@@ -176,9 +184,7 @@ def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
         notes = () if answer.text_has_notes else notes
         text = answer.text(width_of(STDOUT), wants_color(options.color, STDOUT))
         if answer.paged:
-            from gathercli.cli.paging import show
-
-            show(text)
+            _page(text)
         else:
             print_text(text)
     messages = options if isinstance(options, Messages) else Messages(color=options.color)
@@ -200,3 +206,51 @@ def _name(error: GatherError, token: str) -> None:
     starts = [place for place in error.places if place.startswith(name) or name.startswith(place)]
     if not starts and str(error.value) != token:
         error.prefix(name)
+
+
+_LESS: Final = {"LESS": "FRX"}
+"""Quit if the text fits, keep colours, do not clear the screen; the user's LESS overrides it."""
+
+_NO_PROGRAM: Final = (126, 127)
+"""The exit statuses of a shell that cannot run a program."""
+
+
+def _page(text: str) -> None:
+    """Print text, through $PAGER if stdout is a terminal with fewer lines.
+
+    The default is less, if it is installed; an empty PAGER or ``cat`` means none.
+    """
+    command = ""
+    if is_terminal(STDOUT) and not _fits(text):
+        from shutil import which
+
+        command = os.environ.get("PAGER", "less" if which("less") else "").strip()
+    if command in ("", "cat") or _pipe(command, text) in _NO_PROGRAM:
+        print_text(text)
+
+
+def _fits(text: str) -> bool:
+    """Return whether all lines and the prompt fit on the screen."""
+    import re
+
+    plain = re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()
+    width = width_of(STDOUT) or DEFAULT_WIDTH
+    return sum(max(1, -(-len(line) // width)) for line in plain) < height_of(STDOUT)
+
+
+def _pipe(command: str, text: str) -> int:
+    """Pipe text to a pager, which may quit early; return its exit status.
+
+    Ctrl-C is for the pager, so this process handles SIGINT with an empty function. The pager would
+    inherit an ignored signal.
+    """
+    import signal
+    from subprocess import PIPE, Popen
+
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with Popen(["/bin/sh", "-c", command], stdin=PIPE, env=_LESS | os.environ) as pager:  # noqa: S603  (the user's own command)
+            pager.communicate(text.encode(errors="backslashreplace"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return pager.returncode

@@ -258,7 +258,7 @@ class _Shown(NamedTuple):
 
     def answer(self, *, color: bool) -> Styled:
         """Return the text to print; empty after printing cells as JSON, as lines or by key."""
-        from gathercli.cli.paging import has_keys
+        from gathercli.explain.keys import has_keys
         from gathercli.explain.terminal.layout import text_of
 
         if self.options.fmt == "json":
@@ -342,7 +342,7 @@ class _Shown(NamedTuple):
 
     def _walk(self, *, color: bool) -> None:
         """Show one cell at a time; keys move between them."""
-        from gathercli.cli.paging import Keys, room
+        from gathercli.explain.keys import Keys, room
         from gathercli.explain.terminal.layout import folded, text_of
         from gathercli.explain.terminal.picture import panels_of
         from gathercli.spec.shapes import coordinates

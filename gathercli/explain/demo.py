@@ -256,7 +256,7 @@ def _number(word: str) -> int:
 
 def _all(errors: ErrorOptions) -> Answer:
     """Return every lesson; on a terminal with keys show a screen at a time instead."""
-    from gathercli.cli.paging import Keys, has_keys, room
+    from gathercli.explain.keys import Keys, has_keys, room
     from gathercli.explain.terminal.layout import folded
 
     screens = [_screen(n, lesson.tries) for n, lesson in enumerate(LESSONS)]

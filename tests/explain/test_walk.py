@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.cells import cell_len
 
-from gathercli.cli import main, paging
+from gathercli.cli import main
+from gathercli.explain import keys
 from tests.conftest import drain
 from tests.processes import PATIENCE
 
@@ -238,11 +239,11 @@ def test_an_interrupt_while_the_screen_is_set_up_restores_the_terminal(
         if len(printed) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(paging, "print_text", print_text)
+    monkeypatch.setattr(keys, "print_text", print_text)
     os.dup2(theirs, 0)
     try:
         with pytest.raises(KeyboardInterrupt):
-            paging.Keys().__enter__()
+            keys.Keys().__enter__()
     finally:
         os.dup2(saved, 0)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.cli import paging
+from gathercli.explain import keys
 from tests import oracle, oracle_nd
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def test_the_keys_step_as_those_of_the_command_do(tab: Tab, saved: Callable[...,
     tab.open(saved("gather", "[10,20,30,40]", "[3,2,1,0,2]"))
 
     for word, at in {"next": 3, "back": 1, "first": 0, "last": 4, "quit": None}.items():
-        for key in paging._WORDS[word]:
+        for key in keys._WORDS[word]:
             if key not in names and not key.isprintable():
                 continue  # Ctrl-D, and further codes of the same keys
             tab.page.locator("#out-2").click()
