@@ -36,7 +36,7 @@ TARGETS: Final = {
     "compute/kernel.py": r".*",
     "explain/gather_provenance.py": r"GatherProvenance\..*|Reads\..*",
     "explain/provenance.py": r".*",
-    "explain/beam_provenance.py": r".*",
+    "explain/beams.py": r"BeamProvenance\..*",
     "compute/tree.py": r".*",
     "compute/verdicts.py": r".*",
     "compute/indices.py": r".*",
