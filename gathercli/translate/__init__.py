@@ -3,5 +3,5 @@
 ::
 
     lowered(call, target)  ->  Program  ->  .onnx, .xml, .py
-    prove(...)             ->  Proof      what the files compute, beside what the version says
+    prove(...)             ->  outcomes   what the files compute, beside what the version says
 """

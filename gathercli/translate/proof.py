@@ -66,16 +66,6 @@ class ProvenCall(NamedTuple):
         return wanted is not None and wanted.dtype is result.dtype and are_equal(result, wanted)
 
 
-class Proof(NamedTuple):
-    """The outcomes by number, the first call being the given one."""
-
-    outcomes: tuple[ProofOutcome, ...]
-
-    def count(self, outcome: ProofOutcome) -> int:
-        """Return the number of calls with an outcome."""
-        return self.outcomes.count(outcome)
-
-
 def calls_of(
     translation: Translation,
     given: BoundCall,
@@ -99,8 +89,11 @@ def _proven(bound: BoundCall) -> ProvenCall:
     return ProvenCall(tensors, expected)
 
 
-def prove(translation: Translation, calls: Iterable[ProvenCall]) -> Proof:
-    """Evaluate a translation on calls; raise GatherError, ``bug``, if it is not exact unsaid."""
+def prove(translation: Translation, calls: Iterable[ProvenCall]) -> tuple[ProofOutcome, ...]:
+    """Return the outcomes of calls, the first of which is the given one.
+
+    Raise GatherError, ``bug``, if the translation is not exact, and no note of it says so.
+    """
     outcomes = tuple(outcome_of(each, translation.evaluate) for each in calls)
     if not translation.program.refuses:  # what our evaluation refuses, the target may not
         open_ = {ProofOutcome.BOTH_REFUSE: ProofOutcome.OPEN}
@@ -117,7 +110,7 @@ def prove(translation: Translation, calls: Iterable[ProvenCall]) -> Proof:
                 rule="bug",
                 hint="please report it with the command line",
             )
-    return Proof(outcomes)
+    return outcomes
 
 
 def outcome_of(
@@ -306,7 +299,7 @@ class TranslationReport(NamedTuple):
     """A translation with its proof."""
 
     translation: Translation
-    proof: Proof
+    proof: Sequence[ProofOutcome]  # of the calls; the first one is the given one
     runtimes: Sequence[RuntimeProof]  # what runtimes did with it
     absences: Sequence[Absence]  # those that cannot be called
     known: Sequence[str]  # what the runtime of the target does wrong, if none was called
@@ -351,12 +344,12 @@ def _pairs(report: TranslationReport) -> Iterator[tuple[str, str]]:
         yield "note", note
 
 
-def proof_text(proof: Proof) -> str:
+def proof_text(proof: Sequence[ProofOutcome]) -> str:
     """Describe what our own evaluation showed.
 
     ``equal on the given tensors and on 100 made ones (7 of these both refuse)``
     """
-    given, made = proof.outcomes[0], proof.outcomes[1:]
+    given, made = proof[0], proof[1:]
     what = {
         ProofOutcome.EQUAL: "equal on the given tensors",
         ProofOutcome.BOTH_REFUSE: "refuses the given tensors, as the version does,",
@@ -409,9 +402,9 @@ def translation_json(report: TranslationReport) -> str:
         "text": translation.text,
         "files": list(report.paths),
         "proof": {
-            "given": proof.outcomes[0].value,
-            "made": len(proof.outcomes) - 1,
-            **{each.value: proof.outcomes[1:].count(each) for each in ProofOutcome},
+            "given": proof[0].value,
+            "made": len(proof) - 1,
+            **{each.value: proof[1:].count(each) for each in ProofOutcome},
         },
         "runtimes": [
             {

@@ -61,6 +61,7 @@ def without(types: Iterable[DType], *left: DType) -> tuple[DType, ...]:
 
 
 _NUMPY_TYPES: Final = tuple(each for each in DTYPES if not each.opaque)
+_NUMPY_INDICES: Final = without(INTEGERS, dtype("uint64"))
 _LARGE_UNSIGNED: Final = _types("uint16 uint32 uint64")
 _FRAMEWORK_TYPES: Final = without(PLAIN, STRING)
 _WRAPPING_OPERATOR: Final = OwnOperator("", Negative.WRAP, OutOfRange.ERROR)
@@ -154,15 +155,11 @@ TRANSLATION_TARGETS: Final = (
         ".py",
         ("numpy",),
         _NUMPY_TYPES,
-        gather=_WRAPPING_OPERATOR._replace(
-            title="x[i]", indices=without(INTEGERS, dtype("uint64"))
-        ),
+        gather=_WRAPPING_OPERATOR._replace(title="x[i]", indices=_NUMPY_INDICES),
         elements=_WRAPPING_OPERATOR._replace(
-            title="np.take_along_axis", indices=without(INTEGERS, dtype("uint64")), narrows=False
+            title="np.take_along_axis", indices=_NUMPY_INDICES, narrows=False
         ),
-        tuples=_WRAPPING_OPERATOR._replace(
-            title="x[i, j]", indices=without(INTEGERS, dtype("uint64"))
-        ),
+        tuples=_WRAPPING_OPERATOR._replace(title="x[i, j]", indices=_NUMPY_INDICES),
     ),
 )
 TARGET_NAMES: Final = tuple(each.name for each in TRANSLATION_TARGETS)

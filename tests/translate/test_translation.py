@@ -22,4 +22,4 @@ def test_a_translation_is_equal_by_our_evaluation(pair: Pair) -> None:
 
     proof = prove(translation, calls_of(translation, call, 60))
 
-    assert len(proof.outcomes) == 61
+    assert len(proof) == 61
