@@ -171,10 +171,12 @@ def model_text(
     color: bool,
 ) -> str:
     """Format a model and its nodes: a table, or blocks of lines where that is too wide."""
+    from gathercli.report.verdicts import columns
+
     rows = [_row(each) for each in verdicts]
     parts = [_wrapped(_heading(model, len(rows)), width)]
     if rows:
-        table = _table([_NODE_HEADINGS, *rows])
+        table = columns([_NODE_HEADINGS, *rows], None)
         fits = width is None or max(map(len, table.splitlines())) <= width
         parts += [table if fits else "\n".join(map(_block, rows)), _wrapped(_NODE_LEGEND, width)]
     if reasons := "".join(map(_reason, verdicts)):
@@ -184,8 +186,9 @@ def model_text(
             (shown(name), f"{constant.dtype.short}{list(constant.shape)}".replace(" ", ""))
             for name, constant in model.tensors.items()
         ]
-        parts.append(_table([("tensor", "type and shape"), *lines]))
-    return _colored("\n".join(parts), color=color)
+        parts.append(columns([("tensor", "type and shape"), *lines], None))
+    text = "\n".join(parts)
+    return rendered(highlighted(text, _NODE_STYLES), color=True) if color else text
 
 
 def _wrapped(text: str, width: int | None) -> str:
@@ -248,11 +251,6 @@ def _word(verdict: NodeVerdict) -> str:
     return f"refused: {', '.join(rules)}" if rules else verdict.word
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "".join("  ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
-
-
 def _block(row: Sequence[str]) -> str:
     """Format a node over several lines."""
     name, *fields = row
@@ -268,7 +266,3 @@ def _reason(verdict: NodeVerdict) -> str:
     lines += [each.message for each in verdict.contradictions]
     lines += filter(None, [unread_text(verdict.node)])
     return "".join(f"{shown(verdict.node.name)}: {clean(cut(line))}\n" for line in lines)
-
-
-def _colored(text: str, *, color: bool) -> str:
-    return rendered(highlighted(text, _NODE_STYLES), color=True) if color else text
