@@ -240,7 +240,7 @@ class _Lowering:
         own_wraps = own.negative is Negative.WRAP
         self.relies_on_errors = own.refuses
         if not own.refuses:
-            return self._checked(k, sizes, own_wraps=own_wraps)
+            return self._checked(k, sizes, own)
         if not is_signed or (wraps and own_wraps):
             return k
         if not wraps and not own_wraps and own.refuses_negative:
@@ -253,28 +253,24 @@ class _Lowering:
                 return k
         return self._banished(k, sizes)
 
-    def _checked(self, k: ProgramValue, sizes: ProgramValue, *, own_wraps: bool) -> ProgramValue:
+    def _checked(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
         """Check indices before an operator that promises no error, or note that nothing does."""
-        wraps = self.call.wraps_negative
+        wraps, zeros = self.call.wraps_negative, own.outside is OutOfRange.ZERO
         if self.target.raises:
             k = self._wide(k) if self.target.wide else k
             signed = wraps and k.dtype.kind is Kind.INT
             k = self._add("check", k, sizes, signed=signed)
         else:
+            legal = "-s to s-1" if wraps else "0 to s-1"
+            what = "zeros" if zeros else "anything"
+            if zeros and not wraps:
+                what = "an element counted from the end, or zeros"
             self.program.refuses = False
-            self.program.notes.append(self._no_error())
-        return self._wrapped(k, sizes) if not own_wraps else k
-
-    def _no_error(self) -> str:
-        op, call = self.call.op, self.call
-        own = self.target.tuples if op.tuples else self.target.gather
-        legal = "-s to s-1" if call.wraps_negative else "0 to s-1"
-        what = "anything" if own.outside is OutOfRange.ERROR else "zeros"
-        if own.outside is OutOfRange.ZERO and not call.wraps_negative:
-            what = "an element counted from the end, or zeros"
-        return (
-            f"{own.title} refuses no index: one outside {legal}, which {op} refuses, gives {what}"
-        )
+            self.program.notes.append(
+                f"{own.title} refuses no index: one outside {legal}, which {self.call.op} "
+                f"refuses, gives {what}"
+            )
+        return k if own.negative is Negative.WRAP else self._wrapped(k, sizes)
 
     def _or_zero(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
         """Return indices that give zeros where the call does."""
