@@ -171,7 +171,7 @@ def model_text(
     color: bool,
 ) -> str:
     """Format a model and its nodes: a table, or blocks of lines where that is too wide."""
-    from gathercli.report.verdicts import columns
+    from gathercli.report.versions import columns
 
     rows = [_row(each) for each in verdicts]
     parts = [_wrapped(_heading(model, len(rows)), width)]
