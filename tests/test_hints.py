@@ -747,6 +747,7 @@ UNTRIED: Final = (
     "` with ",
     "`python -m pip install '",
     "`array.shape` is the shape",
+    "` is the first",
 )
 """Words of hints that take too long to follow, or that are followed in tests of their own."""
 
