@@ -68,7 +68,8 @@ def version_error(text: str, family: Family, why: str | None = None) -> VersionE
     """Return the error for an unknown version of an operator; `why` is a clause."""
     word = text[:40].strip().lower()
     other, elsewhere = _named_family(word), None
-    calls = of_framework(word) if word else []
+    is_ours = word.startswith(tuple(FRAMEWORKS)) or word[:1].isdigit()
+    calls = [] if is_ours or not word else of_framework(word)  # which reads a file
     near = _likely_versions(re.sub(r"(?<=\d)\.0+$", "", word), family) if word and not calls else []
     hint: str | None
     frameworks = {op.framework for op in family.ROWS}
