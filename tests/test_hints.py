@@ -731,7 +731,6 @@ ELSEWHERE: Final = {
 """Files whose hints need what is not here."""
 
 UNTRIED: Final = (
-    "`--job ",  # a test below follows it
     "lifts the limit",
     "`dask worker",
     " tries it",

@@ -26,7 +26,7 @@ from gathercli.errors import GatherError
 from gathercli.io import jobs, source
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats import literal, npy, npz
-from gathercli.io.formats.content import ElementTypes
+from gathercli.io.formats.content import UNSAID, ElementTypes
 from gathercli.io.formats.table import NPY
 from gathercli.models.files import read
 from gathercli.models.findings import CheckedModel, line, sarif_log
@@ -176,8 +176,8 @@ def read_npz(raw: bytes) -> None:
         return
     names: list[str] = list(archive._members)[:8]
     for name in [None, "nosuch", *names]:
-        header = attempt(archive.layout, name, None)
-        found = attempt(archive.tensor, name, None, FLOAT64)
+        header = attempt(archive.layout, name, UNSAID)
+        found = attempt(archive.tensor, name, UNSAID)
         if name in names and isinstance(header, GatherError):
             assert "the archive has" not in header.message, header.message
         if not isinstance(found, Tensor):
