@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from gathercli.batch.cluster import Cluster
     from gathercli.batch.outcome import Outcome
     from gathercli.batch.plan import Plan
-    from gathercli.batch.pool import InferredJobs
     from gathercli.cli.messages import Messages
 
 MAX_LINES: Final = 40
@@ -190,13 +189,11 @@ class BatchRequest(NamedTuple):
 
 
 class Batch:
-    """A run of the jobs of a plan; a dry run has the `inferred` outcomes of some of them."""
+    """A run of the jobs of a plan."""
 
-    def __init__(
-        self, request: BatchRequest, *, from_files: bool, inferred: InferredJobs | None
-    ) -> None:
+    def __init__(self, request: BatchRequest, *, from_files: bool) -> None:
         self._plan, self._running, self._reporting, self._messages, self._external = request
-        self._from_files, self._inferred = from_files, inferred
+        self._from_files = from_files
         self._pretty = request.is_pretty
         report = self._reporting.path
         self._owner = digest(os.fsencode(real_path(report)) if report else os.urandom(8)).hex()
@@ -337,9 +334,6 @@ class Batch:
                 say=self._remark,
                 debug=self._messages.debug,
             )
-        inferred = self._inferred
-        if inferred is not None:
-            inferred.flush()
         return Pool(
             self._plan,
             settings,
@@ -347,7 +341,7 @@ class Batch:
             timeout=running.timeout,
             # A job sent in advance begins even after too many have failed.
             ahead=MAX_JOBS_AHEAD if self._most_failures == float("inf") else 1,
-            known=inferred.outcome if inferred is not None else lambda _: None,
+            infers=running.dry_run,
             debug=self._messages.debug,
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +24,6 @@ from gathercli.batch.patterns import (
     values_of,
 )
 from gathercli.batch.plan import JOB_FILE, Plan
-from gathercli.batch.pool import InferredJobs
 from gathercli.batch.report import Validation
 from gathercli.cli.call import TypeOptions, inputs_of
 from gathercli.cli.declarations import NO_FILE, Options, argument, option
@@ -177,27 +175,20 @@ def run(
     from_files = bool(files) or "-" in (jobs or [])
     if not from_files:  # the jobs are made of options
         running.allow_outside = True
-    with ExitStack() as stack:
-        inferred: InferredJobs | None = None
-        if running.dry_run and running.cluster.address() is None:
-            inferred = stack.enter_context(InferredJobs(running.settings(1)))
-        write, width = messages.write, width_of(STDERR)
-        with Validation(write, width, silent=messages.is_silent) as progress:
-            plan = Plan(
-                entries,
-                allow_outside=running.allow_outside,
-                reserved=reserved,
-                limit=running.memory.limits.memory,
-                progress=progress,
-                inspect=inferred.infer if inferred is not None else lambda *_: None,
-            )
-        stack.enter_context(plan)
+    write, width = messages.write, width_of(STDERR)
+    with Validation(write, width, silent=messages.is_silent) as progress:
+        plan = Plan(
+            entries,
+            allow_outside=running.allow_outside,
+            reserved=reserved,
+            limit=running.memory.limits.memory,
+            progress=progress,
+        )
+    with plan:
         external = patterns.types.external_data
         request = BatchRequest(plan, running, reporting, messages, external=external)
         status = running.runtimes.status(request)
-        if status is not None:
-            return status
-        return Batch(request, from_files=from_files, inferred=inferred).run()
+        return Batch(request, from_files=from_files).run() if status is None else status
 
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:

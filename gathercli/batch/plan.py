@@ -117,8 +117,8 @@ class Plan(Spool):
 
     `reserved` describes the files that no job may write, ``the report``; `limit` is the most bytes
     of memory that a model may take. `progress` is called for each job with ``validated``, then for
-    those with paths like others' with ``compared``, and the number of jobs so far; `inspect` with
-    each valid job and its JSON, in order. InputError (``job``, ``version``) lists all mistakes.
+    those with paths like others' with ``compared``, and the number of jobs so far. InputError
+    (``job``, ``version``) lists all mistakes.
     """
 
     def __init__(
@@ -129,10 +129,9 @@ class Plan(Spool):
         reserved: dict[str, str] | None = None,
         limit: int | None = None,
         progress: Callable[[str, int], object] = lambda *_: None,
-        inspect: Callable[[Job, bytes], object] = lambda *_: None,
     ) -> None:
         super().__init__()
-        self._progress, self._inspect = progress, inspect
+        self._progress = progress
         self.ids, self.texts = array(_DIGEST_TYPECODE), array(_DIGEST_TYPECODE)
         self._paths = _JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
@@ -188,7 +187,6 @@ class Plan(Spool):
         except InputError as error:
             self._mistakes.add(self._entries, error)
         self.add(entry.record())
-        self._inspect(job, entry.text)
         self._positions.append(self._entries)
         self.ids.append(int.from_bytes(digest(job.id.encode(errors="surrogatepass"))))
         self.texts.append(int.from_bytes(digest(entry.text)))

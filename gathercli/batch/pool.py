@@ -20,7 +20,6 @@ from time import sleep
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from gathercli.batch.outcome import Outcome
-from gathercli.batch.plan import Spool
 from gathercli.batch.work import GRACE_SECONDS, READY_LINE, line_of, lost_job, remove_unfinished
 from gathercli.errors import TransferError, reason_of
 from gathercli.io.jobfile import JobEntry
@@ -29,8 +28,8 @@ from gathercli.io.jobs import read_again
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from gathercli.batch.plan import Spool
     from gathercli.batch.work import Settings
-    from gathercli.io.jobs import Job
 
 
 MAX_WAITING_JOBS: Final = 10_000
@@ -160,27 +159,18 @@ MAX_INFERRED_BYTES: Final = 1 << 12
 """The most bytes of a job whose shape takes less time than to tell a process of the job."""
 
 
-class InferredJobs(Spool):
-    """A context for the outcomes of small jobs of a dry run, inferred as they are validated.
+def inferred(number: int, record: bytes, settings: Settings) -> Outcome | None:
+    """Infer the outcome of a small job of a dry run; None if a process must run the job.
 
     A job with a file may take long, much memory, or its process with it, and is not inferred here.
     """
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__()
-        self._settings = settings
-
-    def infer(self, job: Job, text: bytes) -> None:
-        """Infer the outcome of the next job, whose JSON is `text`, or leave it to a process."""
-        if len(text) > MAX_INFERRED_BYTES or any(isinstance(value, str) for value in job.tensors):
-            self.add(b"")
-        else:
-            self.add(Outcome.of(len(self), line_of(job, text, self._settings)).record())
-
-    def outcome(self, number: int) -> Outcome | None:
-        """Return the outcome of a job; None if a process must run it."""
-        head, _, line = self.record(number).partition(b"\n")
-        return Outcome.parse(head.split(b" ", 3), line) if head else None
+    entry = JobEntry.parse(record)
+    if len(entry.text) > MAX_INFERRED_BYTES:
+        return None
+    job = read_again(entry)
+    if any(isinstance(value, str) for value in job.tensors):
+        return None
+    return Outcome.of(number, line_of(job, entry.text, settings))
 
 
 class _Worker:
@@ -294,11 +284,11 @@ class Pool:
         timeout: float | None = None,
         ahead: int = MAX_JOBS_AHEAD,
         folder: str | None = None,
-        known: Callable[[int], Outcome | None] = lambda _: None,
+        infers: bool = False,
         debug: bool = False,
     ) -> None:
         self._jobs, self._settings, self._count = jobs, settings, count
-        self._known, self._ended = known, list[Outcome]()
+        self._infers, self._ended = infers, list[Outcome]()
         self._ahead, self._folder = ahead, folder
         self._timeout, self._debug = timeout, debug
         self._workers: list[_Worker] = []
@@ -344,7 +334,9 @@ class Pool:
     def _next(self, queue: JobQueue) -> int | None:
         """Begin a job that needs a process, and end up to `ahead` others before it."""
         while len(self._ended) < self._ahead and (number := queue.next()) is not None:
-            outcome = self._known(number)
+            outcome = None
+            if self._infers:
+                outcome = inferred(number, self._jobs.record(number), self._settings)
             if outcome is None:
                 return number
             self._ended.append(outcome)

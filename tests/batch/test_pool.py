@@ -14,10 +14,9 @@ import pytest
 from gathercli.batch import pool
 from gathercli.batch import pool as module
 from gathercli.batch.outcome import Outcome
-from gathercli.batch.pool import MAX_INFERRED_BYTES, InferredJobs, JobQueue
+from gathercli.batch.pool import MAX_INFERRED_BYTES, JobQueue, inferred
 from gathercli.batch.work import Settings, answer
 from gathercli.io.jobfile import JobEntry
-from tests.jobs import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -170,11 +169,8 @@ WITH_FILES: dict[str, dict[str, Any]] = {
 }
 
 
-def inferred(job: dict[str, Any], settings: Settings) -> Outcome | None:
-    with InferredJobs(settings) as jobs:
-        jobs.infer(parse(job, where="job.json"), json.dumps(job).encode())
-        jobs.flush()
-        return jobs.outcome(0)
+def record(job: dict[str, Any]) -> bytes:
+    return JobEntry("job.json", "", json.dumps(job).encode()).record()
 
 
 def timeless(text: bytes) -> bytes:
@@ -185,10 +181,9 @@ def timeless(text: bytes) -> bytes:
 @pytest.mark.parametrize("job", WITHOUT_FILES.values(), ids=WITHOUT_FILES)
 def test_a_job_without_files_has_the_outcome_that_a_process_gives_it(job: dict[str, Any]) -> None:
     settings = Settings(dry=True, inline=1000)
-    entry = JobEntry("job.json", "", json.dumps(job).encode())
-    head, _, line = answer(0, entry.record(), settings).partition(b"\n")
+    head, _, line = answer(0, record(job), settings).partition(b"\n")
 
-    outcome = inferred(job, settings)
+    outcome = inferred(0, record(job), settings)
 
     assert outcome is not None
     assert timeless(outcome.line) == timeless(line)
@@ -198,7 +193,7 @@ def test_a_job_without_files_has_the_outcome_that_a_process_gives_it(job: dict[s
 
 @pytest.mark.parametrize("job", WITH_FILES.values(), ids=WITH_FILES)
 def test_a_job_with_a_file_or_of_many_bytes_is_left_to_a_process(job: dict[str, Any]) -> None:
-    outcome = inferred(job, Settings(dry=True))
+    outcome = inferred(0, record(job), Settings(dry=True))
 
     assert outcome is None
 
