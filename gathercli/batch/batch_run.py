@@ -205,7 +205,6 @@ class Batch:
         # Lines of the report that go to the same terminal would break the bar.
         lines = self._reporting.path is None and not self._pretty and is_terminal(STDOUT)
         self._bar = Bar(
-            self._totals,
             self._messages.write,
             width_of(STDERR),
             silent=self._messages.is_silent or (lines and is_terminal(STDERR)),
@@ -270,7 +269,7 @@ class Batch:
                 failed=reporting.resume_failed,
                 digests=reporting.digests,
                 keep=self._totals.keep,
-                progress=self._bar,
+                progress=lambda: self._bar(self._totals),
             )
             for folder in self._plan.output_folders(journal.todo()):
                 remove_temporaries(folder, self._owner)  # of a run that was killed
@@ -300,7 +299,7 @@ class Batch:
             try:
                 with self._workers(stamps=journal is not None) as workers:
                     for outcomes in queue.run(workers, self._count):
-                        self._bar()
+                        self._bar(self._totals)
                         if outcomes:
                             report(outcomes)
             except (KeyboardInterrupt, SystemExit):

@@ -92,39 +92,25 @@ class Validation(_Updates):
 class Bar(_Updates):
     """The progress of a batch."""
 
-    def __init__(
-        self,
-        tally: BatchTotals,
-        write: Callable[[str], object],
-        width: int | None,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        silent: bool = False,
-    ) -> None:
-        super().__init__(write, width, clock, silent=silent)
-        self._tally = tally
-        self._start: float | None = None
+    _start: float | None = None
 
     def estimate(self, line: bytes) -> None:
         """Start the estimate of the time left with the first job that ended, by its line."""
         if self._start is None:
             self._start = self._clock() - float(json.loads(line)["seconds"])
 
-    def __call__(self) -> None:
+    def __call__(self, totals: BatchTotals) -> None:
         """Write the progress if an update is due."""
-        if self._is_due():
-            full = BAR_WIDTH * self._tally.done // self._tally.total
-            self._put(self._text(), f"{'█' * full}{'░' * (BAR_WIDTH - full)}  ")
-
-    def _text(self) -> str:
-        tally = self._tally
-        done, total = tally.done, counted(tally.total, "job")
-        text = f"{grouped(done)} of {total}, {grouped(tally.failed)} failed"
-        if self._start is None:
-            return text
-        rate = (done - tally.done_before) / max(self._update - self._start, 1e-3)
-        each = grouped(round(rate)) if rate >= 10 else f"{rate:.1f}"
-        return text + f", {each}/s, {duration((tally.total - done) / rate)} left"
+        if not self._is_due():
+            return
+        done, total, text = totals.done, totals.total, ""
+        full = BAR_WIDTH * done // total
+        if self._start is not None:
+            rate = (done - totals.done_before) / max(self._update - self._start, 1e-3)
+            each = grouped(round(rate)) if rate >= 10 else f"{rate:.1f}"
+            text = f", {each}/s, {duration((total - done) / rate)} left"
+        text = f"{grouped(done)} of {counted(total, 'job')}, {grouped(totals.failed)} failed{text}"
+        self._put(text, f"{'█' * full}{'░' * (BAR_WIDTH - full)}  ")
 
 
 def column_widths(jobs: Iterable[Job]) -> tuple[int, int]:

@@ -9,13 +9,14 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gathercli.errors import GatherError, InputError, NoInputError, TransferError, UsageError
+from gathercli.errors import InputError, NoInputError, TransferError, UsageError
 from gathercli.io.files import check_kind
 from gathercli.io.formats import jsontext as json
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
     from distributed import Client, Security
 
@@ -81,7 +82,8 @@ def connect(address: Address) -> Iterator[Client]:
     check_url(url, ca_file)
     for path in (ca_file, cert, key):
         if path is not None:
-            _check_readable(path)
+            with _opened(path, "a file for TLS"):
+                pass
     try:
         if ca_file is not None:
             security = Security(
@@ -145,25 +147,23 @@ def _speaks_tls(url: str) -> bool | None:
     return True
 
 
-def _check_readable(path: str) -> None:
-    """Raise if a file for TLS cannot be read; dask's error would not name it."""
+@contextmanager
+def _opened(path: str, expected: str) -> Iterator[BinaryIO]:
+    """Open a file; an error, also of its content, names it, as dask's would not."""
     try:
-        check_kind(path, path, "a file for TLS")
-        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
-    except OSError as error:
-        if isinstance(error, GatherError):
-            raise
-        raise _unreadable(path, error, "a file for TLS") from None
-
-
-def _unreadable(path: str, error: Exception, expected: str) -> NoInputError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return NoInputError(
-        f"`{clean(path)}` cannot be read ({clean(reason).lower()})",
-        rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
-        value=path,
-        expected=expected,
-    )
+        check_kind(path, path, expected)
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            yield file
+    except NoInputError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise NoInputError(
+            f"`{clean(path)}` cannot be read ({clean(reason).lower()})",
+            rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
+            value=path,
+            expected=expected,
+        ) from None
 
 
 async def _server_type(url: str, security: Security | None) -> str:
@@ -177,20 +177,11 @@ async def _server_type(url: str, security: Security | None) -> str:
 
 def _read_url(path: str) -> str:
     """Read the address from a scheduler file."""
-    try:
-        check_kind(path, path, "the file of a scheduler")
-        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            document = json.parse(file.read(_MAX_FILE_BYTES))
-    except NoInputError:
-        raise
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error, "the file of a scheduler") from None
+    expected = "the file of a scheduler"
+    with _opened(path, expected) as file:
+        document = json.parse(file.read(_MAX_FILE_BYTES))
     url = document.get("address") if isinstance(document, dict) else None
     if not isinstance(url, str) or not URL.fullmatch(url):
-        raise InputError(
-            f"`{clean(path)}` has no address",
-            rule="json",
-            value=path,
-            expected="the file of a scheduler",
-        )
+        what = f"`{clean(path)}` has no address"
+        raise InputError(what, rule="json", value=path, expected=expected)
     return url

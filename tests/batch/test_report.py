@@ -34,15 +34,15 @@ class Clock:
 def test_the_time_left_is_estimated_from_the_first_job_that_ended() -> None:
     clock, written = Clock(), list[str]()
     totals = BatchTotals(102)
-    bar = Bar(totals, written.append, None, clock)
+    bar = Bar(written.append, None, clock)
     clock.now += 500  # until a worker comes
-    bar()
+    bar(totals)
     bar.estimate(b'{"seconds":2.0}')
     totals.count(OK)
     totals.count(OK)
     clock.now += 18
 
-    bar()
+    bar(totals)
 
     assert written == [
         "0 of 102 jobs, 0 failed\n",
@@ -53,14 +53,14 @@ def test_the_time_left_is_estimated_from_the_first_job_that_ended() -> None:
 def test_jobs_done_before_do_not_shorten_the_time_left() -> None:
     clock, written = Clock(), list[str]()
     totals = BatchTotals(100)
-    bar = Bar(totals, written.append, None, clock)
+    bar = Bar(written.append, None, clock)
     for number in range(80):
         totals.keep(number, {"status": OK})
     bar.estimate(b'{"seconds":0.0}')
     totals.count(OK)
     clock.now += 10
 
-    bar()
+    bar(totals)
 
     assert written == ["81 of 100 jobs, 0 failed, 0.1/s, 3 min 10 s left\n"]
 
