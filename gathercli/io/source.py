@@ -22,7 +22,6 @@ from gathercli.errors import (
 )
 from gathercli.io.files import STDIN, File, check_kind, unreadable
 from gathercli.io.formats.content import UNSAID, ElementTypes, Layout, Literal, MemberHint, content
-from gathercli.io.formats.table import is_chunked
 from gathercli.records import NamedTuple
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, parse
@@ -344,23 +343,23 @@ class Source(NamedTuple):
 
     def tensor(self) -> Tensor:
         """Read the tensor."""
+        tensor: Tensor = self._read(self.content.tensor)
+        return tensor
+
+    def chunked(self) -> ChunkedTensor:
+        """Open the tensor as `Inputs.chunked` does."""
+        tensor: ChunkedTensor = self._read(self.content.chunked)
+        return tensor
+
+    def _read(self, read: Callable[[str | None, ElementTypes], Any]) -> Any:
+        """Read the tensor by a method of its content, and convert it to the declared type."""
         with _FileContext(self.file):
-            tensor, declared = self.content.tensor(self.key, self.types), self.types.declared
+            tensor, declared = read(self.key, self.types), self.types.declared
             if declared is None or tensor.dtype is declared:
                 return tensor
             from gathercli.compute.conversion import convert
 
             return convert(tensor, declared)
-
-    def chunked(self) -> ChunkedTensor:
-        """Open the tensor as `Inputs.chunked` does."""
-        if is_chunked(self.content.format):
-            content: Any = self.content  # a ChunkedContent
-            with _FileContext(self.file):
-                tensor: ChunkedTensor = content.chunked(self.key)
-            if self.types.declared in (None, tensor.dtype):
-                return tensor
-        return self.tensor()
 
     def layout(self) -> Layout:
         """Describe the tensor; read only the header of a file that has one."""

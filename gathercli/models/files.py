@@ -15,13 +15,13 @@ from gathercli.compute.storage import storage_of
 from gathercli.errors import GatherError, NoInputError
 from gathercli.io.files import STDIN, File
 from gathercli.io.folders import raise_unlisted
-from gathercli.io.formats.content import Layout, check_pointer, malformed, unknown_name
+from gathercli.io.formats.content import Content, Layout, check_pointer, malformed
 from gathercli.io.formats.table import MODELS, sniff
 from gathercli.io.source import open_file
 from gathercli.text import clean, shell_word, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from gathercli.compute.tensor import Tensor
     from gathercli.io.formats.content import ElementTypes
@@ -135,18 +135,20 @@ def _is_model(path: str) -> bool:
         return True
 
 
-class ModelContent:
-    """The tensors of a model as those of any file: the members are those of `content.Content`.
+class ModelContent(Content):
+    """The tensors of a model as those of any file.
 
     A key is the name of a tensor, or ``NODE:INPUT`` for a constant input of a node.
     """
 
+    has, none = "the model stores", "no tensor"
+
     def __init__(self, file: File) -> None:
         """Read the model."""
+        super().__init__(file)
         self._model = _read_file(file, ReadOptions(external=file.external))
-        self._file = file
         self.format = self._model.format
-        self.names: Sequence[str] = list(self._model.tensors)
+        self.names = list(self._model.tensors)
 
     @property
     def nodes(self) -> list[str]:
@@ -168,19 +170,17 @@ class ModelContent:
 
     def _constant(self, key: str | None) -> Constant:
         tensors = self._model.tensors
-        if key is None and len(tensors) == 1:
-            return next(iter(tensors.values()))
-        if key is not None and (constant := tensors.get(key) or self._input(key)) is not None:
-            return constant
-        if key in self.nodes:
-            raise malformed(
-                f"`{clean(short(key or ''))}` is a node",
-                "a tensor",
-                "a node alone is a call of the command line, and `--feed` gives its inputs; "
-                "no function of Python takes one",
-            )
-        source, none = self._file.name, "no tensor"
-        raise unknown_name("the model stores", key, self.names, "tensor", source, none=none)
+        if key is not None and key not in tensors:
+            if (constant := self._input(key)) is not None:
+                return constant
+            if key in self.nodes:
+                raise malformed(
+                    f"`{clean(short(key))}` is a node",
+                    "a tensor",
+                    "a node alone is a call of the command line, and `--feed` gives its inputs; "
+                    "no function of Python takes one",
+                )
+        return tensors[self.find(key, tensors)]
 
     def _input(self, key: str) -> Constant | None:
         """Return the constant input of a node; None if the key names none."""

@@ -16,8 +16,8 @@ from gathercli.text import can_be_argument, clean, closest_member, in_bytes, sho
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any, Final, Protocol
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import Any, Final
 
     import numpy as np
 
@@ -26,30 +26,6 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.io.files import File
     from gathercli.io.folders import Folder
-
-    class Content(Protocol):
-        """The tensors of one source."""
-
-        @property
-        def format(self) -> str:
-            """The name of the format, a key of `FORMATS` or `MODELS`."""
-
-        @property
-        def names(self) -> Sequence[str] | None:
-            """The names of the tensors; None for a single tensor without a name."""
-
-        def layout(self, key: str | None, types: ElementTypes) -> Layout:
-            """Describe a tensor; read only the header if the format has one."""
-
-        def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
-            """Read a tensor; `key` is None for the only one."""
-
-    class ChunkedContent(Content, Protocol):
-        """The tensors of a folder of chunks."""
-
-        def chunked(self, key: str | None) -> ChunkedTensor:
-            """Open a tensor to read box by box."""
-
 
 _TEXT_READER: Final = "gathercli.io.formats.textfile:read_text"  # of a start of no format
 
@@ -113,25 +89,57 @@ class ElementTypes(NamedTuple):
 UNSAID: Final = ElementTypes()
 
 
-class TextContent(ABC):
-    """The base class of readers of text, which has no header."""
+class Content(ABC):
+    """The tensors of one source; the base class of the readers of all formats."""
+
+    format: str  # a key of `FORMATS` or `MODELS`
+    names: Sequence[str] | None = None  # of the tensors; None for a single one without a name
+    # Words of the errors for a key: the subject and verb, the term for a tensor, and for none.
+    has = ""
+    noun, none, rule = "tensor", "nothing", "format"
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    @abstractmethod
+    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
+        """Read a tensor; `key` is None for the only one."""
+
+    def chunked(self, key: str | None, types: ElementTypes) -> ChunkedTensor:
+        """Open a tensor to read box by box if it is stored in chunks, else read it."""
+        return self.tensor(key, types)
 
     def layout(self, key: str | None, types: ElementTypes) -> Layout:
-        """Parse a tensor to describe it."""
+        """Describe a tensor: by its header, or here, for a format without one, by its elements."""
         tensor = self.tensor(key, types)
         storage = tensor.storage if tensor.raw is None else None
         return Layout(tensor.dtype, tensor.shape, storage)
 
-    @abstractmethod
-    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
-        """Parse a tensor."""
+    def find(self, key: str | None, names: Collection[str], source: str = "") -> str:
+        """Return the name of a tensor, by default the only one; raise if there is none.
+
+        `source` is the name of a folder, else the file has it.
+        """
+        if key is None and len(names) == 1:
+            (key,) = names
+        if key is not None and key in names:
+            return key
+        held = some(f"`{clean(name)}`" for name in names) if names else self.none
+        expected = f"the {self.noun} `{clean(short(key))}`" if key else "the name of one"
+        hint = key_hint(source or self._file.name, key, names, self.noun)
+        raise malformed(f"{self.has} {held}", expected, hint, rule=self.rule)
+
+    def no_member(self, key: str, hint: str | None = None) -> InputError:
+        """Return the error for a key of a source that has one tensor, without a name."""
+        what = f"{self.has} no member `{clean(short(key))}`"
+        return malformed(what, "no key", hint, rule=self.rule, value=key)
 
 
-class Literal(TextContent):
-    """A literal or a generator, a `Content`."""
+class Literal(Content):
+    """A literal or a generator."""
 
-    format = "literal"
-    names = None
+    format = rule = "literal"
+    has = "a literal has"
 
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
@@ -140,7 +148,7 @@ class Literal(TextContent):
         """Return the tensor; raise InputError if `key` is not None."""
         del types  # the parser has used them
         if key is not None:
-            raise no_member("a literal has", key, rule="literal")
+            raise self.no_member(key)
         return self._tensor
 
 
@@ -205,32 +213,6 @@ def truncated(size: int, expected: str, *, inside: str = "", rule: str = "format
     """Return the error for a file that ends too early after `size` bytes, `inside` a part of it."""
     part = inside and f", inside {inside}"
     return malformed(f"the file is truncated: it ends at byte {size}{part}", expected, rule=rule)
-
-
-def no_member(has: str, key: str, hint: str | None = None, *, rule: str = "format") -> InputError:
-    """Return the error for a key of a source that has one tensor, without a name."""
-    what = f"{has} no member `{clean(short(key))}`"
-    return malformed(what, "no key", hint, rule=rule, value=key)
-
-
-def unknown_name(
-    has: str,
-    key: str | None,
-    names: Iterable[str],
-    noun: str,
-    source: str,
-    *,
-    none: str = "nothing",
-    rule: str = "format",
-) -> InputError:
-    """Return the error for a missing or wrong name of a tensor, by the term of the format.
-
-    `has` is the subject and verb of the message, `source` the name of the file.
-    """
-    names = list(names)
-    held = some(f"`{clean(name)}`" for name in names) if names else none
-    expected = f"the {noun} `{clean(short(key))}`" if key else "the name of one"
-    return malformed(f"{has} {held}", expected, key_hint(source, key, names, noun), rule=rule)
 
 
 def check_number(what: str, number: int, most: int) -> None:

@@ -11,7 +11,7 @@ import sys
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import Layout, check_shape, malformed, no_member, truncated
+from gathercli.io.formats.content import Content, Layout, check_shape, malformed, truncated
 from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described, named
@@ -107,20 +107,16 @@ class Header(NamedTuple):
         return Layout(dtype, self.shape, file_dtype, self.offset, self.fortran_order)
 
 
-class Npy:
-    """A .npy file; `format` and the members are those of `content.Content`."""
+class Npy(Content):
+    """A .npy file."""
 
-    format = "npy"
-    names = None
-
-    def __init__(self, file: File) -> None:
-        self._file = file
+    format = rule = "npy"
+    has = "a .npy file holds one tensor and"
 
     def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Read the header."""
         if key is not None:
-            hint = Hint("{source}", source=self._file.name)
-            raise no_member("a .npy file holds one tensor and", key, hint, rule="npy")
+            raise self.no_member(key, Hint("{source}", source=self._file.name))
         start = self._file.start(PREAMBLE)
         if ordinary := ordinary_layout(start):
             end = ordinary.offset + ordinary.nbytes
@@ -367,21 +363,22 @@ def parse_raw(token: str) -> RawDescription:
     return RawDescription(shape, dtype, path)
 
 
-class Raw:
-    """A file of elements; `format` and the members are those of `content.Content`."""
+class Raw(Content):
+    """A file of elements."""
 
     format = "bin"
-    names = None
+    has = "raw bytes hold one tensor and"
 
     def __init__(self, file: File, description: RawDescription) -> None:
-        self._file, self._description = file, description
+        super().__init__(file)
+        self._description = description
 
     def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Check the size of the file against the token."""
         del types  # the token has the type
         shape, dtype, _ = self._description
         if key is not None:
-            raise no_member("raw bytes hold one tensor and", key)
+            raise self.no_member(key)
         layout = Layout(dtype, shape)
         size = self._file.length(layout.nbytes)
         if size != layout.nbytes:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.formats import npy
-from gathercli.io.formats.content import check_limit, malformed, truncated, unknown_name
+from gathercli.io.formats.content import Content, check_limit, malformed, truncated
 from gathercli.io.formats.foreign import foreign_error
 from gathercli.io.formats.table import NPY
 from gathercli.text import counted, in_bytes
@@ -51,14 +51,15 @@ def _name_member(info: zipfile.ZipInfo) -> Iterator[None]:
         raise
 
 
-class Archive:
-    """A .npz file; `format` and the members are those of `content.Content`."""
+class Archive(Content):
+    """A .npz file."""
 
-    format = "npz"
+    format = rule = "npz"
+    has, noun = "the archive has", "member"
 
     def __init__(self, file: File) -> None:
         """Read the directory of the archive."""
-        self._file, self._name, self._limit = file, file.name, file.limit
+        super().__init__(file)
         stream = file.stream()
         try:
             self._zip = zipfile.ZipFile(stream)
@@ -98,12 +99,9 @@ class Archive:
         self.names = list(self._members)
 
     def _member(self, key: str | None) -> zipfile.ZipInfo:
-        if key is None and len(self._members) == 1:
-            return next(iter(self._members.values()))
-        for name in () if key is None else (key, key.removesuffix(".npy")):
-            if name in self._members:
-                return self._members[name]
-        raise unknown_name("the archive has", key, self._members, "member", self._name, rule="npz")
+        if key and key not in self._members and key.removesuffix(".npy") in self._members:
+            key = key.removesuffix(".npy")
+        return self._members[self.find(key, self._members)]
 
     def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Inflate the header of a member."""
@@ -118,7 +116,7 @@ class Archive:
             start = self._read(stream, npy.PREAMBLE)
             header = self._header(info, start)
             what = f"the member `{info.filename}` inflates to {in_bytes(header.end)}"
-            check_limit(what, header.end, self._limit)
+            check_limit(what, header.end, self._file.limit)
             self._check_ratio(info)
             raw = bytearray(start)
             while len(raw) <= header.end and (part := self._read(stream, 1 << 20)):
@@ -128,7 +126,7 @@ class Archive:
 
     def _check_ratio(self, info: zipfile.ZipInfo) -> None:
         """Raise for a large member with a ratio beyond that of tensors: it may be a bomb."""
-        if self._limit is None or info.file_size < MAX_UNQUESTIONED_MEMBER:
+        if self._file.limit is None or info.file_size < MAX_UNQUESTIONED_MEMBER:
             return
         if info.file_size > MAX_RATIO * info.compress_size:
             raise LimitError.over(

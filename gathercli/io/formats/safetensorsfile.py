@@ -15,7 +15,7 @@ from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
 from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.content import Layout, check_shape, malformed, truncated, unknown_name
+from gathercli.io.formats.content import Content, Layout, check_shape, malformed, truncated
 from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
@@ -54,14 +54,15 @@ _TYPES_BY_NAME: Final = {
 }
 
 
-class Bundle:
-    """A .safetensors file; `format` and the members are those of `content.Content`."""
+class Bundle(Content):
+    """A .safetensors file."""
 
     format = "safetensors"
+    has = "the file has"
 
     def __init__(self, file: File) -> None:
         """Read and check the header."""
-        self._file = file
+        super().__init__(file)
         length = int.from_bytes(file.start(8), "little")
         if length > MAX_JSON_HEADER:
             raise malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_JSON_HEADER}")
@@ -79,14 +80,14 @@ class Bundle:
             raise
         header.pop("__metadata__", None)
         self._tensors: dict[str, dict[str, Any]] = header
-        self.names: Sequence[str] = list(header)
+        self.names = list(header)
 
     def layout(self, key: str | None, types: ElementTypes) -> Layout:
         """Describe a tensor by the header."""
         import numpy as np
 
         del types  # the header has the type
-        name = self._name(key)
+        name = self.find(key, self._tensors)
         entry = self._tensors[name]
         dtype = _TYPES_BY_NAME.get(entry["dtype"])
         if dtype is None:
@@ -111,13 +112,6 @@ class Bundle:
 
         packed = layout._replace(shape=(-(-product(shape) // 2),)).view(self._file.buffer())
         return Tensor(dtype, unpacked(packed.array, product(shape), dtype.bits).reshape(shape))
-
-    def _name(self, key: str | None) -> str:
-        if key is None and len(self.names) == 1:
-            return self.names[0]
-        if key is not None and key in self._tensors:
-            return key
-        raise unknown_name("the file has", key, self.names, "tensor", self._file.name)
 
 
 def _check(file: File, size: int) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError
 from gathercli.io.formats import jsontext, literal
-from gathercli.io.formats.content import Literal, TextContent, no_member, truncated
+from gathercli.io.formats.content import Content, Literal, truncated
 from gathercli.io.formats.table import SNIFF_SIZE, beginning
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import FLOAT64, INT64
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
-    from gathercli.io.formats.content import Content, ElementTypes
+    from gathercli.io.formats.content import ElementTypes
     from gathercli.spec.dtypes import DType
 
 
@@ -53,13 +53,12 @@ _JSON_MARKS: Final = (b",", b"[", b":", b":")
 _LIST_MARKS: Final = (b",", b" ", b"\n", b"\t", b"[")
 
 
-class Document(TextContent):
-    """A file of JSON text; `format` and the members are those of `content.Content`."""
+class Document(Content):
+    """A file of JSON text."""
 
     def __init__(self, file: File) -> None:
         """Parse the text."""
-        self._file = file
-        self.names: Sequence[str] | None = None
+        super().__init__(file)
         self.format = "json"
         self._value: Any = None
         self._may_be_rounded = False
@@ -321,15 +320,15 @@ def read_text(file: File) -> Content:
     return Bare(file)
 
 
-class Bare(TextContent):
-    """A list without brackets, a `content.Content`."""
+class Bare(Content):
+    """A list without brackets."""
 
-    format = "literal"
-    names = None
+    format = rule = "literal"
+    has = "a list has"
 
     def __init__(self, file: File) -> None:
         """Read the elements."""
-        self._limit = file.limit
+        super().__init__(file)
         raw = file.content(_ListWatch(file))
         _check_lines(raw, file.name)
         words = _with_commas(raw)
@@ -345,13 +344,13 @@ class Bare(TextContent):
     def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Convert the elements."""
         if key is not None:
-            raise no_member("a list has", key, rule="literal")
+            raise self.no_member(key)
         values = self._values
         if self._array is not None:
             if (tensor := _of_array(self._array, types.of_untyped)) is not None:
                 return tensor
             values = self._array.tolist()
-        return tensor_of(values, types, rule="literal", max_bytes=self._limit)
+        return tensor_of(values, types, rule="literal", max_bytes=self._file.limit)
 
 
 def _with_commas(raw: bytes) -> bytes:

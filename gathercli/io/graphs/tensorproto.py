@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, LimitError
-from gathercli.io.formats.content import Layout, check_shape, malformed
+from gathercli.io.formats.content import Content, Layout, check_shape, malformed
 from gathercli.io.formats.foreign import conversion_hint
 from gathercli.io.formats.npy import raw_file
 from gathercli.io.graphs.graph import Constant, decoded, raw_elements, stored
@@ -352,8 +352,8 @@ def _described(dtype: DType, shape: tuple[int, ...]) -> bytes:
 MAX_MESSAGE_BYTES: Final = 2**31 - 1  # the size limit of a protobuf message, in bytes
 
 
-class ProtoFile:
-    """A TensorProto file; `format` and the members are those of `content.Content`."""
+class ProtoFile(Content):
+    """A TensorProto file."""
 
     format = "pb"
 
@@ -363,7 +363,7 @@ class ProtoFile:
         size = file.length(most if file.limit is None else min(most, file.limit))
         if size > most:
             raise malformed(f"the file has {in_bytes(size)}", f"at most {most}, as ONNX's messages")
-        self._file = file
+        super().__init__(file)
         raw = file.content() if file.has_more else file.buffer()  # the first one raises
         wire = WireReader(raw, file.limit)
         self._proto = TensorProto(wire, wire.whole)

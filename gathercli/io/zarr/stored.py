@@ -22,13 +22,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, reason_of
 from gathercli.io.files import unreadable
 from gathercli.io.folders import check_place, open_in
-from gathercli.io.formats.content import (
-    check_limit,
-    check_number,
-    malformed,
-    no_member,
-    unknown_name,
-)
+from gathercli.io.formats.content import Content, check_limit, check_number, malformed
 from gathercli.io.formats.npy import check_strings
 from gathercli.io.zarr.arrayspec import ChunkCodec, grid_coordinates, strip_checksum
 from gathercli.io.zarr.metadata import Node
@@ -41,6 +35,7 @@ if TYPE_CHECKING:
     from gathercli.compute.chunks import Box
     from gathercli.compute.result import Result
     from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import ChunkedTensor
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import ElementTypes, Layout
     from gathercli.io.zarr.arrayspec import ArraySpec
@@ -314,10 +309,11 @@ def writer_at(path: str) -> ZarrArray:
     return ZarrArray(path, path, node.spec)
 
 
-class Zarr:
-    """A zarr folder, a `content.Content`."""
+class Zarr(Content):
+    """A zarr folder."""
 
     format = "zarr"
+    noun, none = "array", "no arrays"
 
     def __init__(self, folder: Folder) -> None:
         """Read the metadata of the folder itself."""
@@ -327,9 +323,10 @@ class Zarr:
         if root is None:
             raise malformed("no zarr.json or .zarray in it", "a zarr array or group")
         self._root = root
+        self.has = "the folder is one array and has" if root.is_array else "the group has"
 
     @cached_property
-    def names(self) -> Sequence[str] | None:
+    def names(self) -> Sequence[str] | None:  # type: ignore[override]
         """The sorted names of the arrays in a group; None for an array."""
         return None if self._root.is_array else sorted(self._walk())
 
@@ -374,12 +371,17 @@ class Zarr:
         limit, progress = self._folder.limit, self._folder.progress
         instead = "`info --header` describes it without reading it"
         check_limit(f"the array has {in_bytes(size)} to be held in memory", size, limit, instead)
-        array = self.chunked(key)
+        array = self._array(key)
         report = None if progress is None else lambda done: progress("read", done, size)
         return Tensor(array.dtype, array.read(everything(array.shape), report))
 
-    def chunked(self, key: str | None) -> ZarrArray:
-        """Open an array to read by boxes; raise LimitError if a chunk is larger than the limit."""
+    def chunked(self, key: str | None, types: ElementTypes) -> ChunkedTensor:
+        """Open an array, or read all of one that is to be converted."""
+        array = self._array(key)
+        return array if types.declared in (None, array.dtype) else self.tensor(key, types)
+
+    def _array(self, key: str | None) -> ZarrArray:
+        """Open an array; raise LimitError if a chunk is larger than the limit."""
         path, spec = self._node(key)
         limit = self._folder.limit
         needed = max(spec.chunk_nbytes, spec.index_nbytes)
@@ -404,18 +406,14 @@ class Zarr:
         """Return the path and metadata of the array `key`; None means the only one."""
         if self._root.is_array:
             if key is not None:
-                raise no_member("the folder is one array and has", key)
+                raise self.no_member(key)
             return self._path, self._root.spec
-        if key is None and len(names := self.names or ()) == 1:
-            (key,) = names
-        if key is not None and (spec := self._member(key)) is not None:
+        if key is None:
+            key = self.find(None, self.names or (), self._folder.name)
+        if (spec := self._member(key)) is not None:
             return os.path.join(self._path, key), spec
-        names = self.names or ()
-        if key is not None and key in names:
-            raise malformed(f"`{clean(key)}` is no longer an array", "it to stay as it was")
-        raise unknown_name(
-            "the group has", key, names, "array", self._folder.name, none="no arrays"
-        )
+        self.find(key, self.names or (), self._folder.name)  # raises if it was never an array
+        raise malformed(f"`{clean(key)}` is no longer an array", "it to stay as it was")
 
 
 def losses(result: Result, path: str | None, option: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 
 import gathercli
 from gathercli.compute.tensor import Tensor
-from gathercli.io.formats.content import ElementTypes, Layout
+from gathercli.io.formats.content import Content, ElementTypes
 from gathercli.io.formats.table import (
     BY_SUFFIX,
     FORMATS,
@@ -38,19 +38,15 @@ if TYPE_CHECKING:
 MARK = b"#cells "
 
 
-class Cells:
+class Cells(Content):
     """A list of integers, a line each, below a line that counts them."""
 
     format = "cells"
-    names = None
 
     def __init__(self, file: File) -> None:
+        super().__init__(file)
         lines = bytes(file.buffer()).decode().split("\n")[1:-1]
         self._array = np.array(lines, np.int64)
-
-    def layout(self, key: str | None, types: ElementTypes) -> Layout:
-        del key, types
-        return Layout(INT64, self._array.shape, self._array.dtype)
 
     def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         del key, types

@@ -18,6 +18,7 @@ from gathercli.compute.chunks import everything, slices, tiled
 from gathercli.compute.storage import dtype_of, storage_of
 from gathercli.errors import GatherError
 from gathercli.io.folders import Folder
+from gathercli.io.formats.content import UNSAID
 from gathercli.io.source import Inputs
 from gathercli.io.zarr.created import Creation
 from gathercli.io.zarr.stored import Zarr, ZarrArray, writer_at
@@ -84,7 +85,9 @@ def peer_reads(path: str) -> Array:
 
 
 def open_array(path: str, key: str | None = None, *, limit: int | None = None) -> ZarrArray:
-    return Zarr(Folder(path, path, limit)).chunked(key)
+    array = Zarr(Folder(path, path, limit)).chunked(key, UNSAID)
+    assert isinstance(array, ZarrArray)
+    return array
 
 
 def read(path: str, key: str | None = None, *, limit: int | None = 1 << 20) -> Array:
