@@ -131,7 +131,7 @@ SLICES: Final = (
         },
     ),
 )
-"""Every slice; nothing else names one. `batch`, the last room of the core, gives likewise."""
+"""Every slice, and `batch`, the last room of the core, whose rows are like theirs."""
 
 COMMAND_ORDER: Final = (
     *("shape", "explain", "check", "compare", "diagnose", "reproduce", "translate", "batch"),

@@ -105,7 +105,7 @@ _NAMED: Final = {
     **dict.fromkeys(("MORE...", "TENSOR", "PATTERN", "FILE...", "SRC... DEST"), "tensor"),
     "FILE#ID": "job",
 }
-"""The kind of name, a key of `names.KINDS`, after ``#`` in the values of a metavar."""
+"""The kind of name, a key of `completion.KINDS`, after ``#`` in the values of a metavar."""
 
 _FILES: Final = ("PATH", "DIR", "FILE", "JOBS...")
 

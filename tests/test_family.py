@@ -112,7 +112,7 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FRAMEWORKS, "test", Framework("test", 2, "nowhere but here", "nowhere"))
     entry = CommandEntry("cli.commands.operators", ops.summary(family))
     monkeypatch.setitem(COMMANDS, COMMAND, entry)
-    for name in ("shape", "explain"):  # which are inspected anew
+    for name in ("shape", "explain", "translate", "diagnose"):  # which are inspected anew
         monkeypatch.setitem(COMMANDS, name, COMMANDS[name]._replace(help="Take any operator."))
 
 
@@ -262,6 +262,19 @@ def test_a_call_along_no_axis_has_no_picture(run: Run) -> None:
     assert (ran.status, ran.err) == (
         2,
         "error: test.GatherPoints-2 gathers along no axis: expected an operator with a picture\n",
+    )
+
+
+@pytest.mark.parametrize("line", ["translate {} --to numpy", "diagnose {} 11,0,9"])
+def test_what_treats_one_input_of_indices_refuses_several(line: str, run: Run) -> None:
+    words = [word for each in line.split() for word in (ARGUMENTS if each == "{}" else [each])]
+
+    ran = run(*words)
+
+    assert (ran.status, ran.err.splitlines()[0]) == (
+        2,
+        "error: test.GatherPoints-2 reads indices from `rows` and `columns`: "
+        "expected an operator with one input of indices",
     )
 
 

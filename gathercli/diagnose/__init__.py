@@ -2,7 +2,7 @@
 
 ::
 
-    calls, indices, outputs              tables of hypotheses: a name, a sentence, a function
+    *_hypotheses                         tables of hypotheses: a name, a sentence, a function
     Prediction                           the elements that a combination of them predicts
     Candidates, ObservedOutput           combinations of rows, and what they are compared with
     Search                               the combinations by the cells that they explain

@@ -134,6 +134,7 @@ def diagnose(
         row = find(version, op).op if version else family_of(op).ROWS[0]
     else:
         row = op
+    ops.check_one_indexed(row)
     attrs = {name: value for name, value in attrs.items() if value is not None}
     policies: dict[str, Any] = {"negative": negative, "out_of_range": out_of_range}
     refusal = None

@@ -84,6 +84,17 @@ def indexed_inputs(call: Call) -> dict[str, list[IndexedAxis]]:
     }
 
 
+def check_one_indexed(op: Op) -> None:
+    """Raise for an operator with several inputs of indices, unless it follows one of them."""
+    names = [each.name for each in op.inputs if each.values]
+    if op.followed is None and len(names) > 1:
+        raise UsageError(
+            f"{op} reads indices from {listed(map('`{}`'.format, names), 'and')}",
+            value=op.full_name,
+            expected="an operator with one input of indices",
+        )
+
+
 def bind(
     op: Op,
     *inputs: Operand,

@@ -1,7 +1,7 @@
 """The declaration of an operator version: one row says all that sets it apart.
 
 Every other part reads the row: the rules, the inference, the listing of `ops`, the options of the
-command, the manual, the ids of the tests. Nothing asks for a version by number.
+command, the manual, the ids of the tests. No part asks for a version by number.
 """
 
 from __future__ import annotations

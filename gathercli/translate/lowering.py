@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gathercli.errors import UsageError
+from gathercli.ops import check_one_indexed
 from gathercli.spec.dtypes import BOOL, INT64, UINT64, Kind
 from gathercli.spec.op import Negative, OffAxis, OutOfRange
 from gathercli.spec.shapes import known
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 
 
 def lowered(call: Call, target: TranslationTarget) -> Program:
-    """Return the program of a call in a target; raise UsageError, ``dtype``, if it lacks a type."""
-    lowering = _Lowering(call, target)
+    """Return the program of a call in a target.
+
+    UsageError says that no target has such an operator, or (``dtype``) that this lacks a type.
+    """
     op = call.op
+    check_one_indexed(op)
+    lowering = _Lowering(call, target)
     if op.followed is not None:
         lowering.tree()
     elif op.tuples:

@@ -1,6 +1,6 @@
 """The targets of a translation: what their own operators do with an index, and what they lack.
 
-Nothing asks for a target by name: the rows below say all. See semantics of each in its source.
+The rows below say all of it but how code is written, which `dialects.toml` says.
 """
 
 from __future__ import annotations
