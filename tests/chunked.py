@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gathercli import ops
 from gathercli.compute.blocks import GatherBlocks
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.chunks import Box, slices, tiled
-from gathercli.compute.storage import dtype_of
+from gathercli.compute.chunks import tiled
+from gathercli.compute.storage import Box, dtype_of, slices
 from gathercli.compute.tensor import Tensor
 from gathercli.ops.versions import find
 from gathercli.spec.call import Operand

@@ -8,8 +8,8 @@ from __future__ import annotations
 from math import ceil
 from typing import Final, NamedTuple
 
-from gathercli.compute.blocks import CHUNK_COPIES, INDEX_BYTES, SCATTERED_CELLS
-from gathercli.compute.streamed import BOX_SHARE, PROGRAM_BYTES
+from gathercli.compute.blocks import INDEX_BYTES, SCATTERED_CELLS
+from gathercli.compute.chunks import BOX_SHARE, CHUNK_COPIES, PROGRAM_BYTES
 
 _GB: Final = 10**9
 _TB: Final = 10**12

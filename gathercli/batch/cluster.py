@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from gathercli.cli.messages import Messages
     from gathercli.cli.options import Limits
-    from gathercli.compute.chunks import Box
+    from gathercli.compute.storage import Box
 
 
 WORKER_MEMORY: Final = 1 << 30

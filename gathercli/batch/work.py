@@ -52,9 +52,9 @@ from gathercli.text import in_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.compute.chunks import Box
     from gathercli.compute.result import Result
     from gathercli.compute.run import GatherOutput
+    from gathercli.compute.storage import Box
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 

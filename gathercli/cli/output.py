@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from gathercli.cli.messages import Messages
-    from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
+    from gathercli.compute.chunks import BlockSource
     from gathercli.compute.result import Result
     from gathercli.compute.run import GatherOutput
     from gathercli.compute.tensor import Tensor

@@ -1,23 +1,23 @@
-"""Compute any box of an output, gathered or copied, from tensors that are read in chunks."""
+"""Gather any box of an output from tensors that are read in chunks."""
 
 from __future__ import annotations
 
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute import check
 from gathercli.compute.chunks import (
-    ChunkGrid,
-    IndexedChunks,
+    CHUNK_COPIES,
+    BlockSource,
     cells,
+    chunk_bytes,
+    chunk_sizes,
     count_chunks,
     cuts,
     flat_boxes,
-    inside,
     sizes,
-    slices,
 )
 from gathercli.compute.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.compute.kernel import Kernel
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.chunks import Box, ChunkGroup, Span
-    from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import ChunkedTensor, Tensor
+    from gathercli.compute.storage import AnyArray, Box, Span
+    from gathercli.compute.tensor import ChunkedTensor
     from gathercli.spec.call import Call
 
 
@@ -51,24 +50,123 @@ FLAT_INDEX_BYTES: Final = 32
 PART_BYTES: Final = 1000
 """Bytes of workspace for each chunk that indices point into."""
 
-CHUNK_COPIES: Final = 3
-"""Copies of a chunk in memory while it is read or written: encoded, decoded, and in the box."""
-
-CHUNK_BYTES: Final = 16 << 20
-"""Bytes of an output chunk if `data` has no chunks."""
 
 SCATTERED_CELLS: Final = 1 << 18
 """Elements that are scattered at a time."""
 
 
-class GatherBlocks:
+class ChunkGroup(NamedTuple):
+    """Positions in one chunk."""
+
+    # flat, among all positions; None if every position is in the chunk or -1
+    places: AnyArray | None
+    box: Box | None = None  # the smallest box to read for them, if `places` is None
+
+
+class IndexedChunks:
+    """The axes that an index or a tuple addresses, of sizes `shape`, cut into chunks.
+
+    A position is the flat position of a cell of these axes. No axes count as one of size 1.
+    """
+
+    def __init__(self, shape: Sequence[int], chunks: Sequence[int]) -> None:
+        self._shape, self._chunks = tuple(shape) or (1,), tuple(chunks) or (1,)
+        self._counts = [-(-n // c) for n, c in zip(self._shape, self._chunks, strict=True)]
+        self._steps = [product(self._shape[j + 1 :]) for j in range(len(self._shape))]
+        # The axes but the first that chunks cut: without any, a chunk is a range of positions.
+        self._cut = [j for j, count in enumerate(self._counts) if j and count > 1]
+
+    @property
+    def number(self) -> int:
+        """The number of chunks."""
+        return product(self._counts)
+
+    def groups(self, positions: AnyArray) -> Iterator[ChunkGroup]:
+        """Group positions, shape (P..), int64, by chunk; -1 is in none."""
+        if not positions.size:
+            return
+        first, last = int(positions.min()), int(positions.max())
+        if last < 0:
+            return
+        if first < 0:
+            first = int(positions[positions >= 0].min())
+        # Positions from one cut of the first axis to the next.
+        layer = self._chunks[0] * self._steps[0]
+        if first // layer == last // layer and not self._cut:
+            yield ChunkGroup(None, self._rows(first, last))
+            return
+        # The -1 come first in the order, as a group that is left out.
+        numbers = self._numbers(positions, layer, last // layer).reshape(-1)
+        # A stable sort keeps the places of a group ascending, so that writes are sequential.
+        order = numbers.argsort(kind="stable")
+        numbers = numbers[order]
+        if numbers[0] == numbers[-1]:
+            yield ChunkGroup(None, self.bounds(positions))
+            return
+        starts = np.flatnonzero(np.diff(numbers)) + 1
+        for start, stop in zip([0, *starts], [*starts, order.size], strict=True):
+            if numbers[start] >= 0:
+                yield ChunkGroup(order[start:stop])
+
+    def _numbers(self, positions: AnyArray, layer: int, last: int) -> AnyArray:
+        """Return the number of the chunk of each position, row-major; -1 for -1.
+
+        `layer` is how many positions there are from one cut of the first axis to the next, and
+        `last` the largest chunk number along that axis.
+        """
+        largest = (last + 1) * product(self._counts[1:]) - 1
+        kind = next(t for t in (np.int16, np.int32, np.int64) if largest <= np.iinfo(t).max)
+        numbers: AnyArray = np.empty(positions.shape, kind)  # numpy sorts int16 in linear time
+        np.floor_divide(positions, layer, out=numbers, casting="unsafe")
+        for j in self._cut:
+            along = self._coordinates(positions, j)
+            along //= self._chunks[j]
+            # -1 stays -1: its coordinate is the last one, so that -1 * count + count - 1 = -1.
+            numbers *= self._counts[j]
+            np.add(numbers, along, out=numbers, casting="unsafe")
+        return numbers
+
+    def _coordinates(self, positions: AnyArray, j: int) -> AnyArray:
+        """Return the coordinates of positions along an axis, as a new array."""
+        along: AnyArray = positions // self._steps[j]
+        if j:
+            along -= along // self._shape[j] * self._shape[j]  # faster than %
+        return along
+
+    def _rows(self, first: int, last: int) -> Box:
+        """Return the box between two positions, whole along all axes but the first."""
+        step = self._steps[0]
+        return ((first // step, last // step + 1), *((0, size) for size in self._shape[1:]))
+
+    def bounds(self, positions: AnyArray) -> Box:
+        """Return the smallest box to read for positions, none of them -1.
+
+        If chunks cut the first axis alone, the box is whole along the others, so contiguous.
+        """
+        if not self._cut:
+            return self._rows(int(positions.min()), int(positions.max()))
+        along = (self._coordinates(positions, j) for j in range(len(self._shape)))
+        return tuple((int(each.min()), int(each.max()) + 1) for each in along)
+
+    def inside(self, positions: AnyArray, box: Box) -> AnyArray:
+        """Return positions relative to a box of the axes, as a new array."""
+        if not self._cut:  # a box is whole along all axes but the first
+            return positions - box[0][0] * self._steps[0]
+        flat = np.zeros(positions.shape, np.int64)
+        for j, ((start, _), size) in enumerate(zip(box, sizes(box), strict=True)):
+            flat *= size
+            flat += self._coordinates(positions, j)
+            flat -= start
+        return flat
+
+
+class GatherBlocks(BlockSource):
     """The output of a bound call, computed in boxes from inputs that are read chunk by chunk.
 
     A position replaces `depth` dimensions of `data`, from `axis` on. They are the one dimension
     `axis` of a view of `data`, of which `chunks` are the sizes of a chunk; `indexed` are the chunks
     along the dimensions that a position replaces. `dim_map` has, for each output dimension, the
-    dimensions of the view and of the positions, or None; `index_dims` are the output dimensions of
-    `indices` alone.
+    dimensions of the view and of the positions, or None.
     """
 
     def __init__(self, bound: BoundCall) -> None:
@@ -129,7 +227,7 @@ class GatherBlocks:
         return chunk_sizes(self.shape, fixed, data.storage.itemsize, chunk_bytes(data))
 
     def cost(self, box: Box, threads: int) -> int:
-        """Estimate the bytes of memory that `block` needs for a box."""
+        """Add up the box, its indices, and what each thread reads and copies."""
         itemsize = self.data.storage.itemsize
         output = cells(box) * itemsize
         piece = min(output, SCATTERED_CELLS * (itemsize + 8 * len(self.shape)))
@@ -146,10 +244,9 @@ class GatherBlocks:
         return output + max(indices + parts + threads * thread, read)
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
-        """Compute a box of the output, with up to `threads` threads, from checked indices.
+        """Gather a box by checked indices.
 
-        Return an array of the shape of the box, C-ordered, in native byte order. Raise
-        `TransferError` (``unreadable``) if `indices` changed after they were checked.
+        Raise `TransferError` (``unreadable``) if `indices` changed after they were checked.
         """
         positions = self._positions(self._points_box(box))
         out = np.zeros(sizes(box), self.data.storage)
@@ -252,77 +349,6 @@ def _check_again(call: Call, indices: AnyArray) -> None:
             subject="indices",
             expected="them to stay as they were",
         ) from None
-
-
-class CopyBlocks:
-    """A copy of a tensor in boxes, with the members of `GatherBlocks`."""
-
-    def __init__(self, data: ChunkedTensor) -> None:
-        self.data, self.shape = data, data.shape
-        self.index_dims: list[int] = []
-
-    def choose_chunks(self) -> tuple[int, ...]:
-        """Choose chunks of the output: those of `data`."""
-        data = self.data
-        fixed = data.chunks if data.in_memory is None else [None] * len(self.shape)
-        return chunk_sizes(self.shape, fixed, data.storage.itemsize)
-
-    def cost(self, box: Box, threads: int) -> int:
-        """Estimate the bytes of memory that `block` needs for a box."""
-        read = threads * CHUNK_COPIES * chunk_bytes(self.data)
-        return cells(box) * self.data.storage.itemsize + read
-
-    def block(self, box: Box, threads: int = 1) -> AnyArray:
-        """Copy a box, as `GatherBlocks.block` does."""
-        out = np.empty(sizes(box), self.data.storage)
-        grid = ChunkGrid(box, self.data.chunks)
-
-        def copy(number: int) -> None:
-            part = grid.part(number)
-            out[slices(inside(part, box))] = self.data.read(part)
-
-        share(grid.number, lambda: copy, threads)
-        return out
-
-
-class WholeBlocks:
-    """An output in memory in boxes, with the members of `GatherBlocks`.
-
-    `data` is the input that sets the chunks, if the output has its shape.
-    """
-
-    def __init__(self, data: ChunkedTensor, output: Tensor) -> None:
-        self.data, self.shape = data, output.shape
-        self.index_dims: list[int] = []
-        copy = CopyBlocks(output)
-        self.cost, self.block = copy.cost, copy.block
-        self.choose_chunks = (CopyBlocks(data) if data.shape == self.shape else copy).choose_chunks
-
-
-BlockSource: TypeAlias = "GatherBlocks | CopyBlocks | WholeBlocks"
-
-
-def chunk_sizes(
-    shape: Sequence[int], fixed: Sequence[int | None], itemsize: int, nbytes: int = CHUNK_BYTES
-) -> tuple[int, ...]:
-    """Choose the sizes of a chunk of at most `nbytes`, from the last dimension on.
-
-    Sizes in `fixed` that are not None stay.
-
-    >>> chunk_sizes((1000, 64, 8), (None, None, 8), 4, 4096)
-    (2, 64, 8)
-    """
-    cells = nbytes // max(1, itemsize)
-    chunk = [min(size or 1, max(1, n)) for n, size in zip(shape, fixed, strict=True)]
-    for o in reversed(range(len(shape))):
-        if fixed[o] is None:
-            chunk[o] = max(1, min(shape[o], cells // product(chunk)))
-    return tuple(chunk)
-
-
-def chunk_bytes(tensor: ChunkedTensor) -> int:
-    """Return the bytes of a chunk; 0 for a tensor in memory, which is not read."""
-    return product(tensor.chunks) * tensor.storage.itemsize if tensor.in_memory is None else 0
 
 
 def _cut_dims(box: Box, dims: dict[int, int], chunks: Sequence[int]) -> Iterator[dict[int, Span]]:

@@ -68,7 +68,7 @@ class BoundCall:
 
     def loaded(self) -> dict[str, Tensor]:
         """Return the inputs by name, all in memory."""
-        from gathercli.compute.tensor import load
+        from gathercli.compute.chunks import load
 
         return {name: each.in_memory or load(each) for name, each in self.tensors.items()}
 

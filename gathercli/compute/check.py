@@ -1,7 +1,11 @@
-"""Check and count every index of a call, block by block, and report those outside the axis."""
+"""Check and count every index of a call, block by block, and report those outside the axis.
+
+Indices that are stored in chunks are read chunk by chunk.
+"""
 
 from __future__ import annotations
 
+from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -24,12 +28,14 @@ from gathercli.compute.threads import share
 from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
+from gathercli.spec.shapes import coordinates, flat_positions, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from gathercli.compute.bound import BoundCall
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
@@ -37,6 +43,9 @@ if TYPE_CHECKING:
 
 BLOCK_INDICES: Final = 1 << 16
 """Indices in a block: they stay in a core's cache."""
+
+CHECKED_BYTES: Final = 1 << 20
+"""Bytes of small chunks that are read and checked at a time."""
 
 LEAST_SHARED_BLOCKS: Final = 16
 """The number of blocks from which a second thread is worth starting."""
@@ -229,3 +238,58 @@ def scan(
         start += block.size
         if progress is not None:
             progress(start * indices.itemsize)
+
+
+def check_chunks(
+    bound: BoundCall, *, threads: int = 1, progress: ProgressCallback | None = None
+) -> list[Adjustment]:
+    """Check every index, chunk by chunk, as `check_input` does."""
+    call, indices = bound.call, bound.indices
+    axes = call.family.indexed_axes(call)
+    if indices.in_memory is not None:
+        array = indices.in_memory.array
+        return check_input(call, axes, array, threads=threads, progress=progress)[1]
+    from gathercli.compute.chunks import ChunkGrid, everything, sizes
+
+    shape, tuples = indices.shape, are_tuples(axes)
+    grid = ChunkGrid(everything(shape), _larger_chunks(indices, whole_rows=tuples))
+    totals = [IndexCounts(IndexCount(), IndexCount(), IndexCount()) for _ in axes]
+    policies, lock, counts = policies_of(call, axes), Lock(), adjusts_negative(call)
+
+    def count_part(number: int) -> None:
+        box = grid.part(number)
+        part, _ = count(indices.read(box), policies, counts=counts, tuples=tuples)
+        for each in chain.from_iterable(part):
+            # Row-major order in a box is that in the tensor, so the first index stays the first.
+            places = coordinates(each.first, sizes(box))
+            at = [start + place for (start, _), place in zip(box, places, strict=True)]
+            each.first = flat_positions(at, shape, none=False)
+        # The sum does not depend on the order of the threads: `|` keeps the first index.
+        with lock:
+            totals[:] = [
+                IndexCounts(*(one | other for one, other in zip(total, each, strict=True)))
+                for total, each in zip(totals, part, strict=True)
+            ]
+
+    nbytes = product(shape) * indices.storage.itemsize
+
+    def report(done: int) -> None:
+        if progress is not None:
+            progress("checked", nbytes * done // grid.number, nbytes)
+
+    share(grid.number, lambda: count_part, threads, report)
+    return check_counts(call, axes, totals, shape)
+
+
+def _larger_chunks(tensor: ChunkedTensor, *, whole_rows: bool) -> list[int]:
+    """Return the sizes of boxes of whole chunks, one chunk or up to `CHECKED_BYTES` bytes.
+
+    With `whole_rows` a box has all of the last dimension.
+    """
+    sizes = list(tensor.chunks)
+    if whole_rows:
+        sizes[-1] = max(1, tensor.shape[-1])
+    for d in reversed(range(len(sizes))):
+        room = (CHECKED_BYTES // tensor.storage.itemsize) // max(1, product(sizes))
+        sizes[d] *= max(1, min(room, -(-tensor.shape[d] // sizes[d])))
+    return sizes

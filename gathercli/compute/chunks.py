@@ -1,31 +1,50 @@
-"""Boxes of coordinates, their cuts at chunks, and positions grouped by chunk."""
+"""Boxes of coordinates, their cuts at chunks, and results that are computed box by box.
+
+A `BlockSource` has the elements of a result in any box. `cut_boxes` cuts the result into boxes that
+fit in memory and rarely need the same chunk.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import product as combinations
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from math import ceil
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.storage import Box, Span, slices
+from gathercli.compute.tensor import Tensor
+from gathercli.compute.threads import share
+from gathercli.errors import LimitError
 from gathercli.spec.shapes import coordinates, product
+from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterator, Sequence
 
     from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import ChunkedTensor
 
 
-Span: TypeAlias = "tuple[int, int]"
-"""Coordinates along one dimension: the first, and the one after the last."""
+CHUNK_COPIES: Final = 3
+"""Copies of a chunk in memory while it is read or written: encoded, decoded, and in the box."""
 
-Box: TypeAlias = "tuple[Span, ...]"
-"""A span along each dimension."""
+CHUNK_BYTES: Final = 16 << 20
+"""Bytes of an output chunk if `data` has no chunks."""
 
+LEAST_TASK_BYTES: Final = 64 << 20
+"""Bytes of output that make a box worth a task, whatever it reads."""
 
-def slices(box: Box) -> Any:
-    """Return the numpy index of a box; its result is an array even if it is 0-D."""
-    return (*(slice(start, stop) for start, stop in box), ...)
+PROGRAM_BYTES: Final = 96 << 20
+"""Bytes of the program itself."""
+
+BOX_SHARE, LEAST_BOX_SHARE = 2 / 3, 0.4
+"""The share of the remaining memory for a box, as freed memory does not return at once; and the
+share of all memory that a box may use in any case."""
+
+MOST_BOX_BYTES: Final = 1 << 30
+"""Bytes of a box without a memory limit."""
 
 
 def sizes(box: Box) -> tuple[int, ...]:
@@ -146,106 +165,206 @@ class ChunkLayout(NamedTuple):
     codecs: str  # those of a chunk in brief: ``blosc(lz4)+shuffle``, ``none``
 
 
-class ChunkGroup(NamedTuple):
-    """Positions in one chunk."""
+def chunk_sizes(
+    shape: Sequence[int], fixed: Sequence[int | None], itemsize: int, nbytes: int = CHUNK_BYTES
+) -> tuple[int, ...]:
+    """Choose the sizes of a chunk of at most `nbytes`, from the last dimension on.
 
-    # flat, among all positions; None if every position is in the chunk or -1
-    places: AnyArray | None
-    box: Box | None = None  # the smallest box to read for them, if `places` is None
+    Sizes in `fixed` that are not None stay.
+
+    >>> chunk_sizes((1000, 64, 8), (None, None, 8), 4, 4096)
+    (2, 64, 8)
+    """
+    cells = nbytes // max(1, itemsize)
+    chunk = [min(size or 1, max(1, n)) for n, size in zip(shape, fixed, strict=True)]
+    for o in reversed(range(len(shape))):
+        if fixed[o] is None:
+            chunk[o] = max(1, min(shape[o], cells // product(chunk)))
+    return tuple(chunk)
 
 
-class IndexedChunks:
-    """The axes that an index or a tuple addresses, of sizes `shape`, cut into chunks.
+def chunk_bytes(tensor: ChunkedTensor) -> int:
+    """Return the bytes of a chunk; 0 for a tensor in memory, which is not read."""
+    return product(tensor.chunks) * tensor.storage.itemsize if tensor.in_memory is None else 0
 
-    A position is the flat position of a cell of these axes. No axes count as one of size 1.
+
+def load(tensor: ChunkedTensor) -> Tensor:
+    """Read a whole tensor into memory, in native byte order."""
+    return Tensor(tensor.dtype, np.asarray(tensor.read(everything(tensor.shape)), tensor.storage))
+
+
+class BlockSource(ABC):
+    """The elements of a result, in any box.
+
+    A new array in chunks is like `data`, which has the type of the result. `index_dims` are the
+    dimensions of `indices` alone.
     """
 
-    def __init__(self, shape: Sequence[int], chunks: Sequence[int]) -> None:
-        self._shape, self._chunks = tuple(shape) or (1,), tuple(chunks) or (1,)
-        self._counts = [-(-n // c) for n, c in zip(self._shape, self._chunks, strict=True)]
-        self._steps = [product(self._shape[j + 1 :]) for j in range(len(self._shape))]
-        # The axes but the first that chunks cut: without any, a chunk is a range of positions.
-        self._cut = [j for j, count in enumerate(self._counts) if j and count > 1]
+    data: ChunkedTensor
+    shape: tuple[int, ...]
+    index_dims: Sequence[int]
 
-    @property
-    def number(self) -> int:
-        """The number of chunks."""
-        return product(self._counts)
+    @abstractmethod
+    def choose_chunks(self) -> tuple[int, ...]:
+        """Choose the sizes of the chunks of a new array."""
 
-    def groups(self, positions: AnyArray) -> Iterator[ChunkGroup]:
-        """Group positions, shape (P..), int64, by chunk; -1 is in none."""
-        if not positions.size:
-            return
-        first, last = int(positions.min()), int(positions.max())
-        if last < 0:
-            return
-        if first < 0:
-            first = int(positions[positions >= 0].min())
-        # Positions from one cut of the first axis to the next.
-        layer = self._chunks[0] * self._steps[0]
-        if first // layer == last // layer and not self._cut:
-            yield ChunkGroup(None, self._rows(first, last))
-            return
-        # The -1 come first in the order, as a group that is left out.
-        numbers = self._numbers(positions, layer, last // layer).reshape(-1)
-        # A stable sort keeps the places of a group ascending, so that writes are sequential.
-        order = numbers.argsort(kind="stable")
-        numbers = numbers[order]
-        if numbers[0] == numbers[-1]:
-            yield ChunkGroup(None, self.bounds(positions))
-            return
-        starts = np.flatnonzero(np.diff(numbers)) + 1
-        for start, stop in zip([0, *starts], [*starts, order.size], strict=True):
-            if numbers[start] >= 0:
-                yield ChunkGroup(order[start:stop])
+    @abstractmethod
+    def cost(self, box: Box, threads: int) -> int:
+        """Estimate the bytes of memory that `block` needs for a box."""
 
-    def _numbers(self, positions: AnyArray, layer: int, last: int) -> AnyArray:
-        """Return the number of the chunk of each position, row-major; -1 for -1.
+    @abstractmethod
+    def block(self, box: Box, threads: int = 1) -> AnyArray:
+        """Compute a box, with up to `threads` threads.
 
-        `layer` is how many positions there are from one cut of the first axis to the next, and
-        `last` the largest chunk number along that axis.
+        Return an array of the shape of the box, C-ordered, in native byte order.
         """
-        largest = (last + 1) * product(self._counts[1:]) - 1
-        kind = next(t for t in (np.int16, np.int32, np.int64) if largest <= np.iinfo(t).max)
-        numbers: AnyArray = np.empty(positions.shape, kind)  # numpy sorts int16 in linear time
-        np.floor_divide(positions, layer, out=numbers, casting="unsafe")
-        for j in self._cut:
-            along = self._coordinates(positions, j)
-            along //= self._chunks[j]
-            # -1 stays -1: its coordinate is the last one, so that -1 * count + count - 1 = -1.
-            numbers *= self._counts[j]
-            np.add(numbers, along, out=numbers, casting="unsafe")
-        return numbers
 
-    def _coordinates(self, positions: AnyArray, j: int) -> AnyArray:
-        """Return the coordinates of positions along an axis, as a new array."""
-        along: AnyArray = positions // self._steps[j]
-        if j:
-            along -= along // self._shape[j] * self._shape[j]  # faster than %
-        return along
 
-    def _rows(self, first: int, last: int) -> Box:
-        """Return the box between two positions, whole along all axes but the first."""
-        step = self._steps[0]
-        return ((first // step, last // step + 1), *((0, size) for size in self._shape[1:]))
+class CopyBlocks(BlockSource):
+    """The elements of a tensor; `data` is another one if they were computed from it."""
 
-    def bounds(self, positions: AnyArray) -> Box:
-        """Return the smallest box to read for positions, none of them -1.
+    index_dims = ()
 
-        If chunks cut the first axis alone, the box is whole along the others, so contiguous.
-        """
-        if not self._cut:
-            return self._rows(int(positions.min()), int(positions.max()))
-        along = (self._coordinates(positions, j) for j in range(len(self._shape)))
-        return tuple((int(each.min()), int(each.max()) + 1) for each in along)
+    def __init__(self, elements: ChunkedTensor, data: ChunkedTensor | None = None) -> None:
+        self.elements, self.shape = elements, elements.shape
+        self.data = elements if data is None else data
 
-    def inside(self, positions: AnyArray, box: Box) -> AnyArray:
-        """Return positions relative to a box of the axes, as a new array."""
-        if not self._cut:  # a box is whole along all axes but the first
-            return positions - box[0][0] * self._steps[0]
-        flat = np.zeros(positions.shape, np.int64)
-        for j, ((start, _), size) in enumerate(zip(box, sizes(box), strict=True)):
-            flat *= size
-            flat += self._coordinates(positions, j)
-            flat -= start
-        return flat
+    def choose_chunks(self) -> tuple[int, ...]:
+        """Choose the chunks of `data`, if it has the same shape."""
+        like = self.data if self.data.shape == self.shape else self.elements
+        fixed = like.chunks if like.in_memory is None else [None] * len(self.shape)
+        return chunk_sizes(self.shape, fixed, like.storage.itemsize)
+
+    def cost(self, box: Box, threads: int) -> int:
+        """Add the bytes of the chunks that the threads read to those of the box."""
+        read = threads * CHUNK_COPIES * chunk_bytes(self.elements)
+        return cells(box) * self.elements.storage.itemsize + read
+
+    def block(self, box: Box, threads: int = 1) -> AnyArray:
+        """Copy a box chunk by chunk."""
+        out = np.empty(sizes(box), self.elements.storage)
+        grid = ChunkGrid(box, self.elements.chunks)
+
+        def copy(number: int) -> None:
+            part = grid.part(number)
+            out[slices(inside(part, box))] = self.elements.read(part)
+
+        share(grid.number, lambda: copy, threads)
+        return out
+
+
+def cut_boxes(
+    source: BlockSource,
+    chunks: Sequence[int] | None,
+    memory: int | None,
+    threads: int,
+    *,
+    least: int = 1,
+) -> tuple[int, list[Box]]:
+    """Cut an output into boxes as large as `memory` allows for the program, a box and its input.
+
+    Each of the `chunks` of the output is in one box; without them boxes are contiguous, row-major.
+    There are `least` boxes or more, if there are as many chunks. Return the boxes, and how many
+    threads to use: fewer if memory is short. Raise `LimitError` if the smallest box does not fit.
+    """
+    if 0 in source.shape:
+        return 1, []
+    most = MOST_BOX_BYTES
+    if memory is not None:
+        most = int(max((memory - PROGRAM_BYTES) * BOX_SHARE, memory * LEAST_BOX_SHARE))
+    while True:
+        try:
+            if chunks is None:
+                return threads, _slabs(source, most, threads)
+            return threads, _chunk_boxes(source, chunks, most, threads, least)
+        except LimitError:
+            if threads == 1:
+                raise
+            threads //= 2
+
+
+def _chunk_boxes(
+    source: BlockSource, chunks: Sequence[int], most: int, threads: int, least: int
+) -> list[Box]:
+    """Cut an output into boxes of whole chunks.
+
+    A box grows first along the dimensions of `indices` alone, where a larger box reads no more
+    chunks of `data` than two smaller ones.
+    """
+    shape, itemsize = source.shape, source.data.storage.itemsize
+    counts = [-(-n // size) for n, size in zip(shape, chunks, strict=True)]
+    factors = [1] * len(shape)  # chunks of a box along each dimension
+
+    def box(factors: Sequence[int]) -> Box:
+        # The box at the origin: no other box of these factors is larger.
+        return tuple((0, min(f * c, n)) for f, c, n in zip(factors, chunks, shape, strict=True))
+
+    def cost(factors: Sequence[int]) -> int:
+        writers = min(threads, product(factors))
+        output = itemsize * (cells(box(factors)) + writers * CHUNK_COPIES * product(chunks))
+        # The box is written after it is computed: the two costs do not add up.
+        return max(source.cost(box(factors), threads), output)
+
+    def fits(factors: Sequence[int]) -> bool:
+        number = product([-(-count // f) for count, f in zip(counts, factors, strict=True)])
+        return number >= least and cost(factors) <= most
+
+    _check(cost(factors), most)
+    alone = source.index_dims
+    others = [o for o in range(len(shape)) if o not in alone]
+    for o in reversed(alone):
+        factors[o] = _grow(factors, o, counts[o], fits)
+    for o in reversed(others):
+        if cells(box(factors)) * itemsize < LEAST_TASK_BYTES:
+            factors[o] = _grow(factors, o, counts[o], fits)
+    steps = [f * c for f, c in zip(factors, chunks, strict=True)]
+    spans = [list(cuts((0, n), step)) for n, step in zip(shape, steps, strict=True)]
+    # Boxes of the same chunks follow each other: the system may still cache these.
+    dims = [*others, *alone]
+    boxes = combinations(*(spans[o] for o in dims))
+    return [tuple(box[dims.index(o)] for o in range(len(shape))) for box in boxes]
+
+
+def _slabs(source: BlockSource, most: int, threads: int) -> list[Box]:
+    """Cut an output into contiguous boxes, row-major."""
+    shape = source.shape
+    steps = [1] * len(shape)
+
+    def cost(steps: Sequence[int]) -> int:
+        return source.cost(everything(steps), threads)
+
+    _check(cost(steps), most)
+    for o in reversed(range(len(shape))):
+        steps[o] = _grow(steps, o, shape[o], lambda steps: cost(steps) <= most)
+        # Several rows are contiguous only if they are whole.
+        if steps[o] < shape[o]:
+            break
+    return list(tiled(everything(shape), steps))
+
+
+def _check(cost: int, most: int) -> None:
+    """Raise `LimitError` if the smallest box is too large."""
+    if cost > most:
+        # The inverse of `most` in `cut_boxes`: a limit with which this box fits.
+        enough = min(cost / LEAST_BOX_SHARE, PROGRAM_BYTES + cost / BOX_SHARE)
+        raise LimitError(
+            f"a chunk of the result, and what is read for it, takes about {in_bytes(cost)}",
+            rule="limit",
+            value=cost,
+            expected=f"at most {in_bytes(most)}",
+            remark=", which is what the limit leaves for it",
+            hint=f"`--max-bytes {ceil(enough / 10**6)}M`, or smaller chunks (`--chunks`)",
+        )
+
+
+def _grow(factors: Sequence[int], o: int, most: int, fits: Callable[[Sequence[int]], bool]) -> int:
+    """Return the largest factor of dimension `o`, up to `most`, with which a box fits."""
+    low, high = 1, most
+    # Invariant: `low` fits, no factor above `high` does; a larger box never costs less.
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits([*factors[:o], middle, *factors[o + 1 :]]):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,13 +1,15 @@
-"""Results: the output of a call in parts, in blocks or as a whole, from tensors in memory."""
+"""Results: elements in parts, in blocks or as a whole, of tensors in memory or read in chunks."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from gathercli.compute.kernel import Kernel
+from gathercli.compute.kernel import BLOCK_BYTES, Kernel
 from gathercli.compute.native import UNINTERRUPTED_BYTES, CallPlan
 from gathercli.compute.storage import one_axis
 from gathercli.compute.tensor import Tensor
@@ -17,10 +19,10 @@ from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import known, product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
+    from gathercli.compute.chunks import BlockSource
     from gathercli.compute.conversion import CastTensor
     from gathercli.compute.indices import ResolvedIndices
     from gathercli.compute.storage import AnyArray
@@ -150,10 +152,11 @@ class GatherResult(ComputedResult):
 
     def source(self) -> BlockSource:
         """Return a source of any box; it computes the whole output if there is no axis."""
-        from gathercli.compute.blocks import GatherBlocks, WholeBlocks
+        from gathercli.compute.blocks import GatherBlocks
+        from gathercli.compute.chunks import CopyBlocks
 
         if self.bound.call.gather is None:
-            return WholeBlocks(self.bound.data, self.whole())
+            return CopyBlocks(self.whole(), self.bound.data)
         return GatherBlocks(self.bound)
 
     def parts(self) -> Callable[[int, int], AnyArray]:
@@ -241,9 +244,90 @@ class GatherResult(ComputedResult):
             share(-(-total // cells), numbered, threads, report if self.progress else None)
 
 
+class BlockResult(ComputedResult):
+    """An output that is computed slab by slab within `memory` bytes, None for no limit."""
+
+    def __init__(
+        self,
+        source: BlockSource,
+        memory: int | None,
+        *,
+        threads: int = 1,
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        from gathercli.compute.chunks import cells, cut_boxes
+
+        self._source, self.progress = source, progress
+        self.dtype, self.shape = source.data.dtype, source.shape
+        self.threads, self._slabs = cut_boxes(source, None, memory, threads)
+        # Slab k spans the flat positions from _ends[k] to before _ends[k + 1].
+        self._ends = [0, *accumulate(map(cells, self._slabs))]
+        self.storage = source.data.storage
+        self.nbytes = self._ends[-1] * self.storage.itemsize
+        self._block = max(1, BLOCK_BYTES // max(1, self.storage.itemsize))
+
+    def source(self) -> BlockSource:
+        """Return the source of any box of the output."""
+        return self._source
+
+    def parts(self) -> Callable[[int, int], AnyArray]:
+        """Return a function that computes any part, as `GatherResult.parts` does."""
+        current, slab = -1, np.empty(0, self.storage)  # the number and elements of the last slab
+
+        def part(start: int, stop: int) -> AnyArray:
+            nonlocal current, slab
+            pieces: list[AnyArray] = []
+            while start < stop:
+                number = bisect_right(self._ends, start) - 1
+                if current != number:
+                    slab = self._source.block(self._slabs[number], self.threads).reshape(-1)
+                    current = number
+                first, end = self._ends[number], min(stop, self._ends[number + 1])
+                pieces.append(slab[start - first : end - first])
+                start = end
+            return pieces[0] if len(pieces) == 1 else np.concatenate([slab[:0], *pieces])
+
+        return part
+
+    def place(self, put: Callable[[AnyArray, int], None]) -> None:
+        """Pass the output to `put` slab by slab, as `GatherResult.place` does."""
+        itemsize = self.storage.itemsize
+        for start, stop, box in zip(self._ends, self._ends[1:], self._slabs, strict=False):
+            block = self._source.block(box, self.threads)
+            put(block.reshape(-1).view(np.uint8), start * itemsize)
+            self.report_progress("gathered", stop * itemsize)
+
+    def store(self, out: AnyArray) -> None:
+        """Compute all elements into `out`, as `GatherResult.store` does."""
+        flat = out.reshape(-1).view(np.uint8)
+
+        def put(part: AnyArray, start: int) -> None:
+            flat[start : start + part.size] = part
+
+        self.place(put)
+
+
+class StreamedResult(BlockResult):
+    """The output of a call, computed slab by slab, with every index checked."""
+
+    def __init__(
+        self,
+        bound: BoundCall,
+        adjustments: Iterable[Adjustment],
+        memory: int | None,
+        *,
+        threads: int,
+        progress: ProgressCallback | None,
+    ) -> None:
+        from gathercli.compute.blocks import GatherBlocks
+
+        super().__init__(GatherBlocks(bound), memory, threads=threads, progress=progress)
+        self.bound, self.adjustments = bound, tuple(adjustments)
+
+
 def source_of(result: Result) -> BlockSource:
     """Return a source of any box of a result; what is not computed in boxes becomes whole."""
-    from gathercli.compute.blocks import CopyBlocks
+    from gathercli.compute.chunks import CopyBlocks
 
     if isinstance(result, ComputedResult):
         return result.source()

@@ -31,15 +31,14 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack
 
-    from gathercli.compute.blocks import BlockSource
     from gathercli.compute.bound import BoundCall
+    from gathercli.compute.chunks import BlockSource
     from gathercli.compute.indices import ResolvedIndices
     from gathercli.compute.native import Key
     from gathercli.compute.native import repeat as repeat  # noqa: PLC0414  (given from here)
-    from gathercli.compute.result import GatherResult
+    from gathercli.compute.result import GatherResult, StreamedResult
     from gathercli.compute.small import SmallOutput
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.streamed import StreamedResult
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
@@ -96,7 +95,8 @@ def run_arrays(
     call = bound.call
     bound.check_size(max_bytes)  # before indices are read, of which a file may declare any number
     if bound.in_memory is None and call.gather is not None:
-        from gathercli.compute.streamed import StreamedResult, check_chunks
+        from gathercli.compute.check import check_chunks
+        from gathercli.compute.result import StreamedResult
 
         adjusted = check_chunks(bound, threads=threads, progress=progress)
         return StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)

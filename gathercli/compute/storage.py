@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import pairwise
 from math import gcd
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
     AnyArray = npt.NDArray[Any]
 
+
+Span: TypeAlias = "tuple[int, int]"
+"""Coordinates along one dimension: the first, and the one after the last."""
+
+Box: TypeAlias = "tuple[Span, ...]"
+"""A span along each dimension."""
 
 _LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
 
@@ -95,6 +101,11 @@ def equal(dtype: DType, one: AnyArray, other: AnyArray) -> AnyArray:
     if dtype.kind in (Kind.FLOAT, Kind.COMPLEX):
         same |= np.isnan(one) & np.isnan(other)
     return same
+
+
+def slices(box: Box) -> Any:
+    """Return the numpy index of a box; its result is an array even if it is 0-D."""
+    return (*(slice(start, stop) for start, stop in box), ...)
 
 
 def row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:

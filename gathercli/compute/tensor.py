@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.compute.chunks import Box
-    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.storage import AnyArray, Box
 
     class ChunkedTensor(Protocol):
         """A tensor that is read box by box."""
@@ -165,7 +164,7 @@ class Tensor:
 
     def read(self, box: Box) -> AnyArray:
         """Return a view of a box."""
-        from gathercli.compute.chunks import slices
+        from gathercli.compute.storage import slices
 
         part: AnyArray = self.array[slices(box)]
         return part
@@ -206,15 +205,6 @@ class Tensor:
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
-
-
-def load(tensor: ChunkedTensor) -> Tensor:
-    """Read a whole tensor into memory, in native byte order."""
-    import numpy as np
-
-    from gathercli.compute.chunks import everything
-
-    return Tensor(tensor.dtype, np.asarray(tensor.read(everything(tensor.shape)), tensor.storage))
 
 
 def nested(flat: list[Any], shape: tuple[int, ...]) -> Any:

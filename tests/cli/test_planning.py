@@ -12,9 +12,7 @@ from gathercli import ops
 from gathercli.batch.cluster import TASKS_AHEAD
 from gathercli.cli.pages import page
 from gathercli.cli.prose import Console, Terms
-from gathercli.compute import streamed
 from gathercli.compute.blocks import (
-    CHUNK_COPIES,
     FLAT_INDEX_BYTES,
     INDEX_BYTES,
     SCATTERED_CELLS,
@@ -22,7 +20,7 @@ from gathercli.compute.blocks import (
     GatherBlocks,
 )
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.streamed import BOX_SHARE, PROGRAM_BYTES
+from gathercli.compute.chunks import BOX_SHARE, CHUNK_COPIES, PROGRAM_BYTES, cut_boxes
 from gathercli.compute.tensor import Tensor
 from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
@@ -37,7 +35,7 @@ def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
     call = ops.bind(find("openvino-8", "gather").op, Operand.of(data), Operand.of(indices), axis=0)
     made = GatherBlocks(BoundCall(call, data, indices))
 
-    _, boxes = streamed.cut_boxes(made, made.choose_chunks(), LARGE.held, 1)
+    _, boxes = cut_boxes(made, made.choose_chunks(), LARGE.held, 1)
 
     assert len(boxes) == LARGE.boxes
 
@@ -47,7 +45,7 @@ def test_the_boxes_of_the_large_gather_are_those_that_would_be_made() -> None:
 def test_a_chunk_is_read_as_often_as_is_reckoned(rows: int, held: int | None) -> None:
     rng = np.random.default_rng(rows)
     made, data = gathering(rng.random((1024, 64)), rng.permutation(1024), (rows, 64))
-    boxes = streamed.cut_boxes(made, (rows, 64), held, 1)[1]
+    boxes = cut_boxes(made, (rows, 64), held, 1)[1]
     for box in boxes:
         made.block(box)
 

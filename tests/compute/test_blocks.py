@@ -10,22 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gathercli import ops
-from gathercli.compute import streamed
 from gathercli.compute.blocks import (
-    CHUNK_BYTES,
-    CHUNK_COPIES,
     INDEX_BYTES,
     PART_BYTES,
     SCATTERED_CELLS,
     TUPLE_BYTES,
-    CopyBlocks,
     GatherBlocks,
-    chunk_sizes,
 )
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.chunks import everything, slices
+from gathercli.compute.chunks import (
+    CHUNK_BYTES,
+    CHUNK_COPIES,
+    CopyBlocks,
+    chunk_sizes,
+    cut_boxes,
+    everything,
+)
 from gathercli.compute.run import run_arrays as run
-from gathercli.compute.storage import dtype_of
+from gathercli.compute.storage import dtype_of, slices
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, LimitError, TransferError
 from gathercli.ops.versions import find
@@ -177,7 +179,7 @@ def test_chunks_give_what_whole_tensors_give(
     assert b"".join(block.tobytes() for block in output.blocks(3)) == expected.tobytes()
 
     blocks = GatherBlocks(mixed)
-    cut, too_little = outcome(lambda: streamed.cut_boxes(blocks, case.out_chunks, memory, threads))
+    cut, too_little = outcome(lambda: cut_boxes(blocks, case.out_chunks, memory, threads))
     if cut is None:
         assert too_little[:2] == (LimitError, "limit")
         return
@@ -210,7 +212,7 @@ def test_sorted_indices_read_every_chunk_once_in_any_number_of_boxes() -> None:
     indices = np.repeat(np.arange(100), 5)
     made, data = gathering(np.arange(100_000).reshape(100, 1000), indices, (10, 1000))
 
-    _, boxes = streamed.cut_boxes(made, (50, 1000), 6_000_000, 1)
+    _, boxes = cut_boxes(made, (50, 1000), 6_000_000, 1)
 
     assert len(boxes) > 1
 
@@ -447,7 +449,7 @@ def test_sorted_tuples_read_every_chunk_once_in_any_number_of_boxes() -> None:
     indices = Tensor(INT64, np.argwhere(np.ones((40, 10), bool)).repeat(5, 0))
     blocks = GatherBlocks(bound(data, indices))
 
-    _, boxes = streamed.cut_boxes(blocks, (200, 100), 3_000_000, 1)
+    _, boxes = cut_boxes(blocks, (200, 100), 3_000_000, 1)
 
     assert len(boxes) > 1
 

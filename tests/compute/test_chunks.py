@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gathercli.compute.chunks import ChunkGrid, IndexedChunks, cells, cuts, everything, sizes, tiled
+from gathercli.compute.blocks import IndexedChunks
+from gathercli.compute.chunks import ChunkGrid, cells, cuts, everything, sizes, tiled
 
 
 def test_a_part_of_countless_chunks_is_computed_by_its_number() -> None:

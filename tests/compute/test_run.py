@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gathercli.compute.run
-from gathercli.compute import check, streamed, tree
+from gathercli.compute import check, tree
 from gathercli.io.write import Output
 from tests.house import MODULES, imports, room
 
@@ -229,7 +229,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module, name in (
         (check, "check_input"),
-        (streamed, "check_chunks"),
+        (check, "check_chunks"),
         (tree, "follow_parents"),
     ):
         monkeypatch.setattr(module, name, fail)
@@ -259,7 +259,7 @@ def test_nothing_outside_the_room_chooses_the_way_of_a_call() -> None:
         f"gathercli.compute.{way}"
         for way in (
             *("small", "native", "kernel", "blocks.GatherBlocks", "result.GatherResult"),
-            *("streamed.StreamedResult", "streamed.check_chunks"),
+            *("result.StreamedResult", "check.check_chunks"),
         )
     )
 

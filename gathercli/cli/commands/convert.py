@@ -27,10 +27,9 @@ from gathercli.cli.options import (
     type_of,
 )
 from gathercli.cli.output import WriteOptions, chunks_of, losses
-from gathercli.compute.blocks import CopyBlocks
+from gathercli.compute.chunks import CopyBlocks
 from gathercli.compute.conversion import CastTensor
-from gathercli.compute.result import source_of
-from gathercli.compute.streamed import BlockResult
+from gathercli.compute.result import BlockResult, source_of
 from gathercli.errors import GatherError, LimitError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores

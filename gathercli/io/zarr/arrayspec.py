@@ -24,8 +24,7 @@ from gathercli.text import in_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gathercli.compute.chunks import Box
-    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.storage import AnyArray, Box
 
 
 Codec = dict[str, Any]  # the name of a codec, under the key ``name``, and its options

@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.compute.blocks import CopyBlocks
-from gathercli.compute.chunks import ChunkGrid, cells, inside, slices
-from gathercli.compute.storage import storage_of
-from gathercli.compute.streamed import cut_boxes
+from gathercli.compute.chunks import ChunkGrid, CopyBlocks, cells, cut_boxes, inside
+from gathercli.compute.storage import slices, storage_of
 from gathercli.compute.threads import share
 from gathercli.errors import GatherError, LimitError, TransferError, UsageError, reason_of
 from gathercli.io.folders import Folder, lies_in, walk
@@ -47,8 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
     from typing import Protocol
 
-    from gathercli.compute.blocks import BlockSource
-    from gathercli.compute.chunks import Box
+    from gathercli.compute.chunks import BlockSource
+    from gathercli.compute.storage import Box
     from gathercli.compute.tensor import ChunkedTensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.zarr.arrayspec import Codec
@@ -405,7 +403,7 @@ def write(
     total = product(source.shape) * itemsize
     if memory is not None:
         check_room(output.path, output.folder, total, packs=True)
-    copies = isinstance(source, CopyBlocks)
+    copies = isinstance(source, CopyBlocks) and source.elements is data
     output.open(
         source.shape, data.dtype, chunks, data, storage=data.storage, copy_attributes=copies
     )

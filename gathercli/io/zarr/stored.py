@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gathercli.compute.blocks import CopyBlocks
-from gathercli.compute.chunks import count_chunks, everything, inside, sizes, slices, tiled
-from gathercli.compute.streamed import BlockResult
+from gathercli.compute.chunks import CopyBlocks, count_chunks, everything, inside, sizes, tiled
+from gathercli.compute.result import BlockResult
+from gathercli.compute.storage import slices
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, reason_of
 from gathercli.io.files import unreadable
@@ -32,9 +32,8 @@ from gathercli.text import clean, counted, in_bytes, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.compute.chunks import Box
     from gathercli.compute.result import Result
-    from gathercli.compute.storage import AnyArray
+    from gathercli.compute.storage import AnyArray, Box
     from gathercli.compute.tensor import ChunkedTensor
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import ElementTypes, Layout
@@ -420,6 +419,6 @@ def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
     """Yield a note if an array is copied without its shards."""
     del option
     blocks = result.source() if isinstance(result, BlockResult) else None
-    array = blocks.data if isinstance(blocks, CopyBlocks) else None
+    array = blocks.elements if isinstance(blocks, CopyBlocks) else None
     if isinstance(array, ZarrArray) and array.spec.sharded:
         yield f"{clean(path or '')} is written without shards, each chunk as a file"

@@ -14,8 +14,8 @@ import pytest
 import zarr
 from zarr import codecs as zc
 
-from gathercli.compute.chunks import everything, slices, tiled
-from gathercli.compute.storage import dtype_of, storage_of
+from gathercli.compute.chunks import everything, tiled
+from gathercli.compute.storage import dtype_of, slices, storage_of
 from gathercli.errors import GatherError
 from gathercli.io.folders import Folder
 from gathercli.io.formats.content import UNSAID

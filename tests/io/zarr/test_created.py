@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 import subprocess
 from typing import TYPE_CHECKING
 
-from gathercli.compute.chunks import everything, slices, tiled
+from gathercli.compute.chunks import everything, tiled
+from gathercli.compute.storage import slices
 from tests.io.zarr.peer import (
     SHAPES,
     every_dtype,

@@ -16,7 +16,7 @@ import pytest
 import zarr
 
 from gathercli.batch import work
-from gathercli.compute import streamed as result
+from gathercli.compute import check
 from gathercli.errors import LimitError
 from gathercli.io.zarr.created import Creation
 from gathercli.io.zarr.stored import writer_at
@@ -518,14 +518,14 @@ def test_indices_that_change_between_check_and_use_leave_no_output(
 ) -> None:
     del data
     stored("i.zarr", np.array([0, 1, 2]), (2,))
-    check_chunks = result.check_chunks
+    check_chunks = check.check_chunks
 
     def changing(*args: Any, **options: Any) -> Any:
         found = check_chunks(*args, **options)
         zarr.open_array("i.zarr", mode="r+")[1] = index
         return found
 
-    monkeypatch.setattr(result, "check_chunks", changing)
+    monkeypatch.setattr(check, "check_chunks", changing)
 
     found = run("gather", "x3.zarr", "i.zarr", "-o", output)
 

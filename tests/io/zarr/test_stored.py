@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import zarr
 
-from gathercli.compute.chunks import everything, slices, tiled
+from gathercli.compute.chunks import everything, tiled
+from gathercli.compute.storage import slices
 from gathercli.errors import LimitError, TransferError
 from gathercli.io.folders import Folder
 from gathercli.io.source import Inputs

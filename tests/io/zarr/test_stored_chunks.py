@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from zarr import codecs as zc
 
-from gathercli.compute.chunks import everything, slices, tiled
+from gathercli.compute.chunks import everything, tiled
+from gathercli.compute.storage import slices
 from gathercli.errors import InputError, TransferError
 from gathercli.io.zarr.stored import ZarrArray, writer_at
 from tests.io.zarr.peer import (

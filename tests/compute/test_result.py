@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 
 from gathercli import ops
-from gathercli.compute import streamed
-from gathercli.compute.blocks import CHUNK_COPIES, CopyBlocks, GatherBlocks
+from gathercli.compute import check
+from gathercli.compute.blocks import GatherBlocks
 from gathercli.compute.bound import BoundCall
+from gathercli.compute.chunks import (
+    BOX_SHARE,
+    CHUNK_COPIES,
+    LEAST_BOX_SHARE,
+    PROGRAM_BYTES,
+    CopyBlocks,
+    cut_boxes,
+)
+from gathercli.compute.result import BlockResult
 from gathercli.compute.run import run_arrays as run
 from gathercli.compute.storage import dtype_of
-from gathercli.compute.streamed import BOX_SHARE, LEAST_BOX_SHARE, PROGRAM_BYTES, cut_boxes
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, LimitError
 from gathercli.ops.versions import find
@@ -25,7 +33,7 @@ from tests.chunked import Chunks, gathering
 def test_the_first_refused_index_is_the_first_of_all_not_of_a_chunk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.compute.streamed.BLOCK_BYTES", 64)
+    monkeypatch.setattr("gathercli.compute.check.CHECKED_BYTES", 64)
     indices = np.zeros((4, 6), np.int64)
     indices[2, 0], indices[1, 5], indices[3, 0] = 50, 60, 70
     data = np.arange(5)
@@ -52,7 +60,7 @@ def test_a_copy_is_made_box_by_box() -> None:
 
     assert made.choose_chunks() == (2, 3)
 
-    found = streamed.BlockResult(made, 5_000, threads=2)
+    found = BlockResult(made, 5_000, threads=2)
 
     assert b"".join(block.tobytes() for block in found.blocks(5)) == data.array.tobytes()
     assert (found.whole().array == data.array).all()
@@ -61,7 +69,7 @@ def test_a_copy_is_made_box_by_box() -> None:
 
 def test_each_slab_is_computed_once_for_parts_in_sequence() -> None:
     data = Chunks(np.arange(400_000.0).reshape(40, 10_000), (1, 10_000))
-    result = streamed.BlockResult(CopyBlocks(data), 1_500_000)
+    result = BlockResult(CopyBlocks(data), 1_500_000)
 
     parts = list(result.blocks(7_000))
 
@@ -85,18 +93,18 @@ def test_indices_are_checked_in_boxes_of_as_many_chunks_as_a_block_has(
     boxes: list[Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gathercli.compute.streamed.BLOCK_BYTES", 64)
+    monkeypatch.setattr("gathercli.compute.check.CHECKED_BYTES", 64)
     data, indices = Chunks(np.zeros(4), (2,)), Chunks(np.zeros(shape, np.int64), chunks)
     operands = (Operand.of(each) for each in (data, indices))
     call = ops.bind(find("openvino-8", "gather").op, *operands, axis=0)
 
-    streamed.check_chunks(BoundCall(call, data, indices))
+    check.check_chunks(BoundCall(call, data, indices))
 
     assert indices.boxes == boxes
 
 
 def test_an_empty_part_of_a_result_is_an_array_of_its_type() -> None:
-    result = streamed.BlockResult(CopyBlocks(Chunks(np.arange(6, dtype="i2"), (2,))), None)
+    result = BlockResult(CopyBlocks(Chunks(np.arange(6, dtype="i2"), (2,))), None)
 
     part = result.parts()(3, 3)
 
@@ -108,7 +116,7 @@ def test_an_empty_part_of_a_result_is_an_array_of_its_type() -> None:
 def test_indices_of_all_chunks_are_counted_together(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gathercli.compute.streamed.BLOCK_BYTES", 64)
+    monkeypatch.setattr("gathercli.compute.check.CHECKED_BYTES", 64)
     array = np.random.default_rng(0).integers(-9, 9, (6, 10))
     data, indices = Chunks(np.zeros(5), (2,)), Chunks(array, (2, 3))
     operands = (Operand.of(each) for each in (data, indices))
@@ -117,16 +125,16 @@ def test_indices_of_all_chunks_are_counted_together(
     )
     bound = BoundCall(call, data, indices)
 
-    adjustments = streamed.check_chunks(bound, threads=threads)
+    adjustments = check.check_chunks(bound, threads=threads)
 
     whole = BoundCall(call, data, Tensor(indices.dtype, array))
-    assert adjustments == streamed.check_chunks(whole)
+    assert adjustments == check.check_chunks(whole)
     assert len(adjustments) == 2
 
 
 def test_parts_of_one_element_cross_the_ends_of_slabs() -> None:
     data = Chunks(np.arange(12).reshape(4, 3), (1, 3))
-    result = streamed.BlockResult(CopyBlocks(data), 240)
+    result = BlockResult(CopyBlocks(data), 240)
 
     parts = list(result.blocks(1))
 
