@@ -11,7 +11,7 @@ import numpy as np
 
 from gathercli.compute.storage import elements_at
 from gathercli.compute.tensor import Tensor
-from gathercli.explain.gather_provenance import numbers
+from gathercli.explain.gather_provenance import axis_lines, numbers
 from gathercli.explain.panel import (
     MOST_READ_OUT,
     NO_TARGETS,
@@ -32,7 +32,6 @@ from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import arrays, is_in
 from gathercli.spec.dtypes import STRING, Kind, described
 from gathercli.spec.shapes import Shape, flat_positions
-from gathercli.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -322,52 +321,72 @@ def _path(provenance: GatherProvenance, at: tuple[int, ...], trace: Trace | None
 
 def _links_of(selection: Selection, pick: Pick) -> list[Link]:
     """Return the arrows of an index: to the slices that it picks, and on to the output."""
-    provenance, lead = selection.provenance, selection.lead
-    name, data_name = provenance.name, provenance.data_name
+    links = _links_to_data(selection, pick)
+    return links if pick.fate is Fate.REFUSED else links + _links_to_out(selection, pick)
+
+
+def _links_to_data(selection: Selection, pick: Pick) -> list[Link]:
+    """Return the arrows of an index to what it picks; to the place outside if it picks nothing.
+
+    Of ``data[p,k,:]`` with p = 0, 1 and k = 2 these lead to ``(0, 2, None)`` and ``(1, 2, None)``:
+    a slice in each facet, whose coordinates there are None for all.
+    """
+    provenance = selection.provenance
+    if pick.unit is None:
+        names = provenance.name, OUTSIDE_PLACE
+        return [Link(names, pick.at, (), pick.at, pick.color, pick.fate)]
+    names = provenance.name, provenance.data_name
+    in_facet = _facet_dims(selection, len(provenance.data.shape))
+    choices = [
+        [n] if n is not None else [None] if d in in_facet else coords
+        for d, (n, coords) in enumerate(zip(pick.unit, selection.data, strict=True))
+    ]
+    from_end = _axes_from_end(provenance, pick)
+    return [
+        Link(names, pick.at, target, pick.at, pick.color, pick.fate, from_end=from_end)
+        for target in combinations(*choices)
+    ]
+
+
+def _links_to_out(selection: Selection, pick: Pick) -> list[Link]:
+    """Return the arrows of what an index picks, or of the place outside, to the output.
+
+    ``dim_map`` pairs each dimension j of the output with a dimension of the indices, whose
+    coordinate is that of the index, or with one of `data`, whose coordinate is free. An arrow
+    joins whole rows or columns where a free dimension is one of both tensors; else there is an
+    arrow for each coordinate.
+    """
+    provenance, lead, unit = selection.provenance, selection.lead, pick.unit
     rank, out_rank = len(provenance.data.shape), len(provenance.panel_shape)
-    unit, in_facet = pick.unit, range(max(lead, rank - 2), rank)
     free = {
         j: provenance.data_dim(d or 0) for j, (d, i) in enumerate(provenance.dim_map) if i is None
     }
+    in_facet, in_out_facet = _facet_dims(selection, rank), _facet_dims(selection, out_rank)
 
-    def link(names: tuple[str, str], source: At, target: At) -> Link:
-        return Link(names, source, target, pick.at, pick.color, pick.fate)
+    def is_whole(j: int, d: int) -> bool:
+        same_direction = rank - d == out_rank - j or out_rank - lead == 1
+        return j in in_out_facet and (unit is None or (d in in_facet and same_direction))
 
-    if unit is None:
-        links = [link((name, OUTSIDE_PLACE), pick.at, ())]
-    else:
-        # A slice of each facet of `data`: its coordinates within a facet are None for all.
-        choices = [
-            [n] if n is not None else [None] if d in in_facet else coords
-            for d, (n, coords) in enumerate(zip(unit, selection.data, strict=True))
-        ]
-        from_end = _axes_from_end(provenance, pick)
-        links = [
-            link((name, data_name), pick.at, at)._replace(from_end=from_end)
-            for at in combinations(*choices)
-        ]
-    if pick.fate is Fate.REFUSED:
-        return links
-    # One arrow carries the dimensions that are rows, or columns, of both tensors.
-    runs = {
-        j
-        for j, d in free.items()
-        if j >= max(lead, out_rank - 2)
-        and (unit is None or (d in in_facet and (rank - d == out_rank - j or out_rank - lead == 1)))
-    }
-    steps = [j for j in free if j not in runs]
-    for coords in combinations(*(selection.out[j] for j in steps)):
-        fixed = dict(zip(steps, coords, strict=True))
+    stepped = [j for j, d in free.items() if not is_whole(j, d)]
+    links = []
+    for coords in combinations(*(selection.out[j] for j in stepped)):
+        steps = dict(zip(stepped, coords, strict=True))
         target = tuple(
-            fixed.get(j) if i is None else pick.at[i] for j, (_, i) in enumerate(provenance.dim_map)
+            steps.get(j) if i is None else pick.at[i] for j, (_, i) in enumerate(provenance.dim_map)
         )
-        if unit is None:
-            links.append(link((OUTSIDE_PLACE, OUT), (), target))
-            continue
-        in_data = {free[j]: n for j, n in fixed.items()}
-        source = tuple(in_data.get(d) if n is None else n for d, n in enumerate(unit))
-        links.append(link((data_name, OUT), source, target))
+        names = OUTSIDE_PLACE, OUT
+        source: At = ()
+        if unit is not None:
+            in_data = {free[j]: n for j, n in steps.items()}
+            names = provenance.data_name, OUT
+            source = tuple(in_data.get(d) if n is None else n for d, n in enumerate(unit))
+        links.append(Link(names, source, target, pick.at, pick.color, pick.fate))
     return links
+
+
+def _facet_dims(selection: Selection, rank: int) -> range:
+    """Return the dimensions that are rows and columns of the facets of a tensor."""
+    return range(max(selection.lead, rank - 2), rank)
 
 
 def _axes_from_end(provenance: GatherProvenance, pick: Pick) -> tuple[int, ...]:
@@ -441,28 +460,6 @@ def _flows_down(provenance: GatherProvenance, lead: int) -> bool:
     if provenance.is_tuple:
         return False
     return provenance.axis == rank - (2 if provenance.picks_cells else 1)
-
-
-def axis_lines(provenance: GatherProvenance) -> list[tuple[str, str]]:
-    """Return which axes of `data` an index names, which the batches share, and which stay."""
-    shared = range(provenance.call.batch_dims or 0)
-    rest = [d for d in range(len(provenance.data.shape)) if d not in {*shared, *provenance.axes}]
-    by = "by tuple" if provenance.is_tuple else "by index"
-    kinds: list[tuple[Sequence[int], str, str, str]] = [
-        (provenance.axes, by, by, "replaced"),
-        (shared, "shared", "shared", "shared"),
-        (rest, "stays", "stay", "stays"),
-    ]
-    lines = []
-    for dims, one, many, kind in kinds:
-        if len(dims) == 1:
-            # its direction in a facet; nothing for one of facets or batches
-            arrow = {1: "→ ", 2: "↓ "}.get(len(provenance.data.shape) - dims[0], "")
-            arrow = "" if dims[0] in shared else arrow
-            lines.append((f"{arrow}axis {dims[0]}: {one}", kind))
-        elif dims:
-            lines.append((f"axes {listed(map(str, dims), 'and')}: {many}", kind))
-    return lines
 
 
 def _place(labelled: set[int], rank: int) -> Placement:

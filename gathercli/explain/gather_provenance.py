@@ -20,6 +20,7 @@ from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import coordinates, flat_positions, product
+from gathercli.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -359,3 +360,25 @@ class _Positions:
 
     def __getitem__(self, at: tuple[AnyArray, ...]) -> AnyArray:
         return self._provenance.positions(at)[1]
+
+
+def axis_lines(provenance: GatherProvenance) -> list[tuple[str, str]]:
+    """Return which axes of `data` an index names, which the batches share, and which stay."""
+    shared = range(provenance.call.batch_dims or 0)
+    rest = [d for d in range(len(provenance.data.shape)) if d not in {*shared, *provenance.axes}]
+    by = "by tuple" if provenance.is_tuple else "by index"
+    kinds: list[tuple[Sequence[int], str, str, str]] = [
+        (provenance.axes, by, by, "replaced"),
+        (shared, "shared", "shared", "shared"),
+        (rest, "stays", "stay", "stays"),
+    ]
+    lines = []
+    for dims, one, many, kind in kinds:
+        if len(dims) == 1:
+            # its direction in a facet; nothing for one of facets or batches
+            arrow = {1: "→ ", 2: "↓ "}.get(len(provenance.data.shape) - dims[0], "")
+            arrow = "" if dims[0] in shared else arrow
+            lines.append((f"{arrow}axis {dims[0]}: {one}", kind))
+        elif dims:
+            lines.append((f"axes {listed(map(str, dims), 'and')}: {many}", kind))
+    return lines

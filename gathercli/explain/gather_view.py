@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from gathercli.explain.gather_panel import axis_lines, gather_panel
-from gathercli.explain.gather_provenance import numbers
+from gathercli.explain.gather_panel import gather_panel
+from gathercli.explain.gather_provenance import axis_lines, numbers
 from gathercli.explain.panel import (
     MOST_LEGEND_LETTERS,
     MOST_READ_OUT,
