@@ -28,7 +28,7 @@ from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Final
 
     from gathercli.cli.messages import Messages
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gathercli.compute.result import Result
     from gathercli.compute.run import GatherOutput
     from gathercli.compute.tensor import Tensor
+    from gathercli.io.formats.npy import NamedResult
     from gathercli.io.source import Inputs
     from gathercli.io.zarr.created import BoxWorkers, Creation
     from gathercli.spec.adjustments import Adjustment
@@ -74,40 +75,39 @@ class WriteOptions(Options):
         self,
         path: str | None,
         fmt: str,
-        size: int,
+        results: Sequence[NamedResult],
         inputs: Inputs,
         encode: Callable[[save.CheckedStream], None],
         *,
         way: str = "-o ",
+        **chunked: Any,
     ) -> None:
-        """Write a file atomically if there is room for `size` bytes; to stdout without a path.
+        """Write a file with `encode`, atomically and if there is room; to stdout without a path.
 
-        The hint for binary on a terminal has `way` before the name of a file.
+        The single result of a folder of chunks is written with the options `chunked` of
+        `created.write`. The hint for binary on a terminal has `way` before the name of a file.
         """
         if path is None:
             if save.is_binary(fmt) and is_terminal(STDOUT):
                 raise binary_error(fmt, "stdout", way=way)
             encode(save.CheckedStream(Stream(STDOUT), inputs))
             inputs.recheck()
-            return
-        with self.output(path) as output:
-            output.open(size)
-            if save.is_binary(fmt) and output.is_terminal:
-                raise binary_error(fmt, f"`{clean(path)}`", way=way)
-            encode(save.CheckedStream(output.stream, inputs))
-            inputs.recheck()
-            output.commit()
+        elif is_chunked(fmt):
+            from gathercli.compute.result import source_of
+            from gathercli.io.zarr import created
 
-    def write_chunks(
-        self, path: str, fmt: str, source: BlockSource, inputs: Inputs, **options: Any
-    ) -> None:
-        """Write a folder of chunks with the options of `created.write`."""
-        from gathercli.io.zarr import created
-
-        with self.creation(path, fmt) as output:
-            created.write(source, output, **options)
-            inputs.recheck()
-            output.commit()
+            with self.creation(path, fmt) as folder:
+                created.write(source_of(results[0][1]), folder, **chunked)
+                inputs.recheck()
+                folder.commit()
+        else:
+            with self.output(path) as file:
+                file.open(save.least_sum(fmt, results))
+                if save.is_binary(fmt) and file.is_terminal:
+                    raise binary_error(fmt, f"`{clean(path)}`", way=way)
+                encode(save.CheckedStream(file.stream, inputs))
+                inputs.recheck()
+                file.commit()
 
 
 class OutputOptions(Options):
@@ -227,24 +227,18 @@ class OutputOptions(Options):
     ) -> None:
         """Write a result, atomically to a file."""
         path, fmt = self.path, self.chosen_format
-        if path is not None and is_chunked(fmt):
-            from gathercli.compute.result import source_of
-
-            self.write_options.write_chunks(
-                path,
-                fmt,
-                source_of(result),
-                inputs,
-                chunks=self.chunk_sizes,
-                memory=self.memory.limits.memory,
-                threads=result.threads,
-                progress=result.progress,
-                workers=workers,
-            )
-        else:
-            encode = partial(self._encode, result, messages)
-            size = save.least_sum(fmt, [("output", result)])
-            self.write_options.write(path, fmt, size, inputs, encode)
+        self.write_options.write(
+            path,
+            fmt,
+            [("output", result)],
+            inputs,
+            partial(self._encode, result, messages),
+            chunks=self.chunk_sizes,
+            memory=self.memory.limits.memory,
+            threads=result.threads,
+            progress=result.progress,
+            workers=workers,
+        )
         messages.notes += losses(fmt, result, path)
         if path is not None:
             messages.say(f"wrote {clean(path)}: {result}")

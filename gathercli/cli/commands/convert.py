@@ -1,20 +1,12 @@
-"""`convert`: write tensors in another format, to one file or a folder."""
+"""`convert`: write tensors in another format: to a file, stdout, or a folder of files."""
 
 from __future__ import annotations
 
+import os
+import re
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from gathercli.cli.commands.convert_destination import (
-    OutputTensors,
-    Target,
-    both_become,
-    check_copy,
-    check_names,
-    named_members,
-    outputs_of,
-    split_paths,
-)
 from gathercli.cli.declarations import OUTPUT, Options, argument, flag, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import (
@@ -29,26 +21,23 @@ from gathercli.cli.options import (
 from gathercli.cli.output import WriteOptions, chunks_of, losses
 from gathercli.compute.chunks import CopyBlocks
 from gathercli.compute.conversion import CastTensor
-from gathercli.compute.result import BlockResult, source_of
-from gathercli.errors import GatherError, LimitError, UsageError
+from gathercli.compute.result import BlockResult
 from gathercli.io import save
 from gathercli.io.files import cores
+from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.formats.content import ElementTypes
-from gathercli.io.formats.table import FORMATS, is_chunked, row_of
-from gathercli.io.source import Inputs
-from gathercli.io.write import make_folder, real_path
-from gathercli.text import clean, counted, in_bytes, listed
+from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks, row_of
+from gathercli.io.source import Inputs, reference_of
+from gathercli.io.write import is_stream, make_folder, new_name, real_path
+from gathercli.text import UNSAFE, clean, counted, in_bytes, listed, shell_word
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gathercli.compute.result import Result
     from gathercli.compute.threads import ProgressCallback
-    from gathercli.io.formats.npy import NamedResult
     from gathercli.io.source import Source
     from gathercli.spec.dtypes import DType
-
-
-def _describe(name: str) -> str:
-    about = FORMATS[name].about
-    return f"{name} ({about})" if about else name
 
 
 class ConvertOptions(Options):
@@ -65,7 +54,8 @@ class ConvertOptions(Options):
         "--to",
         metavar="FORMAT",
         choices=tuple(FORMATS),
-        help=f"{listed(map(_describe, FORMATS))}; without it the suffix of DEST says so.",
+        help=listed(f"{name} ({row.about})" if row.about else name for name, row in FORMATS.items())
+        + "; without it the suffix of DEST says so.",
     )
     force_format: bool = FORCE_FORMAT
     directory: str | None = option(
@@ -179,21 +169,14 @@ class _Conversion:
         finally:
             self.inputs.close_files()
 
-    def _write_output(self, token: str, output: OutputTensors) -> int:
-        path, members = output
-        self._check_path(path, token)
-        self._check_memory(members)
-        # --data-dtype converts a single tensor, but of several only declares untyped ones.
-        one = len(members) == 1
-        results = [self._read(member, converts=one) for member in members]
-        if self.target.folder is not None:
-            make_folder(self.target.folder)
-        self._write(path, results)
-        self.written[path] = token
-        return 0
+    def merge(self, sources: list[str]) -> None:
+        """Write the tensors of several sources to one file."""
+        types = ElementTypes(assumed=self.options.declared)
+        opened = [self.inputs.open(token, types) for token in sources]
+        self._write(self.target.path, named_members(sources, opened))
 
-    def _check_path(self, path: str | None, token: str) -> None:
-        """Raise if an output would replace a source, or an output before it."""
+    def _write_output(self, token: str, output: tuple[str | None, list[Source]]) -> int:
+        path, members = output
         if path is not None and path in self.written:
             both = f"`{clean(self.written[path])}` and `{clean(token)}`"
             raise both_become(both, path, path)
@@ -204,55 +187,20 @@ class _Conversion:
                 value=path,
                 expected="another folder",
             )
+        if len(members) == 1:  # of several tensors --data-dtype only declares untyped ones
+            members = [members[0]._replace(types=ElementTypes(self.options.declared))]
+        self._write(path, {"output" if each.key is None else each.key: each for each in members})
+        self.written[path] = token
+        return 0
 
-    def merge(self, sources: list[str]) -> None:
-        """Write the tensors of several sources to one file."""
-        types = ElementTypes(assumed=self.options.declared)
-        opened = [self.inputs.open(token, types) for token in sources]
-        members = named_members(sources, opened)
-        self._check_memory(list(members.values()))
-        results = [(name, self._read(member)[1]) for name, member in members.items()]
-        self._write(self.target.path, results)
-
-    def _check_memory(self, members: list[Source]) -> None:
-        """Raise if several tensors together exceed the memory limit."""
-        mapped, most = row_of(members[0].content.format).mapped, self.options.memory.limits.memory
-        if len(members) == 1 or most is None or mapped:
-            return
-        total = sum(member.layout().nbytes for member in members)
-        if total > most:
-            what = f"the {len(members)} tensors take {in_bytes(total)} together"
-            raise LimitError.over(what, total, most)
-
-    def _read(self, source: Source, *, converts: bool = False) -> NamedResult:
-        """Read and convert a tensor; if `converts`, `--data-dtype` applies to typed tensors too."""
-        options, progress = self.options, self.messages.progress()
-        if converts:
-            source = source._replace(types=ElementTypes(options.declared))
-        name = "output" if source.key is None else source.key
-        if is_chunked(source.content.format) and options.target_dtype is None:
-            array = source.chunked()
-            if array.in_memory is None:
-                blocks, memory = CopyBlocks(array), options.memory.limits.memory
-                return name, BlockResult(blocks, memory, threads=cores(), progress=progress)
-        tensor = source.tensor()
-        if options.target_dtype is None or options.target_dtype is tensor.dtype:
-            return name, tensor
-        lossy = options.lossy or options.truncate
-        try:
-            cast = CastTensor(tensor, options.target_dtype, lossy=lossy, truncate=options.truncate)
-        except GatherError as error:
-            source.name(error)
-            raise
-        if cast.note:
-            note = f"{source}: {cast.note}" if options.directory else cast.note
-            self.messages.notes.append(note)
-        return name, cast
-
-    def _write(self, path: str | None, results: list[NamedResult]) -> None:
-        """Write an output, atomically to a file."""
+    def _write(self, path: str | None, members: dict[str, Source]) -> None:
+        """Convert tensors, and write them, atomically to a file."""
         fmt, options, messages = self.target.fmt, self.options, self.messages
         limits, progress = options.memory.limits, messages.progress()
+        self._check_memory([*members.values()])
+        results = [(name, self._read(member)) for name, member in members.items()]
+        if self.target.folder is not None:
+            make_folder(self.target.folder)
         size = sum(result.nbytes for _, result in results)
         if is_chunked(fmt):
             if path is None:
@@ -267,23 +215,53 @@ class _Conversion:
             nonfinite = options.nonfinite
             save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=limits.memory)
 
-        if path is not None and is_chunked(fmt):
-            options.write_options.write_chunks(
-                path,
-                fmt,
-                source_of(results[0][1]),
-                self.inputs,
-                chunks=options.chunk_sizes,
-                memory=limits.memory,
-                threads=cores(),
-                progress=progress,
-            )
-        else:
-            room = save.least_sum(fmt, results)
-            options.write_options.write(path, fmt, room, self.inputs, encode, way="")
+        options.write_options.write(
+            path,
+            fmt,
+            results,
+            self.inputs,
+            encode,
+            way="",
+            chunks=options.chunk_sizes,
+            memory=limits.memory,
+            threads=cores(),
+            progress=progress,
+        )
         if path is not None:
             one = str(results[0][1]) if len(results) == 1 else counted(len(results), "tensor")
             messages.say(f"wrote {clean(path)}: {one}")
+
+    def _check_memory(self, members: list[Source]) -> None:
+        """Raise if several tensors together exceed the memory limit."""
+        mapped, most = row_of(members[0].content.format).mapped, self.options.memory.limits.memory
+        if len(members) == 1 or most is None or mapped:
+            return
+        total = sum(member.layout().nbytes for member in members)
+        if total > most:
+            what = f"the {len(members)} tensors take {in_bytes(total)} together"
+            raise LimitError.over(what, total, most)
+
+    def _read(self, source: Source) -> Result:
+        """Read and convert a tensor."""
+        options, progress = self.options, self.messages.progress()
+        if is_chunked(source.content.format) and options.target_dtype is None:
+            array = source.chunked()
+            if array.in_memory is None:
+                blocks, memory = CopyBlocks(array), options.memory.limits.memory
+                return BlockResult(blocks, memory, threads=cores(), progress=progress)
+        tensor = source.tensor()
+        if options.target_dtype is None or options.target_dtype is tensor.dtype:
+            return tensor
+        lossy = options.lossy or options.truncate
+        try:
+            cast = CastTensor(tensor, options.target_dtype, lossy=lossy, truncate=options.truncate)
+        except GatherError as error:
+            source.name(error)
+            raise
+        if cast.note:
+            note = f"{source}: {cast.note}" if options.directory else cast.note
+            self.messages.notes.append(note)
+        return cast
 
 
 class _ProgressStream:
@@ -306,3 +284,216 @@ class _ProgressStream:
         """Return False: the bytes must come in order to be counted."""
         del result
         return False
+
+
+class Target(NamedTuple):
+    """The target of a conversion; both names are None for stdout."""
+
+    fmt: str  # a key of `FORMATS`
+    path: str | None = None
+    folder: str | None = None
+
+
+def split_paths(
+    paths: Sequence[str], to: str | None, folder: str | None, *, force: bool
+) -> tuple[list[str], Target]:
+    """Split paths into sources and the target, the last one without `folder`; choose the format.
+
+    `to` is the value of `--to`, which the suffix of the target may contradict by `force`.
+    """
+    *tokens, last = paths
+    if folder is not None:
+        tokens = list(paths)
+    elif not tokens:
+        raise UsageError(
+            f"there is only `{clean(last)}`",
+            value=last,
+            expected="sources and then a file, or `-d DIR`",
+            hint=_for_one(last, to),
+        )
+    elif _is_folder(last, to):
+        folder = last
+    sources = [source for token in tokens for source in _in_folder(token)]
+    if folder is not None:
+        if to is None:
+            raise UsageError(
+                "a folder has no suffix",
+                expected="the format of its files",
+                hint="`--to npy` (or another) names it",
+            )
+        return sources, Target(to, folder=folder)
+    several, exists = len(sources) > 1, _exists(last)
+    instead = _each_in_folder(to) if several or exists else None
+    save.check_format(last, to, option="--to", force=force, instead=instead)
+    if several and exists:
+        raise _would_replace(last, f"{len(sources)} sources", _beside(tokens, last, to))
+    fmt = to or ("json" if last == "-" else save.format_of_output(last))
+    if several and not FORMATS[fmt].several:
+        raise UsageError(
+            f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources",
+            value=last,
+            expected="a folder for them, or a format that holds several",
+            hint=_for_several(last, to),
+        )
+    return sources, Target(fmt, path=None if last == "-" else last)
+
+
+def _in_folder(token: str) -> list[str]:
+    """List the tensor files of a folder; return any other token itself."""
+    path = token.removeprefix("@")
+    if not is_plain_folder(path) or (path == token and reference_of(token).path is None):
+        return [token]
+    return [os.path.join(token, name) for name in tensor_files(path)] or [token]
+
+
+def _exists(path: str) -> bool:
+    """Return whether writing a target would replace a file or folder."""
+    return path != "-" and os.path.exists(path) and not is_stream(path)
+
+
+def _each_in_folder(to: str | None, fmt: str = "") -> str:
+    """Suggest a folder for the files; without `to` also a format other than `fmt`."""
+    option = "" if to else f" --to {'json' if fmt == 'npy' else 'npy'}"
+    return f"`-d {new_name('out', '')}{option}` writes a file for every source"
+
+
+def _for_one(source: str, to: str | None) -> str:
+    """Suggest a target for one source."""
+    if is_plain_folder(source):
+        return _each_in_folder(to)
+    stem, suffix = os.path.splitext(source) if os.path.exists(source) else ("out", "")
+    wanted = FORMATS[to].suffix if to else ".json" if suffix == ".npy" else ".npy"
+    return f"`{shell_word(new_name(stem, wanted))}` after it is a file to write"
+
+
+def _beside(sources: Sequence[str], path: str, to: str | None) -> str:
+    """Suggest a target for several sources in place of a file that exists."""
+    stem, suffix = os.path.splitext(path)
+    if any(os.path.splitext(source)[1] == suffix for source in sources):  # probably a source
+        fmt = BY_SUFFIX.get(suffix, "")
+        holds = suffix if fmt and FORMATS[fmt].several else FORMATS["npz"].suffix
+        every, every_in_one = _each_in_folder(to, fmt), shell_word(new_name("all", holds))
+        return f"{every}, `{every_in_one}` after them holds all"
+    return f"`{shell_word(new_name(stem, suffix))}` in its place is a new file"
+
+
+def _would_replace(path: str, what: str, hint: str) -> OutputError:
+    """Return the error for a file that is probably a source, not the target."""
+    return OutputError(
+        f"`{clean(path)}` exists, and {what} would replace it",
+        rule="output",
+        value=path,
+        expected="a new name, or `-d DIR`",
+        hint=hint,
+    )
+
+
+def check_copy(source: Source, target: Target, to: str | None) -> None:
+    """Raise if a conversion would only copy a file over another, as the target is probably missing.
+
+    The elements of the source do not change; `to` is the value of `--to`.
+    """
+    path, file = target.path, source.file
+    if path is None or file is None or not _exists(path) or source.content.format != target.fmt:
+        return
+    is_stored = file.name != "-" and (file.regular or is_chunked(target.fmt))
+    if not is_stored or source.key is not None or real_path(file.name) == real_path(path):
+        return
+    hint = f"{_each_in_folder(to, target.fmt)}; cp replaces a file with another"
+    raise _would_replace(path, f"a copy of `{clean(file.name)}`", hint)
+
+
+def _for_several(path: str, to: str | None) -> str:
+    """Suggest a target for several tensors in place of a file for one."""
+    if path == "-":
+        return "`--to npz` holds several tensors"
+    stem = os.path.splitext(path)[0]
+    file = shell_word(new_name(stem, ".npz")) + (" --to npz" if to else "")
+    folder = shell_word(f"{stem}/") + f" --to {to or save.format_of(path)}"
+    return f"`{file}` in its place holds several tensors, `{folder}` is a folder for them"
+
+
+def _is_folder(path: str, to: str | None) -> bool:
+    """Return whether the target is a folder of files; a folder of chunks is not."""
+    if names_chunks(path):
+        return path.endswith("/") and to is not None and not is_chunked(to)
+    return path.endswith("/") or os.path.isdir(path)
+
+
+def check_names(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
+    """Raise if two sources would become files of one name; return the tokens by real path."""
+    tokens: dict[str, str] = {}
+    files: dict[str, str] = {}
+    for token in sources:
+        path, key, *_ = reference_of(token, max_bytes=inputs.max_bytes)
+        name = _name(token, path, key)
+        if name in tokens:
+            both = f"`{clean(tokens[name])}` and `{clean(token)}`"
+            raise both_become(both, name, token)
+        tokens[name] = token
+        files[real_path(path or "")] = token
+    return files
+
+
+def both_become(which: str, name: str, value: str, hint: str | None = None) -> UsageError:
+    """Return the error for two sources or tensors that would become one file or tensor."""
+    return UsageError(
+        f"{which} would both become `{clean(name)}`",
+        value=value,
+        expected="different names",
+        hint=hint,
+    )
+
+
+def named_members(tokens: Sequence[str], sources: Sequence[Source]) -> dict[str, Source]:
+    """Name the tensors of several sources after their files, with the key if a file has several."""
+    named: dict[str, Source] = {}
+    for token, source in zip(tokens, sources, strict=True):
+        members = _members(source)
+        for member in members if len(members) > 1 else [source]:
+            name = _name(token, source.file.name if source.file else None, member.key)
+            if name in named:
+                raise both_become("two tensors", name, name)
+            named[name] = member
+    return named
+
+
+def _members(source: Source) -> list[Source]:
+    """Return the tensors of a source, one of which it may name."""
+    keys = [] if source.key is not None else source.content.names or []
+    return [source._replace(key=key) for key in keys] or [source]
+
+
+def _name(token: str, path: str | None, key: str | None) -> str:
+    """Return the name of the file that a source becomes, without its suffix."""
+    if path is None:
+        raise UsageError(
+            f"`{clean(token)}` is not a file to name the output after",
+            value=token,
+            expected="a file",
+            hint="`gathercli convert TENSOR FILE` writes one",
+        )
+    stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path))[0]
+    # The name of a member is a key, not a path.
+    return stem if key is None else stem + "." + re.sub(f"/|{UNSAFE}", "_", key)
+
+
+def outputs_of(source: Source, token: str, target: Target) -> list[tuple[str | None, list[Source]]]:
+    """Return the output files of a source, None for stdout, each with its tensors.
+
+    In a folder, a format of a single tensor has a file for each member of an archive.
+    """
+    fmt, members = FORMATS[target.fmt], _members(source)
+    if target.folder is None:
+        refused = len(members) > 1 and not fmt.several  # reading the archive names its members
+        return [(target.path, [source] if refused else members)]
+    path = source.file.name if source.file else None
+    outputs: dict[str, list[Source]] = {}
+    for group in [members] if fmt.several else [[member] for member in members]:
+        is_whole = len(group) == len(members) and source.key is None
+        name = _name(token, path, None if is_whole else group[0].key) + fmt.suffix
+        if name in outputs:
+            hint = "`--to npz` or safetensors keeps them in one file"
+            raise both_become("two members", name, name, hint)
+        outputs[name] = group
+    return [(os.path.join(target.folder, name), group) for name, group in outputs.items()]
