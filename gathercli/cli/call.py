@@ -218,8 +218,8 @@ class CallOptions(Options):
         progress = self.messages.progress() if shows_progress else None
         tokens = self.tensors.tokens(family_of(op.family))
         check_stdin(*self.tensors.words, *beside, names=tokens)
-        inputs = self.messages.inputs(self.memory.limits.memory, progress)
-        inputs.external = self.tensors.types.external_data
+        external = self.tensors.types.external_data
+        inputs = self.messages.inputs(self.memory.limits.memory, progress, external=external)
         return OpenCall(self, op, tokens, inputs, progress)
 
 

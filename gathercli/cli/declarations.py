@@ -195,8 +195,8 @@ class Options:
     @classmethod
     def _own(cls) -> dict[str, Parameter]:
         """Return the options and arguments of the group, without those in groups."""
-        members = _members(cls, "").items()
-        return {name: each for name, each in members if isinstance(each, Parameter)}
+        names = [name for each in reversed(cls.__mro__) for name in vars(each)]
+        return {name: each for name in names if isinstance(each := getattr(cls, name), Parameter)}
 
 
 class SliceOptions(Options):
@@ -238,12 +238,15 @@ class Command:
     """A command, made of the function that runs it; its parameters are those of all its groups.
 
     Two groups may share an option; both get its value. They may share a group, which is one object.
-    The `parameters` are the arguments by name, then the options in the order of help.
+    The `parameters` are the arguments by name, then the options in the order of help; `models` says
+    whether it is the form for models of a command.
     """
 
-    def __init__(self, name: str, run: Callable[..., int | Answer]) -> None:
-        self.name, self._run = name, run
-        self._members = _tree(run, name)
+    def __init__(
+        self, name: str, run: Callable[..., int | Answer], *, models: bool = False
+    ) -> None:
+        self.name, self._run, self.models = name, run, models
+        self._members = _members(run, name)
         places: dict[str, Parameter] = {}
         for key, each in _flat(self._members):
             if places.get(key) is each:  # groups share it: its place is that in the last of them
@@ -279,16 +282,8 @@ class Command:
         return Request(lambda: self._run(**arguments), groups.values(), fmt)
 
 
-def _tree(owner: Any, command: str) -> dict[str, Any]:
-    """Return `_members`; instead of a group, the group and its own tree."""
-    return {
-        name: (each, _tree(each, command)) if isinstance(each, type) else each
-        for name, each in _members(owner, command).items()
-    }
-
-
 def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Parameter]]:
-    """Yield the names and parameters of a tree."""
+    """Yield the names and parameters of a tree, as `_members` returns it."""
     for name, each in tree.items():
         if isinstance(each, Parameter):
             yield name, each
@@ -319,9 +314,9 @@ def _filled(
 
 
 def _members(owner: Any, command: str) -> dict[str, Any]:
-    """Return what a function takes, or a group has: parameters, and groups of the command.
+    """Return what a function takes, or a group has, by name.
 
-    A value of None stands for the name of the command.
+    A group of the command is there with its own members; None stands for the command's name.
 
     Annotations are texts, of which only the names of groups are looked up: `typing` would take a
     hundred times as long to evaluate all of them.
@@ -337,7 +332,8 @@ def _members(owner: Any, command: str) -> dict[str, Any]:
             if isinstance(default, Parameter):
                 members[name] = default
             elif isinstance(group, type) and issubclass(group, Options):
-                members[name] = group.of(command)
+                group = group.of(command)
+                members[name] = group, _members(group, command)
             elif name == NAME:
                 members[name] = None
     return members

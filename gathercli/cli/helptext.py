@@ -1,4 +1,4 @@
-"""The help of commands as plain text; typer draws that of a terminal."""
+"""The help of commands, and its plain text; typer draws that of a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gathercli.ops import OPERATORS
 from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from gathercli.cli.declarations import Command, Parameter
 
@@ -30,22 +30,51 @@ PROGRAM_HELP: Final = (
 START: Final = f"Start with: gathercli {'demo' if 'demo' in COMMANDS else 'man'}"
 
 
-def help_of(command: Command, width: int, *, models: bool = False, every: bool = False) -> str:
+class CommandHelp:
+    """What the help of a command says in any form, with its rare options if `every`."""
+
+    def __init__(self, command: Command, *, every: bool) -> None:
+        name = command.name
+        of_models = f"{name} model.onnx"
+        forms = [command]
+        if name in OF_MODELS and not command.models:
+            forms.append(command_of(name, models=True))
+        self.usages = [(f"{PROGRAM} {name} ", _words(each)) for each in forms]
+        self.summary = (OF_MODELS if command.models else COMMANDS)[name].help
+        if len(forms) > 1:
+            self.summary += f" `{PROGRAM} {of_models} --help` has the options for models."
+        self.parameters = command.shown(every=every)
+        examples = EXAMPLES.get(f"{name}-models" if command.models else name, ())
+        self.examples = [(each.shows, each.command) for each in examples[:MOST_HELP_EXAMPLES]]
+        self.pointers = [f"Rules and examples: {PROGRAM} man {name}"]
+        if rare := len(command.shown(every=True)) - len(self.parameters):
+            more = f"{PROGRAM} {of_models if command.models else name} {HELP.names[0]} {ALL}"
+            self.pointers.insert(0, f"{counted(rare, 'more option')}: {more}")
+
+
+def _words(command: Command) -> str:
+    """Return what follows the name of a command, an optional argument in brackets."""
+    words = ["[OPTIONS]"]
+    for each in command.arguments:
+        name = str(each.metavar)
+        words.append(name if each.is_required or name.startswith("[") else f"[{name}]")
+    return " ".join(words)
+
+
+def help_of(command: Command, width: int, *, every: bool = False) -> str:
     """Return the help of a command as plain text."""
+    said = CommandHelp(command, every=every)
     groups: dict[str, list[tuple[str, str]]] = {}
-    for each in command.shown(every=every).values():
+    for each in said.parameters.values():
         group = each.group if isinstance(each, Option) else ARGUMENTS
         groups.setdefault(group, []).append((each.label, _text(each)))
-    lines = (f"  {shows}\n    {line}\n" for shows, line in examples(command.name, models=models))
     return "\n".join(
         [
-            _usage(usages(command, models=models), width),
-            _wrapped(summary(command.name, models=models), width),
+            _usage(said.usages, width),
+            _wrapped(said.summary, width),
             *(f"{name}:\n{_terms(pairs, width)}" for name, pairs in groups.items()),
-            f"Examples:\n{''.join(lines)}",
-            "".join(
-                _wrapped(each, width) for each in pointers(command, models=models, every=every)
-            ),
+            "Examples:\n" + "".join(f"  {shows}\n    {line}\n" for shows, line in said.examples),
+            "".join(_wrapped(each, width) for each in said.pointers),
         ]
     )
 
@@ -63,22 +92,6 @@ def help_of_program(width: int) -> str:
             _wrapped(START, width),
         ]
     )
-
-
-def usages(command: Command, *, models: bool) -> list[tuple[str, str]]:
-    """Return the command, and what follows it, for each of its forms, or for models alone."""
-    forms = [command]
-    if command.name in OF_MODELS and not models:
-        forms.append(command_of(command.name, models=True))
-    return [(f"{PROGRAM} {each.name} ", " ".join(_words(each))) for each in forms]
-
-
-def _words(command: Command) -> Iterator[str]:
-    """Yield what follows the name of a command, an optional argument in brackets."""
-    yield "[OPTIONS]"
-    for each in command.arguments:
-        name = str(each.metavar)
-        yield name if each.is_required or name.startswith("[") else f"[{name}]"
 
 
 def _inner(width: int) -> int:
@@ -123,26 +136,3 @@ def _text(parameter: Parameter) -> str:
     if parameter.is_required:
         marks.append("required")
     return f"{parameter.help}  [{'; '.join(marks)}]" if marks else parameter.help
-
-
-def summary(name: str, *, models: bool) -> str:
-    """Return the line of help of a command, and where its options for models are."""
-    if models:
-        return OF_MODELS[name].help
-    other = f" `{PROGRAM} {name} model.onnx --help` has the options for models."
-    return f"{COMMANDS[name].help}{other if name in OF_MODELS else ''}"
-
-
-def examples(name: str, *, models: bool) -> list[tuple[str, str]]:
-    """Return the examples in the help of a command: pairs of a description and a line."""
-    of_command = EXAMPLES.get(f"{name}-models" if models else name, ())
-    return [(each.shows, each.command) for each in of_command[:MOST_HELP_EXAMPLES]]
-
-
-def pointers(command: Command, *, models: bool, every: bool) -> Iterator[str]:
-    """Yield what shows the options that are left out, and the manual."""
-    rare = len(command.shown(every=True)) - len(command.shown(every=every))
-    if rare:
-        form = f"{command.name} model.onnx" if models else command.name
-        yield f"{counted(rare, 'more option')}: {PROGRAM} {form} {HELP.names[0]} {ALL}"
-    yield f"Rules and examples: {PROGRAM} man {command.name}"

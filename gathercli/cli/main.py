@@ -158,8 +158,7 @@ def _parse(words: list[str]) -> Request:
         words = given("words", mark)(words)
     if words[0] not in COMMANDS:
         return _parse_program(words)
-    models = takes_models(words[0], words[1:])
-    command = command_of(words[0], models=models)
+    command = command_of(words[0], models=takes_models(words[0], words[1:]))
     try:
         values = parse(command.parameters, words[1:])
     except WordsError as error:
@@ -171,7 +170,7 @@ def _parse(words: list[str]) -> Request:
         return command.request(values)
     from gathercli.cli.declarations import ALL, Request
 
-    return Request(lambda: _print_help(command, models=models, every=ALL in words))
+    return Request(lambda: _print_help(command, every=ALL in words))
 
 
 def _parse_program(words: list[str]) -> Request:
@@ -186,28 +185,22 @@ def _parse_program(words: list[str]) -> Request:
     return Request(_print_help)
 
 
-def _print_help(
-    command: Command | None = None, *, models: bool = False, every: bool = False
-) -> int:
-    """Print the help of the program, or of a command: of its form for `models`, with rare options.
+def _print_help(command: Command | None = None, *, every: bool = False) -> int:
+    """Print the help of the program, or of a command, with its rare options if `every`.
 
     Raise `TransferError` if stdout is closed.
     """
     if is_terminal(STDOUT):
         from gathercli.cli.typerhelp import draw_help, draw_help_of_program
 
-        if command is None:
-            return draw_help_of_program()
-        return draw_help(command, models=models, every=every)
+        return draw_help(command, every=every) if command else draw_help_of_program()
     from shutil import get_terminal_size
 
     from gathercli.cli.helptext import help_of, help_of_program
     from gathercli.errors import TransferError
 
     width = get_terminal_size().columns
-    text = (
-        help_of(command, width, models=models, every=every) if command else help_of_program(width)
-    )
+    text = help_of(command, width, every=every) if command else help_of_program(width)
     if sys.stdout is None:
         raise TransferError("stdout is closed", rule="output", expected="a place for the output")
     print_text(text)

@@ -135,11 +135,19 @@ class Messages(ErrorOptions):
 
         return note_text(text, color=wants_color(self.color, STDERR), width=width_of(STDERR))
 
-    def inputs(self, max_bytes: int | None, progress: ProgressCallback | None = None) -> Inputs:
+    def inputs(
+        self,
+        max_bytes: int | None,
+        progress: ProgressCallback | None = None,
+        *,
+        external: bool = False,
+    ) -> Inputs:
         """Return the inputs of a command, with their notes and prompts on stderr."""
         from gathercli.io.source import Inputs
 
-        return Inputs(max_bytes, notes=self.notes, progress=progress, prompt=self._prompt)
+        inputs = Inputs(max_bytes, notes=self.notes, progress=progress, prompt=self._prompt)
+        inputs.external = external
+        return inputs
 
     def _prompt(self, what: str) -> None:
         """Prompt for input if standard input is a terminal."""

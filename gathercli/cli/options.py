@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Final
 
+    from gathercli.cli.messages import Messages
     from gathercli.compute.compare import Tolerance
+    from gathercli.compute.threads import ProgressCallback
+    from gathercli.io.source import Inputs
     from gathercli.spec.call import Call, CallContext, Operand
     from gathercli.spec.op import Attr, Op
 
@@ -40,12 +43,6 @@ TENSOR_HELP = (
     "(arange:2x5xf32), or - for standard input."
 )
 
-SOURCE_DTYPE: Final = option(
-    INPUT,
-    "--data-dtype",
-    metavar="DTYPE",
-    help="The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy.",
-)
 EXTERNAL_DATA: Final = flag(
     INPUT,
     "--external-data",
@@ -205,6 +202,28 @@ class MemoryOptions(Options):
     def limits(self) -> Limits:
         """The option in bytes."""
         return Limits.parse(self.max_bytes)
+
+
+class SourceOptions(Options):
+    """How files are read that are no inputs of an operator."""
+
+    data_dtype: str | None = option(
+        INPUT,
+        "--data-dtype",
+        metavar="DTYPE",
+        help="The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy.",
+    )
+    external_data: bool = EXTERNAL_DATA
+    memory: MemoryOptions
+
+    @cached_property
+    def declared(self) -> DType | None:
+        """The type of untyped sources."""
+        return type_of(self.data_dtype)
+
+    def inputs(self, messages: Messages, progress: ProgressCallback | None = None) -> Inputs:
+        """Return the inputs of a command."""
+        return messages.inputs(self.memory.limits.memory, progress, external=self.external_data)
 
 
 VARIABLE: Final = "GATHERCLI_VERSION"

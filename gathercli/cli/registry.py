@@ -75,4 +75,4 @@ def command_of(name: str, *, models: bool = False) -> Command:
     entry = OF_MODELS[name] if models else COMMANDS[name]
     # The package `importlib` takes as long to import as the command's own module.
     module = __import__(f"gathercli.{entry.module}", fromlist=["run"])
-    return Command(name, module.run)
+    return Command(name, module.run, models=models)

@@ -12,28 +12,29 @@ import typer
 from typer.core import TyperCommand
 
 from gathercli.cli.declarations import HELP, REQUIRED, VERSION, Command, Option, Parameter
-from gathercli.cli.helptext import PROGRAM, PROGRAM_HELP, START, examples, pointers, summary, usages
+from gathercli.cli.helptext import PROGRAM, PROGRAM_HELP, START, CommandHelp
 from gathercli.cli.registry import COMMANDS
 from gathercli.report.terminal import escaped
 
 
-def draw_help(command: Command, *, models: bool, every: bool) -> int:
+def draw_help(command: Command, *, every: bool) -> int:
     """Draw the help of a command, with its rare options if `every`; return the status."""
+    said = CommandHelp(command, every=every)
 
     class DrawnCommand(TyperCommand):
         def get_usage(self, ctx: Any) -> str:
             """Name the arguments as the manual does, in every form."""
             del ctx
-            forms = ("".join(form) for form in usages(command, models=models))
-            return f"Usage: {f'{chr(10)}       '.join(forms)}"
+            return f"Usage: {f'{chr(10)}       '.join(map(''.join, said.usages))}"
 
+    lines = (f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}" for shows, line in said.examples)
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(
-        help=summary(command.name, models=models),
-        epilog=_epilog(command, models=models, every=every),
+        help=said.summary,
+        epilog="\n".join(("[bold]Examples[/bold]", *lines, "", *said.pointers)),
         cls=DrawnCommand,
         add_help_option=False,
-    )(function_of({name: _drawn(each) for name, each in command.shown(every=every).items()}))
+    )(function_of({name: _drawn(each) for name, each in said.parameters.items()}))
     return _draw(app, f"{PROGRAM} {command.name}")
 
 
@@ -115,13 +116,3 @@ def _info(parameter: Parameter) -> Any:
         is_eager=parameter.names == HELP.names,
         callback=_show if parameter.names == HELP.names else None,
     )
-
-
-def _epilog(command: Command, *, models: bool, every: bool) -> str:
-    """Return the examples and the pointer to the manual."""
-    lines = (
-        f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}"
-        for shows, line in examples(command.name, models=models)
-    )
-    more = pointers(command, models=models, every=every)
-    return "\n".join(("[bold]Examples[/bold]", *lines, "", *more))

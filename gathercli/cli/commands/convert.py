@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.cli.declarations import OUTPUT, Options, argument, flag, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import (
-    CHUNKS,
-    EXTERNAL_DATA,
-    FORCE_FORMAT,
-    NONFINITE,
-    SOURCE_DTYPE,
-    MemoryOptions,
-    type_of,
-)
+from gathercli.cli.options import CHUNKS, FORCE_FORMAT, NONFINITE, SourceOptions, type_of
 from gathercli.cli.output import WriteOptions, chunks_of, losses
 from gathercli.compute.chunks import CopyBlocks
 from gathercli.compute.conversion import CastTensor
@@ -27,7 +19,7 @@ from gathercli.io.files import cores
 from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks, row_of
-from gathercli.io.source import Inputs, reference_of
+from gathercli.io.source import Inputs, check_stdin, reference_of
 from gathercli.io.write import is_stream, make_folder, new_name, real_path
 from gathercli.text import UNSAFE, clean, counted, in_bytes, listed, shell_word
 
@@ -79,9 +71,7 @@ class ConvertOptions(Options):
     truncate: bool = flag(
         OUTPUT, "--truncate", help="As --lossy, but make integers of floats towards zero."
     )
-    data_dtype: str | None = SOURCE_DTYPE
-    external_data: bool = EXTERNAL_DATA
-    memory: MemoryOptions
+    reading: SourceOptions
     chunks: str | None = CHUNKS
     write_options: WriteOptions
     nonfinite: str = NONFINITE
@@ -92,11 +82,6 @@ class ConvertOptions(Options):
         return chunks_of(self.chunks, self.paths[-1], self.to or "auto")
 
     @cached_property
-    def declared(self) -> DType | None:
-        """The type of untyped sources."""
-        return type_of(self.data_dtype)
-
-    @cached_property
     def target_dtype(self) -> DType | None:
         """The type of the output."""
         return type_of(self.dtype)
@@ -104,7 +89,8 @@ class ConvertOptions(Options):
     @property
     def changes(self) -> bool:
         """Whether an option changes more than the format."""
-        return bool(self.target_dtype or self.declared or self.chunks) or self.nonfinite != "quoted"
+        declared = self.reading.declared
+        return bool(self.target_dtype or declared or self.chunks) or self.nonfinite != "quoted"
 
     def check(self) -> None:
         """Raise for invalid chunks, and for `--lossy` or `--truncate` without effect."""
@@ -124,24 +110,15 @@ class ConvertOptions(Options):
 
 def run(options: ConvertOptions, messages: Messages) -> int:
     """Convert every source."""
-    from gathercli.io.source import check_stdin
-
     options.check()
-    sources, target = split_paths(
-        options.paths, options.to, options.directory, force=options.force_format
-    )
+    sources, target = split_paths(options)
     check_stdin(*sources)
-    with messages, messages.inputs(options.memory.limits.memory, messages.progress()) as inputs:
-        inputs.external = options.external_data
+    with messages, options.reading.inputs(messages, messages.progress()) as inputs:
         conversion = _Conversion(options, target, inputs, messages)
-        if target.folder is None and len(sources) > 1:
-            check_names(sources, inputs)
-            conversion.merge(sources)
-            status = 0
-        else:
-            if target.folder is not None:
-                conversion.files = check_names(sources, inputs)
-            status = messages.each(sources, conversion.convert)
+        if len(sources) > 1 or target.folder is not None:
+            conversion.files = check_names(sources, inputs)
+        merges = len(sources) > 1 and target.folder is None
+        status = conversion.merge(sources) if merges else messages.each(sources, conversion.convert)
     if not (status and messages.json_errors):
         messages.print()
     return status
@@ -154,13 +131,15 @@ class _Conversion:
         self, options: ConvertOptions, target: Target, inputs: Inputs, messages: Messages
     ) -> None:
         self.options, self.target, self.inputs, self.messages = options, target, inputs, messages
+        self.limits = options.reading.memory.limits
         self.files: dict[str, str] = {}
-        self.written: dict[str | None, str] = {}
+        self.types = ElementTypes(assumed=options.reading.declared)
+        self.written: dict[str, str] = {}
 
     def convert(self, token: str) -> int:
         """Convert the tensors of a source; return the status."""
         try:
-            source = self.inputs.open(token, ElementTypes(assumed=self.options.declared))
+            source = self.inputs.open(token, self.types)
             if not self.options.changes:
                 check_copy(source, self.target, self.options.to)
             outputs = outputs_of(source, token, self.target)
@@ -169,34 +148,45 @@ class _Conversion:
         finally:
             self.inputs.close_files()
 
-    def merge(self, sources: list[str]) -> None:
-        """Write the tensors of several sources to one file."""
-        types = ElementTypes(assumed=self.options.declared)
-        opened = [self.inputs.open(token, types) for token in sources]
-        self._write(self.target.path, named_members(sources, opened))
+    def merge(self, sources: list[str]) -> int:
+        """Write the tensors of several sources to one file; return the status.
+
+        They are named after their files, with the key if a file has several.
+        """
+        named: dict[str, Source] = {}
+        opened = [self.inputs.open(token, self.types) for token in sources]
+        for token, source in zip(sources, opened, strict=True):
+            members = _members(source)
+            for member in members if len(members) > 1 else [source]:
+                name = _name(token, source.file.name if source.file else None, member.key)
+                if name in named:
+                    raise both_become("two tensors", name, name)
+                named[name] = member
+        self._write(self.target.path, named)
+        return 0
 
     def _write_output(self, token: str, output: tuple[str | None, list[Source]]) -> int:
         path, members = output
-        if path is not None and path in self.written:
-            both = f"`{clean(self.written[path])}` and `{clean(token)}`"
-            raise both_become(both, path, path)
-        other = token if path is None else self.files.get(real_path(path), token)
-        if other != token:
+        file = path or ""  # none for stdout, which is the only output
+        if file in self.written:
+            both = f"`{clean(self.written[file])}` and `{clean(token)}`"
+            raise both_become(both, file, file)
+        if path is not None and self.files.get(real_path(path), token) != token:
             raise UsageError(
-                f"`{clean(token)}` would become `{clean(path or '')}`, which is a source itself",
+                f"`{clean(token)}` would become `{clean(path)}`, which is a source itself",
                 value=path,
                 expected="another folder",
             )
         if len(members) == 1:  # of several tensors --data-dtype only declares untyped ones
-            members = [members[0]._replace(types=ElementTypes(self.options.declared))]
+            members = [members[0]._replace(types=ElementTypes(self.types.assumed))]
         self._write(path, {"output" if each.key is None else each.key: each for each in members})
-        self.written[path] = token
+        self.written[file] = token
         return 0
 
     def _write(self, path: str | None, members: dict[str, Source]) -> None:
         """Convert tensors, and write them, atomically to a file."""
         fmt, options, messages = self.target.fmt, self.options, self.messages
-        limits, progress = options.memory.limits, messages.progress()
+        limits, progress = self.limits, messages.progress()
         self._check_memory([*members.values()])
         results = [(name, self._read(member)) for name, member in members.items()]
         if self.target.folder is not None:
@@ -233,7 +223,7 @@ class _Conversion:
 
     def _check_memory(self, members: list[Source]) -> None:
         """Raise if several tensors together exceed the memory limit."""
-        mapped, most = row_of(members[0].content.format).mapped, self.options.memory.limits.memory
+        most, mapped = self.limits.memory, row_of(members[0].content.format).mapped
         if len(members) == 1 or most is None or mapped:
             return
         total = sum(member.layout().nbytes for member in members)
@@ -247,7 +237,7 @@ class _Conversion:
         if is_chunked(source.content.format) and options.target_dtype is None:
             array = source.chunked()
             if array.in_memory is None:
-                blocks, memory = CopyBlocks(array), options.memory.limits.memory
+                blocks, memory = CopyBlocks(array), self.limits.memory
                 return BlockResult(blocks, memory, threads=cores(), progress=progress)
         tensor = source.tensor()
         if options.target_dtype is None or options.target_dtype is tensor.dtype:
@@ -294,16 +284,12 @@ class Target(NamedTuple):
     folder: str | None = None
 
 
-def split_paths(
-    paths: Sequence[str], to: str | None, folder: str | None, *, force: bool
-) -> tuple[list[str], Target]:
-    """Split paths into sources and the target, the last one without `folder`; choose the format.
-
-    `to` is the value of `--to`, which the suffix of the target may contradict by `force`.
-    """
-    *tokens, last = paths
+def split_paths(options: ConvertOptions) -> tuple[list[str], Target]:
+    """Split the paths into sources and the target, the last one without `-d`; choose the format."""
+    to, folder = options.to, options.directory
+    *tokens, last = options.paths
     if folder is not None:
-        tokens = list(paths)
+        tokens = options.paths
     elif not tokens:
         raise UsageError(
             f"there is only `{clean(last)}`",
@@ -324,7 +310,7 @@ def split_paths(
         return sources, Target(to, folder=folder)
     several, exists = len(sources) > 1, _exists(last)
     instead = _each_in_folder(to) if several or exists else None
-    save.check_format(last, to, option="--to", force=force, instead=instead)
+    save.check_format(last, to, option="--to", force=options.force_format, instead=instead)
     if several and exists:
         raise _would_replace(last, f"{len(sources)} sources", _beside(tokens, last, to))
     fmt = to or ("json" if last == "-" else save.format_of_output(last))
@@ -443,19 +429,6 @@ def both_become(which: str, name: str, value: str, hint: str | None = None) -> U
         expected="different names",
         hint=hint,
     )
-
-
-def named_members(tokens: Sequence[str], sources: Sequence[Source]) -> dict[str, Source]:
-    """Name the tensors of several sources after their files, with the key if a file has several."""
-    named: dict[str, Source] = {}
-    for token, source in zip(tokens, sources, strict=True):
-        members = _members(source)
-        for member in members if len(members) > 1 else [source]:
-            name = _name(token, source.file.name if source.file else None, member.key)
-            if name in named:
-                raise both_become("two tensors", name, name)
-            named[name] = member
-    return named
 
 
 def _members(source: Source) -> list[Source]:

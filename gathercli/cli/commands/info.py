@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.cli.declarations import INPUT, Options, argument, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import (
-    EXTERNAL_DATA,
     PRECISION,
-    SOURCE_DTYPE,
     TENSOR_HELP,
     TEXT_FORMAT,
-    MemoryOptions,
-    type_of,
+    SourceOptions,
 )
 from gathercli.cli.slice_options import PictureOptions
 from gathercli.errors import GatherError, InputError
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
     from gathercli.io.formats.content import Layout
     from gathercli.io.source import Source
     from gathercli.report.terminal import Styled
-    from gathercli.spec.dtypes import DType
 
 FILES: Final = argument("FILE...", TENSOR_HELP, kind=list)
 
@@ -55,17 +51,10 @@ class InfoOptions(Options):
     """Options for every file."""
 
     header: bool = flag(INPUT, "--header", help="Read no elements: type, shape and members alone.")
-    data_dtype: str | None = SOURCE_DTYPE
-    external_data: bool = EXTERNAL_DATA
-    memory: MemoryOptions
+    sources: SourceOptions
     fmt: str = TEXT_FORMAT
     precision: int = PRECISION
     pictures: TensorPictureOptions
-
-    @property
-    def declared(self) -> DType | None:
-        """The type of untyped sources."""
-        return type_of(self.data_dtype)
 
 
 def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> int:
@@ -75,16 +64,13 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
     options.pictures.check(files, header=options.header)
     check_stdin(*files)
     printed = 0
-    opened = messages.inputs(options.memory.limits.memory)
-    with options.pictures.opened() as saved, opened as inputs:
-        inputs.external = options.external_data
+    types = ElementTypes(assumed=options.sources.declared)
+    with options.pictures.opened() as saved, options.sources.inputs(messages) as inputs:
 
         def show(token: str) -> int:
             nonlocal printed
             try:
-                info = _info(
-                    inputs.open(token, ElementTypes(assumed=options.declared)), token, options
-                )
+                info = _info(inputs.open(token, types), token, options)
                 text = _text(info, options, messages.color, first=not printed)
                 if saved.files:
                     options.pictures.draw(saved.files, info, options.precision)
