@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from gathercli.cli.messages import Messages
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.chunks import BlockSource
     from gathercli.compute.result import Result
     from gathercli.compute.run import GatherOutput
     from gathercli.compute.tensor import Tensor

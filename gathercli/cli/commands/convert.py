@@ -14,6 +14,7 @@ from gathercli.cli.output import WriteOptions, chunks_of, losses
 from gathercli.compute.chunks import CopyBlocks
 from gathercli.compute.conversion import CastTensor
 from gathercli.compute.result import BlockResult
+from gathercli.errors import GatherError, LimitError, OutputError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
 from gathercli.io.folders import is_plain_folder, tensor_files
