@@ -155,19 +155,6 @@ class RunOptions(Options):
             )
         return int(match[1]) if match[1] else int(float(match[2]) * total / 100)
 
-    def settings(self, count: int) -> Settings:
-        """Return the settings of jobs, of which `count` run at a time."""
-        limits = self.memory.limits
-        return Settings(
-            memory=limits.memory if limits.explicit else (limits.memory or 0) // count,
-            file=limits.result,
-            inline=limits.memory if limits.explicit else INLINE_BYTES,
-            threads=max(1, cores() // count),
-            retries=self.retries,
-            allow_outside=self.allow_outside,
-            dry=self.dry_run,
-        )
-
 
 class BatchRequest(NamedTuple):
     """What a batch is asked for."""
@@ -314,7 +301,15 @@ class Batch:
         """Connect to the scheduler, or start processes."""
         running = self._running
         count = min(running.workers or cores(), len(self._plan))
-        settings = running.settings(count)._replace(
+        limits = running.memory.limits
+        settings = Settings(
+            memory=limits.memory if limits.explicit else (limits.memory or 0) // count,
+            file=limits.result,
+            inline=limits.memory if limits.explicit else INLINE_BYTES,
+            threads=max(1, cores() // count),
+            retries=running.retries,
+            allow_outside=running.allow_outside,
+            dry=running.dry_run,
             stamps=stamps,
             digests=self._reporting.digests,
             external=self._external,
@@ -328,7 +323,7 @@ class Batch:
                 settings._replace(threads=1),
                 address,
                 timeout=running.timeout,
-                divided=not running.memory.limits.explicit,
+                divided=not limits.explicit,
                 spare=self._spare,
                 say=self._remark,
                 debug=self._messages.debug,

@@ -18,7 +18,6 @@ from gathercli.batch.patterns import (
     fed_reader,
     literal_note,
     matrix_of,
-    option_of,
     options_of,
     settings_of,
     values_of,
@@ -28,7 +27,13 @@ from gathercli.batch.report import Validation
 from gathercli.cli.call import TypeOptions, inputs_of
 from gathercli.cli.declarations import NO_FILE, Options, argument, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import AttributeOptions, OperatorOptions, ToleranceOptions, choice
+from gathercli.cli.options import (
+    AttributeOptions,
+    OperatorOptions,
+    ToleranceOptions,
+    choice,
+    option_name,
+)
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDERR
 from gathercli.io.jobfile import files as files_of
@@ -85,12 +90,11 @@ def _pattern_option(name: str, taking: list[Family]) -> Any:
             f"The {name} of each: a tensor, or 'idx/{{stem}}.npy'; {{name}} has the suffix too, "
             "{dir} is the folder below the first *."
         )
-    name = f"--{name.replace('_', '-')}"
-    return option(NO_FILE, name, metavar="PATTERN", help=text, rare=not is_shared)
+    return option(NO_FILE, option_name(name), metavar="PATTERN", help=text, rare=not is_shared)
 
 
-class SharedAttributes(AttributeOptions):
-    """The attributes of all jobs without a file, which `--matrix` also sets."""
+class SharedOptions(Options):
+    """Options for all jobs without a file, which `--matrix` also sets."""
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
@@ -98,15 +102,14 @@ class SharedAttributes(AttributeOptions):
         return super().of(command).replaced(group=NO_FILE, rare=True)
 
 
-class SharedOperator(OperatorOptions):
-    """The version and the policies of all jobs without a file, which `--matrix` also sets."""
+class SharedAttributes(SharedOptions, AttributeOptions):
+    """The attributes of all jobs without a file."""
+
+
+class SharedOperator(SharedOptions, OperatorOptions):
+    """The version and the policies of all jobs without a file."""
 
     attrs: SharedAttributes
-
-    @classmethod
-    def of(cls, command: str) -> type[Options]:
-        """Return the group with its options rare."""
-        return super().of(command).replaced(group=NO_FILE, rare=True)
 
 
 class PatternOptions(Options):
@@ -155,7 +158,7 @@ class PatternOptions(Options):
     def used(self) -> list[str]:
         """Return the names of the options on the command line."""
         keys = [*self.inputs.changed(), *self.changed(), *self.settings(), *self.near.changed()]
-        return [f"--{key.replace('_', '-')}" for key in keys]
+        return [option_name(key) for key in keys]
 
 
 def run(
@@ -326,7 +329,7 @@ def _patterns(
     else:
         if inputs := options.inputs.changed():
             raise UsageError(
-                f"`{option_of(next(iter(inputs)))}` is given beside {subject}",
+                f"`{option_name(next(iter(inputs)))}` is given beside {subject}",
                 value=word,
                 expected="`--feed`",
             )
@@ -354,7 +357,7 @@ def _chosen_call(options: PatternOptions) -> PatternCall:
     names = keys_of(op).inputs
     if missing := [name for name in names if not inputs.get(name)]:
         raise UsageError(
-            f"is given without `{option_of(missing[0])}`",
+            f"is given without `{option_name(missing[0])}`",
             subject="--op",
             expected=options_of(names),
         )
@@ -363,5 +366,5 @@ def _chosen_call(options: PatternOptions) -> PatternCall:
 
         raise operator_error(op, "`--op` is")
     check_taken(op, inputs, names)
-    files = FilePattern(names[0], option_of(names[0]), inputs[names[0]])
+    files = FilePattern(names[0], option_name(names[0]), inputs[names[0]])
     return PatternCall(op, files, {name: inputs[name] for name in names}, lambda _: {})

@@ -74,12 +74,6 @@ class Line:
     notes: list[str] = field(default_factory=list)  # on the tensors, which are not in the line
     adjustments: tuple[Adjustment, ...] = ()  # the treatment of illegal indices
 
-    def kinds(self) -> dict[str, str]:
-        """Return the notes by kind; several jobs may have notes of one kind."""
-        return {note: note for note in self.notes} | {
-            each.how: str(each) for each in self.adjustments
-        }
-
     def fail(self, error: GatherError) -> None:
         """Set the status, the rule and the message of an error."""
         self.status = MISMATCH if isinstance(error, MismatchError) else ERROR
@@ -120,7 +114,10 @@ class Line:
 
 
 class Outcome(NamedTuple):
-    """A completed job: its number, status, line of the report, and notes by kind."""
+    """A completed job: its number, status, line of the report, and notes by kind.
+
+    Several jobs may have notes of one kind.
+    """
 
     number: int
     status: str
@@ -130,7 +127,9 @@ class Outcome(NamedTuple):
     @classmethod
     def of(cls, number: int, line: Line) -> Outcome:
         """Return the outcome of a job by its line."""
-        return cls(number, line.status, bytes(line), line.kinds())
+        notes = {note: note for note in line.notes}
+        notes |= {each.how: str(each) for each in line.adjustments}
+        return cls(number, line.status, bytes(line), notes)
 
     @classmethod
     def parse(cls, head: Sequence[bytes | bytearray], line: bytes) -> Outcome:

@@ -9,7 +9,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from gathercli.cli.options import integer
+from gathercli.cli.options import integer, option_name
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
 from gathercli.io.folders import is_plain_folder, raise_unlisted, tensor_files
 from gathercli.io.jobfile import JobEntry
@@ -120,7 +120,7 @@ class Patterns(NamedTuple):
     def _option(self, key: str) -> str:
         """Return the option that gives a template."""
         is_fed = self.files.option == FEED_OPTION and key in keys_of(self.op).inputs
-        return FEED_OPTION if is_fed else option_of(key)
+        return FEED_OPTION if is_fed else option_name(key)
 
 
 def values_of(op: str, settings: Mapping[str, str]) -> dict[str, Any]:
@@ -129,14 +129,9 @@ def values_of(op: str, settings: Mapping[str, str]) -> dict[str, Any]:
     return {key: integer(text) if key in attrs else text for key, text in settings.items()}
 
 
-def option_of(key: str) -> str:
-    """Return the option that sets a key of a job."""
-    return f"--{key.replace('_', '-')}"
-
-
 def options_of(keys: Iterable[str]) -> str:
     """List the options of `keys` for a message."""
-    return listed((f"`{option_of(key)}`" for key in keys), "and")
+    return listed((f"`{option_name(key)}`" for key in keys), "and")
 
 
 def literal_note(files: FilePattern) -> str | None:
@@ -283,7 +278,7 @@ def check_taken(op: str, keys: Iterable[str], taken: Iterable[str]) -> None:
     """Raise if the option of a key is none of those `taken` by an operator."""
     if foreign := [key for key in keys if key not in taken]:
         raise UsageError(
-            f"`{option_of(foreign[0])}` is given, which {op} does not take",
+            f"`{option_name(foreign[0])}` is given, which {op} does not take",
             expected=options_of(taken),
         )
 
@@ -302,24 +297,21 @@ def check_settings(
             expected="one version",
             hint=f"`--matrix version={shell_word(version)}` tries each of them",
         )
-    for key, values in [*((key, [value]) for key, value in settings.items()), *matrix.items()]:
-        for value in values:
-            _check_setting(op, key, value)
-
-
-def _check_setting(op: str, key: str, value: str) -> None:
-    expected = None
-    if key == "version":
-        find(value, op)
-    elif key.endswith("_dtype"):
-        dtype(value)
-    elif key in keys_of(op).attrs:
-        expected = None if isinstance(integer(value), int) else "an integer"
-    elif key in _POLICIES:
-        values = [each.value for each in _POLICIES[key]]
-        expected = None if value in values else listed(values)
-    if expected is not None:
-        raise UsageError(f"`{option_of(key)}` is `{clean(value)}`", value=value, expected=expected)
+    tried = ((key, value) for key, values in matrix.items() for value in values)
+    for key, value in (*settings.items(), *tried):
+        expected = None
+        if key == "version":
+            find(value, op)
+        elif key.endswith("_dtype"):
+            dtype(value)
+        elif key in keys_of(op).attrs:
+            expected = None if isinstance(integer(value), int) else "an integer"
+        elif key in _POLICIES:
+            values = [each.value for each in _POLICIES[key]]
+            expected = None if value in values else listed(values)
+        if expected is not None:
+            what = f"`{option_name(key)}` is `{clean(value)}`"
+            raise UsageError(what, value=value, expected=expected)
 
 
 def check_templates(templates: Mapping[str, str], words: str, finder: str) -> None:
@@ -388,6 +380,6 @@ def matrix_of(op: str, words: Iterable[str], given: Iterable[str] = ()) -> dict[
         matrix[key] = values
     if both := matrix.keys() & {*given}:
         raise UsageError(
-            f"`{option_of(min(both))}` is given, and in `--matrix` too", expected="it once"
+            f"`{option_name(min(both))}` is given, and in `--matrix` too", expected="it once"
         )
     return matrix

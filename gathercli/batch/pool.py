@@ -15,7 +15,7 @@ import sys
 import time
 from collections import deque
 from contextlib import suppress
-from itertools import takewhile
+from itertools import count, takewhile
 from time import sleep
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
@@ -50,14 +50,12 @@ class Workers(Protocol):
 
 
 class JobQueue:
-    """A queue of jobs by number; `run` of an ordered one yields them in this order."""
+    """A queue of jobs by number; of an ordered one these are 0, 1, …, and `run` yields them so."""
 
     def __init__(self, numbers: Iterable[int], *, ordered: bool) -> None:
         self._numbers, self._ordered = iter(numbers), ordered
         self._again: deque[int] = deque()
-        self._begun: deque[int] = deque()
-        """In an ordered queue, the jobs that began and were not yielded yet."""
-        self._under_way = 0
+        self._under_way = self._yielded = 0
         self._waiting: dict[int, Outcome] = {}
         self._bytes = 0
 
@@ -85,19 +83,21 @@ class JobQueue:
             ready = self._ready()
             if ready or not batch:
                 yield ready
-            self._remove(ready)
+            for outcome in ready:  # which are used by now
+                del self._waiting[outcome.number]
+                self._bytes -= len(outcome.line)
+            self._yielded += len(ready)
 
     def next(self) -> int | None:
         """Begin a job and return its number; None if there is none, or too many are waiting."""
         if self._again:
             return self._again.popleft()
-        if len(self._begun) >= MAX_WAITING_JOBS or self._bytes >= MAX_WAITING_BYTES:
+        begun = self._under_way + len(self._waiting)
+        if (self._ordered and begun >= MAX_WAITING_JOBS) or self._bytes >= MAX_WAITING_BYTES:
             return None
         number = next(self._numbers, None)
         if number is not None:
             self._under_way += 1
-            if self._ordered:
-                self._begun.append(number)
         return number
 
     def give_back(self, numbers: Iterable[int]) -> None:
@@ -118,17 +118,8 @@ class JobQueue:
         """Return completed jobs; in an ordered queue, up to the first unfinished one."""
         if not self._ordered:
             return list(self._waiting.values())
-        return [
-            self._waiting[number] for number in takewhile(self._waiting.__contains__, self._begun)
-        ]
-
-    def _remove(self, outcomes: list[Outcome]) -> None:
-        """Remove jobs that were yielded."""
-        for outcome in outcomes:
-            del self._waiting[outcome.number]
-            self._bytes -= len(outcome.line)
-            if self._ordered:
-                self._begun.popleft()
+        following = takewhile(self._waiting.__contains__, count(self._yielded))
+        return [self._waiting[number] for number in following]
 
     def rest(self) -> list[Outcome]:
         """Return the jobs that were not used or wait for an earlier one, after an interruption."""
@@ -183,7 +174,7 @@ class _Worker:
     def __init__(self, jobs: Spool, settings: Settings, *, folder: str | None, debug: bool) -> None:
         path = json.dumps([folder for folder in sys.path if folder])
         # Not pipes, which a job could open again as /dev/fd/3.
-        self._socket, theirs = socket.socketpair()
+        self.socket, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(  # noqa: S603  (this program itself)
                 [sys.executable, "-I", "-c", _PROGRAM, path, str(jobs.fd), json.dumps(settings)],
@@ -200,11 +191,6 @@ class _Worker:
         self.ready = False
         self._answers, self._requests = bytearray(), b""
 
-    @property
-    def out(self) -> int:
-        """The descriptor of its answers."""
-        return int(self._socket.fileno())
-
     def add(self, number: int, span: tuple[int, int]) -> None:
         """Add a job, which `send` sends."""
         if not self.tasks:
@@ -217,12 +203,12 @@ class _Worker:
         requests, self._requests = self._requests, b""
         if requests:
             with suppress(ConnectionError):
-                self._socket.sendall(requests)
+                self.socket.sendall(requests)
 
     def read(self) -> bytes:
         """Wait for bytes of answers; return none if the process has ended."""
         try:
-            return self._socket.recv(_READ_BYTES)
+            return self.socket.recv(_READ_BYTES)
         except ConnectionError:  # killed, with unread jobs in its socket
             return b""
 
@@ -263,7 +249,7 @@ class _Worker:
     def end(self) -> int:
         """Kill the process and return its status."""
         self.process.kill()
-        self._socket.close()
+        self.socket.close()
         return self.process.wait()
 
 
@@ -354,7 +340,7 @@ class Pool:
             self._count = len(self._workers)
             return False
         self._workers.append(worker)
-        self._selector.register(worker.out, selectors.EVENT_READ, worker)
+        self._selector.register(worker.socket, selectors.EVENT_READ, worker)
         return True
 
     def wait(self, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
@@ -392,7 +378,7 @@ class Pool:
 
     def _remove_dead(self, worker: _Worker, queue: JobQueue) -> Iterator[Outcome]:
         """Remove a dead process: its running job has failed, its others return to the queue."""
-        self._selector.unregister(worker.out)
+        self._selector.unregister(worker.socket)
         self._workers.remove(worker)
         with suppress(subprocess.TimeoutExpired):  # it closed its output and is about to end
             worker.process.wait(GRACE_SECONDS)

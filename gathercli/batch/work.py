@@ -50,8 +50,6 @@ from gathercli.spec.shapes import Shape, as_shape, known, product
 from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gathercli.compute.result import Result
     from gathercli.compute.run import GatherOutput
     from gathercli.compute.storage import Box
@@ -355,8 +353,6 @@ GRACE_SECONDS: Final = 2.0
 _WARM_UP_JOB: Final = Job(id="first", op="gather", inputs={"data": [0], "indices": [0]})
 """A job that imports all modules before other jobs are timed."""
 
-_READ_BYTES: Final = 1 << 16
-
 
 def run_worker() -> None:
     """Run the jobs of all tasks; the arguments are the file of the spool and the settings."""
@@ -372,8 +368,10 @@ def run_worker() -> None:
     line_of(_WARM_UP_JOB, b"", settings)
     try:
         write_all(answers, READY_LINE)
-        for number, start, stop in _tasks(requests):
-            write_all(answers, answer(number, os.pread(fd, stop - start, start), settings))
+        with open(requests, "rb") as tasks:
+            for task in tasks:
+                number, start, stop = map(int, task.split())
+                write_all(answers, answer(number, os.pread(fd, stop - start, start), settings))
     except ConnectionError:  # the parent is gone
         os._exit(1)
 
@@ -397,16 +395,6 @@ def _end_with(fd: int) -> None:
         signal.pthread_kill(main_thread, signal.SIGTERM)
     time.sleep(GRACE_SECONDS)
     os._exit(143)
-
-
-def _tasks(fd: int) -> Iterator[tuple[int, int, int]]:
-    """Yield tasks as they arrive."""
-    rest = b""
-    while part := os.read(fd, _READ_BYTES):
-        *lines, rest = (rest + part).split(b"\n")
-        for line in lines:
-            number, start, stop = map(int, line.split())
-            yield number, start, stop
 
 
 def answer(number: int, record: bytes, settings: Settings) -> bytes:

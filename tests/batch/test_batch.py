@@ -696,7 +696,7 @@ def test_a_job_that_ends_just_before_its_process_is_killed_is_done_and_the_next_
     def answered_and_killed(process: subprocess.Popen[bytes]) -> None:
         monkeypatch.setattr(subprocess.Popen, "kill", kill)
         feed.write(b"[5,6,7]")
-        assert select.select([workers[0].out], [], [], PATIENCE)[0]
+        assert select.select([workers[0].socket], [], [], PATIENCE)[0]
         kill(process)
 
     monkeypatch.setattr(subprocess.Popen, "kill", answered_and_killed)
@@ -845,7 +845,7 @@ def test_a_job_does_not_take_longer_because_the_report_is_read_slowly(
     def write_slowly(fd: int, line: bytes) -> None:
         """Let time pass where every job that is under way has begun to answer."""
         for worker in workers:
-            assert not worker.tasks or select.select([worker.out], [], [], PATIENCE)[0]
+            assert not worker.tasks or select.select([worker.socket], [], [], PATIENCE)[0]
         clock.pass_by()
         write_all(fd, line)
 
