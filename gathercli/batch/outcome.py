@@ -262,27 +262,14 @@ class BatchTotals:
                 note.first, note.name, note.text = number, name, text
 
 
+@dataclass
 class _Cause:
-    """The mistakes of one cause: their number, the first of them, and places of all."""
+    """The mistakes of one cause: the first and its position, their number, and places of all."""
 
-    def __init__(self, position: int, error: GatherError) -> None:
-        self.number, self.position, self.error = 0, position, error
-        self.places: list[tuple[int, str]] = []
-
-    def add(self, position: int, error: GatherError) -> None:
-        """Add the mistake of the job at a position in its files."""
-        self.number += 1
-        if position < self.position:
-            self.position, self.error = position, error
-        if len(self.places) < MAX_KEPT_PLACES:
-            self.places.append((position, str(error.where)))
-
-    def summed_up(self) -> GatherError:
-        """Return the first mistake, with the number and the places of the others."""
-        _, *others = sorted(self.places)
-        self.error.number = self.number
-        self.error.rest = places(where for _, where in others)
-        return self.error
+    position: int
+    error: GatherError
+    number: int = 0
+    places: list[tuple[int, str]] = field(default_factory=list)
 
 
 class Mistakes:
@@ -293,17 +280,24 @@ class Mistakes:
 
     def add(self, position: int, error: GatherError) -> None:
         """Add the mistake of the job at a position in its files."""
-        self._causes.setdefault(cause_of(error), _Cause(position, error)).add(position, error)
+        cause = self._causes.setdefault(cause_of(error), _Cause(position, error))
+        cause.number += 1
+        if position < cause.position:
+            cause.position, cause.error = position, error
+        if len(cause.places) < MAX_KEPT_PLACES:
+            cause.places.append((position, str(error.where)))
 
     def check(self) -> None:
         """Raise the first mistake, with those of other causes; do nothing if there is none."""
-        if not self._causes:
-            return
         causes = sorted(self._causes.values(), key=lambda cause: cause.position)
-        first, *others = [cause.summed_up() for cause in causes]
-        total = sum(cause.number for cause in causes)
-        first.others, first.count = others, total if total > 1 else None
-        raise first
+        for cause in causes:
+            cause.error.number = cause.number
+            cause.error.rest = places(where for _, where in sorted(cause.places)[1:])
+        if causes:
+            first, *others = [cause.error for cause in causes]
+            total = sum(cause.number for cause in causes)
+            first.others, first.count = others, total if total > 1 else None
+            raise first
 
 
 def places(wheres: Iterable[str]) -> str:

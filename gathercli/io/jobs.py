@@ -17,7 +17,7 @@ from gathercli.io.formats.values import tensor_of
 from gathercli.io.jobfile import JobEntry, error_at, job_error, name_of, read_entries
 from gathercli.io.source import is_stdin
 from gathercli.ops import FAMILIES, attributes
-from gathercli.ops.versions import family_of, find
+from gathercli.ops.versions import find
 from gathercli.slices import given, given_names
 from gathercli.spec import rules
 from gathercli.spec.call import UNKNOWN_AXIS, Operand, as_integer
@@ -394,11 +394,12 @@ _calls: dict[tuple[Any, ...], Call] = {}
 
 def row_of(job: Job, notes: list[str]) -> Op:
     """Return the version of a job, or the default of its operator; append a note to `notes`."""
-    family = family_of(job.operator)
-    choice = find(family.ROWS[0].id if job.version is None else job.version, family.COMMAND)
-    if choice.note:
-        notes.append(choice.note)
-    return choice.op
+    if job.version is None:
+        return FAMILIES[job.operator].ROWS[0]
+    match = find(job.version, job.operator)
+    if match.note:
+        notes.append(match.note)
+    return match.op
 
 
 def bind(job: Job, op: Op, inputs: Inputs, context: CallContext | None = None) -> BoundCall:
