@@ -23,7 +23,7 @@ from gathercli.batch.patterns import (
     values_of,
 )
 from gathercli.batch.plan import JOB_FILE, Plan
-from gathercli.batch.report import Validation
+from gathercli.batch.report import Bar
 from gathercli.cli.call import TypeOptions, inputs_of
 from gathercli.cli.declarations import NO_FILE, Options, argument, option
 from gathercli.cli.messages import Messages
@@ -179,13 +179,13 @@ def run(
     if not from_files:  # the jobs are made of options
         running.allow_outside = True
     write, width = messages.write, width_of(STDERR)
-    with Validation(write, width, silent=messages.is_silent) as progress:
+    with Bar(write, width, silent=messages.is_silent) as bar:
         plan = Plan(
             entries,
             allow_outside=running.allow_outside,
             reserved=reserved,
             limit=running.memory.limits.memory,
-            progress=progress,
+            progress=bar.validation,
         )
     with plan:
         external = patterns.types.external_data

@@ -408,8 +408,6 @@ def repeated(values: array[int]) -> set[int]:
 
 def _may_be_name(token: str) -> bool:
     """Return whether a token can be a path: without NUL or lone surrogates."""
-    if token.isascii():
-        return "\0" not in token
     try:
         return b"\0" not in os.fsencode(token)
     except UnicodeEncodeError:

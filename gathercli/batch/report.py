@@ -39,11 +39,13 @@ _STATUS_STYLES: Final = {OK: "green", MISMATCH: "yellow", ERROR: "red"}
 _MAX_ID_LENGTH: Final = 60
 
 
-class _Updates(StatusLine):
+class Bar(StatusLine):
     """A context of progress on stderr: a line that is redrawn, or without a width one now and then.
 
     It shows nothing if it is `silent`.
     """
+
+    _start: float | None = None
 
     def __init__(
         self,
@@ -79,20 +81,10 @@ class _Updates(StatusLine):
         else:
             self._write(text + "\n")
 
-
-class Validation(_Updates):
-    """The progress of the validation of jobs."""
-
-    def __call__(self, done: str, number: int) -> None:
+    def validation(self, done: str, number: int) -> None:
         """Write how many jobs were ``validated`` or ``compared`` if an update is due."""
         if self._is_due():
             self._put(f"{counted(number, 'job')} {done}")
-
-
-class Bar(_Updates):
-    """The progress of a batch."""
-
-    _start: float | None = None
 
     def estimate(self, line: bytes) -> None:
         """Start the estimate of the time left with the first job that ended, by its line."""

@@ -378,13 +378,6 @@ def test_a_new_report_is_of_its_owner_to_write_and_inherited_by_no_program(begin
         os.umask(before)
 
 
-@pytest.mark.parametrize("resumes", [False, True])
-def test_a_report_in_no_folder_is_refused(begin: Begin, resumes: bool) -> None:
-    ran = refusal(lambda: begin("no/r.jsonl", resumes=resumes))
-
-    assert ran == ("(there is no such folder): expected one that is there", "no/r.jsonl", None)
-
-
 def test_a_report_that_another_run_writes_is_refused_and_closed(begin: Begin) -> None:
     with begin():
         held = os.listdir("/dev/fd")

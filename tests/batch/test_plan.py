@@ -60,36 +60,32 @@ def _accepted(*jobs: dict[str, Any], **options: Any) -> None:
 # Jobs together
 
 
-def test_an_output_below_another_is_refused(folder: Path) -> None:
-    del folder
-    nested = _job("a", output="o/x.npy"), _job("b", output="o/x.npy/in/b.npy")
-    assert _refused(*nested) == (
-        "j.jsonl, line 2: `$.output` is `o/x.npy/in/b.npy`, which lies below the output of "
-        "j.jsonl, line 1: expected another file"
-    )
-    _accepted(*(_job(str(n), output=f"o/{n % 3}/in/{n}.npy") for n in range(9)))
-
-
-def test_an_output_below_the_report_is_refused(folder: Path) -> None:
-    del folder
-    assert _refused(_job("a", output="r/a.npy"), reserved={"r": "the report"}) == (
-        "j.jsonl, line 1: `$.output` is `r/a.npy`, which lies below the report: "
+@pytest.mark.parametrize(
+    ("outputs", "options", "what"),
+    [
+        (["o/x.npy", "o/x.npy/in/b.npy"], {}, "the output of j.jsonl, line 1"),
+        (["../x.npy", "../x.npy/b.npy"], {"allow_outside": True}, "the output of j.jsonl, line 1"),
+        (["o.npy", "r/a.npy"], {"reserved": {"r": "the report"}}, "the report"),
+    ],
+)
+def test_an_output_below_another_or_the_report_is_refused(
+    outputs: list[str],
+    options: dict[str, Any],
+    what: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (folder / "in").mkdir()
+    monkeypatch.chdir("in")
+    assert _refused(*(_job(output, output=output) for output in outputs), **options) == (
+        f"j.jsonl, line 2: `$.output` is `{outputs[1]}`, which lies below {what}: "
         "expected another file"
     )
 
 
-def test_an_output_below_another_is_refused_outside_the_folder_too(folder: Path) -> None:
-    (folder / "in").mkdir()
-    os.chdir("in")
-    nested = _job("a", output="../x.npy"), _job("b", output="../x.npy/b.npy")
-    assert "lies below the output of j.jsonl, line 1" in _refused(*nested, allow_outside=True)
-
-
-def test_an_output_that_is_a_folder_is_refused(folder: Path) -> None:
-    (folder / "x.npy").mkdir()
-    assert _refused(_job("a", output="x.npy")) == (
-        "j.jsonl, line 1: `$.output`: `x.npy` is a folder: expected the name of a file"
-    )
+def test_outputs_in_shared_folders_are_accepted(folder: Path) -> None:
+    del folder
+    _accepted(*(_job(str(n), output=f"o/{n % 3}/in/{n}.npy") for n in range(9)))
 
 
 def test_the_junit_file_is_no_input(folder: Path) -> None:
@@ -344,6 +340,7 @@ def test_ids_and_paths_are_compared_and_not_their_digests_alone(
         ),
         ("a\0.npy", "`a\\x00.npy` holds what no name can: expected the name of a file"),
         ("\ud800.npy", "`\\ud800.npy` holds what no name can: expected the name of a file"),
+        ("folder.npy", "`folder.npy` is a folder: expected the name of a file"),
         ("pipe.npy", "`pipe.npy` is a device or a pipe: expected the name of a file"),
         (
             "j.jsonl/a.npy",
@@ -365,6 +362,7 @@ def test_an_output_is_the_name_of_a_file_that_is_written(
     output: str, what: str, folder: Path
 ) -> None:
     os.mkfifo("pipe.npy")
+    (folder / "folder.npy").mkdir()
     (folder / "loop.npy").symlink_to("loop.npy")
     assert _refused(_job("a", output=output)) == f"j.jsonl, line 1: `$.output`: {what}"
 

@@ -350,7 +350,12 @@ def test_a_report_in_a_folder_that_is_not_there_is_refused(run: Run) -> None:
     write_jobs(job("a", output="a.npy"))
     for more in ((), ("--resume",)):
         ran = run("batch", "jobs.jsonl", "--report", "none/r.jsonl", *more)
-        assert (ran.status, "(there is no such folder)" in ran.err) == (73, True)
+        assert ran == (
+            73,
+            "",
+            "error: the report `none/r.jsonl` cannot be written (there is no such folder): "
+            "expected one that is there\nrule: output\n",
+        )
     assert os.listdir() == ["jobs.jsonl"]
 
 
