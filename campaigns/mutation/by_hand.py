@@ -184,9 +184,9 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("compute/storage.py", "any(s < 0 or s % itemsize for s", "any(s < 0 for s"),
     ("ops/gather_nd.py", 'IndexedAxis("indices", b + j, ', 'IndexedAxis("indices", j, '),
     # Beams: a zero that ends one, and parents that are no integers or all count from the end
-    ("compute/tree.py", "np.where(steps > self.ends", "np.where(steps >= self.ends"),
-    ("compute/tree.py", "np.isfinite(wide) & (np.floor(wide) == wide)", "np.floor(wide) == wide"),
-    ("compute/tree.py", "counts=True, tuples=False", "counts=False, tuples=False"),
+    ("compute/check.py", "np.where(steps > self.ends", "np.where(steps >= self.ends"),
+    ("compute/check.py", "np.isfinite(wide) & (np.floor(wide) == wide)", "np.floor(wide) == wide"),
+    ("compute/check.py", "counts=True, tuples=False", "counts=False, tuples=False"),
     # Boxes of an output, and how they are computed
     (
         "compute/blocks.py",

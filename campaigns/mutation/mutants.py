@@ -37,7 +37,6 @@ TARGETS: Final = {
     "explain/gather_provenance.py": r"GatherProvenance\..*|Reads\..*",
     "explain/provenance.py": r".*",
     "explain/beams.py": r"BeamProvenance\..*",
-    "compute/tree.py": r".*",
     "compute/verdicts.py": r".*",
     "compute/indices.py": r".*",
     "compute/threads.py": r".*",

@@ -93,31 +93,28 @@ def run_arrays(
 ) -> GatherOutput:
     """Run a call of any size with NumPy, as `run` does."""
     call = bound.call
+    from gathercli.compute import check, result
+
     bound.check_size(max_bytes)  # before indices are read, of which a file may declare any number
     if bound.in_memory is None and call.gather is not None:
-        from gathercli.compute.check import check_chunks
-        from gathercli.compute.result import StreamedResult
-
-        adjusted = check_chunks(bound, threads=threads, progress=progress)
-        return StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
+        adjusted = check.check_chunks(bound, threads=threads, progress=progress)
+        return result.StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
     if call.gather is None and memory is not None:
         _check_memory(bound, memory)
-    from gathercli.compute.check import check_input
-    from gathercli.compute.result import GatherResult
-
     tensors = bound.loaded()
     points: dict[str, ResolvedIndices] = {}
     adjustments: list[Adjustment] = []
     for name, axes in indexed_inputs(call).items():
         if call.op.input(name).follows:
-            from gathercli.compute.tree import follow_parents
-
-            points[name], more = follow_parents(call, axes[0], tensors)
+            points[name], more = check.follow_parents(call, axes[0], tensors)
         else:
-            array = tensors[name].array
-            points[name], more = check_input(call, axes, array, threads=threads, progress=progress)
+            points[name], more = check.check_input(
+                call, axes, tensors[name].array, threads=threads, progress=progress
+            )
         adjustments += more
-    return GatherResult(bound, tensors, points, adjustments, threads=threads, progress=progress)
+    return result.GatherResult(
+        bound, tensors, points, adjustments, threads=threads, progress=progress
+    )
 
 
 def consume(

@@ -22,10 +22,9 @@ import numpy as np
 
 from gathercli.compute import check
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.check import BLOCK_INDICES, scan
+from gathercli.compute.check import BLOCK_INDICES, as_written, follow_beams, name_as_written, scan
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.storage import row_major
-from gathercli.compute.tree import as_written, follow_beams, name_as_written
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
 from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
@@ -35,10 +34,10 @@ from gathercli.spec.shapes import Shape, coordinates
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from gathercli.compute.check import BeamPaths
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
-    from gathercli.compute.tree import BeamPaths
     from gathercli.errors import GatherError
     from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call

@@ -209,7 +209,7 @@ class CellSource:
     @cached_property
     def _beams(self) -> tuple[AnyArray, int]:
         """The beam of each cell, and the fate of a cell that copies nothing."""
-        from gathercli.compute.tree import follow_beams, parent_indices
+        from gathercli.compute.check import follow_beams, parent_indices
 
         ((name, (along,)),) = indexed_inputs(self.call).items()
         h, tensors = self._hypothesis, dict(self._tensors)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.check import ENDED, NO_BEAM, REFUSED_BEAM, follow_beams
 from gathercli.compute.tensor import Tensor
-from gathercli.compute.tree import ENDED, NO_BEAM, REFUSED_BEAM, follow_beams
 from gathercli.explain.panel import (
     NO_TARGETS,
     OUT,

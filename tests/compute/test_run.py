@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gathercli.compute.run
-from gathercli.compute import check, tree
+from gathercli.compute import check
 from gathercli.io.write import Output
 from tests.house import MODULES, imports, room
 
@@ -230,7 +230,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in (
         (check, "check_input"),
         (check, "check_chunks"),
-        (tree, "follow_parents"),
+        (check, "follow_parents"),
     ):
         monkeypatch.setattr(module, name, fail)
 

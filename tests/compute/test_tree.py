@@ -308,7 +308,7 @@ def test_a_thousand_steps_take_a_thousand_passes_over_the_beams(
         calls.append(parents.shape)
         return indices.resolve(parents, policy)
 
-    monkeypatch.setattr("gathercli.compute.tree.resolve", counted)
+    monkeypatch.setattr("gathercli.compute.check.resolve", counted)
     random = np.random.default_rng(0)
     steps, parents = random.integers(0, 99, (1000, 8, 4)), random.integers(0, 4, (1000, 8, 4))
     tree = Tree(steps, parents, np.full(8, 1000), np.array(-1))
