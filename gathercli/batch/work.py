@@ -50,9 +50,9 @@ from gathercli.spec.shapes import Shape, as_shape, known, product
 from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
-    from gathercli.compute.result import Result
     from gathercli.compute.run import GatherOutput
     from gathercli.compute.storage import Box
+    from gathercli.compute.tensor import Result
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 

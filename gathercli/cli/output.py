@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from gathercli.cli.messages import Messages
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.result import Result
     from gathercli.compute.run import GatherOutput
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import Result, Tensor
     from gathercli.io.formats.npy import NamedResult
     from gathercli.io.source import Inputs
     from gathercli.io.zarr.created import BoxWorkers, Creation

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.compute.storage import nearest, place, significant, storage_of
-from gathercli.compute.tensor import Tensor
+from gathercli.compute.storage import nearest, significant, storage_of
+from gathercli.compute.tensor import Result, Tensor
 from gathercli.errors import InputError
-from gathercli.spec.dtypes import BFLOAT16, BOOL, EXACT, FLOAT64, STRING, DType, Kind, described
+from gathercli.spec.dtypes import BFLOAT16, BOOL, EXACT, FLOAT64, STRING, DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import Place, cell, coordinates
 from gathercli.text import NON_FINITE, Overflow, counted, grouped, value_text
@@ -296,14 +296,16 @@ def numbers(flat: list[Any], kinds: set[type]) -> AnyArray | None:
 _BYTE: Final = dtype_named("uint8")
 
 
-class CastTensor:
-    """A tensor converted to `dtype`, a `Result`.
+class CastTensor(Result):
+    """A tensor converted to `dtype`.
 
     With `lossy` values may change: to the nearest, ties to even, or to true or false; with
     `truncate` too floats are truncated to integers. None becomes infinite or wraps around. Raise
     `InputError` (``dtype``) if the types do not convert, a value would change, or it is out of
     range.
     """
+
+    storage: np.dtype[Any]
 
     def __init__(
         self, tensor: Tensor, dtype: DType, *, lossy: bool, truncate: bool = False
@@ -326,20 +328,13 @@ class CastTensor:
         """The size of the elements in bytes."""
         return self._tensor.array.size * int(self.storage.itemsize)
 
-    def __str__(self) -> str:
-        return described(self.dtype, ",".join(map(str, self.shape)))
-
     def blocks(self) -> Iterator[AnyArray]:
-        """Yield the elements in row-major order, flat."""
+        """Convert the tensor block by block."""
         for block in self._tensor.blocks():
             yield self._cast(block)[0]
 
-    def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Pass the bytes to `put` in blocks, each with its offset."""
-        place(self.blocks(), put)
-
     def whole(self) -> Tensor:
-        """Return the converted tensor in memory."""
+        """Convert the tensor at once."""
         array = self._cast(self._tensor.array.reshape(-1))[0]
         return Tensor(self.dtype, array.reshape(self.shape))
 

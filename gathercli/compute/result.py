@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gathercli.compute.kernel import BLOCK_BYTES, Kernel
 from gathercli.compute.native import UNINTERRUPTED_BYTES, CallPlan
 from gathercli.compute.storage import one_axis
-from gathercli.compute.tensor import Tensor
+from gathercli.compute.tensor import Result, Tensor
 from gathercli.compute.threads import share
 from gathercli.errors import LimitError
-from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import known, product
 
 if TYPE_CHECKING:
@@ -23,17 +22,12 @@ if TYPE_CHECKING:
 
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.chunks import BlockSource
-    from gathercli.compute.conversion import CastTensor
     from gathercli.compute.indices import ResolvedIndices
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import AxisGather
-
-    Result: TypeAlias = "Tensor | CastTensor | ComputedResult"
-    """Elements, block by block: in memory, converted, or computed in parts."""
 
 
 SOURCE_CELLS: Final = 1 << 15
@@ -49,32 +43,23 @@ BUFFER_BYTES: Final = 32 << 20
 """Bytes of all threads' buffers where larger blocks are worth their memory."""
 
 
-class ComputedResult(ABC):
+class ComputedResult(Result):
     """A result that is computed part by part: the base of `GatherResult` and `BlockResult`.
 
     `threads` are the most that copy, and `progress` takes ``gathered`` or the like, the bytes done
     and `nbytes`. A block has `_block` elements.
     """
 
-    dtype: DType
     storage: np.dtype[Any]  # in native byte order
-    shape: tuple[int, ...]
     nbytes: int
     raw = None  # the elements are no bytes yet, as those of a `Tensor` may be
     threads: int
     progress: ProgressCallback | None
     _block: int
 
-    def __str__(self) -> str:
-        return described(self.dtype, ",".join(map(str, self.shape)))
-
     @abstractmethod
     def parts(self) -> Callable[[int, int], AnyArray]:
         """Return a function of two flat positions that computes the elements between them."""
-
-    @abstractmethod
-    def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Pass the bytes to `put` in blocks, in any order, each with its offset."""
 
     @abstractmethod
     def source(self) -> BlockSource:
@@ -85,10 +70,7 @@ class ComputedResult(ABC):
         """Compute all elements into `out`, C-ordered, of the output's shape, native byte order."""
 
     def blocks(self, cells: int | None = None) -> Iterator[AnyArray]:
-        """Yield the elements in row-major order, flat, up to `cells` at a time.
-
-        A block is valid until the next.
-        """
+        """Yield the elements in row-major order, flat, up to `cells` at a time."""
         cells = cells or self._block
         part, total = self.parts(), product(self.shape)
         for start in range(0, total, cells):

@@ -22,17 +22,11 @@ from numpy.lib.stride_tricks import as_strided
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    import numpy.typing as npt
-
-    AnyArray = npt.NDArray[Any]
-
+    AnyArray = NDArray[Any]
 
 Span: TypeAlias = "tuple[int, int]"
 """Coordinates along one dimension: the first, and the one after the last."""
@@ -83,18 +77,6 @@ def values(dtype: DType, stored: AnyArray) -> AnyArray:
     return array
 
 
-def place(blocks: Iterable[AnyArray], put: Callable[[AnyArray, int], None]) -> None:
-    """Pass the bytes of consecutive blocks to `put`, each with its offset.
-
-    The bytes, uint8, are valid until `put` returns.
-    """
-    start = 0
-    for block in blocks:
-        if block.nbytes:
-            put(np.ascontiguousarray(block).reshape(-1).view(np.uint8), start)
-        start += block.nbytes
-
-
 def equal(dtype: DType, one: AnyArray, other: AnyArray) -> AnyArray:
     """Compare values element by element; NaN equals NaN, and -0.0 equals 0.0."""
     same: AnyArray = one == other
@@ -128,7 +110,6 @@ def row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
 _PACKED_AT_A_TIME = 1 << 16
 """Elements packed at a time; for any bits of an element a whole number of bytes."""
 
-
 _SIGNIFICANT_BITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
@@ -153,20 +134,20 @@ def steps_below_one(dtype: DType) -> int:
 
 
 @lru_cache
-def byte_values(dtype: DType) -> NDArray[Any]:
+def byte_values(dtype: DType) -> AnyArray:
     """Return the values of all bytes, float32 or 8-bit integers; only the type's bits count."""
     import ml_dtypes
 
     codes = np.arange(256, dtype=np.uint8) & (2**dtype.bits - 1)
     wide = {Kind.FLOAT: np.float32, Kind.INT: np.int8, Kind.UINT: np.uint8}[dtype.kind]
-    table: NDArray[Any] = codes.view(getattr(ml_dtypes, dtype.name)).astype(wide)
+    table: AnyArray = codes.view(getattr(ml_dtypes, dtype.name)).astype(wide)
     return table
 
 
 class _Scale(NamedTuple):
     """The finite values v[0] < v[1] < .. of a float type from zero on, and its special codes."""
 
-    between: NDArray[Any]  # the midpoints of v[k] and v[k + 1]; the last is the end of the range
+    between: AnyArray  # the midpoints of v[k] and v[k + 1]; the last is the end of the range
     sign: int  # the sign bit; 0 if there is none
     zero: bool  # whether there is a negative zero
     special: dict[str, int]  # the codes of NaN, infinity and minus infinity, if the type has them
@@ -193,7 +174,7 @@ def _scale(dtype: DType) -> _Scale:
     return _Scale((ends[:-1] + ends[1:]) / 2, sign, bool(sign) and table[sign] == 0, special)
 
 
-def nearest(wide: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], Any]:
+def nearest(wide: AnyArray, dtype: DType) -> tuple[AnyArray, Any]:
     """Round float64 to a float type, ties to even; return the bits, uint8, and a mask of what fits.
 
     A number out of range does not fit, nor do NaN, infinity, zero or a negative number if the type
@@ -215,7 +196,7 @@ def nearest(wide: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], Any]:
     return bits.astype(np.uint8), fits
 
 
-def unpacked(data: NDArray[Any], count: int, bits: int) -> NDArray[Any]:
+def unpacked(data: AnyArray, count: int, bits: int) -> AnyArray:
     """Unpack elements of less than 8 bits, lowest bits first, to a byte each.
 
     >>> import numpy as np
@@ -235,7 +216,7 @@ def unpacked(data: NDArray[Any], count: int, bits: int) -> NDArray[Any]:
     return out
 
 
-def packed(data: NDArray[Any], bits: int) -> bytes:
+def packed(data: AnyArray, bits: int) -> bytes:
     """Pack elements of less than 8 bits, shape (N,), lowest bits first.
 
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Tensors in memory: a type, a shape, and the elements as bytes, as a NumPy array, or both.
+"""Results, and tensors in memory: the elements as bytes, as a NumPy array, or both.
 
 Readers of short text and ordinary files keep the bytes, from which `small` computes; the array is
 made when it is first used, and NumPy is first imported then. NumPy has no bfloat16, float8 or
@@ -11,6 +11,7 @@ bfloat16, which is the upper half of a float32.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import takewhile
 from struct import error as StructError  # noqa: N812  (a class)
 from struct import pack as pack_bytes
@@ -23,11 +24,7 @@ from gathercli.spec.shapes import product
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Protocol, Self
 
     import numpy as np
@@ -65,20 +62,59 @@ if TYPE_CHECKING:
             """Return the elements of a box, in any byte order."""
 
 
-class Tensor:
+class Result(ABC):
+    """Elements of a type and a shape: in memory, converted, or computed part by part."""
+
+    __slots__ = ()
+
+    dtype: DType
+    shape: tuple[int, ...]
+    raw: memoryview | None  # the elements row-major and little-endian, if they were read as bytes
+
+    if TYPE_CHECKING:
+
+        @property
+        def storage(self) -> np.dtype[Any]:
+            """The NumPy dtype of the elements in native byte order."""
+
+        @property
+        def nbytes(self) -> int:
+            """The size of the elements in bytes."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[AnyArray]:
+        """Yield the elements in row-major order, flat; a block is valid until the next."""
+
+    @abstractmethod
+    def whole(self) -> Tensor:
+        """Return the elements in memory."""
+
+    def place(self, put: Callable[[AnyArray, int], None]) -> None:
+        """Pass the bytes to `put` in blocks, in any order, each with its offset.
+
+        The bytes, uint8, are valid until `put` returns.
+        """
+        import numpy as np
+
+        start = 0
+        for block in self.blocks():
+            if block.nbytes:
+                put(np.ascontiguousarray(block).reshape(-1).view(np.uint8), start)
+            start += block.nbytes
+
+    def __str__(self) -> str:
+        return described(self.dtype, ",".join(map(str, self.shape)))
+
+
+class Tensor(Result):
     """A tensor in memory or mapped.
 
     `array` has shape (D..) and dtype `storage_of(dtype)` in either byte order, and may be read-only
     or mapped. `typed` is whether the source states the type; else it was inferred from plain text,
-    by the element at the path `decided_by` (``$[1][2]``). `raw` is the elements row-major and
-    little-endian, if they were read as bytes; else None.
+    by the element at the path `decided_by` (``$[1][2]``).
     """
 
     __slots__ = ("_array", "decided_by", "dtype", "raw", "shape", "typed")
-
-    dtype: DType
-    shape: tuple[int, ...]
-    raw: memoryview | None
 
     def __init__(
         self, dtype: DType, array: AnyArray, typed: bool = True, decided_by: str | None = None
@@ -170,7 +206,7 @@ class Tensor:
         return part
 
     def whole(self) -> Tensor:
-        """Return the tensor itself, as a `Result` does."""
+        """Return the tensor itself."""
         return self
 
     def values(self) -> AnyArray:
@@ -196,15 +232,6 @@ class Tensor:
 
         for block in row_major(self.array, cells):
             yield block.astype(self.storage, copy=False)
-
-    def place(self, put: Callable[[AnyArray, int], None]) -> None:
-        """Pass the bytes to `put` in blocks, each with its offset."""
-        from gathercli.compute.storage import place
-
-        place(self.blocks(), put)
-
-    def __str__(self) -> str:
-        return described(self.dtype, ",".join(map(str, self.shape)))
 
 
 def nested(flat: list[Any], shape: tuple[int, ...]) -> Any:

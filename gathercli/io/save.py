@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Final
 
-    from gathercli.compute.result import Result
+    from gathercli.compute.tensor import Result
     from gathercli.io.formats.encode import Piece
     from gathercli.io.formats.npy import ByteTarget, NamedResult
     from gathercli.io.source import Inputs

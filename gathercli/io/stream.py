@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
     from typing import IO, Any, Final
 
-    from gathercli.compute.result import Result
+    from gathercli.compute.tensor import Result
 
 
 # What is expected where a temporary file cannot be kept.

@@ -27,7 +27,7 @@ from gathercli.text import UNSAFE, clean, counted, in_bytes, listed, shell_word
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gathercli.compute.result import Result
+    from gathercli.compute.tensor import Result
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Source
     from gathercli.spec.dtypes import DType

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Final, TypeAlias
 
-    from gathercli.compute.result import Result
     from gathercli.compute.storage import AnyArray
+    from gathercli.compute.tensor import Result
     from gathercli.io.formats.npy import NamedResult
 
 # The JSON of NaN and the infinities, by the value of `--nonfinite`.

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from gathercli.compute.result import Result
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import Result, Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes
 

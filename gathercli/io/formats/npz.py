@@ -22,8 +22,7 @@ from gathercli.text import counted, in_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.compute.result import Result
-    from gathercli.compute.tensor import Tensor
+    from gathercli.compute.tensor import Result, Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes, Layout
     from gathercli.io.formats.npy import ByteTarget, NamedResult

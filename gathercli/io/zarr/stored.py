@@ -32,9 +32,8 @@ from gathercli.text import clean, counted, in_bytes, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gathercli.compute.result import Result
     from gathercli.compute.storage import AnyArray, Box
-    from gathercli.compute.tensor import ChunkedTensor
+    from gathercli.compute.tensor import ChunkedTensor, Result
     from gathercli.io.folders import Folder
     from gathercli.io.formats.content import ElementTypes, Layout
     from gathercli.io.zarr.arrayspec import ArraySpec
