@@ -12,17 +12,17 @@ import os
 import stat
 import sys
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 
-from gathercli.errors import Hint, OutputError, TransferError, reason_of
+from gathercli.errors import GatherError, Hint, OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT
 from gathercli.io.stream import NewFile, Stream, release, temporary_name
 from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Final, Self
 
 
@@ -121,6 +121,21 @@ class AtomicOutput(ABC):
     def _find_target(self) -> None:
         """Resolve the path, and raise if the output cannot be there."""
 
+    @contextmanager
+    def _writable(
+        self, advise: Callable[[Exception], tuple[str, str, str | None]]
+    ) -> Iterator[None]:
+        """Convert OSError, and the ValueError for a NUL in a path, to OutputError.
+
+        `advise` returns the arguments of `unwritable`.
+        """
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            if isinstance(error, GatherError):
+                raise
+            raise self._unwritable(*advise(error), number=getattr(error, "errno", None)) from None
+
     def commit(self) -> None:
         """Give the output its name, replacing an older one.
 
@@ -174,7 +189,7 @@ class Output(AtomicOutput):
         path = self.path
         if not path:
             raise self._unwritable("the name is empty", "the name of a file")
-        try:
+        with self._writable(lambda error: (reason_of(error), "a file that can be written", None)):
             if descriptor_of(path) is not None:
                 return True
             status = entry = _status(path, follow=False)
@@ -187,11 +202,6 @@ class Output(AtomicOutput):
                 self._target = os.path.join(os.path.dirname(path), os.readlink(path))
                 if os.path.islink(self._target):
                     raise self._unwritable("it links to a link", "a link to a file")
-        except (OSError, ValueError) as error:
-            if isinstance(error, OutputError):
-                raise
-            why = reason_of(error), "a file that can be written"
-            raise self._unwritable(*why, number=getattr(error, "errno", None)) from None
         self._exists = entry is not None
         if self._no_clobber and self._exists:
             raise self._unwritable(*EXISTS)
@@ -220,7 +230,7 @@ class Output(AtomicOutput):
         `parents` tells whether to create the folder if it does not exist.
         """
         folder, self._name = os.path.split(self._target)
-        try:
+        with self._writable(partial(bad_folder, self._target)):
             if self.is_stream:
                 fd = descriptor_of(self.path)  # a duplicate of ours keeps its offset
                 flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY
@@ -233,11 +243,6 @@ class Output(AtomicOutput):
             self._create()
             if self._exists or self._temporary is not None:
                 self._copy_mode()
-        except OSError as error:
-            if isinstance(error, OutputError):
-                raise
-            why = bad_folder(self._target, error)
-            raise self._unwritable(*why, number=error.errno) from None
 
     def _open_folder(self, folder: str, *, parents: bool) -> int:
         flags = _O_PATH | os.O_DIRECTORY | os.O_CLOEXEC

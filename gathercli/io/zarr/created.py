@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -42,7 +42,7 @@ from gathercli.spec.shapes import product
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from typing import Protocol
 
     from gathercli.compute.chunks import BlockSource
@@ -104,6 +104,7 @@ class Creation(AtomicOutput):
         self._own: os.stat_result | None = None
         # Whether `commit` renamed the array; another run may have replaced it since.
         self._renamed = False
+        self._advise = partial(bad_folder, self.path.rstrip("/"))
         self._target = self._resolve()
         if self._within is not None and not lies_in(self._target, self._within):
             raise self._unwritable(*OUTSIDE)
@@ -118,7 +119,7 @@ class Creation(AtomicOutput):
         """Resolve the path once, so that the checks and the renaming use the same one."""
         if not self.path:
             raise self._unwritable("the name is empty", "the name of a folder")
-        with self._writable():
+        with self._writable(self._advise):
             if is_stream(self.path.rstrip("/")):
                 raise self._unwritable("it is a device or a pipe", "the name of a folder")
             folder, name = os.path.split(self.path.rstrip("/"))
@@ -134,7 +135,7 @@ class Creation(AtomicOutput):
     def _check_target(self, most: int | None = None) -> None:
         """Raise if the target must not be replaced; check at most `most` of its files."""
         target = self._target
-        with self._writable():
+        with self._writable(self._advise):
             if os.path.islink(target):
                 raise self._unwritable("it is a symbolic link", "the name of a folder")
             if is_stream(target):
@@ -145,17 +146,6 @@ class Creation(AtomicOutput):
                 raise self._unwritable(*EXISTS)
             if why := obstacle(target, most):
                 raise self._unwritable(why, "a new name, or a zarr array to replace")
-
-    @contextmanager
-    def _writable(self) -> Iterator[None]:
-        """Convert OSError, and the ValueError for a NUL in a path, to `OutputError`."""
-        try:
-            yield
-        except (OSError, ValueError) as error:
-            if isinstance(error, GatherError):
-                raise
-            why = bad_folder(self.path.rstrip("/"), error)
-            raise self._unwritable(*why, number=getattr(error, "errno", None)) from None
 
     def open(
         self,
@@ -189,7 +179,7 @@ class Creation(AtomicOutput):
             if os.path.lexists(path):
                 inner = Folder(source.name, source.path, None)
                 documents[version.attributes] = document(inner, path)
-        with self._writable():
+        with self._writable(self._advise):
             os.mkdir(self.temporary)
             if os.path.realpath(self.temporary) != self.temporary:
                 raise self._unwritable("a link has come in the way", "its folder to stay as it was")
