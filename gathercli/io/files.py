@@ -26,7 +26,6 @@ SMALL_FILE_BYTES: Final = 1 << 16  # the largest file in bytes that is cheaper t
 BUFFERED_BYTES: Final = 64 << 20
 MAX_THREADS: Final = 16  # the most threads, as each needs memory for its buffers
 MAPPED_HINT: Final = "a .npy file is mapped and not held"
-_MEMORY_PROBLEM: Final = "the input has {} to be held in memory"
 _UNBOUNDED: Final = float("inf")
 _STREAM_PART: Final = 1 << 20
 _FILE_PART: Final = 64 << 20
@@ -133,10 +132,9 @@ class File:
 
         `watch` is called with each part, and may raise to stop reading.
         """
-        if self.regular and self.limit is not None and self._status.st_size > self.limit:
-            raise self.over(
-                _MEMORY_PROBLEM.format(f"{in_bytes(self._status.st_size)}"), self._status.st_size
-            )
+        if self.regular:
+            size = self._status.st_size
+            self.check_memory(f"the input has {in_bytes(size)} to be held in memory", size)
         if self._spool is not None:
             self._parts = [bytes(self._spool)]
         size = 0
@@ -144,8 +142,7 @@ class File:
             size += len(part)
             if watch is not None:
                 watch(part)
-            if self.limit is not None and size > self.limit:
-                raise self.over(_MEMORY_PROBLEM.format(f"{in_bytes(size)} or more"), size)
+            self.check_memory(f"the input has {in_bytes(size)} or more to be held in memory", size)
         self._parts = [b"".join(self._parts)]
         return self._parts[0]
 
@@ -188,8 +185,9 @@ class File:
             return self.content()
         if self._read > expected:
             return b"".join(self._parts)
-        if self.limit is not None and self.limit < expected < _UNBOUNDED:
-            raise self.over(_MEMORY_PROBLEM.format(in_bytes(int(expected))), int(expected))
+        if expected < _UNBOUNDED:
+            size = int(expected)
+            self.check_memory(f"the input has {in_bytes(size)} to be held in memory", size)
         import mmap
 
         from gathercli.io.stream import EXPECTED_ROOM, temporary_file
@@ -199,8 +197,7 @@ class File:
             with temporary_file() as spool:
                 while self._parts:
                     size += sum(map(len, self._parts))
-                    if self.limit is not None and size > self.limit:
-                        raise self.over(f"the input has {in_bytes(size)} or more", size)
+                    self.check_memory(f"the input has {in_bytes(size)} or more", size)
                     spool.writelines(self._parts)
                     self._parts = []
                     if not self._ended and size <= expected:
@@ -246,11 +243,9 @@ class File:
     def recheck(self) -> None:
         """Raise if a regular file changed since it was opened."""
         self.check_mapped()
-        before = self._status
-        if stat.S_ISREG(before.st_mode):
-            now = os.fstat(self.fd)
-            if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-                raise changed(self.name)
+        regular = stat.S_ISREG(self._status.st_mode)
+        if regular and fingerprint_of(os.fstat(self.fd)) != self.fingerprint:
+            raise changed(self.name)
         for each in self.beside:
             each.recheck()
 
@@ -290,10 +285,11 @@ class File:
             self.progress("read", self._read, self._status.st_size if self.regular else 0)
         return part
 
-    def over(self, what: str, size: int) -> LimitError:
-        """Return the error for `size` bytes of memory, more than `limit`; `what` needs them."""
-        instead = "" if self.name == "-" else MAPPED_HINT
-        return LimitError.over(what, size, self.limit or 0, instead=instead)
+    def check_memory(self, what: str, size: int) -> None:
+        """Raise LimitError if `size` bytes of memory are more than `limit`; `what` needs them."""
+        if self.limit is not None and size > self.limit:
+            instead = "" if self.name == "-" else MAPPED_HINT
+            raise LimitError.over(what, size, self.limit, instead=instead)
 
 
 class HeldFile(File):

@@ -74,7 +74,16 @@ class Document(Content):
             if not raw.strip():
                 raise InputError("the input is empty", expected="a tensor")
             self._parse(raw)
-            self._describe()
+        value = self._value
+        if not isinstance(value, dict):
+            return
+        typed = jsontext.is_typed(value)
+        if not typed:
+            self.names = list(jsontext.members_of(value))
+        elif isinstance(value.get("name"), str):
+            self.names = [value["name"]]
+        if typed or jsontext.is_message(value):
+            self.format = "oip"
 
     def _array_in_pieces(self) -> AnyArray | None:
         """Parse a file as `plain_array` does, and show the progress."""
@@ -90,19 +99,6 @@ class Document(Content):
         with suppress(OSError):  # `File.content` raises for the user
             return plain_array(read)
         return None
-
-    def _describe(self) -> None:
-        """Set the format and the names of the tensors."""
-        value: Any = self._value
-        if not isinstance(value, dict):
-            return
-        typed = jsontext.is_typed(value)
-        if not typed:
-            self.names = list(jsontext.members_of(value))
-        elif isinstance(value.get("name"), str):
-            self.names = [value["name"]]
-        if typed or jsontext.is_message(value):
-            self.format = "oip"
 
     def _parse(self, raw: bytes, *, strict: bool = False) -> None:
         """Parse the text: a long one by the fast parser, unless it cannot or `strict` is set."""
@@ -222,12 +218,12 @@ class _Watch:
     """A check of a text while it is read: it raises for binary, or for too much memory."""
 
     def __init__(self, file: File, marks: Sequence[bytes] = _LIST_MARKS) -> None:
-        self._file, self._limit, self._marks = file, file.limit, marks
+        self._file, self._marks = file, marks
         self.size = self._values = 0
         self._width, self._string_width = 1, 0
         # Do not count the values of a file that fits the limit even if it is all marks.
         most = file.size * (1 + 2 * _WIDEST_CHARACTER + 2 * _VALUE_BYTES) if file.regular else None
-        self.counts = self._limit is not None and (most is None or most > self._limit)
+        self.counts = file.limit is not None and (most is None or most > file.limit)
 
     def __call__(self, part: bytes) -> None:
         """Check the next part."""
@@ -247,9 +243,8 @@ class _Watch:
         # others.
         copies = 1 + self._width + self._string_width
         needed = self.size * copies + self._values * _VALUE_BYTES
-        if self._limit is not None and needed > self._limit:
-            what = f"{in_bytes(self.size)} of the text would take {needed} when parsed"
-            raise self._file.over(what, needed)
+        what = f"{in_bytes(self.size)} of the text would take {needed} when parsed"
+        self._file.check_memory(what, needed)
 
 
 class _JsonWatch(_Watch):

@@ -105,9 +105,8 @@ class Constant:
 
     def check_memory(self, file: File) -> None:
         """Raise LimitError if reading the elements takes more memory than a file may."""
-        if file.limit is not None and self.copied > file.limit:
-            what = f"{in_bytes(self.nbytes)} would take {self.copied} when converted"
-            raise file.over(what, self.copied)
+        what = f"{in_bytes(self.nbytes)} would take {self.copied} when converted"
+        file.check_memory(what, self.copied)
 
     def forget(self) -> None:
         """Drop elements that are in memory: the next call of `tensor` reads them again."""

@@ -316,8 +316,7 @@ class Zarr(Content):
     def __init__(self, folder: Folder) -> None:
         """Read the metadata of the folder itself."""
         self._folder = folder
-        self._path = folder.path
-        root = Node.at(folder, self._path)
+        root = Node.at(folder, folder.path)
         if root is None:
             raise malformed("no zarr.json or .zarray in it", "a zarr array or group")
         self._root = root
@@ -333,7 +332,7 @@ class Zarr(Content):
         groups, members = [""], 0
         while groups:
             group = groups.pop()
-            with os.scandir(os.path.join(self._path, group)) as entries:
+            with os.scandir(os.path.join(self._folder.path, group)) as entries:
                 for entry in entries:
                     hidden = entry.name.startswith(".") and entry.name.endswith((".tmp", ".old"))
                     if hidden or not entry.is_dir(follow_symlinks=False):
@@ -385,12 +384,12 @@ class Zarr(Content):
         needed = max(spec.chunk_nbytes, spec.index_nbytes)
         what = f"a chunk of the array has {in_bytes(needed)} to be held in memory"
         check_limit(what, needed, limit)
-        name = self._folder.name if path == self._path else f"{self._folder.name}#{key}"
+        name = self._folder.name if path == self._folder.path else f"{self._folder.name}#{key}"
         return ZarrArray(name, path, spec, self._folder.watch, self._folder.notes)
 
     def _member(self, key: str) -> ArraySpec | None:
         """Look up the array `key` without listing the group; return None if there is none."""
-        path = self._path
+        path = self._folder.path
         node: Node | None = self._root
         for name in key.split("/"):
             path = os.path.join(path, name)
@@ -405,11 +404,11 @@ class Zarr(Content):
         if self._root.is_array:
             if key is not None:
                 raise self.no_member(key)
-            return self._path, self._root.spec
+            return self._folder.path, self._root.spec
         if key is None:
             key = self.find(None, self.names or (), self._folder.name)
         if (spec := self._member(key)) is not None:
-            return os.path.join(self._path, key), spec
+            return os.path.join(self._folder.path, key), spec
         self.find(key, self.names or (), self._folder.name)  # raises if it was never an array
         raise malformed(f"`{clean(key)}` is no longer an array", "it to stay as it was")
 
