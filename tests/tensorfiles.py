@@ -18,6 +18,7 @@ from gathercli.errors import GatherError
 from gathercli.io import save
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.source import Inputs
+from gathercli.io.stream import ByteTarget
 from gathercli.spec.dtypes import DTYPES, DType, Kind
 from gathercli.spec.shapes import product
 
@@ -40,7 +41,7 @@ every_type = pytest.mark.parametrize("held", DTYPES, ids=str)
 CHARACTERS: Final = st.characters(exclude_categories=["Cs"])
 
 
-class Collected:
+class Collected(ByteTarget):
     """What was written, in memory."""
 
     def __init__(self) -> None:
@@ -48,10 +49,6 @@ class Collected:
 
     def write(self, part: bytes | memoryview) -> None:
         self.parts.append(bytes(part))
-
-    def place(self, result: object) -> bool:
-        del result
-        return False
 
 
 def encoded(tensor: Tensor, fmt: str) -> bytes:

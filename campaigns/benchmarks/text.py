@@ -12,6 +12,7 @@ from campaigns.benchmarks.measure import Row, Timed, interleaved
 from gathercli.compute.tensor import Tensor
 from gathercli.io import save
 from gathercli.io.source import Inputs
+from gathercli.io.stream import ByteTarget
 from gathercli.spec.dtypes import dtype
 
 if TYPE_CHECKING:
@@ -24,15 +25,11 @@ READ = {"f8": 2 / 7, "f4": 2 / 7, "i8": 1 / 2}
 WRITTEN = {"f8": 1 / 20, "f4": 1 / 20, "i8": 1 / 12}
 
 
-class Forgotten:
+class Forgotten(ByteTarget):
     """Takes what is written and keeps none of it."""
 
     def write(self, part: bytes | memoryview) -> None:
         del part
-
-    def place(self, result: object) -> bool:
-        del result
-        return False
 
 
 def ours(path: Path) -> npt.NDArray[Any]:

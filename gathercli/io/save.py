@@ -6,6 +6,7 @@ import os
 
 from gathercli.errors import Hint, InputError, TransferError, UsageError
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
+from gathercli.io.stream import ByteTarget
 from gathercli.io.write import is_stream, new_name
 from gathercli.spec.shapes import product
 from gathercli.text import clean, closest, listed, short
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 
     from gathercli.compute.tensor import Result
     from gathercli.io.formats.encode import Piece
-    from gathercli.io.formats.npy import ByteTarget, NamedResult
+    from gathercli.io.formats.npy import NamedResult
     from gathercli.io.source import Inputs
-    from gathercli.io.stream import Stream
     from gathercli.io.zarr.created import Creation
     from gathercli.spec.dtypes import DType
 
@@ -28,10 +28,10 @@ STREAMED_FORMATS: Final = tuple(name for name in FORMATS if not FORMATS[name].ch
 BUFFER_BYTES: Final = 1 << 16  # bytes of text to collect before a write
 
 
-class CheckedStream:
+class CheckedStream(ByteTarget):
     """A stream that checks before each write that no input changed."""
 
-    def __init__(self, stream: Stream, inputs: Inputs) -> None:
+    def __init__(self, stream: ByteTarget, inputs: Inputs) -> None:
         self._stream, self._inputs = stream, inputs
 
     def write(self, part: bytes | memoryview) -> None:
@@ -44,7 +44,7 @@ class CheckedStream:
             raise
 
     def place(self, result: Result) -> bool:
-        """Let the threads of a result append its elements; return False if impossible."""
+        """Let the threads of a result append its elements, if that is possible."""
         try:
             return self._stream.place(result)
         except TransferError:

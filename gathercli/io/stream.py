@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+from abc import ABC, abstractmethod
 from contextlib import suppress
 
-from gathercli.errors import OutputError, reason_of
+from gathercli.errors import OutputError, TransferError, reason_of
 from gathercli.io.descriptors import incomplete, write_all
 from gathercli.text import in_bytes
 
@@ -88,8 +89,6 @@ def _created(kind: str, create: Callable[[], Any]) -> Any:
     try:
         return create()
     except OSError as error:
-        from gathercli.errors import TransferError, reason_of
-
         raise TransferError(
             f"a temporary {kind} cannot be created ({reason_of(error)})",
             rule="unreadable",
@@ -104,8 +103,21 @@ MIN_AHEAD: Final = 8 << 20
 MOST_AHEAD: Final = 64 << 20
 
 
-class Stream:
-    """A descriptor, written in order; errors name its `place`."""
+class ByteTarget(ABC):
+    """A target of bytes in order."""
+
+    @abstractmethod
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+
+    def place(self, result: Result) -> bool:
+        """Let the threads of a result append its elements, in any order, if that is possible."""
+        del result
+        return False
+
+
+class Stream(ByteTarget):
+    """A descriptor, whose reader may need the bytes in order; errors name its `place`."""
 
     def __init__(self, fd: int, place: str | None = None) -> None:
         self._fd, self._place = fd, place
@@ -113,11 +125,6 @@ class Stream:
     def write(self, part: bytes | memoryview) -> None:
         """Append bytes."""
         write_all(self._fd, part, place=self._place)
-
-    def place(self, result: Result) -> bool:
-        """Return False: a reader may need the blocks in order."""
-        del result
-        return False
 
 
 class NewFile(Stream):

@@ -21,6 +21,7 @@ from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks, row_of
 from gathercli.io.source import Inputs, check_stdin, reference_of
+from gathercli.io.stream import ByteTarget
 from gathercli.io.write import is_stream, make_folder, new_name, real_path
 from gathercli.text import UNSAFE, clean, counted, in_bytes, listed, shell_word
 
@@ -255,8 +256,8 @@ class _Conversion:
         return cast
 
 
-class _ProgressStream:
-    """A stream that reports progress; `size` is an estimate of the total in bytes."""
+class _ProgressStream(ByteTarget):
+    """A target in order that reports progress; `size` is an estimate of the total in bytes."""
 
     def __init__(
         self, stream: save.CheckedStream, size: int, progress: ProgressCallback | None
@@ -270,11 +271,6 @@ class _ProgressStream:
         self._written += len(part)
         if self._progress is not None:
             self._progress("wrote", self._written, max(self._written, self._size))
-
-    def place(self, result: object) -> bool:
-        """Return False: the bytes must come in order to be counted."""
-        del result
-        return False
 
 
 class Target(NamedTuple):

@@ -21,7 +21,7 @@ from gathercli.text import clean, in_bytes, shell_word
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any, Final, Protocol, TypeAlias
+    from typing import Any, Final, TypeAlias
 
     import numpy as np
 
@@ -29,15 +29,7 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Result, Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes
-
-    class ByteTarget(Protocol):
-        """A target of bytes in order, or of a whole result written by threads."""
-
-        def write(self, part: bytes | memoryview, /) -> object:
-            """Append bytes."""
-
-        def place(self, result: Result, /) -> bool:
-            """Let the threads of a result append its elements; return False if impossible."""
+    from gathercli.io.stream import ByteTarget
 
 
 MAX_HEADER: Final = 10_000  # the longest header in bytes; the limit of numpy

@@ -12,20 +12,21 @@ from contextlib import contextmanager
 from io import RawIOBase
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
-from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.errors import GatherError, InputError
 from gathercli.io.formats import npy
 from gathercli.io.formats.content import Content, check_limit, malformed, truncated
 from gathercli.io.formats.foreign import foreign_error
 from gathercli.io.formats.table import NPY
+from gathercli.io.stream import ByteTarget
 from gathercli.text import counted, in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.compute.tensor import Result, Tensor
+    from gathercli.compute.tensor import Tensor
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes, Layout
-    from gathercli.io.formats.npy import ByteTarget, NamedResult
+    from gathercli.io.formats.npy import NamedResult
 
 MAX_ARCHIVE_MEMBERS = 100_000
 MAX_RATIO = 200
@@ -116,24 +117,19 @@ class Archive(Content):
             header = self._header(info, start)
             what = f"the member `{info.filename}` inflates to {in_bytes(header.end)}"
             check_limit(what, header.end, self._file.limit)
-            self._check_ratio(info)
+            if self._file.limit is not None and info.file_size >= MAX_UNQUESTIONED_MEMBER:
+                # Beyond the ratio of tensors it may be a bomb.
+                most = MAX_RATIO * info.compress_size
+                what = (
+                    f"the member `{info.filename}` inflates from {info.compress_size} to "
+                    f"{in_bytes(info.file_size)}, more than {MAX_RATIO} times as many"
+                )
+                check_limit(what, info.file_size, most)
             raw = bytearray(start)
             while len(raw) <= header.end and (part := self._read(stream, 1 << 20)):
                 raw += part
             npy.check_length(header, len(raw))
             return npy.view(header.layout(types.of_untyped), raw)
-
-    def _check_ratio(self, info: zipfile.ZipInfo) -> None:
-        """Raise for a large member with a ratio beyond that of tensors: it may be a bomb."""
-        if self._file.limit is None or info.file_size < MAX_UNQUESTIONED_MEMBER:
-            return
-        if info.file_size > MAX_RATIO * info.compress_size:
-            raise LimitError.over(
-                f"the member `{info.filename}` inflates from {info.compress_size} to "
-                f"{in_bytes(info.file_size)}, more than {MAX_RATIO} times as many",
-                info.file_size,
-                MAX_RATIO * info.compress_size,
-            )
 
     def _header(self, info: zipfile.ZipInfo, start: bytes) -> npy.Header:
         if not start.startswith(NPY):
@@ -185,16 +181,15 @@ def npz_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
                     raise
 
 
-class _MemberTarget:
-    """A member of an archive, a `raw.ByteTarget`."""
+class _MemberTarget(ByteTarget):
+    """A member of an archive, whose bytes come in order, for the checksum."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self.write = stream.write
+        self._stream = stream
 
-    def place(self, result: Result, /) -> bool:
-        """Return False: the bytes must come in order, for the checksum."""
-        del result
-        return False
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        self._stream.write(part)
 
 
 class _ZipTarget(RawIOBase):

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes
-    from gathercli.io.formats.npy import ByteTarget, NamedResult
+    from gathercli.io.formats.npy import NamedResult
+    from gathercli.io.stream import ByteTarget
 
 MAX_JSON_HEADER: Final = 100_000_000  # the longest header in bytes; the limit of the package
 _FD_FOLDER: Final = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"

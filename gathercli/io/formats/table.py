@@ -2,7 +2,7 @@
 
 A new format is one module and one row here. The module has a reader, a class with the members of
 `content.Content`, and a writer: for text a function of named results and `encode.TextOptions` that
-yields it in pieces of bytes, for a binary format one of named results and a `raw.ByteTarget`. A
+yields it in pieces of bytes, for a binary format one of named results and a `stream.ByteTarget`. A
 reader raises `InputError` for a malformed file, and a writer for a type or shape that the format
 cannot store. The row names them, and `load` imports them: a run needs one or two.
 """

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
     from gathercli.io.formats.content import ElementTypes
-    from gathercli.io.formats.npy import ByteTarget, NamedResult
+    from gathercli.io.formats.npy import NamedResult
+    from gathercli.io.stream import ByteTarget
 
 
 _TYPE_NAMES: Final = """
