@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.tensor import ChunkedTensor, Tensor
-    from gathercli.compute.threads import ProgressCallback
     from gathercli.compute.verdicts import Case
-    from gathercli.io.source import Inputs
     from gathercli.spec.call import Call, Family, Operand
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Input, Op
@@ -209,18 +207,7 @@ class CallOptions(Options):
 
         `others` are further arguments that may name standard input.
         """
-        from gathercli.io.source import check_stdin
-
-        chosen = self.operator.chosen
-        op = chosen.op
-        self.messages.notes += [chosen.note] if chosen.note else []
-        beside = [*others, *self.tensors.beside]  # which may be missing
-        progress = self.messages.progress() if shows_progress else None
-        tokens = self.tensors.tokens(family_of(op.family))
-        check_stdin(*self.tensors.words, *beside, names=tokens)
-        external = self.tensors.types.external_data
-        inputs = self.messages.inputs(self.memory.limits.memory, progress, external=external)
-        return OpenCall(self, op, tokens, inputs, progress)
+        return OpenCall(self, *others, shows_progress=shows_progress)
 
 
 class NamedCall(CallOptions):
@@ -236,16 +223,20 @@ class OpenCall:
     by the names of the inputs.
     """
 
-    def __init__(
-        self,
-        options: CallOptions,
-        op: Op,
-        tokens: dict[str, Token],
-        inputs: Inputs,
-        progress: ProgressCallback | None,
-    ) -> None:
-        self.op, self.tokens, self.inputs, self.progress = op, tokens, inputs, progress
+    def __init__(self, options: CallOptions, *others: str | None, shows_progress: bool) -> None:
+        from gathercli.io.source import check_stdin
+
         self._operator, self._messages = options.operator, options.messages
+        tensors, messages, chosen = options.tensors, options.messages, options.operator.chosen
+        self.op = chosen.op
+        messages.notes += [chosen.note] if chosen.note else []
+        beside = tensors.beside  # which may be missing
+        self.progress = messages.progress() if shows_progress else None
+        self.tokens = tensors.tokens(family_of(self.op.family))
+        check_stdin(*tensors.words, *others, *beside, names=self.tokens)
+        external = tensors.types.external_data
+        memory = options.memory.limits.memory
+        self.inputs = messages.inputs(memory, self.progress, external=external)
         self.context = options.operator.context()
 
     def __enter__(self) -> Self:

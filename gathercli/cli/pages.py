@@ -14,7 +14,7 @@ from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.io.jobfile import JOB_SUFFIXES, LINE_SUFFIXES, MAX_JOB_BYTES
 from gathercli.io.jobs import INLINE_BYTES, SHAPE, Job, keys_of
 from gathercli.ops import FAMILIES, OPERATORS, version_named
-from gathercli.report.versions import cells, table, timeline, version_text
+from gathercli.report.versions import table, timeline, version_text
 from gathercli.slices import given
 from gathercli.spec import rules
 from gathercli.spec.decisions import every_decision
@@ -209,13 +209,13 @@ def _index() -> tuple[Block, ...]:
 
 
 def _versions(*families: str) -> Terms:
-    pairs = []
-    for op in OPERATORS:
-        if op.family in families:
-            name, legal, other, _, changes = cells(op)
-            changes = changes.replace("`", "")
-            pairs.append((name, f"Legal indices {legal}, others {other}; {changes}."))
-    return Terms(tuple(pairs))
+    texts = {
+        op.full_name: f"Legal indices {op.index_range.value}, others {op.out_of_range.done}; "
+        f"{op.changes.replace('`', '')}."
+        for op in OPERATORS
+        if op.family in families
+    }
+    return Terms(tuple(texts.items()))
 
 
 def _parameters(parameters: Iterable[Parameter]) -> Iterator[Block]:

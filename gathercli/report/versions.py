@@ -24,13 +24,7 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Attr, Input, Op
 
 
-HEADINGS: Final = ("version", "legal indices", "other indices", "batch_dims", "changes")
-
-
-def cells(op: Op) -> tuple[str, ...]:
-    """Return the cells of a version in a table with `HEADINGS`."""
-    batch_dims = "yes" if op.has_batch_dims else "-"
-    return (op.full_name, op.index_range.value, op.out_of_range.done, batch_dims, op.changes)
+_HEADINGS: Final = ("version", "legal indices", "other indices", "batch_dims")
 
 
 def timeline(ops: Sequence[Op], width: int | None) -> str:
@@ -47,8 +41,16 @@ def timeline(ops: Sequence[Op], width: int | None) -> str:
 
 def table(ops: Sequence[Op], marked: Collection[Op] = ()) -> str:
     """Tabulate the treatment of indices by version, with a star at `marked` versions."""
-    rows = [(f"{op}{' *' * (op in marked)}", *cells(op)[1:-1]) for op in ops]
-    return columns([HEADINGS[:-1], *rows], None)
+    rows = [
+        (
+            f"{op}{' *' * (op in marked)}",
+            op.index_range.value,
+            op.out_of_range.done,
+            "yes" if op.has_batch_dims else "-",
+        )
+        for op in ops
+    ]
+    return columns([_HEADINGS, *rows], None)
 
 
 class Operators(tuple["Op", ...]):

@@ -14,6 +14,7 @@ from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS, version_named
 from gathercli.ops.unknown import foreign_name_error
 from gathercli.ops.versions import VersionMatch, find
+from gathercli.report import versions
 from gathercli.spec.decisions import every_decision
 from gathercli.spec.equivalents import equivalent, of_framework
 from gathercli.spec.op import FRAMEWORKS
@@ -77,7 +78,11 @@ def run(
         return _difference(*diff)
     if like is not None:
         return _like(like)
-    return _decisions() if decisions else _list()
+    if decisions:
+        every = every_decision()
+        write = partial(versions.decisions_text, every)
+        return _answer(write, lambda: [each._asdict() for each in every])
+    return _list()
 
 
 def _answer(
@@ -88,9 +93,7 @@ def _answer(
     """Return an answer with a text of any width, JSON, and notes."""
 
     def text(width: int | None, color: bool) -> str:
-        from gathercli.report.versions import colored
-
-        return colored(write(width), color=color)
+        return versions.colored(write(width), color=color)
 
     def line() -> str:
         import json
@@ -102,12 +105,10 @@ def _answer(
 
 def _list(*families: str) -> Answer:
     """List the versions of some operators, or of all."""
-    from gathercli.report.versions import listing
-
     defaults, by, notes = _defaults()
     ops = [op for op in OPERATORS if not families or op.family in families]
     return _answer(
-        lambda width: listing(ops, width, defaults, by),
+        lambda width: versions.listing(ops, width, defaults, by),
         lambda: [_object(op, defaults) for op in ops],
         notes,
     )
@@ -128,21 +129,17 @@ def _defaults() -> tuple[list[Op], str, list[str]]:
 
 
 def _object(op: Op, defaults: list[Op]) -> dict[str, Any]:
-    from gathercli.report.versions import version_json as as_json
-
-    return as_json(op) | {"default": op in defaults}
+    return versions.version_json(op) | {"default": op in defaults}
 
 
 def _sheets(version: str) -> Answer:
     """Return the sheets of the versions that a word names."""
-    from gathercli.report.versions import sheets
-
     matches = named(version, "gathercli ops ")
     ops = [each.op for each in matches]
     defaults, _, _ = _defaults()
     objects = [_object(op, defaults) for op in ops]
     return _answer(
-        partial(sheets, ops),
+        partial(versions.sheets, ops),
         lambda: objects[0] if len(objects) == 1 else objects,
         (each.note for each in matches),
     )
@@ -150,8 +147,6 @@ def _sheets(version: str) -> Answer:
 
 def _difference(a: str, b: str) -> Answer:
     """Compare two versions; of two opsets, every operator that has a version in both."""
-    from gathercli.report import versions
-
     sides = named(a), named(b)
     pairs = [(x, y) for x in sides[0] for y in sides[1] if x.op.family == y.op.family]
     left_out = _left_out((a, b), sides) if pairs and min(map(len, sides)) > 1 else []
@@ -178,8 +173,6 @@ def _left_out(
 
 
 def _like(call: str) -> Answer:
-    from gathercli.report import versions
-
     try:
         each = equivalent(clean(call))
     except UsageError as error:
@@ -191,15 +184,6 @@ def _like(call: str) -> Answer:
     return _answer(
         partial(versions.equivalent_text, each, version_named(each.rows[0])),
         partial(versions.equivalent_json, each),
-    )
-
-
-def _decisions() -> Answer:
-    from gathercli.report import versions
-
-    every = every_decision()
-    return _answer(
-        partial(versions.decisions_text, every), lambda: [each._asdict() for each in every]
     )
 
 
