@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 from gathercli.cli.declarations import ALL, HELP, REQUIRED, Argument, Option
-from gathercli.records import NamedTuple
+from gathercli.records import Enum, NamedTuple
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Final
+    from typing import Any
 
     from gathercli.cli.declarations import Command, Parameter
 
-NO_OPTION: Final = "no option"
-NO_VALUE: Final = "no value, or one of a flag"
-ONE_DASH: Final = "one dash"
-EQUALS_SIGN: Final = "equals sign"
-TWICE: Final = "twice"
-WRONG_VALUE: Final = "wrong value"
-MISSING: Final = "missing"
-TOO_MANY: Final = "too many"
+
+class Problem(Enum):
+    """What is wrong with the words of a command line."""
+
+    NO_OPTION = "no option"
+    NO_VALUE = "no value, or one of a flag"
+    ONE_DASH = "one dash"
+    EQUALS_SIGN = "equals sign"
+    TWICE = "twice"
+    WRONG_VALUE = "wrong value"
+    MISSING = "missing"
+    TOO_MANY = "too many"
 
 
 class WordsError(Exception):
-    """Words that the declarations refuse; `problem` is one of the constants above.
+    """Words that the declarations refuse.
 
     The subject of `TWICE`, `WRONG_VALUE` and `MISSING` is the parameter, of others an option's name
     or a word. `at` is the position of the word of an option.
     """
 
-    def __init__(self, problem: str, subject: Any, at: int = 0) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Problem, subject: Any, at: int = 0) -> None:
+        super().__init__(problem.value)
         self.problem, self.subject, self.at = problem, subject, at
 
 
@@ -62,9 +66,9 @@ def parse(parameters: Mapping[str, Parameter], words: Sequence[str]) -> dict[str
             else:
                 values[name], texts = _converted(each, texts[0]), texts[1:]
         elif each.default is REQUIRED and name not in values:
-            raise WordsError(MISSING, each)
+            raise WordsError(Problem.MISSING, each)
     if texts:
-        raise WordsError(TOO_MANY, texts[0])
+        raise WordsError(Problem.TOO_MANY, texts[0])
     return {name: values.get(name, each.default) for name, each in parameters.items()}
 
 
@@ -89,14 +93,14 @@ def _sort(
                 _check_option(text, value, at, options)
                 name, option = options.get(text, (ALL, HELP))
                 if option.once and name in given:
-                    raise WordsError(TWICE, option, at)
+                    raise WordsError(Problem.TWICE, option, at)
                 last = text, option.count, [] if value is None else [value], at
                 given.setdefault(name, []).append(last[2])
     text, count, values, at = last
     if len(values) < count:
-        raise WordsError(NO_VALUE, text, at)
+        raise WordsError(Problem.NO_VALUE, text, at)
     if ALL in given and None not in given:
-        raise WordsError(NO_OPTION, ALL, words.index(ALL))
+        raise WordsError(Problem.NO_OPTION, ALL, words.index(ALL))
     return given, arguments
 
 
@@ -104,9 +108,9 @@ def _check_form(word: str, at: int, options: Mapping[str, object]) -> None:
     """Raise for a long option with one dash, and for ``-a=1``, which would be the value ``=1``."""
     if not word.startswith("--"):
         if len(word) > 2 and "-" + word.partition("=")[0] in options:
-            raise WordsError(ONE_DASH, word, at)
+            raise WordsError(Problem.ONE_DASH, word, at)
         if word[2:3] == "=" and word[:2] in options:
-            raise WordsError(EQUALS_SIGN, word, at)
+            raise WordsError(Problem.EQUALS_SIGN, word, at)
 
 
 def _check_option(
@@ -114,9 +118,9 @@ def _check_option(
 ) -> None:
     """Raise for an unknown option, and for a flag with a value."""
     if text not in options and (text != ALL or value is not None):
-        raise WordsError(NO_OPTION, text, at)
+        raise WordsError(Problem.NO_OPTION, text, at)
     if value is not None and not options[text][1].count:
-        raise WordsError(NO_VALUE, text, at)
+        raise WordsError(Problem.NO_VALUE, text, at)
 
 
 def _counts(params: Iterable[Parameter]) -> dict[str, int]:
@@ -257,14 +261,14 @@ def _value(option: Parameter, given: list[list[str]]) -> Any:
 def _converted(parameter: Parameter, text: str) -> Any:
     """Convert the text of a value to its type."""
     if parameter.choices and text not in parameter.choices:
-        raise WordsError(WRONG_VALUE, parameter)
+        raise WordsError(Problem.WRONG_VALUE, parameter)
     if not isinstance(parameter, Option) or parameter.kind is str:
         return text
     try:
         number = parameter.kind(text)
     except ValueError:
-        raise WordsError(WRONG_VALUE, parameter) from None
+        raise WordsError(Problem.WRONG_VALUE, parameter) from None
     least, most = parameter.min, parameter.max
     if (least is None or number >= least) and (most is None or number <= most):
         return number
-    raise WordsError(WRONG_VALUE, parameter)
+    raise WordsError(Problem.WRONG_VALUE, parameter)

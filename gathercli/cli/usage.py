@@ -21,20 +21,7 @@ from gathercli.cli.hints import (
     translate_value,
     values_of,
 )
-from gathercli.cli.parser import (
-    EQUALS_SIGN,
-    MISSING,
-    NO_OPTION,
-    NO_VALUE,
-    ONE_DASH,
-    TOO_MANY,
-    TWICE,
-    WRONG_VALUE,
-    CommandLine,
-    WordsError,
-    looks_negative,
-    parse,
-)
+from gathercli.cli.parser import CommandLine, Problem, WordsError, looks_negative, parse
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES
@@ -62,7 +49,11 @@ def refusal(line: CommandLine, error: WordsError) -> UsageError:
         if not word.is_value and line.param(word.option) is None:
             break  # the next word may be its value
     usage = _REFUSALS[error.problem](line, error)
-    if usage.advice is None and error.problem not in (ONE_DASH, EQUALS_SIGN, TWICE):
+    if usage.advice is None and error.problem not in (
+        Problem.ONE_DASH,
+        Problem.EQUALS_SIGN,
+        Problem.TWICE,
+    ):
         what = "options" if line.command else "commands"
         model = ["model.onnx"] if line.is_of_models else []
         command = " ".join(["gathercli", *filter(None, [line.command]), *model])
@@ -76,7 +67,7 @@ def program_refusal(words: Sequence[str]) -> UsageError | None:
     if first == "-" or not first.startswith("-"):
         return _no_command(first)
     if looks_negative(first):
-        return refusal(line, WordsError(NO_OPTION, first[:2]))
+        return refusal(line, WordsError(Problem.NO_OPTION, first[:2]))
     try:
         if parse({"version": VERSION}, words[:1]) is None:
             return None
@@ -389,14 +380,14 @@ def _last_as_option(line: CommandLine, words: Sequence[str]) -> list[list[str]]:
     return [[*others, last, "-a", middle]] if has_axis and is_integer(middle) and is_tensor else []
 
 
-_REFUSALS: Final[dict[str, Callable[[CommandLine, WordsError], UsageError]]] = {
-    NO_OPTION: _no_option,
-    NO_VALUE: _no_value,
-    ONE_DASH: _one_dash,
-    EQUALS_SIGN: _equals_sign,
-    TWICE: _twice,
-    WRONG_VALUE: _wrong_value,
-    MISSING: _missing,
-    TOO_MANY: _too_many,
+_REFUSALS: Final[dict[Problem, Callable[[CommandLine, WordsError], UsageError]]] = {
+    Problem.NO_OPTION: _no_option,
+    Problem.NO_VALUE: _no_value,
+    Problem.ONE_DASH: _one_dash,
+    Problem.EQUALS_SIGN: _equals_sign,
+    Problem.TWICE: _twice,
+    Problem.WRONG_VALUE: _wrong_value,
+    Problem.MISSING: _missing,
+    Problem.TOO_MANY: _too_many,
 }
-"""What words each problem of `parser`."""
+"""What words each problem."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Warning_ = tuple[str, str]
 
-COMPARED_HEADINGS: Final = ("version", "shape", "group", "outcome")
-
 _STYLES: Final = (
     (r"(?m)^version .*", "bold"),
     (r"(?m)^(openvino|onnx)\.\S+", "bold"),
@@ -214,79 +212,67 @@ def _dumped(fields: object) -> str:
 # compare
 
 
-class Elements(NamedTuple):
-    """Elements of a comparison as text."""
+class ComparisonText(NamedTuple):
+    """What is said of a comparison, for a terminal and a picture."""
 
-    differences: Sequence[tuple[str, str]]  # the two values of each; blank if the shapes differ
-    outputs: Sequence[Sequence[str]]  # the first elements of the output of each group
+    comparison: Comparison
+    inputs: str  # and the attributes of the call
+    values: Sequence[tuple[str, str]] = ()  # the two of each difference; blank if the shapes differ
+    elements: Sequence[Sequence[str]] = ()  # the first of the output of each group
 
-
-def compared_text(
-    comparison: Comparison, inputs: str, elements: Elements, width: int | None
-) -> Text:
-    """Format a line for each version, the first difference of each pair of groups, the outputs."""
-    text = (
-        hanging("", clean(inputs), width)
-        + "\n"
-        + columns([COMPARED_HEADINGS, *compared_rows(comparison)], width)
-    )
-    reasons = compared_reasons(comparison)
-    if reasons:
-        text += "\n" + _reason_lines(reasons, width)
-    parts = compared_results(comparison, elements.differences)
-    text += "\n" + "".join(hanging(*part, width) for part in parts)
-    lines = compared_outputs(comparison, elements.outputs, width)
-    return highlighted(text + "".join(f"{line}\n" for line in lines), _STYLES)
-
-
-def compared_rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
-    """Return the words of each version in a table with `COMPARED_HEADINGS`."""
-    return [
-        (
-            each.op.full_name,
-            "" if each.shape is None else str(each.shape),
-            letter or "-",
-            outcome(each, "values"),
+    def text(self, width: int | None) -> Text:
+        """Format all of it, a line for each version."""
+        reasons = self._reasons()
+        parts = (
+            hanging("", clean(self.inputs), width) + "\n" + columns(self.table(), width),
+            *[_reason_lines(reasons, width)] * bool(reasons),
+            "".join(hanging(*each, width) for each in self._results())
+            + "".join(f"{line}\n" for line in self._outputs(width)),
         )
-        for each, letter in zip(comparison.verdicts, comparison.letters, strict=True)
-    ]
+        return highlighted("\n".join(parts), _STYLES)
 
+    def lines(self, width: int) -> list[str]:
+        """Write what a picture has below its tables."""
+        reasons = [": ".join(each) for each in self._reasons()]
+        return [*reasons, *map("".join, self._results()), *self._outputs(width)]
 
-def compared_reasons(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return the rules that refuse a version, or leave out an operator without an axis, and why."""
-    reasons = [*_reasons_of(comparison.verdicts)]
-    for each in comparison.left_out:
-        if each.error is not None and each.error.rule == "axis-unsupported":
-            reason = GatherError.of(each.error, version=each.op.name).statement
-            reasons.append((each.error.rule, f"{reason}: its versions are left out"))
-    return reasons
+    def table(self) -> list[tuple[str, ...]]:
+        """Return the words of each version, below headings."""
+        lines: list[tuple[str, ...]] = [("version", "shape", "group", "outcome")]
+        for each, letter in zip(self.comparison.verdicts, self.comparison.letters, strict=True):
+            shape = "" if each.shape is None else str(each.shape)
+            lines.append((each.op.full_name, shape, letter or "-", outcome(each, "values")))
+        return lines
 
+    def _reasons(self) -> list[tuple[str, str]]:
+        """Return the rules that refuse versions, or leave out an operator without axis, and why."""
+        reasons = [*_reasons_of(self.comparison.verdicts)]
+        for each in self.comparison.left_out:
+            if each.error is not None and each.error.rule == "axis-unsupported":
+                reason = GatherError.of(each.error, version=each.op.name).statement
+                reasons.append((each.error.rule, f"{reason}: its versions are left out"))
+        return reasons
 
-def compared_results(
-    comparison: Comparison, values: Sequence[tuple[str, str]]
-) -> list[tuple[str, str]]:
-    """Return the first difference of each pair of groups, or that versions agree."""
-    results = []
-    for each, (one, other) in zip(comparison.differences, values, strict=True):
-        text = "have the shapes {} and {}".format(*each.shapes)
-        if each.at is not None:
-            text = f"first differ at {cell(each.at)}: {clean(one)} and {clean(other)}"
-        results.append((f"{listed(each.groups, 'and')}  ", text))
-    return results or [("", _agreement(comparison))]
+    def _results(self) -> list[tuple[str, str]]:
+        """Return the first difference of each pair of groups, or that versions agree."""
+        results = []
+        for each, (one, other) in zip(self.comparison.differences, self.values, strict=True):
+            text = "have the shapes {} and {}".format(*each.shapes)
+            if each.at is not None:
+                text = f"first differ at {cell(each.at)}: {clean(one)} and {clean(other)}"
+            results.append((f"{listed(each.groups, 'and')}  ", text))
+        return results or [("", _agreement(self.comparison))]
 
+    def _outputs(self, width: int | None) -> list[str]:
+        """Write the beginning of the output of each group, cut to the width: ``A = [4,0,0]``."""
+        from rich.text import Text
 
-def compared_outputs(
-    comparison: Comparison, outputs: Sequence[Sequence[str]], width: int | None
-) -> list[str]:
-    """Write the output of each group from its first elements, cut to the width: ``A = [4,0,0]``."""
-    from rich.text import Text
-
-    lines = []
-    for group, elements in zip(comparison.group_calls, outputs, strict=True):
-        line = Text(f"{group.letter} = {_beginning(elements, group.bound.shape)}")
-        line.truncate(width or PICTURE_WIDTH, overflow="ellipsis")
-        lines.append(line.plain)
-    return lines
+        lines = []
+        for group, elements in zip(self.comparison.group_calls, self.elements, strict=True):
+            line = Text(f"{group.letter} = {_beginning(elements, group.bound.shape)}")
+            line.truncate(width or PICTURE_WIDTH, overflow="ellipsis")
+            lines.append(line.plain)
+        return lines
 
 
 def _beginning(elements: Sequence[str], shape: Sequence[int]) -> str:

@@ -128,7 +128,7 @@ def test_an_integer_is_what_python_reads_as_one(word: str) -> None:
     with pytest.raises(parser.WordsError) as caught:
         parser.parse(command_of("gather").parameters, ["[1]", "0", "--precision", word])
 
-    assert caught.value.problem == parser.WRONG_VALUE
+    assert caught.value.problem == parser.Problem.WRONG_VALUE
 
 
 @pytest.mark.parametrize("value", ["nan", "-inf", "-0.5"])

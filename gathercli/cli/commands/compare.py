@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.call import CallOptions, TensorOptions, TypeOptions, inputs_of
 from gathercli.cli.commands.ops import exactly, named
@@ -14,7 +14,7 @@ from gathercli.cli.options import TEXT_FORMAT, THREADS, Choice, OperatorOptions
 from gathercli.cli.slice_options import PictureOptions, RuntimeOptions
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.report.terminal import rendered
+from gathercli.report.terminal import PICTURE_WIDTH, rendered
 from gathercli.spec.call import CallContext
 from gathercli.text import listed
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Case
     from gathercli.report.terminal import Styled
-    from gathercli.report.verdicts import Elements
+    from gathercli.report.verdicts import ComparisonText
     from gathercli.spec.op import Op
 
 FIRST: Final = next(iter(FAMILIES.values()))
@@ -105,7 +105,6 @@ def run(
 ) -> Answer:
     """Call every version, and group those with equal output; then call the runtimes."""
     from gathercli.compute.compare import compared
-    from gathercli.report.verdicts import Elements
 
     running.chosen()
     operators = call.operator
@@ -116,17 +115,26 @@ def run(
         comparison = compared(rows, case, call.memory.limits.result, by_name)
         is_named = operators.version is not None
         added = running.compared(comparison, case, operators.attrs.typed, named=is_named)
-        call_text = _call_text(comparison, operators, case)
-        shows = fmt != "json" or bool(saved.files)
-        elements = _elements(comparison, case) if shows else Elements((), ())
-        text = _ComparisonText(comparison, call_text, elements, added)
         line = _json(comparison, operators, case, added) if fmt == "json" else ""
+        said = _said(comparison, operators, case, shows=bool(saved.files or not line))
+
+        def text(width: int | None) -> Styled:
+            shown = said.text(width)
+            return shown if added.text is None else shown.append_text(added.text(width))
+
         if saved.files:
-            pictures.draw(saved.files, *text.picture())
+            tables = [each for each in (said.table(), added.rows) if each]
+            pictures.draw(
+                saved.files,
+                " · ".join(said.inputs.split("   ")),
+                [(each[0], each[1:]) for each in tables],
+                said.lines(PICTURE_WIDTH),
+                partial(text, PICTURE_WIDTH),
+            )
         opened.inputs.recheck()
         saved.commit()
     return Answer(
-        lambda width, color: rendered(text.text(width), color=color),
+        lambda width, color: rendered(text(width), color=color),
         lambda: line,
         notes=() if line else added.notes,
         remarks=saved.remarks,
@@ -176,38 +184,6 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
     return tuple(op for op in COMPARED if op in chosen), by_name
 
 
-class _ComparisonText(NamedTuple):
-    """What says the outcome of a comparison; its elements are read while the inputs are open."""
-
-    comparison: Comparison
-    call: str  # the inputs and the attributes
-    elements: Elements
-    added: Addition
-
-    def text(self, width: int | None) -> Styled:
-        """Format the tables and their explanations."""
-        from gathercli.report.verdicts import compared_text
-
-        text = compared_text(self.comparison, self.call, self.elements, width)
-        return text if self.added.text is None else text.append_text(self.added.text(width))
-
-    def picture(self) -> tuple[Any, ...]:
-        """Return the call, the tables and the lines of a picture, and what writes characters."""
-        from gathercli.report import verdicts as report
-        from gathercli.report.terminal import PICTURE_WIDTH
-
-        comparison, elements, rows = self.comparison, self.elements, self.added.rows
-        tables: list[Any] = [(report.COMPARED_HEADINGS, report.compared_rows(comparison))]
-        if rows:
-            tables.append((rows[0], rows[1:]))
-        results = report.compared_results(comparison, elements.differences)
-        lines = [": ".join(each) for each in report.compared_reasons(comparison)]
-        lines += ["".join(each) for each in results]
-        lines += report.compared_outputs(comparison, elements.outputs, PICTURE_WIDTH)
-        text = partial(self.text, PICTURE_WIDTH)
-        return " · ".join(self.call.split("   ")), tables, lines, text
-
-
 def _json(comparison: Comparison, operator: OperatorOptions, case: Case, added: Addition) -> str:
     from gathercli.report.header import tensor_json
     from gathercli.report.verdicts import compared_json
@@ -222,8 +198,14 @@ def _json(comparison: Comparison, operator: OperatorOptions, case: Case, added: 
     return compared_json(comparison, fields, _values(comparison, "quoted"), added.fields)
 
 
-def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) -> str:
-    """Format the inputs and the attributes."""
+def _said(
+    comparison: Comparison, operator: OperatorOptions, case: Case, *, shows: bool
+) -> ComparisonText:
+    """Format the inputs, the attributes, and if `shows` the elements of the text."""
+    from gathercli.compute.compare import first_elements
+    from gathercli.io.formats.encode import json_texts
+    from gathercli.report.verdicts import ComparisonText
+
     call = f"data {case.data}   indices {case.indices}"
     used = {attr.name for verdict in comparison.verdicts for attr in verdict.op.attrs}
     for name, value in operator.attrs.typed.items():
@@ -232,18 +214,11 @@ def _call_text(comparison: Comparison, operator: OperatorOptions, case: Case) ->
     for name in ("negative", "out_of_range"):
         if (value := getattr(operator, name)) != "spec":
             call += f"   --{name.replace('_', '-')} {value}"
-    return call
-
-
-def _elements(comparison: Comparison, case: Case) -> Elements:
-    """Format the elements of a comparison that its text shows."""
-    from gathercli.compute.compare import first_elements
-    from gathercli.io.formats.encode import json_texts
-    from gathercli.report.verdicts import Elements
-
+    if not shows:
+        return ComparisonText(comparison, call)
     groups = comparison.group_calls
     outputs = [json_texts(first_elements(group, case, MOST_ELEMENTS)) for group in groups]
-    return Elements(_values(comparison, "bare"), outputs)
+    return ComparisonText(comparison, call, _values(comparison, "bare"), outputs)
 
 
 def _values(comparison: Comparison, nonfinite: str) -> list[tuple[str, str]]:
