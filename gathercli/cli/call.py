@@ -59,10 +59,12 @@ class TypeOptions(Options):
 
     external_data: bool = EXTERNAL_DATA
     feed: list[str] | None = _FEED if given_names("words") else None
+    operator = ""  # the only operator; blank for those of the command
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group with the inputs of a command's operators."""
+        command = cls.operator or command
         inputs = {
             each.name: each for family in accepted_families(command) for each in inputs_of(family)
         }
@@ -101,17 +103,19 @@ class TensorOptions(Options):
 
     required = True
     command = ""
+    operator = ""  # as in `TypeOptions`
+    help, likewise = TENSOR_HELP, "{}, given likewise."  # of the first argument, of the others
     types: TypeOptions
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group with the inputs of a command's operators."""
-        operators = accepted_families(command)
+        operators = accepted_families(cls.operator or command)
         first, fewest = inputs_of(operators[0]), min(len(inputs_of(each)) for each in operators)
         default = REQUIRED if cls.required else None
         arguments: dict[str, Any] = {}
         for n, each in enumerate(first[:fewest]):
-            text = cls._help(each, is_first=not n)
+            text = cls.likewise.format(each.doc) if n else cls.help
             text = f"{text.removesuffix('.')}{_other_names(operators, n, each.name)}."
             arguments[each.name] = argument(each.name.upper(), text, default=default)
         further = {each.COMMAND: inputs_of(each)[fewest:] for each in operators}
@@ -126,10 +130,6 @@ class TensorOptions(Options):
         group = cls.with_options(arguments)
         group.command = command
         return group
-
-    @classmethod
-    def _help(cls, each: Input, *, is_first: bool) -> str:
-        return TENSOR_HELP if is_first else f"{each.doc}, given likewise."
 
     @property
     def words(self) -> list[Any]:

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.report.terminal import PICTURE_WIDTH
-from gathercli.spec.dtypes import Kind
+from gathercli.spec.dtypes import FLOAT64, Kind
 from gathercli.spec.shapes import cell, product
 from gathercli.text import clean, counted, grouped, short, shown
 
@@ -93,9 +93,9 @@ def _summary_json(summary: Summary, dtype: DType) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, extreme in (("min", summary.minimum), ("max", summary.maximum)):
         if extreme is not None:
-            fields[name] = {"value": _number(_digits(extreme.value, dtype)), "at": extreme.at}
+            fields[name] = {"value": _json_value(extreme.value, dtype), "at": extreme.at}
     if summary.mean is not None:
-        fields["mean"] = _json_value(summary.mean)
+        fields["mean"] = _json_value(summary.mean, FLOAT64)
     counts = {
         "nan": summary.nan,
         "inf": summary.infinite,
@@ -104,7 +104,7 @@ def _summary_json(summary: Summary, dtype: DType) -> dict[str, Any]:
     }
     fields |= {name: count for name, count in counts.items() if count is not None}
     if summary.histogram is not None:
-        edges = [_digits(edge, dtype) for edge in summary.histogram.edges]
+        edges = [_json_value(edge, dtype) for edge in summary.histogram.edges]
         fields["histogram"] = {"edges": edges, "counts": summary.histogram.counts}
     return fields
 
@@ -116,9 +116,14 @@ def _number(value: float) -> int | float | str:
     return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: Any, dtype: DType) -> Any:
+    """Return an element for JSON, a float with the fewest digits that identify it in its type."""
     if isinstance(value, complex):
         return [_number(value.real), _number(value.imag)]
+    if dtype.kind is Kind.FLOAT and dtype.bits < 64:
+        import numpy as np
+
+        value = float(str(np.float32(value)))
     return _number(value) if isinstance(value, float) else value
 
 
@@ -128,16 +133,7 @@ def _preview(tensor: Tensor) -> list[Any]:
     if block is None:
         return []
     values = type(tensor)(tensor.dtype, block).values().tolist()
-    return [_json_value(_digits(value, tensor.dtype)) for value in values]
-
-
-def _digits(value: Any, dtype: DType) -> Any:
-    """Return a float with the fewest digits that identify it in its type."""
-    if dtype.kind is not Kind.FLOAT or dtype.bits == 64:
-        return value
-    import numpy as np
-
-    return float(str(np.float32(value)))
+    return [_json_value(value, tensor.dtype) for value in values]
 
 
 def text(info: Info, *, width: int | None, precision: int) -> Text:

@@ -42,23 +42,14 @@ COMPARED: Final = tuple(
 class ComparedTypes(TypeOptions):
     """The types of the inputs of all compared versions."""
 
-    @classmethod
-    def of(cls, command: str) -> type[Options]:
-        """Return the group with the inputs of the first operator."""
-        del command
-        return super().of(FIRST.COMMAND)
+    operator = FIRST.COMMAND
 
 
 class ComparedTensors(TensorOptions):
     """The inputs of all compared versions."""
 
+    operator = FIRST.COMMAND
     types: ComparedTypes
-
-    @classmethod
-    def of(cls, command: str) -> type[Options]:
-        """Return the group with the inputs of the first operator."""
-        del command
-        return super().of(FIRST.COMMAND)
 
 
 class ComparedOperators(OperatorOptions):

@@ -7,20 +7,12 @@ from gathercli.cli.declarations import Answer
 from gathercli.cli.options import TEXT_FORMAT
 from gathercli.report.terminal import rendered
 
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from gathercli.spec.op import Input
-
-_SHAPE_HELP = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
-
 
 class ShapeArguments(TensorOptions):
     """Shapes in place of tensors."""
 
-    @classmethod
-    def _help(cls, each: Input, *, is_first: bool) -> str:
-        del each  # any input may be a shape
-        return _SHAPE_HELP if is_first else "A shape or a tensor, given likewise."
+    help = "A shape ('[2,?,1..5,N]', 2x5, '[...]'), or a tensor, whose header alone is read."
+    likewise = "A shape or a tensor, given likewise."
 
 
 class InferredCall(NamedCall):
