@@ -34,15 +34,15 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "batch/journal.py",
-        "        os.close(fd)  # the file was replaced",
-        "        pass  # the file was replaced",
+        "        os.close(fd)  # the file was removed",
+        "        pass  # the file was removed",
     ),
     ("batch/journal.py", "            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)\n", ""),
     # Processes that die
     (
         "batch/pool.py",
-        "self._settings, why, seconds)\n        queue.give_back(worker.tasks)",
-        "self._settings, why, seconds)",
+        "            )\n        queue.give_back(worker.tasks)",
+        "            )",
     ),
     (
         "batch/pool.py",
@@ -64,7 +64,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("batch/pool.py", "self._again.extendleft(reversed(list(numbers)))", "pass"),
     ("batch/pool.py", "reversed(list(numbers))", "numbers"),
     # Jobs that wait for an earlier one
-    ("batch/pool.py", "len(self._begun) >= MAX_WAITING_JOBS or ", ""),
+    ("batch/pool.py", "(self._ordered and begun >= MAX_WAITING_JOBS) or ", ""),
     ("batch/pool.py", " or self._bytes >= MAX_WAITING_BYTES", ""),
     ("batch/pool.py", "            self._bytes -= len(outcome.line)\n", ""),
     ("batch/pool.py", "sorted(self._waiting)", "list(self._waiting)"),

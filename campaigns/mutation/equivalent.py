@@ -139,7 +139,6 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ),
         ("No descriptor is negative.", "        fd = -1\n", "        fd = -2\n"),
         (OFFSETS, "if offset == _NO_OFFSET)", "if offset <= _NO_OFFSET)"),
-        (OFFSETS, "self._offsets[number] == _NO_OFFSET", "self._offsets[number] <= _NO_OFFSET"),
         (OFFSETS, "if offset != _NO_OFFSET:", "if offset > _NO_OFFSET:"),
         (
             "What bisect_left finds is not below the key.",
