@@ -1,6 +1,6 @@
 """The formats of files, a row each, from which reading, writing, options and help follow.
 
-A new format is one module and one row here. The module has a reader, a class with the members of
+A new format is one module and one row here. The module has a reader, a subclass of
 `content.Content`, and a writer: for text a function of named results and `encode.TextOptions` that
 yields it in pieces of bytes, for a binary format one of named results and a `stream.ByteTarget`. A
 reader raises `InputError` for a malformed file, and a writer for a type or shape that the format
