@@ -21,9 +21,10 @@ from gathercli.compute.chunks import (
 )
 from gathercli.compute.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.compute.kernel import Kernel
+from gathercli.compute.native import changed_error
 from gathercli.compute.storage import strides_of
 from gathercli.compute.threads import share
-from gathercli.errors import OutOfRangeError, TransferError
+from gathercli.errors import OutOfRangeError
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.storage import AnyArray, Box, Span
     from gathercli.compute.tensor import ChunkedTensor
-    from gathercli.spec.call import Call
 
 
 INDEX_BYTES: Final = 48
@@ -309,7 +309,10 @@ class GatherBlocks(BlockSource):
                 positions += component
             positions[none] = -1
         if positions.size and int(positions.min()) < 0:  # -1 is a zero, or a changed index
-            _check_again(self.call, indices)
+            try:
+                check.check_input(self.call, self.axes, indices)
+            except OutOfRangeError:
+                raise changed_error() from None
         return positions
 
     def _parts(self, box: Box, positions: AnyArray, out: AnyArray) -> Iterator[ChunkPart]:
@@ -336,19 +339,6 @@ class GatherBlocks(BlockSource):
                 ]
                 for group in groups:
                     yield ChunkPart(self, spans, part, out[(*target, ...)], group)
-
-
-def _check_again(call: Call, indices: AnyArray) -> None:
-    """Raise `TransferError` if an index is refused now, so that it changed after its check."""
-    try:
-        check.check_input(call, call.family.indexed_axes(call), indices)
-    except OutOfRangeError:
-        raise TransferError(
-            "changed while they were read",
-            rule="unreadable",
-            subject="indices",
-            expected="them to stay as they were",
-        ) from None
 
 
 def _cut_dims(box: Box, dims: dict[int, int], chunks: Sequence[int]) -> Iterator[dict[int, Span]]:

@@ -127,19 +127,12 @@ def check_size(dtype: DType, shape: tuple[int, ...], itemsize: int, max_bytes: i
     over = max_bytes is not None and size > max_bytes
     if len(shape) <= MAX_RANK and not over and spanned <= LARGEST:
         return
-    result = described(dtype, ",".join(map(str, shape)))
+    what = f"the result {described(dtype, ','.join(map(str, shape)))}"
     if len(shape) > MAX_RANK:
-        raise LimitError(
-            f"the result {result} has rank {len(shape)}",
-            rule="limit",
-            value=len(shape),
-            expected=f"at most {MAX_RANK}",
-        )
-    if max_bytes is not None and over:
-        raise LimitError.over(f"the result {result} takes {in_bytes(size)}", size, max_bytes)
-    raise LimitError(
-        f"the result {result} spans {in_bytes(spanned)}, more than can be addressed",
-        rule="limit",
-        value=spanned,
-        expected=f"at most {LARGEST} bytes",
-    )
+        what, value, most = f"{what} has rank {len(shape)}", len(shape), f"{MAX_RANK}"
+    elif max_bytes is not None and over:
+        raise LimitError.over(f"{what} takes {in_bytes(size)}", size, max_bytes)
+    else:
+        what = f"{what} spans {in_bytes(spanned)}, more than can be addressed"
+        value, most = spanned, f"{LARGEST} bytes"
+    raise LimitError(what, rule="limit", value=value, expected=f"at most {most}")

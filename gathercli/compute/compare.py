@@ -14,7 +14,6 @@ from gathercli.compute.storage import equal
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.threads import share
 from gathercli.errors import InputError, MismatchError
-from gathercli.ops import indexed_inputs
 from gathercli.spec.dtypes import DType, Kind
 from gathercli.spec.shapes import cell, coordinates
 from gathercli.text import counted, json_string
@@ -254,11 +253,7 @@ class _Grouping:
         """Return everything but the tensors that the output depends on."""
         from gathercli.compute.verdicts import number_illegal
 
-        counts = [
-            each
-            for name, axes in indexed_inputs(call).items()
-            for each in self._case.counts(call.op, name, axes)
-        ]
+        counts = [*self._case.counts_of(call)]
         negative = any(each.negative.number for each in counts)
         outside = any(each.outside.number for each in counts)
         is_illegal = (negative or outside) and number_illegal(call, self._case)

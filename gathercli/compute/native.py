@@ -65,6 +65,16 @@ def reads(indices: AnyArray) -> bool:
     return fill is not None and indices.dtype.isnative
 
 
+def changed_error() -> TransferError:
+    """Return the error for indices that changed after they were checked."""
+    return TransferError(
+        "changed while they were read",
+        rule="unreadable",
+        subject="indices",
+        expected="them to stay as they were",
+    )
+
+
 class NativePlan(NamedTuple):
     """What the kernel in C does for inputs of some shapes, types and policies."""
 
@@ -97,12 +107,7 @@ class NativeWorker(NamedTuple):
         if not self.plan.copy(out, self.data, self.indices, start * self.dtype.itemsize):
             if not self.checked:
                 raise UnexpectedIndicesError
-            raise TransferError(
-                "changed while they were read",
-                rule="unreadable",
-                subject="indices",
-                expected="them to stay as they were",
-            )
+            raise changed_error()
         if not self.dtype.isnative:
             out.view(self.dtype).byteswap(inplace=True)
 

@@ -119,6 +119,11 @@ class Case:
                     name_as_written(each, self._paths[name].written)
         return self._counts[key]
 
+    def counts_of(self, call: Call) -> Iterator[IndexCounts]:
+        """Yield the counts of the indices of a call along each axis."""
+        for name, axes in indexed_inputs(call).items():
+            yield from self.counts(call.op, name, axes)
+
     @cached_property
     def census(self) -> Census:
         """Counts of values that may not be meant as indices."""
@@ -258,8 +263,7 @@ def number_illegal(call: Call, case: Case) -> int:
     """Return the number of illegal indices."""
     return sum(
         (each if _is_signed(call) else each.unwrapped()).outside.number
-        for name, axes in indexed_inputs(call).items()
-        for each in case.counts(call.op, name, axes)
+        for each in case.counts_of(call)
     )
 
 
