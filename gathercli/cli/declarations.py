@@ -225,13 +225,12 @@ class Answer(NamedTuple):
     error: GatherError | None = None  # raised once the text is printed, in place of the notes
 
 
-class Request:
+class Request(NamedTuple):
     """A parsed command line; `groups` are all its groups of options, those in groups too."""
 
-    def __init__(
-        self, run: Callable[[], int | Answer], groups: Iterable[object] = (), fmt: str = "auto"
-    ) -> None:
-        self.run, self.groups, self.fmt = run, tuple(groups), fmt
+    run: Callable[[], int | Answer]
+    groups: Iterable[object] = ()
+    fmt: str = "auto"
 
 
 class Command:

@@ -252,10 +252,8 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
     op = version_named(call.rows[0])
     if not (before and before[-1].startswith("-")):
         corrected = _write_call(call, op, [*before, name], arguments_of(value) or rest, options)
-    elif len(op.inputs) != len(
-        next(iter(FAMILIES.values())).ROWS[0].inputs
-    ):  # the value of an option
-        corrected = None
+    elif len(op.inputs) != len(next(iter(FAMILIES.values())).ROWS[0].inputs):
+        corrected = None  # the value of an option
     line = shell_line(corrected) if corrected else None
     more = f"`gathercli ops --like {shell_word(call.name)}` has the rest"
     return f"`{line}`; {more}" if line else more
@@ -336,11 +334,6 @@ def complete(line: CommandLine, op: Op | None, inputs: Sequence[str]) -> str | N
             added += [param.names[0], "new" if example is None else str(example(output))]
     completed = shell_line([line.command, *line.texts, *added])
     return f"`{completed}` is an example" if completed else None
-
-
-def values_of(param: Parameter) -> list[str]:
-    """Return the choices of a parameter, or the values that a slice gives it."""
-    return list(given("values", str(param.metavar)) or param.choices)
 
 
 def members_of_all(op: Op, inputs: Sequence[str]) -> list[str]:

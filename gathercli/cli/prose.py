@@ -162,18 +162,17 @@ class Example(NamedTuple):
     command: str
     output: str | None  # of the command; None if it is too long
 
-    @classmethod
-    def read_all(cls, text: str) -> tuple[Example, ...]:
-        """Read the examples of a command."""
-        return tuple(
-            cls(shows or "", command, None if output.startswith("...") else output.rstrip("\n"))
-            for shows, command, output in _EXAMPLE.findall(text)
-        )
+
+def _examples_in(blocks: tuple[Block, ...]) -> Iterator[Example]:
+    """Read the examples of a command."""
+    text = "\n".join(each.text for each in blocks if isinstance(each, Console))
+    for shows, command, output in _EXAMPLE.findall(text):
+        shown = None if output.startswith("...") else output.rstrip("\n")
+        yield Example(shows, command, shown)
 
 
 EXAMPLES: Final = {
-    command: Example.read_all("\n".join(each.text for each in blocks if isinstance(each, Console)))
-    for command, blocks in sections_of_all("examples").items()
+    command: tuple(_examples_in(blocks)) for command, blocks in sections_of_all("examples").items()
 }
 
 

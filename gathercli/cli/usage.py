@@ -19,12 +19,12 @@ from gathercli.cli.hints import (
     suggest_example,
     translate,
     translate_value,
-    values_of,
 )
 from gathercli.cli.parser import CommandLine, Problem, WordsError, looks_negative, parse
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES
+from gathercli.slices import given
 from gathercli.text import closest, counted, is_integer, listed, short
 
 if TYPE_CHECKING:
@@ -228,7 +228,8 @@ def _missing(line: CommandLine, error: WordsError) -> UsageError:
     example = next((each for each in lines if op and f" {operator} " in each), None)
     hint = f"`{example or lines[0]}` is an example" if lines else ""
     if isinstance(param, Option):
-        option, values = param.names[0], values_of(param)
+        option = param.names[0]
+        values = given("values", str(param.metavar)) or param.choices
         expected = listed(values) if values else f"`{option} {param.metavar}`"
         hint = complete(line, op, inputs) or hint
         return UsageError("is missing", subject=option, expected=expected, hint=hint)

@@ -318,11 +318,6 @@ def test_man_prints_the_page_as_plain_text_in_a_pipe(capfd: pytest.CaptureFixtur
     assert not err
 
 
-def test_man_without_a_command_prints_the_main_page(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["man"]) == 0
-    assert capfd.readouterr().out.startswith("NAME\n    gathercli - Gather, GatherElements, ")
-
-
 def test_man_in_colour_says_the_same(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["man", "ops", "--color", "always"]) == 0
     out = capfd.readouterr().out
@@ -431,10 +426,3 @@ def test_the_manual_has_a_page_for_every_command(topic: list[str], run: Run) -> 
     assert ran.out.startswith(f"NAME\n    {'-'.join(['gathercli', *topic])} - ")
     assert "\x1b" not in ran.out
     assert max(map(len, ran.out.splitlines())) <= 100
-
-
-def test_the_manual_names_the_nearest_command(run: Run) -> None:
-    ran = run("man", "shpe")
-
-    assert ran.status == 2
-    assert "hint: did you mean `gathercli man shape`?" in ran.err
