@@ -370,6 +370,8 @@ def run_worker() -> None:
         write_all(answers, READY_LINE)
         with open(requests, "rb") as tasks:
             for task in tasks:
+                if not task.endswith(b"\n"):  # the parent died as it wrote
+                    break
                 number, start, stop = map(int, task.split())
                 write_all(answers, answer(number, os.pread(fd, stop - start, start), settings))
     except ConnectionError:  # the parent is gone
