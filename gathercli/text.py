@@ -149,6 +149,16 @@ def as_key(name: str, value: str | int) -> str:
     return f'"{"op" if name == "command" else name}":{json.dumps(value)}'
 
 
+def table_beside(module: str, name: str | None = None) -> dict[str, Any]:
+    """Read the table of text beside a module, by the name of that: its own, or ``name.toml``."""
+    import tomllib  # 10 ms of a process that loads nothing else
+    from pkgutil import get_data
+
+    package, _, own = module.rpartition(".")
+    text = get_data(package, f"{name or own}.toml")
+    return tomllib.loads((text or b"").decode())
+
+
 def listed(words: Iterable[str], joint: str = "or") -> str:
     """Join words with commas and `joint`.
 

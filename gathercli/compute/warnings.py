@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gathercli.compute.verdicts import MOST_INT32_INDEX, fate
@@ -12,7 +10,7 @@ from gathercli.ops import gather
 from gathercli.spec.dtypes import BFLOAT16, STRING
 from gathercli.spec.op import FROM_THE_END, OffAxis, OutOfRange
 from gathercli.spec.shapes import cell, coordinates
-from gathercli.text import counted, listed
+from gathercli.text import counted, listed, table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,8 +32,7 @@ def warnings(checked: CheckedCall) -> Iterator[tuple[str, str]]:
     }
     yield from ((name, message) for name, message in mistakes.items() if message)
     op, dtype = checked.chosen.op, checked.case.data.dtype
-    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    for fault in table["fault"]:
+    for fault in table_beside(__name__)["fault"]:
         applies = f"{op.framework}.{op.name}" in fault["operators"]
         if applies and CONDITIONS[fault["when"]](checked):
             yield fault["name"], fault["message"].format(dtype=dtype)

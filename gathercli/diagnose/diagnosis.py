@@ -16,7 +16,7 @@ from gathercli.diagnose.index_hypotheses import specified
 from gathercli.diagnose.prediction import ObservedOutput
 from gathercli.diagnose.search import Search
 from gathercli.errors import InputError, OperatorError, sentence
-from gathercli.ops.portability import TARGETS
+from gathercli.ops.portability import named_targets
 from gathercli.ops.versions import family_of, find
 from gathercli.report.header import tensor_json, title
 from gathercli.report.versions import hanging
@@ -234,7 +234,7 @@ def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
     dtype, bits = next(iter(candidates.tensors.values())).dtype, h.conversion.bits
 
     def targets(condition: Callable[[Any, Any], bool]) -> Iterator[str]:
-        for target in TARGETS.values():
+        for target in named_targets().values():
             operator = target.operators.get(candidates.row.family)
             if operator is not None and condition(target, operator):
                 yield target.title

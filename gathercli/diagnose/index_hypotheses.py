@@ -7,15 +7,14 @@ the size of another axis, for a row that is tried with each.
 
 from __future__ import annotations
 
-import tomllib
 from enum import IntEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.ops.portability import CLAMPED, UNDEFINED, ZERO
 from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
+from gathercli.text import table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,7 +68,7 @@ class Treatment(NamedTuple):
     known: Sequence[str] = ()  # runtimes that do so
 
 
-_WORDS: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS: Final = table_beside(__name__)
 """The sentences and the runtimes of hypotheses, by name."""
 
 

@@ -31,7 +31,7 @@ from gathercli.models.findings import (
     total,
 )
 from gathercli.models.node_call import MODEL_NODE
-from gathercli.ops.portability import NAMES, target
+from gathercli.ops.portability import target, target_names
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.slices import MODEL_SUFFIXES
 from gathercli.text import clean, listed, some
@@ -54,8 +54,8 @@ class ModelCheckOptions(Options):
         OPERATOR,
         "--to",
         metavar="TARGET,...",
-        known=lambda: [name.removesuffix("-OPSET") for name in NAMES],
-        help="Also check what changes on the way to a target: " + listed(NAMES) + ".",
+        known=lambda: [name.removesuffix("-OPSET") for name in target_names()],
+        help="Also check what changes on the way to a target: " + listed(target_names()) + ".",
     )
     allow_fill: bool = flag(
         OUTPUT,

@@ -11,9 +11,8 @@ here asks a target by name: `portability.toml` says all.
 from __future__ import annotations
 
 import re
-import tomllib
 from contextlib import suppress
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.errors import UsageError, VersionError
@@ -21,7 +20,7 @@ from gathercli.ops import FAMILIES, version_named
 from gathercli.ops.versions import find
 from gathercli.spec.dtypes import DTYPES, DType, dtype
 from gathercli.spec.op import FRAMEWORKS, FROM_THE_END, REFUSED, IndexRange, Op, OutOfRange
-from gathercli.text import closest, listed
+from gathercli.text import closest, listed, table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,16 +131,22 @@ def _onnx(opset: int) -> ConversionTarget:
 
 
 ONNX: Final = "onnx"
-_TABLES: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-TARGETS: Final = {name: _target(name, fields) for name, fields in _TABLES.items()}
-"""The targets by name, but for the opsets of ONNX."""
 
-NAMES: Final = ("openvino", f"{ONNX}-OPSET", *list(TARGETS)[1:])
-"""The values of `--to`."""
+
+@cache
+def named_targets() -> dict[str, ConversionTarget]:
+    """Return the targets by name, but for the opsets of ONNX."""
+    return {name: _target(name, fields) for name, fields in table_beside(__name__).items()}
+
+
+def target_names() -> tuple[str, ...]:
+    """Return the values of `--to`."""
+    first, *others = named_targets()
+    return first, f"{ONNX}-OPSET", *others
 
 
 def target(name: str) -> ConversionTarget:
-    """Return a target, one of `TARGETS`, ``onnx-17``, or ``onnx`` for its newest opset.
+    """Return a target, one of `portability.toml`, ``onnx-17``, or ``onnx`` for its newest opset.
 
     Raise `UsageError` if there is none.
 
@@ -149,23 +154,23 @@ def target(name: str) -> ConversionTarget:
     (<onnx.Gather-11>, 'clamped')
     """
     word = name.strip().lower()
-    if word in TARGETS:
-        return TARGETS[word]
+    if word in named_targets():
+        return named_targets()[word]
     newest = FRAMEWORKS[ONNX].newest_opset
     if match := re.fullmatch(rf"{ONNX}(?:-(\d{{1,3}}))?", word, re.ASCII):
         opset = int(match[1] or newest)
         if 0 < opset <= newest:
             return _onnx(opset)
-    near = closest(word, [*TARGETS, ONNX])
+    near = closest(word, [*named_targets(), ONNX])
     raise UsageError(
         f"no target `{name[:40]}`",
         value=name,
-        expected=listed(NAMES),
+        expected=listed(target_names()),
         hint=f"did you mean `{near}`?" if near and near != word else None,
     )
 
 
 def every_target() -> list[ConversionTarget]:
     """Return all targets, of ONNX the newest opset, for tables."""
-    first, *others = TARGETS.values()
+    first, *others = named_targets().values()
     return [first, _onnx(FRAMEWORKS[ONNX].newest_opset), *others]

@@ -5,9 +5,7 @@ A call is an expression of a function, or a model of a single node: ONNX, or an 
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -23,6 +21,7 @@ from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.spec.call import Operand, as_integer
 from gathercli.spec.dtypes import INT64, STRING, Kind
 from gathercli.spec.shapes import known
+from gathercli.text import table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -193,7 +192,7 @@ def _operator_calls(runtime: str, op: Op) -> Iterator[RuntimeCall]:
 @cache
 def _functions() -> dict[str, dict[str, list[list[str]]]]:
     """Read the functions by runtime and operator."""
-    return tomllib.loads(Path(__file__).with_name("functions.toml").read_text(encoding="utf-8"))
+    return table_beside(__name__, "functions")
 
 
 class _Shapes(NamedTuple):

@@ -10,10 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -36,7 +34,7 @@ from gathercli.io.stream import temporary_folder
 from gathercli.runtimes import worker
 from gathercli.runtimes.calls import MODEL_THREADS, OWN_NAMES
 from gathercli.spec.dtypes import DType, named
-from gathercli.text import clean, closest, listed, short
+from gathercli.text import clean, closest, listed, short, table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -405,8 +403,8 @@ _OWN: Final = tuple(Refusal("index-range", text) for text in (OUTSIDE, NEGATIVE,
 @cache
 def refusals() -> dict[str, list[Refusal]]:
     """Read the refusals of each runtime."""
-    text = Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8")
-    return {name: [Refusal(*row) for row in rows] for name, rows in tomllib.loads(text).items()}
+    tables = table_beside(__name__, "refusals")
+    return {name: [Refusal(*row) for row in rows] for name, rows in tables.items()}
 
 
 def reason_of(runtime: str, message: str) -> Reason | None:

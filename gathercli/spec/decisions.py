@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from pathlib import Path
 
 from gathercli.records import NamedTuple
+from gathercli.text import table_beside
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -30,10 +29,9 @@ _TEXTS = Decision._fields[2:]
 @cache
 def every_decision() -> tuple[Decision, ...]:
     """Return all decisions, by operator and question."""
-    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     return tuple(
         Decision(name, each["rows"], *(" ".join(each[field].split()) for field in _TEXTS))
-        for name, each in tomllib.loads(text).items()
+        for name, each in table_beside(__name__).items()
     )
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from pathlib import Path
 
 from gathercli.errors import UsageError
 from gathercli.records import NamedTuple
 from gathercli.spec.op import FROM_THE_END, REFUSED, Negative, OutOfRange
-from gathercli.text import closest, listed, shell_word
+from gathercli.text import closest, listed, shell_word, table_beside
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -71,12 +69,11 @@ class Equivalent(NamedTuple):
 @cache
 def every_equivalent() -> tuple[Equivalent, ...]:
     """Return all calls, by framework."""
-    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     return tuple(
         Equivalent(
             name, **each | {"differs": [" ".join(line.split()) for line in each.get("differs", ())]}
         )
-        for name, each in tomllib.loads(text).items()
+        for name, each in table_beside(__name__).items()
     )
 
 

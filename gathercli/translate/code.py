@@ -6,14 +6,13 @@ expression that uses it; any other one gets a line.
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.slice_options import NEGATIVE, NO_BEAM, OUTSIDE
 from gathercli.spec.dtypes import Kind
+from gathercli.text import table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -205,8 +204,7 @@ class _Dialect(NamedTuple):
 @cache
 def _dialect(target: str) -> _Dialect:
     """Read the dialect of a target."""
-    file = Path(__file__).with_name("dialects.toml")
-    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    tables = table_beside(__name__, "dialects")
     table = tables[target]
     module = table.pop("module")
     others = tables["numpy"]["expressions"].items()

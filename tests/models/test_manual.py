@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gathercli.models.manual import targets_table
-from gathercli.ops.portability import NAMES
+from gathercli.ops.portability import target_names
 
 
 def test_the_table_has_a_row_for_each_target() -> None:
     headings, rows = targets_table()
 
-    assert [row[0] for row in rows] == [f"`{name}`" for name in NAMES]
+    assert [row[0] for row in rows] == [f"`{name}`" for name in target_names()]
     assert {len(row) for row in rows} == {len(headings)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from gathercli.errors import GatherError, Hint, InputError
 from gathercli.io.formats.table import FORMATS, MODELS, SNIFF_SIZE, sniff
 from gathercli.io.write import new_name
-from gathercli.text import json_string, listed, shell_word
+from gathercli.text import json_string, listed, shell_word, table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,11 +182,7 @@ def conversion_hint(kind: str, name: str, does: str = "writes", *, reader: str =
 
     `does` is the verb before the name of the new file, `reader` the numpy call that reads a table.
     """
-    import tomllib
-    from pathlib import Path
-
-    text = Path(__file__).with_name("conversions.toml").read_text(encoding="utf-8")
-    conversion = tomllib.loads(text)[kind]
+    conversion = table_beside(__name__, "conversions")[kind]
     modules, code = conversion["modules"], conversion["code"]
     target, source = _new_file(name, conversion["suffix"]), json_string(name)
     message = f"{{code}} {does} {{source}}"
