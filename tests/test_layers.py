@@ -39,8 +39,8 @@ LEFT_OF = {
     "__init__": {"api", "explain", "report", "spec", "errors"},
     "__main__": {"cli"},
 }
-MOST_SIZE = Size(lines=56_150, core=35_950, files=230, longest=480)
-WAYS_AT_MOST = [(line, Way(114, 5)), (token, Way(9, 0)), (job, Way(51, 1))]
+MOST_SIZE = Size(lines=52_300, core=33_050, files=202, longest=480)
+WAYS_AT_MOST = [(line, Way(114, 5)), (token, Way(9, 0)), (job, Way(48, 1))]
 LOW = ("errors", "text", "spec", "ops", "compute")
 """The rooms that compute, and do nothing else."""
 
