@@ -167,8 +167,8 @@ def inferred(number: int, record: bytes, settings: Settings) -> Outcome | None:
 class _Worker:
     """A process and its unfinished jobs, of which the first is running.
 
-    `began` is when the process began that, or will at the earliest; `late` is the job that timed
-    out, for which the process was killed.
+    `since` is when that was sent or the previous one ended, `began` when the process began it,
+    later while it starts; `late` is the job that timed out, for which the process was killed.
     """
 
     def __init__(self, jobs: Spool, settings: Settings, *, folder: str | None, debug: bool) -> None:
@@ -186,7 +186,7 @@ class _Worker:
                 process_group=0,  # the parent alone handles an interrupt from the keyboard
             )
         self.tasks: deque[int] = deque()
-        self.began = 0.0
+        self.since = self.began = 0.0
         self.late: int | None = None
         self.ready = False
         self._answers, self._requests = bytearray(), b""
@@ -194,7 +194,7 @@ class _Worker:
     def add(self, number: int, span: tuple[int, int]) -> None:
         """Add a job, which `send` sends."""
         if not self.tasks:
-            self.began = time.monotonic()
+            self.since = self.began = time.monotonic()
         self.tasks.append(number)
         self._requests += b"%d %d %d\n" % (number, *span)
 
@@ -238,12 +238,13 @@ class _Worker:
 
     def is_busy(self, most: int, now: float) -> bool:
         """Return whether there are more than `most` jobs, or the first one is long."""
-        return len(self.tasks) > most or (bool(self.tasks) and now - self.began > SECONDS_AHEAD)
+        return len(self.tasks) > most or (bool(self.tasks) and now - self.since > SECONDS_AHEAD)
 
     def restart_clock(self) -> float:
         """Start the clock of the next job; return the seconds of the last."""
-        before, self.began = self.began, time.monotonic()
-        return self.began - before
+        before, self.since = self.began, time.monotonic()
+        self.began = self.since
+        return self.since - before
 
     def end(self) -> int:
         """Kill the process and return its status."""
