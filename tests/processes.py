@@ -128,9 +128,10 @@ def on_terminal(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
 
 def read_until(fd: int, text: bytes | None) -> bytes:
     """Read what a terminal is sent: until it has a text, or (None) until nobody can send more."""
-    said = b""
+    said, deadline = b"", time.monotonic() + PATIENCE
     with suppress(OSError):  # EIO: the other side is closed
         while text is None or text not in said:
-            assert select.select([fd], [], [], PATIENCE)[0], said
+            left = max(0.0, deadline - time.monotonic())  # a progress bar says something for ever
+            assert select.select([fd], [], [], left)[0], said
             said += os.read(fd, 1 << 16)
     return said

@@ -49,6 +49,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "            queue.give_back(worker.tasks)\n            return",
         "            return",
     ),
+    ("batch/pool.py", "now - self.since >", "now - self.began >"),
     ("batch/pool.py", "and worker.late in (None, worker.tasks[0])", ""),
     ("batch/pool.py", "worker.late in (None, worker.tasks[0])", "worker.late is None"),
     ("batch/pool.py", "        self._workers.remove(worker)", "        pass"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,9 @@ import numpy as np
 import pytest
 
 from gathercli.batch import pool
-from gathercli.batch import pool as module
 from gathercli.batch.outcome import Outcome
-from gathercli.batch.pool import MAX_INFERRED_BYTES, JobQueue, inferred
-from gathercli.batch.work import Settings, answer
+from gathercli.batch.pool import MAX_INFERRED_BYTES, SECONDS_AHEAD, JobQueue, _Worker, inferred
+from gathercli.batch.work import READY_LINE, Settings, answer
 from gathercli.io.jobfile import JobEntry
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def test_jobs_of_an_ordered_queue_are_yielded_in_their_order() -> None:
 def test_no_job_begins_while_too_many_wait_for_an_earlier_one(
     name: str, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, name, limit)
+    monkeypatch.setattr(pool, name, limit)
     queue = JobQueue(range(9), ordered=True)
     first = queue.next()
     for number in (queue.next(), queue.next()):
@@ -124,6 +124,22 @@ def test_jobs_whose_use_is_interrupted_are_not_lost() -> None:
     assert numbers([next(ended), next(ended)]) == [[1], [2, 0]]
 
     assert numbers([queue.rest()]) == [[0, 2]]
+
+
+def test_no_job_waits_behind_the_long_first_one_of_a_process_that_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_Worker, "__init__", lambda _: None)
+    worker = _Worker()  # type: ignore[call-arg]
+    worker.tasks, worker.ready, worker._answers, worker._requests = deque(), False, bytearray(), b""
+    clock = [10.0, 10.0 + 2 * SECONDS_AHEAD]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    worker.add(0, (0, 1))
+    del clock[0]
+
+    assert list(worker.receive(READY_LINE)) == []
+
+    assert worker.is_busy(1, clock[0])
 
 
 def test_no_job_begins_after_the_one_that_stops_the_queue() -> None:
