@@ -19,6 +19,8 @@ from gathercli.io.arraylike import (
     check_threads,
 )
 from gathercli.io.files import cores
+from gathercli.io.formats.content import ElementTypes
+from gathercli.io.formats.table import is_chunked
 from gathercli.ops.versions import family_of, find
 from gathercli.spec.call import CallContext, Operand
 from gathercli.spec.dtypes import Kind
@@ -367,7 +369,6 @@ def load(
     >>> load("2x3xi32=[[0 0 4][4 0 0]]").dtype
     dtype('int32')
     """
-    from gathercli.io.formats.content import ElementTypes
     from gathercli.io.source import Inputs
 
     token = source if isinstance(source, str) else f"@{os.fspath(source)}"
@@ -402,7 +403,6 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
         The suffix names no format.
     """
     from gathercli.io import save as formats
-    from gathercli.io.formats.table import is_chunked
     from gathercli.io.write import Output
 
     if not isinstance(path, str | bytes | os.PathLike):

@@ -28,6 +28,8 @@ caller that words it otherwise changes the data, or makes another of it by `Gath
 
 from __future__ import annotations
 
+from gathercli.text import as_argument, as_key, as_option, in_bytes
+
 TYPE_CHECKING = False  # importing `typing` takes a third of the time of `gathercli --version`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,7 +63,6 @@ class Hint(str):
         cls, text: str, *, python: str | None = None, **settings: str | int | list[str]
     ) -> Self:
         """Fill in the settings for each of the three; `python` has other words."""
-        from gathercli.text import as_argument, as_key, as_option
 
         def fill(write: Callable[[str, str | int], str]) -> str:
             fields = {}
@@ -78,8 +79,6 @@ class Hint(str):
 
     def after(self, start: str, setting: str) -> str:
         """Word it for a command that takes the value of a setting after `start`."""
-        from gathercli.text import as_option
-
         return self._fill(
             lambda name, value: f"{start}{value}" if name == setting else as_option(name, value)
         )
@@ -368,8 +367,6 @@ class LimitError(GatherError, ValueError, MemoryError):
 
         `what` starts the message, with the size; `instead` is another remedy.
         """
-        from gathercli.text import in_bytes
-
         error = cls(
             what,
             rule="limit",

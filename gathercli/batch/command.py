@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gathercli.batch.batch_run import Batch, BatchRequest, ReportOptions, RunOptions
 from gathercli.batch.journal import check
 from gathercli.batch.patterns import (
+    FedReader,
     FilePattern,
     PatternCall,
     Patterns,
@@ -36,21 +38,14 @@ from gathercli.cli.options import (
 )
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDERR
+from gathercli.io.jobfile import JobEntry, read_entries
 from gathercli.io.jobfile import files as files_of
-from gathercli.io.jobfile import read_entries
 from gathercli.io.jobs import keys_of
 from gathercli.io.write import is_stream, real_path
 from gathercli.ops import FAMILIES, accepted_families
 from gathercli.report.terminal import width_of
+from gathercli.spec.call import Family
 from gathercli.text import clean, listed, shell_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from gathercli.batch.patterns import FedReader
-    from gathercli.io.jobfile import JobEntry
-    from gathercli.spec.call import Family
-
 
 JOBS: Final = argument(
     "JOBS...",

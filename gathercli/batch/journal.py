@@ -14,27 +14,22 @@ import os
 import stat
 from array import array
 from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
-from gathercli.batch.outcome import ERROR, MISMATCH, OK, digest
+from gathercli.batch.outcome import ERROR, MISMATCH, OK, Outcome, digest
+from gathercli.batch.plan import Plan
 from gathercli.errors import GatherError, InputError, OutputError, TransferError
 from gathercli.io.descriptors import write_all
 from gathercli.io.files import File, Fingerprint, fingerprint_of
 from gathercli.io.folders import files_of, fingerprint_folder, format_of_folder
 from gathercli.io.formats.jsontext import is_deep
+from gathercli.io.jobs import Job
 from gathercli.io.source import Inputs, reference_of
 from gathercli.io.write import Output, is_stream
 from gathercli.text import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from gathercli.batch.outcome import Outcome
-    from gathercli.batch.plan import Plan
-    from gathercli.io.jobs import Job
-
 
 _NO_OFFSET: Final = -1
 _LINE_START: Final = b'{"id":'

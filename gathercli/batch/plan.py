@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import stat
 from array import array
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from gathercli.batch.outcome import Mistakes, digest
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
@@ -20,14 +21,10 @@ from gathercli.io import jobs, save
 from gathercli.io.folders import lies_in
 from gathercli.io.formats.table import CHUNKED, names_chunks
 from gathercli.io.jobfile import JobEntry, error_at, job_error
+from gathercli.io.jobs import Job
 from gathercli.io.stream import EXPECTED_ROOM, temporary_file
 from gathercli.io.write import descriptor_of, is_stream, real_path
 from gathercli.text import clean, counted, json_string, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from gathercli.io.jobs import Job
 
 JOB_FILE: Final = "a file of jobs"
 """The description of a file of jobs in messages."""

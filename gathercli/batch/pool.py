@@ -14,23 +14,25 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import count, takewhile
 from time import sleep
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import Final, Protocol, Self
 
 from gathercli.batch.outcome import Outcome
-from gathercli.batch.work import GRACE_SECONDS, READY_LINE, line_of, lost_job, remove_unfinished
+from gathercli.batch.plan import Spool
+from gathercli.batch.work import (
+    GRACE_SECONDS,
+    READY_LINE,
+    Settings,
+    line_of,
+    lost_job,
+    remove_unfinished,
+)
 from gathercli.errors import TransferError, reason_of
 from gathercli.io.jobfile import JobEntry
 from gathercli.io.jobs import read_again
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from gathercli.batch.plan import Spool
-    from gathercli.batch.work import Settings
-
 
 MAX_WAITING_JOBS: Final = 10_000
 """The most completed jobs that wait for an earlier one before no more begin."""

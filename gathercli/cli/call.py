@@ -14,10 +14,12 @@ from gathercli.cli.options import (
     type_of,
 )
 from gathercli.errors import UsageError
+from gathercli.io.files import cores
 from gathercli.ops import accepted_families
 from gathercli.ops.versions import family_of
 from gathercli.records import NamedTuple
 from gathercli.slices import given_names
+from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64
 from gathercli.text import clean, listed
 
@@ -251,7 +253,6 @@ class OpenCall:
     def read(self, reader: Callable[..., _Read]) -> list[_Read]:
         """Read the inputs, and add each to the context as soon as it is read."""
         from gathercli.io.formats.content import ElementTypes
-        from gathercli.spec.call import Operand
 
         tensors: list[_Read] = []
         with self.context as context:
@@ -285,8 +286,6 @@ class OpenCall:
     def case(self, threads: int | None = None) -> Case:
         """Read the inputs, and return them with a function that binds them to any version."""
         from gathercli.compute.verdicts import Case
-        from gathercli.io.files import cores
-        from gathercli.spec.call import Operand
 
         tensors = self.read(self.inputs.tensor)
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
-from gathercli.cli.declarations import ALL, HELP, VERSION, Option
+from gathercli.cli.declarations import ALL, HELP, VERSION, Command, Option, Parameter
 from gathercli.cli.prose import EXAMPLES, MOST_HELP_EXAMPLES
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import OPERATORS
 from gathercli.text import counted, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from gathercli.cli.declarations import Command, Parameter
 
 ARGUMENTS: Final = "Arguments"
 WIDEST_HELP: Final = 100

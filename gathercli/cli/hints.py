@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from gathercli.cli.declarations import Parameter
 from gathercli.cli.parser import CommandLine
-from gathercli.errors import UsageError, VersionError
+from gathercli.cli.registry import COMMANDS, command_of
+from gathercli.errors import GatherError, UsageError, VersionError
 from gathercli.ops import FAMILIES, version_named
 from gathercli.slices import given
-from gathercli.spec.equivalents import arguments_of, find_equivalent
-from gathercli.spec.op import OTHER_NAMES
+from gathercli.spec.equivalents import Equivalent, arguments_of, find_equivalent
+from gathercli.spec.op import OTHER_NAMES, Op
 from gathercli.text import beginning, closest, listed, shell_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from gathercli.cli.declarations import Parameter
-    from gathercli.errors import GatherError
-    from gathercli.spec.equivalents import Equivalent
-    from gathercli.spec.op import Op
-
 
 LAST_ARGUMENT: Final = "DEST"
 """The argument that is an option in other programs; it comes last."""
@@ -187,7 +181,6 @@ def suggest(words: Sequence[str], error: GatherError) -> str | None:
 
 
 def _read(words: Sequence[str]) -> CommandLine:
-    from gathercli.cli.registry import command_of
 
     return CommandLine.of(command_of(words[0]), words[1:])
 
@@ -206,7 +199,6 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
 
     The words are empty if the line lacks either.
     """
-    from gathercli.cli.registry import COMMANDS
     from gathercli.ops.versions import find
 
     if words[0] not in COMMANDS:
@@ -379,8 +371,6 @@ def inputs_as_arguments(line: CommandLine, option: str) -> str | None:
 
 def _add_operator(words: Sequence[str], error: GatherError) -> str | None:
     """Insert an operator before its inputs, or suggest the lesson with a word's name."""
-    from gathercli.cli.registry import COMMANDS, command_of
-
     is_operator = isinstance(error, UsageError) and error.is_operator
     if not is_operator or error.instead or words[0] not in COMMANDS:
         return None

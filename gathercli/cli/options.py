@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
+from gathercli import ops
 from gathercli.cli.declarations import (
     INPUT,
     OPERATOR,
@@ -20,6 +21,7 @@ from gathercli.io.formats.table import ARGUMENTS
 from gathercli.ops import FAMILIES, accepted_families, attributes, version_list
 from gathercli.ops.versions import family_of, find, find_for_any, frameworks_of
 from gathercli.records import NamedTuple
+from gathercli.spec.call import CallContext
 from gathercli.spec.dtypes import DType, dtype
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import is_integer, listed
@@ -396,14 +398,10 @@ class OperatorOptions(Options):
 
     def context(self) -> CallContext:
         """Return the context that names the operator and its inputs in errors."""
-        from gathercli.spec.call import CallContext
-
         return CallContext(self.chosen.op, self.chosen.version_from)
 
     def bind(self, op: Op, operands: Iterable[Operand], *, shapes_only: bool = False) -> Call:
         """Bind the call of a version, as `ops.bind` does."""
-        from gathercli import ops
-
         chosen = self.chosen
         return ops.bind(
             op,

@@ -23,7 +23,7 @@ from gathercli.io.write import Output, check_room, is_stream, new_name, real_pat
 from gathercli.ops import accepted_families
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.call import as_integer
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -260,7 +260,6 @@ class OutputOptions(Options):
     def _pretty(self, call: Call, tensor: Tensor, when: str) -> str:
         from gathercli.report.grid import layout
         from gathercli.report.header import header
-        from gathercli.spec.shapes import Shape
 
         width = width_of(STDOUT) if self.path is None else None
         view = self.view

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gathercli.cli import prose
-from gathercli.cli.declarations import GROUPS, HELP, MESSAGES, Argument, Option
+from gathercli.cli.declarations import GROUPS, HELP, MESSAGES, Argument, Option, Parameter
 from gathercli.cli.prose import Block, Console, Page, Terms, console
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
@@ -19,15 +20,9 @@ from gathercli.slices import given
 from gathercli.spec import rules
 from gathercli.spec.decisions import every_decision
 from gathercli.spec.dtypes import DTYPES
-from gathercli.spec.equivalents import every_equivalent
+from gathercli.spec.equivalents import Equivalent, every_equivalent
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from gathercli.cli.declarations import Parameter
-    from gathercli.spec.equivalents import Equivalent
 
 _WIDTH: Final = 72
 """The width of verbatim lines, without the indent of a page."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gathercli.cli.declarations import HELP, VERSION, Option
+from gathercli.cli.declarations import HELP, VERSION, Option, Parameter
 from gathercli.cli.hints import (
     PICTURE_FORMATS,
     complete,
@@ -21,16 +22,12 @@ from gathercli.cli.hints import (
     translate_value,
 )
 from gathercli.cli.parser import CommandLine, Problem, WordsError, looks_negative, parse
+from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES
 from gathercli.slices import given
 from gathercli.text import closest, counted, is_integer, listed, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gathercli.cli.declarations import Parameter
 
 _PROGRAM: Final = "`gathercli --version` prints the program's version"
 
@@ -84,7 +81,6 @@ def program_refusal(words: Sequence[str]) -> UsageError | None:
 
 def _no_command(name: str) -> UsageError:
     from gathercli.cli.pages import TOPICS
-    from gathercli.cli.registry import COMMANDS
     from gathercli.ops.unknown import foreign_name_error
 
     page = f"`gathercli man {name}` is a page"
@@ -138,8 +134,6 @@ def _no_option(line: CommandLine, error: WordsError) -> UsageError:
 
 def _other_form(line: CommandLine, option: str) -> str | None:
     """Say that an option is one of a command's other form: that for models, or for a call."""
-    from gathercli.cli.registry import OF_MODELS, command_of
-
     if line.command not in OF_MODELS:
         return None
     other = CommandLine.of(command_of(line.command, models=not line.is_of_models), ())
@@ -150,8 +144,6 @@ def _other_form(line: CommandLine, option: str) -> str | None:
 
 def _option_hint(line: CommandLine, option: str, at: int) -> str | None:
     """Suggest a replacement for an unknown option of a command, at a word of the line."""
-    from gathercli.cli.registry import COMMANDS
-
     if inputs_hint := inputs_as_arguments(line, option):
         return inputs_hint
     similar = similar_option(line, option)
@@ -176,8 +168,6 @@ def _translation(line: CommandLine) -> list[str]:
 
 def _program_hint(line: CommandLine, option: str, _: int) -> str | None:
     """Suggest a line for an unknown option before the command, or without one."""
-    from gathercli.cli.registry import COMMANDS
-
     texts = line.texts
     at = next((n for n, text in enumerate(texts) if text in COMMANDS), None)
     if at is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute import check
+from gathercli.compute.bound import BoundCall
 from gathercli.compute.chunks import (
     CHUNK_COPIES,
     BlockSource,
@@ -22,21 +24,13 @@ from gathercli.compute.chunks import (
 from gathercli.compute.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.compute.kernel import Kernel
 from gathercli.compute.native import changed_error
-from gathercli.compute.storage import strides_of
+from gathercli.compute.storage import AnyArray, Box, Span, strides_of
+from gathercli.compute.tensor import ChunkedTensor
 from gathercli.compute.threads import share
 from gathercli.errors import OutOfRangeError
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from gathercli.compute.bound import BoundCall
-    from gathercli.compute.storage import AnyArray, Box, Span
-    from gathercli.compute.tensor import ChunkedTensor
-
 
 INDEX_BYTES: Final = 48
 """Bytes of workspace for an index: its position, its chunk, its rank in the sorted order."""

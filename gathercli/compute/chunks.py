@@ -7,25 +7,19 @@ fit in memory and rarely need the same chunk.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product as combinations
 from math import ceil
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.storage import Box, Span, slices
-from gathercli.compute.tensor import Tensor
+from gathercli.compute.storage import AnyArray, Box, Span, slices
+from gathercli.compute.tensor import ChunkedTensor, Tensor
 from gathercli.compute.threads import share
 from gathercli.errors import LimitError
 from gathercli.spec.shapes import coordinates, product
 from gathercli.text import in_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import ChunkedTensor
-
 
 CHUNK_COPIES: Final = 3
 """Copies of a chunk in memory while it is read or written: encoded, decoded, and in the box."""

@@ -7,23 +7,18 @@ that a type cannot represent raises, and a cast changes values only if it may.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import numpy as np
 
-from gathercli.compute.storage import nearest, significant, storage_of
+from gathercli.compute.storage import AnyArray, nearest, significant, storage_of
 from gathercli.compute.tensor import Result, Tensor
 from gathercli.errors import InputError
 from gathercli.spec.dtypes import BFLOAT16, BOOL, EXACT, FLOAT64, STRING, DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import Place, cell, coordinates
 from gathercli.text import NON_FINITE, Overflow, counted, grouped, value_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from gathercli.compute.storage import AnyArray
-
 
 PART_TYPES: Final = {64: dtype_named("float32"), 128: FLOAT64}
 """The type of the parts of a complex type, by its bits."""

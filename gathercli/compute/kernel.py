@@ -20,22 +20,17 @@ interpreter's lock. It copies bytes of any type, byte order and alignment.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from gathercli.compute import native
-from gathercli.compute.indices import IndexKind
+from gathercli.compute.indices import IndexKind, ResolvedIndices
 from gathercli.compute.native import NativePlan, NativeWorker
-from gathercli.compute.storage import Memory
+from gathercli.compute.storage import AnyArray, Memory
+from gathercli.spec.op import DimMap
 from gathercli.spec.shapes import product
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gathercli.compute.indices import ResolvedIndices
-    from gathercli.compute.storage import AnyArray
-    from gathercli.spec.op import DimMap
 
 BLOCK_BYTES: Final = 1 << 20
 """Bytes of output computed at a time: few enough for a cache, many enough for a system call."""

@@ -5,20 +5,17 @@ The tensor is read twice, block by block, so it may be mapped and larger than me
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from math import frexp, isfinite, ldexp
 from operator import gt, lt
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.storage import AnyArray
 from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import STRING, Kind
 from gathercli.spec.shapes import coordinates
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from gathercli.compute.storage import AnyArray
 
 _PLACES: Final = 1074
 """Binary places after the point in the smallest float64, enough for every float64."""

@@ -19,7 +19,7 @@ from struct import unpack as unpack_bytes
 
 from gathercli.spec.call import MOST_HINT_ELEMENTS
 from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, DType, Kind, described
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import coordinates, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
@@ -221,7 +221,6 @@ class Tensor(Result):
     def at(self, position: int) -> Any:
         """Return the element at a flat position, as `values` does."""
         from gathercli.compute.storage import values
-        from gathercli.spec.shapes import coordinates
 
         at = coordinates(position, self.shape)
         return values(self.dtype, self.array[(*at, None)])[0]

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gathercli.compute.verdicts import MOST_INT32_INDEX, fate
+from gathercli.compute.verdicts import MOST_INT32_INDEX, CheckedCall, fate
 from gathercli.ops import gather
+from gathercli.spec.call import Call
 from gathercli.spec.dtypes import BFLOAT16, STRING
-from gathercli.spec.op import FROM_THE_END, OffAxis, OutOfRange
+from gathercli.spec.op import FROM_THE_END, OffAxis, Op, OutOfRange
 from gathercli.spec.shapes import cell, coordinates
 from gathercli.text import counted, listed, table_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from gathercli.compute.verdicts import CheckedCall
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import Op
 
 
 def warnings(checked: CheckedCall) -> Iterator[tuple[str, str]]:

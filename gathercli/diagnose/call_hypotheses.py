@@ -6,25 +6,21 @@ Another operator, axis or batch_dims is called, or a part of the call is left ou
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli import ops
+from gathercli.compute.storage import AnyArray
 from gathercli.errors import OperatorError
 from gathercli.ops import FAMILIES, gather, gather_elements, gather_nd
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BFLOAT16, DType, Kind
+from gathercli.spec.op import Op
 from gathercli.spec.shapes import Shape, product
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.spec.op import Op
-
 
 _ROWS: Final = {
     row.family: row for row in (gather.OPENVINO_8, gather_elements.ONNX_13, gather_nd.OPENVINO_8)

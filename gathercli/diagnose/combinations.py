@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations as subsets
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
+from gathercli.compute.storage import AnyArray
+from gathercli.compute.tensor import Tensor
 from gathercli.diagnose.call_hypotheses import (
     AS_STORED,
     IN_PLACE,
+    Frame,
     frames,
     layouts,
     other_frames,
     readings,
 )
-from gathercli.diagnose.index_hypotheses import AS_THEY_ARE, CONVERSIONS, TREATMENTS, CellFate
-from gathercli.diagnose.output_hypotheses import IN_ORDER, placements
-from gathercli.diagnose.prediction import CellSource, ElementPool, Hypothesis, Prediction, is_plain
+from gathercli.diagnose.index_hypotheses import (
+    AS_THEY_ARE,
+    CONVERSIONS,
+    TREATMENTS,
+    CellFate,
+    IndexConversion,
+    Treatment,
+)
+from gathercli.diagnose.output_hypotheses import IN_ORDER, OutputPlacement, placements
+from gathercli.diagnose.prediction import (
+    CellSource,
+    ElementPool,
+    Hypothesis,
+    ObservedOutput,
+    Prediction,
+    is_plain,
+)
 from gathercli.ops import indexed_inputs
+from gathercli.spec.call import Call
+from gathercli.spec.op import Op
 from gathercli.spec.shapes import product as size_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Tensor
-    from gathercli.diagnose.call_hypotheses import Frame
-    from gathercli.diagnose.index_hypotheses import IndexConversion, Treatment
-    from gathercli.diagnose.output_hypotheses import OutputPlacement
-    from gathercli.diagnose.prediction import ObservedOutput
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import Op
 
 PROBED_ROWS: Final = (0, 1 << 18, 1 << 12)
 """Rows in which the first wrong one is looked for, by the number of departures."""

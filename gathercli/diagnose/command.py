@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from gathercli.cli.call import NamedCall, TensorOptions, TypeOptions
 from gathercli.cli.declarations import INPUT, Answer, Options, argument, option
 from gathercli.cli.options import TEXT_FORMAT, ToleranceOptions, tolerance, type_of
-from gathercli.errors import UsageError
+from gathercli.errors import MismatchError, UsageError
+from gathercli.report.terminal import rendered
 
 if TYPE_CHECKING:
     from typing import Any
@@ -76,7 +77,6 @@ class DiagnosedTensors(TensorOptions):
     def read_wrong(self, inputs: Inputs, dtype: DType, tolerance: Tolerance) -> Tensor:
         """Read the output, untyped text as the type of the data if that can represent it."""
         from gathercli.compute.compare import read_expected
-        from gathercli.errors import MismatchError
         from gathercli.io.formats.content import ElementTypes
 
         token, declared = self.wrong, type_of(vars(self.types).get("wrong_dtype"))
@@ -129,7 +129,6 @@ def run(call: DiagnosedCall, near: DiagnosisTolerance, fmt: str = TEXT_FORMAT) -
                 **attrs,
             )
         inputs.recheck()
-    from gathercli.report.terminal import rendered
 
     return Answer(
         lambda width, color: rendered(diagnosis_text(diagnosis, width), color=color),

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.storage import dtype_of, elements_at
+from gathercli.compute.compare import Tolerance
+from gathercli.compute.storage import AnyArray, dtype_of, elements_at
 from gathercli.compute.storage import values as decoded
 from gathercli.compute.tensor import Tensor
-from gathercli.diagnose.call_hypotheses import FILLS, IN_PLACE
-from gathercli.diagnose.index_hypotheses import CellFate, exact
+from gathercli.diagnose.call_hypotheses import FILLS, IN_PLACE, DataLayout, Frame, Reading
+from gathercli.diagnose.index_hypotheses import CellFate, IndexConversion, Treatment, exact
+from gathercli.diagnose.output_hypotheses import OutputPlacement
 from gathercli.ops import indexed_inputs
+from gathercli.spec.call import Call
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING
+from gathercli.spec.op import IndexedAxis
 from gathercli.spec.shapes import coordinates, flat_positions, known, product
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gathercli.compute.compare import Tolerance
-    from gathercli.compute.storage import AnyArray
-    from gathercli.diagnose.call_hypotheses import DataLayout, Frame, Reading
-    from gathercli.diagnose.index_hypotheses import IndexConversion, Treatment
-    from gathercli.diagnose.output_hypotheses import OutputPlacement
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import IndexedAxis
-
 
 MAX_KEPT_INDICES: Final = 1 << 24
 """The most indices of which stale slices are looked for."""

@@ -7,22 +7,18 @@ hypothesis explains; one that explains no more than chance would proves nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import inf, log
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.compare import text_of
+from gathercli.compute.storage import AnyArray
+from gathercli.compute.threads import ProgressCallback
+from gathercli.diagnose.combinations import Candidates
 from gathercli.diagnose.index_hypotheses import TREATMENTS, CellFate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.compute.threads import ProgressCallback
-    from gathercli.diagnose.combinations import Candidates
-    from gathercli.diagnose.prediction import Hypothesis, ObservedOutput
-
+from gathercli.diagnose.prediction import Hypothesis, ObservedOutput
 
 HYPOTHESES_OF_ONE_DEPARTURE: Final = 100
 """The order of the hypotheses of one departure; those of two are its square."""

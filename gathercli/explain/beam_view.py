@@ -7,14 +7,27 @@ path. Only the steps, batches and beams of the picture are read and formatted.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from itertools import product as combinations
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from rich.text import Text
 
-from gathercli.explain.beams import BeamSelection, Tokens, beam_panel
-from gathercli.explain.panel import MOST_LEGEND_LETTERS, MOST_READ_OUT, Ends, View
+from gathercli.compute.storage import AnyArray
+from gathercli.explain.beams import BeamProvenance, BeamSelection, BeamTrace, Tokens, beam_panel
+from gathercli.explain.panel import (
+    MOST_LEGEND_LETTERS,
+    MOST_READ_OUT,
+    Ends,
+    Limits,
+    Line,
+    Look,
+    Panel,
+    PictureParts,
+    View,
+)
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import ROW_LIMITS, sizes
 from gathercli.explain.terminal.layout import joined, letter_style, text_of, widest
@@ -22,16 +35,6 @@ from gathercli.report.palette import REFUSED_STYLE
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, cell
 from gathercli.text import counted, grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.text import Text
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.explain.beams import BeamProvenance, BeamTrace
-    from gathercli.explain.panel import Limits, Line, Look, Panel, PictureParts
-
 
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 """The blank within what a legend lists, where no line ends."""

@@ -5,23 +5,29 @@ The elements come from the family's `sources`, as those of the output do.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.bound import BoundCall
 from gathercli.compute.check import ENDED, NO_BEAM, REFUSED_BEAM, follow_beams
+from gathercli.compute.storage import AnyArray
 from gathercli.compute.tensor import Tensor
 from gathercli.explain.panel import (
     NO_TARGETS,
     OUT,
+    Limits,
     Link,
+    Look,
     Panel,
     PanelCell,
     PanelChoice,
     PanelTensor,
+    Path,
     Placement,
     Stance,
     letter_of,
@@ -32,14 +38,6 @@ from gathercli.ops import indexed_inputs
 from gathercli.report.grid import GridWriter
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.shapes import coordinates
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from gathercli.compute.bound import BoundCall
-    from gathercli.compute.storage import AnyArray
-    from gathercli.explain.panel import Limits, Look, Path
-
 
 BEAM_TRACE_BLOCK: Final = 1 << 12
 """Output cells of a block."""

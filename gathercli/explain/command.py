@@ -11,13 +11,20 @@ from gathercli.cli.declarations import OPERATOR, VIEW, Answer, Options, argument
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import OP_HELP, PRECISION, TEXT_FORMAT
 from gathercli.errors import UsageError
-from gathercli.explain.explained_call import ExplainedCall, job_named, of_job, of_words
+from gathercli.explain.explained_call import (
+    ExplainedCall,
+    job_named,
+    of_job,
+    of_words,
+    provenance_of,
+    view_of,
+)
 from gathercli.explain.pictures import PictureFile, SaveOptions, check_window, slices_of, unreadable
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS
 from gathercli.ops.versions import family_of
 from gathercli.report.terminal import PICTURE_WIDTH, print_text, rendered, wants_color, width_of
-from gathercli.spec.shapes import Shape, product
+from gathercli.spec.shapes import Shape, coordinates, product
 from gathercli.text import clean, grouped, listed, shell_word, short
 
 if TYPE_CHECKING:
@@ -176,7 +183,6 @@ class ExplainOptions(Options):
 
     def _check_size(self, provenance: Provenance[Any]) -> None:
         """Raise if the window is larger than a picture."""
-        from gathercli.explain.explained_call import view_of
         from gathercli.explain.selection import COLUMN_LIMITS, MOST_WINDOW_CELLS, MOST_WINDOW_PANELS
 
         sizes = [min(size, COLUMN_LIMITS[0][0]) for size in provenance.shape]
@@ -203,8 +209,6 @@ def run(
     messages: Messages,
 ) -> Answer:
     """Draw the call or trace its cells, including a refused index, then raise its error."""
-    from gathercli.explain.explained_call import provenance_of, view_of
-
     options.check(saved=bool(pictures.paths))
     call.check()
     with pictures.opened() as saved, messages, call.read() as open_call:
@@ -345,7 +349,6 @@ class _Shown(NamedTuple):
         from gathercli.explain.keys import Keys, room
         from gathercli.explain.terminal.layout import folded, text_of
         from gathercli.explain.terminal.picture import panels_of
-        from gathercli.spec.shapes import coordinates
 
         provenance = self.provenance
 

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.storage import elements_at
 from gathercli.compute.tensor import Tensor
-from gathercli.explain.gather_provenance import axis_lines, numbers
+from gathercli.explain.gather_provenance import (
+    GatherProvenance,
+    Index,
+    Trace,
+    Unit,
+    axis_lines,
+    numbers,
+)
 from gathercli.explain.panel import (
     MOST_READ_OUT,
     NO_TARGETS,
     OUT,
     OUTSIDE_PLACE,
+    At,
+    Line,
     Link,
     Panel,
     PanelCell,
     PanelTensor,
+    Path,
     Placement,
     Stance,
+    Word,
     cells_of,
     coordinate_words,
     index_text,
     unit_text,
 )
 from gathercli.explain.provenance import Fate
-from gathercli.explain.selection import arrays, is_in
+from gathercli.explain.selection import Selection, arrays, is_in
 from gathercli.spec.dtypes import STRING, Kind, described
 from gathercli.spec.shapes import Shape, flat_positions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gathercli.explain.gather_provenance import GatherProvenance, Index, Trace, Unit
-    from gathercli.explain.panel import At, Line, Path, Word
-    from gathercli.explain.selection import Selection
 
 _MOST_SLICE_ARROWS: Final = 20
 _MOST_CELL_ARROWS: Final = 12

@@ -6,13 +6,15 @@ explanation and a result cannot disagree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute import check, threads
-from gathercli.compute.storage import elements_at
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.storage import AnyArray, elements_at
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.explain.provenance import Fate, Provenance
@@ -21,13 +23,6 @@ from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import coordinates, flat_positions, product
 from gathercli.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gathercli.compute.bound import BoundCall
-    from gathercli.compute.storage import AnyArray
-
 
 MOST_COUNTED_INDICES: Final = 1 << 24
 MOST_DENSE_UNITS: Final = 1 << 22

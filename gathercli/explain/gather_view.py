@@ -6,18 +6,26 @@ and the cells it is copied to. Only the cells of the picture are read and format
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.text import Text
 
+from gathercli.compute.storage import AnyArray
 from gathercli.explain.gather_panel import gather_panel
-from gathercli.explain.gather_provenance import axis_lines, numbers
+from gathercli.explain.gather_provenance import GatherProvenance, Index, Trace, axis_lines, numbers
 from gathercli.explain.panel import (
     MOST_LEGEND_LETTERS,
     MOST_READ_OUT,
     Ends,
+    Limits,
+    Line,
+    Look,
+    Marks,
+    Panel,
+    PictureParts,
     View,
     index_text,
     unit_text,
@@ -31,13 +39,6 @@ from gathercli.report.palette import REFUSED_STYLE
 from gathercli.spec.shapes import Shape, cell, product
 from gathercli.spec.shapes import at as cell_of
 from gathercli.text import counted, grouped, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.explain.gather_provenance import GatherProvenance, Index, Trace
-    from gathercli.explain.panel import Limits, Line, Look, Marks, Panel, PictureParts
 
 
 class GatherView(View):

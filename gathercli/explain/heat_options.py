@@ -9,6 +9,7 @@ from gathercli.cli.commands.info import TensorPictureOptions
 from gathercli.cli.declarations import VIEW, flag, option
 from gathercli.errors import Hint, UsageError
 from gathercli.explain.pictures import SaveOptions, check_window, slices_of
+from gathercli.report.info import text
 from gathercli.report.terminal import PICTURE_WIDTH, depth
 from gathercli.text import can_be_argument, clean, counted
 
@@ -85,7 +86,6 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
     def draw(self, outputs: Sequence[PictureFile], info: Info, precision: int) -> None:
         """Write the picture of a tensor; raise if it has none."""
         from gathercli.explain.drawing.tensor_chart import tensor_chart
-        from gathercli.report.info import text
 
         tensor, summary = _drawable(info)
         chart = tensor_chart(info, tensor, summary, self.plane(tensor.shape))

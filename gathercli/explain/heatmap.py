@@ -5,22 +5,17 @@ The slice is read once, block by block, so it may be mapped and larger than memo
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import cos, inf, radians, sin
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.storage import values
+from gathercli.compute.storage import AnyArray, values
+from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Tensor
-
 
 RAMP_STEPS: Final = 64
 """Colours of a ramp, apart from the one of zero."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Callable
+from typing import Any, Final, Self
 
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.files import STDIN
 from gathercli.report.terminal import height_of, is_terminal, print_text, width_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _WORDS: Final = {
     "next": (" ", "n", "j", "l", "\r", "\n", "\x1b[C", "\x1b[B", "\x1bOC", "\x1bOB", "\x1b[6~"),

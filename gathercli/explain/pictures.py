@@ -11,6 +11,7 @@ from gathercli.cli.options import NO_CLOBBER
 from gathercli.cli.slice_options import PictureFiles, PictureOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import Output
+from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.text import clean, counted
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -134,7 +135,6 @@ class IllegalPictures(SaveOptions):
         from gathercli.compute.warnings import warnings
         from gathercli.explain.drawing.illegal_chart import illegal_chart
         from gathercli.report import verdicts as report
-        from gathercli.report.terminal import PICTURE_WIDTH
 
         case, verdicts = result.case, report.verdict_lines(result)
         chart = illegal_chart(call, case, report.headline(call, case), verdicts)

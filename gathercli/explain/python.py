@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,10 +17,6 @@ from gathercli.io.arraylike import arguments
 from gathercli.ops.versions import family_of, find
 from gathercli.report.terminal import PICTURE_WIDTH, STDOUT, width_of
 from gathercli.spec.call import CallContext
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _TRACE_ADVICE: Final = "trace() tells of others"
 """The hint on how to see hidden cells."""

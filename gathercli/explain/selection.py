@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from gathercli.explain.gather_provenance import indices_of
-from gathercli.explain.panel import PanelChoice, letter_of, writer
+from gathercli.compute.storage import AnyArray
+from gathercli.explain.gather_provenance import GatherProvenance, Index, Unit, indices_of
+from gathercli.explain.panel import Limits, Look, PanelChoice, Window, letter_of, writer
+from gathercli.explain.provenance import Provenance
 from gathercli.report.grid import shown_positions
 from gathercli.spec.shapes import coordinates, product
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.explain.gather_provenance import GatherProvenance, Index, Unit
-    from gathercli.explain.panel import Limits, Look, Window
-    from gathercli.explain.provenance import Provenance
 
 ROW_LIMITS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
 COLUMN_LIMITS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))

@@ -10,19 +10,18 @@ import os
 import re
 import stat
 from codecs import BOM_UTF8
+from collections.abc import Iterator
 from itertools import count
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, NoInputError, reason_of
 from gathercli.io.files import STDIN, check_kind
 from gathercli.io.folders import raise_unlisted
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.table import SNIFF_SIZE
+from gathercli.io.stream import temporary_file
 from gathercli.spec.shapes import DEEPEST, MAX_RANK
 from gathercli.text import clean, listed, value_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LINE_SUFFIXES: Final = (".jsonl", ".ndjson")  # suffixes of files with one job a line
 JOB_SUFFIXES: Final = (*LINE_SUFFIXES, ".json")  # and of all files of jobs in a folder
@@ -160,8 +159,6 @@ def _open(path: str) -> IO[bytes]:
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
     import shutil
-
-    from gathercli.io.stream import temporary_file
 
     with file:
         copy = temporary_file()

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gathercli import text
 from gathercli.errors import GatherError, Hint, InputError, NoInputError
@@ -19,9 +20,6 @@ from gathercli.io.formats import literal, npy
 from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, sniff
 from gathercli.io.formats.values import flatten
 from gathercli.text import Overflow, clean, closest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The longest argument in characters that is compared with the notations.
 MAX_TOKEN_LENGTH: Final = 500

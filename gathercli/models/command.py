@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.cli.declarations import INPUT, OUTPUT, Options, argument, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import EXTERNAL_DATA, TEXT_FORMAT, MemoryOptions
-from gathercli.report.terminal import highlighted, print_text, rendered
+from gathercli.io.descriptors import STDOUT
+from gathercli.report.terminal import highlighted, print_text, rendered, wants_color, width_of
 from gathercli.report.words import cut, error_fields
 from gathercli.spec.op import FRAMEWORKS
-from gathercli.text import clean, counted, grouped, shown
+from gathercli.text import as_written, clean, counted, grouped, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,9 +66,7 @@ def run(
     file: str = MODEL_FILE,
 ) -> int:
     """List the nodes of a model."""
-    from gathercli.io.descriptors import STDOUT
     from gathercli.models.lint import contradictions, judge
-    from gathercli.report.terminal import wants_color, width_of
 
     model = reading.read(file, memory, messages)
     try:
@@ -240,7 +239,6 @@ def _name(node: ModelNode) -> str:
 
 
 def _plain(value: object) -> str:
-    from gathercli.text import as_written
 
     return value if isinstance(value, str) else as_written(value)
 

@@ -8,31 +8,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.conversion import cast as cast_tensor
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, Hint, InputError, VersionError
+from gathercli.io.files import File
 from gathercli.io.graphs.graph import Budget, Constant, Value
 from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.ops.versions import find
-from gathercli.spec.dtypes import Kind
+from gathercli.spec.call import Call, Family, Operand
+from gathercli.spec.dtypes import DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
-from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, product
+from gathercli.spec.op import Op
+from gathercli.spec.shapes import MAX_RANK, UNKNOWN, AnyDim, Shape, product
 from gathercli.text import can_be_argument, clean, closest_member, counted, listed, short, some
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from gathercli.io.files import File
-    from gathercli.spec.call import Call, Family, Operand
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
-    from gathercli.spec.shapes import AnyDim
 
 OPERATOR_FAMILIES: Final[dict[str, Family]] = {
     family.ROWS[0].name: family for family in FAMILIES.values()

@@ -11,11 +11,9 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any, Final
 
 ADDRESS_BYTES: Final = 4 << 30
 """Bytes of address space, much of which the interpreter reserves."""

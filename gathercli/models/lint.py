@@ -5,8 +5,9 @@ The rules of a version are tried on a node; the same rules are tried with the ro
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -14,24 +15,17 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.check import count, policies_of
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.run import run
+from gathercli.compute.storage import AnyArray
 from gathercli.errors import GatherError, OperatorError, OutOfRangeError, VersionError
 from gathercli.models.findings import NOTE, UNREAD, WARNING, Finding, finding_of
-from gathercli.models.graph import bound, unread_text
+from gathercli.models.graph import Model, ModelNode, bound, unread_text
 from gathercli.ops import attributes
-from gathercli.ops.portability import ZERO
+from gathercli.ops.portability import ZERO, ConversionTarget, TargetOperator
 from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
 from gathercli.spec.call import Call, CallContext
 from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, IndexRange, OutOfRange
 from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, meet, product
 from gathercli.text import clean, counted, interval, listed, short
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.models.graph import Model, ModelNode
-    from gathercli.ops.portability import ConversionTarget, TargetOperator
-
 
 MOST_POSITION: Final = 2**31 - 1
 """The largest position of a kernel that counts in 32 bits."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gathercli.errors import GatherError
+from gathercli.io.files import File
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import MAX_DEPTH, Constant, Value, check_location, open_beside
 from gathercli.io.graphs.onnx import NodeFields, attribute, dimension, node_fields, value_info
@@ -48,11 +50,6 @@ from gathercli.models.infer_child import ABSENT_STATUS, CPU_SECONDS
 from gathercli.spec.dtypes import INT64, DType
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape
 from gathercli.text import clean, short
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from gathercli.io.files import File
 
 _ONNX_DOMAINS: Final = ("", "ai.onnx")
 

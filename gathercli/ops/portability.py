@@ -11,9 +11,10 @@ here asks a target by name: `portability.toml` says all.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, version_named
@@ -21,9 +22,6 @@ from gathercli.ops.versions import find
 from gathercli.spec.dtypes import DTYPES, DType, dtype
 from gathercli.spec.op import FRAMEWORKS, FROM_THE_END, REFUSED, IndexRange, Op, OutOfRange
 from gathercli.text import closest, listed, table_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 UNDEFINED: Final = "undefined"
 """The fate of an index for which a target promises nothing: it reads whatever lies there."""

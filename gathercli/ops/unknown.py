@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS, version_named
-from gathercli.spec.equivalents import find_equivalent, not_here, of_framework
+from gathercli.spec.call import Family
+from gathercli.spec.equivalents import Equivalent, find_equivalent, not_here, of_framework
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import closest, listed, shell_word, short
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from typing import Final
-
-    from gathercli.spec.call import Family
-    from gathercli.spec.equivalents import Equivalent
 
 
 def operator_error(name: str, what: str = "no operator") -> UsageError:

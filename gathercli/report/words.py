@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterator
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from gathercli.errors import GatherError
 from gathercli.text import clean, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from gathercli.errors import GatherError
-
 
 LONGEST_MESSAGE = 2000
 """The largest number of characters of a message."""

@@ -5,32 +5,26 @@ A call is an expression of a function, or a model of a single node: ONNX, or an 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli import ops
+from gathercli.cli.slice_options import Observation, RuntimeCaller
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OperatorError
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
-from gathercli.io.graphs.ir import ir_files
+from gathercli.io.graphs.ir import IrFiles, ir_files
 from gathercli.io.graphs.layers import ELEMENT_TYPES
 from gathercli.io.graphs.onnx import onnx_bytes
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.spec.call import Operand, as_integer
-from gathercli.spec.dtypes import INT64, STRING, Kind
+from gathercli.spec.dtypes import INT64, STRING, DType, Kind
+from gathercli.spec.op import Op
 from gathercli.spec.shapes import known
 from gathercli.text import table_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from gathercli.cli.slice_options import Observation, RuntimeCaller
-    from gathercli.io.graphs.ir import IrFiles
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
-
 
 _NUMBERS: Final = {each: number for number, each in enumerate(ONNX_TYPES) if each is not None}
 

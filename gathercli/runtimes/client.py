@@ -10,10 +10,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -35,10 +36,6 @@ from gathercli.runtimes import worker
 from gathercli.runtimes.calls import MODEL_THREADS, OWN_NAMES
 from gathercli.spec.dtypes import DType, named
 from gathercli.text import clean, closest, listed, short, table_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Self
 
 RUNTIMES: Final = tuple(worker.RUNTIMES)
 """The names of the runtimes."""

@@ -10,42 +10,50 @@ import os
 import platform
 import signal
 import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.storage import byte_values
+from gathercli.cli.slice_options import Absence, Runtime
+from gathercli.compute.storage import AnyArray, byte_values
+from gathercli.compute.tensor import Tensor
+from gathercli.compute.verdicts import Verdict
 from gathercli.errors import UsageError
 from gathercli.io.stream import temporary_folder
 from gathercli.report.header import header
 from gathercli.report.verdicts import outcome
-from gathercli.runtimes.calls import CONSTANT, ONE_THREAD, ONNX, OPENVINO, OWN_NAMES, X64, integers
+from gathercli.runtimes.calls import (
+    CONSTANT,
+    ONE_THREAD,
+    ONNX,
+    OPENVINO,
+    OWN_NAMES,
+    X64,
+    RuntimeCall,
+    integers,
+)
 from gathercli.runtimes.client import (
     FILLING,
     MAX_ANSWER_BYTES,
     RUNTIME_PACKAGES,
+    Versions,
     ending_of,
     shortened,
     started_worker,
 )
-from gathercli.runtimes.verdict import MAX_SHOWN_ELEMENTS, RuntimeOutcome, outcome_text, plain
-from gathercli.spec.dtypes import BFLOAT16, STRING, Kind
+from gathercli.runtimes.verdict import (
+    MAX_SHOWN_ELEMENTS,
+    RuntimeOutcome,
+    RuntimeVerdict,
+    outcome_text,
+    plain,
+)
+from gathercli.spec.dtypes import BFLOAT16, STRING, DType, Kind
 from gathercli.text import clean, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from gathercli.cli.slice_options import Absence, Runtime
-    from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Tensor
-    from gathercli.compute.verdicts import Verdict
-    from gathercli.runtimes.calls import RuntimeCall
-    from gathercli.runtimes.client import Versions
-    from gathercli.runtimes.verdict import RuntimeVerdict
-    from gathercli.spec.dtypes import DType
 
 
 class ScriptRun(NamedTuple):

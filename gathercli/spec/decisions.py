@@ -5,11 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from gathercli.records import NamedTuple
+from gathercli.spec.op import Op
 from gathercli.text import table_beside
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from gathercli.spec.op import Op
 
 
 class Decision(NamedTuple):

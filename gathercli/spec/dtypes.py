@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gathercli.errors import InputError, UsageError
 from gathercli.records import Enum, NamedTuple
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Kind(Enum):

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Final
 
 from gathercli.errors import UsageError
 from gathercli.records import NamedTuple
-from gathercli.spec.op import FROM_THE_END, REFUSED, Negative, OutOfRange
+from gathercli.spec.op import FROM_THE_END, REFUSED, Negative, Op, OutOfRange
 from gathercli.text import closest, listed, shell_word, table_beside
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Final
-
-    from gathercli.spec.op import Op
 
 MODULO: Final = "wrapped modulo s"
 FILLED: Final = "filled with NaN or an extreme of the type"

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from gathercli.errors import DtypeError, Hint
-from gathercli.spec.call import flattened, version_that
-from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, Kind, in_words
+from gathercli.spec.call import Call, Operand, flattened, version_that
+from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, DType, Kind, in_words
 from gathercli.text import listed
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from gathercli.spec.call import Call, Operand
-    from gathercli.spec.dtypes import DType
 
 
 def data_dtype(call: Call) -> None:

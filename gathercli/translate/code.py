@@ -7,19 +7,16 @@ expression that uses it; any other one gets a line.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gathercli.cli.slice_options import NEGATIVE, NO_BEAM, OUTSIDE
+from gathercli.spec.call import Call
 from gathercli.spec.dtypes import Kind
 from gathercli.text import table_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from gathercli.spec.call import Call
-    from gathercli.translate.program import Program, ProgramValue, Step
-    from gathercli.translate.targets import TranslationTarget
+from gathercli.translate.program import Program, ProgramValue, Step
+from gathercli.translate.targets import TranslationTarget
 
 _INLINED: Final = frozenset(("size", "either", "zeros", "strides"))
 """The primitives with a name that become a part of the expression that uses them, if one does."""

@@ -10,9 +10,11 @@ from gathercli.cli.declarations import OUTPUT, REQUIRED, Answer, Options, option
 from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT
 from gathercli.cli.slice_options import RuntimeOptions, absence_notes
 from gathercli.errors import UsageError
+from gathercli.io.write import Output, unwritable
+from gathercli.report.terminal import rendered
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
-from gathercli.translate.targets import TARGET_FRAMEWORKS, TARGET_NAMES
+from gathercli.translate.targets import TARGET_FRAMEWORKS, TARGET_NAMES, target
 
 if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
@@ -52,8 +54,6 @@ class TranslationOptions(Options):
 
     def target(self) -> TranslationTarget:
         """Return the target; raise for a file whose suffix is another's."""
-        from gathercli.translate.targets import target
-
         chosen = target(self.to)
         if self.output is None:
             return chosen
@@ -81,8 +81,6 @@ class TranslationOptions(Options):
     def write(self, translation: Translation) -> list[str]:
         """Write the files, the main one last; return their names, the main one first."""
         from contextlib import ExitStack
-
-        from gathercli.io.write import Output, unwritable
 
         if self.output is None:
             return []
@@ -168,7 +166,6 @@ def _translated(
 
 
 def _answer(report: TranslationReport, *, quiet: bool, allow_absent: bool) -> Answer:
-    from gathercli.report.terminal import rendered
     from gathercli.translate.proof import runtime_lines, translation_json, translation_text
 
     def text(width: int | None, color: bool) -> str:

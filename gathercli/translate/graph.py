@@ -11,26 +11,20 @@ What follows from sizes alone is a constant.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.storage import storage_of
+from gathercli.compute.storage import AnyArray, storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import UsageError
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
 from gathercli.io.graphs.onnx import IR_VERSION, symbols
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
-from gathercli.spec.dtypes import BOOL, INT64, Kind
+from gathercli.spec.dtypes import BOOL, INT64, DType, Kind
 from gathercli.spec.shapes import product
-from gathercli.translate.program import FROM_SIZES, PRIMITIVES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.spec.dtypes import DType
-    from gathercli.translate.program import Program, Step
+from gathercli.translate.program import FROM_SIZES, PRIMITIVES, Program, Step
 
 MOST_STORED_ZEROS: Final = 1024
 """The most elements of zeros that a graph stores; others are made when it runs."""

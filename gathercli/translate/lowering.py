@@ -8,20 +8,14 @@ indices are a slice of zeros behind the data, at index s.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gathercli.errors import UsageError
 from gathercli.ops import check_one_indexed
-from gathercli.spec.dtypes import BOOL, INT64, UINT64, Kind
+from gathercli.spec.call import Call
+from gathercli.spec.dtypes import BOOL, INT64, UINT64, DType, Kind
 from gathercli.spec.op import Negative, OffAxis, OutOfRange
 from gathercli.spec.shapes import known
 from gathercli.translate.program import LARGEST_INDEX, Program, ProgramValue
-from gathercli.translate.targets import TRANSLATION_TARGETS, without
-
-if TYPE_CHECKING:
-    from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import DType
-    from gathercli.translate.targets import OwnOperator, TranslationTarget
+from gathercli.translate.targets import TRANSLATION_TARGETS, OwnOperator, TranslationTarget, without
 
 
 def lowered(call: Call, target: TranslationTarget) -> Program:

@@ -27,21 +27,15 @@ all sizes, as it takes sizes from its inputs::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.storage import broadcast
+from gathercli.compute.storage import AnyArray, broadcast
 from gathercli.errors import LimitError, OutOfRangeError
-from gathercli.spec.dtypes import BOOL, INT64
+from gathercli.spec.dtypes import BOOL, INT64, DType
 from gathercli.spec.shapes import MAX_RANK, product
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.spec.dtypes import DType
-
 
 LARGEST_INDEX: Final = 2**63 - 1
 """Where an index goes that int64 cannot represent: no axis is as long."""

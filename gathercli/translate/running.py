@@ -7,23 +7,19 @@ Each mistake was observed on legal models, on processors in late 2026: OpenVINO 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
+from gathercli.cli.slice_options import Observation, RuntimeCaller
+from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import BFLOAT16, FLOAT64, STRING, Kind
 from gathercli.spec.shapes import product
 from gathercli.translate.code import function_name
-from gathercli.translate.proof import AGREEING, ProofOutcome, RuntimeProof
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from gathercli.cli.slice_options import Observation, RuntimeCaller
-    from gathercli.compute.tensor import Tensor
-    from gathercli.translate.program import Step
-    from gathercli.translate.proof import ProvenCall
-    from gathercli.translate.translation import Translation
+from gathercli.translate.program import Step
+from gathercli.translate.proof import AGREEING, ProofOutcome, ProvenCall, RuntimeProof
+from gathercli.translate.translation import Translation
 
 MOST_ENDS: Final = 3
 """After so many deaths, or calls without an answer, a runtime is called no more."""

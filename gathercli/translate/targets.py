@@ -5,14 +5,12 @@ The rows below say all of it but how code is written, which `dialects.toml` says
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from gathercli.io.graphs.layers import ELEMENT_TYPES
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN, STRING, DType, dtype
 from gathercli.spec.op import INTEGERS, SIGNED_32_64, Negative, OutOfRange
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 class OwnOperator(NamedTuple):

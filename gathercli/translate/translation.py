@@ -6,7 +6,8 @@ its specification says. An error of an operator is raised.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -15,27 +16,21 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.run import run
 from gathercli.compute.storage import broadcast, storage_of
 from gathercli.compute.tensor import Tensor
+from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
 from gathercli.io.graphs.ir import ir_files, read_ir_graph
 from gathercli.io.graphs.onnx import onnx_bytes, read_onnx
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.ops import OPERATORS, gather, gather_elements, gather_nd, gather_tree
 from gathercli.ops.versions import find
-from gathercli.spec.call import Operand
+from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BOOL, INT64
+from gathercli.spec.op import Op
 from gathercli.text import counted
 from gathercli.translate.code import code
 from gathercli.translate.graph import IR_OPSETS, ONNX_OPSET, ir_graph, onnx_graph, onnx_text
 from gathercli.translate.lowering import lowered
-from gathercli.translate.program import PRIMITIVES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import Op
-    from gathercli.translate.program import Program, Step
-    from gathercli.translate.targets import OwnOperator, TranslationTarget
+from gathercli.translate.program import PRIMITIVES, Program, Step
+from gathercli.translate.targets import OwnOperator, TranslationTarget
 
 
 class Translation(NamedTuple):

@@ -10,7 +10,9 @@ from gathercli.cli.declarations import OUTPUT, Options, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, THREADS
 from gathercli.cli.slice_options import PictureOptions
-from gathercli.report.terminal import print_text
+from gathercli.io.descriptors import STDOUT
+from gathercli.ops.versions import family_of
+from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +47,6 @@ def run(
 ) -> int:
     """Check the indices and print the result."""
     from gathercli.compute.verdicts import checked
-    from gathercli.ops.versions import family_of
 
     opened = call.open()
     op, inputs = opened.op, opened.inputs
@@ -76,9 +77,7 @@ def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> No
     """Print the result with a list of the illegal indices."""
     from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
     from gathercli.compute.warnings import warnings
-    from gathercli.io.descriptors import STDOUT
     from gathercli.report import verdicts as report
-    from gathercli.report.terminal import rendered, wants_color, width_of
 
     notes, call, case = list(warnings(result)), result.chosen.call, result.case
     most = None if options.every else MOST_SHOWN_INDICES

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gathercli.cli.declarations import Answer, argument
 from gathercli.cli.generated import script
 from gathercli.text import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
 
 SHELL: Final = argument("SHELL", "bash, zsh or fish.", choices=("bash", "zsh", "fish"))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gathercli.cli.declarations import OUTPUT, Options, argument, flag, option
 from gathercli.cli.messages import Messages
@@ -14,24 +15,19 @@ from gathercli.cli.output import WriteOptions, chunks_of, losses
 from gathercli.compute.chunks import CopyBlocks
 from gathercli.compute.conversion import CastTensor
 from gathercli.compute.result import BlockResult
+from gathercli.compute.tensor import Result
+from gathercli.compute.threads import ProgressCallback
 from gathercli.errors import GatherError, LimitError, OutputError, UsageError
 from gathercli.io import save
 from gathercli.io.files import cores
 from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks, row_of
-from gathercli.io.source import Inputs, check_stdin, reference_of
+from gathercli.io.source import Inputs, Source, check_stdin, reference_of
 from gathercli.io.stream import ByteTarget
 from gathercli.io.write import is_stream, make_folder, new_name, real_path
+from gathercli.spec.dtypes import DType
 from gathercli.text import UNSAFE, clean, counted, in_bytes, listed, shell_word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gathercli.compute.tensor import Result
-    from gathercli.compute.threads import ProgressCallback
-    from gathercli.io.source import Source
-    from gathercli.spec.dtypes import DType
 
 
 class ConvertOptions(Options):

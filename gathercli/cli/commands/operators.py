@@ -10,6 +10,7 @@ from gathercli.cli.declarations import OUTPUT, Options, SliceOptions, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import THREADS, ToleranceOptions
 from gathercli.cli.output import OutputOptions
+from gathercli.io.files import cores
 from gathercli.io.formats.table import is_chunked
 from gathercli.slices import given_names
 from gathercli.spec.dtypes import E8M0
@@ -123,7 +124,6 @@ def _run(
 ) -> MismatchError | None:
     """Read the inputs, run the call and write the result, once more if an input was wrong."""
     from gathercli.compute.run import consume
-    from gathercli.io.files import cores
 
     output, inputs = line.output, opened.inputs
     bound = opened.bound(inputs.chunked)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any, Final
 
 from gathercli.cli.declarations import VIEW, Answer, argument, flag, option
 from gathercli.cli.messages import ErrorOptions
@@ -17,14 +18,8 @@ from gathercli.ops.versions import VersionMatch, find
 from gathercli.report import versions
 from gathercli.spec.decisions import every_decision
 from gathercli.spec.equivalents import equivalent, of_framework
-from gathercli.spec.op import FRAMEWORKS
+from gathercli.spec.op import FRAMEWORKS, Op
 from gathercli.text import clean, closest, listed
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from gathercli.spec.op import Op
 
 ID: Final = argument(
     "[ID]",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product as combinations
 from math import ceil
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gathercli.explain.drawing.scene import (
     Box,
@@ -20,14 +21,8 @@ from gathercli.explain.drawing.scene import (
     text_width,
     turned,
 )
-from gathercli.explain.panel import OUT
+from gathercli.explain.panel import OUT, At, Panel, PanelTensor
 from gathercli.explain.provenance import Fate
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from gathercli.explain.panel import At, Panel, PanelTensor
-
 
 CELL_HEIGHT: Final = 38
 """The height of a cell."""

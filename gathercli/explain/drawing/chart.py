@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import ceil, floor, log10
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from gathercli.explain.drawing.scene import Box, text_width
 from gathercli.explain.drawing.svg import (
@@ -14,6 +14,7 @@ from gathercli.explain.drawing.svg import (
     DARK,
     LIGHT,
     SANS,
+    Theme,
     document,
     element,
     html,
@@ -24,12 +25,6 @@ from gathercli.explain.drawing.svg import (
     style_sheet,
     text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gathercli.explain.drawing.svg import Theme
-
 
 CHART_MARGIN: Final = 28
 LABEL_SIZE: Final = 12

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from math import ceil, inf, log
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from gathercli.explain.drawing.panel_drawing import align, panel_drawings
+from gathercli.explain.drawing.panel_drawing import PanelDrawing, align, panel_drawings
 from gathercli.explain.drawing.scene import Caption, Scene, text_width
 from gathercli.explain.explained_call import view_of
-from gathercli.explain.provenance import telling_traces
+from gathercli.explain.panel import Look, PanelChoice, View
+from gathercli.explain.provenance import Provenance, telling_traces
 from gathercli.explain.selection import COLUMN_LIMITS, sizes
 from gathercli.report import header
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape
 from gathercli.text import clean, counted, short
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gathercli.explain.drawing.panel_drawing import PanelDrawing
-    from gathercli.explain.panel import Look, PanelChoice, View
-    from gathercli.explain.provenance import Provenance
-
 
 _USUAL_RATIO: Final = 16 / 9
 """The ratio of width to height that the arrangement of panels comes near to by default."""

@@ -11,8 +11,9 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,26 +21,16 @@ from gathercli import ops
 from gathercli.compute import check
 from gathercli.compute.verdicts import fate
 from gathercli.errors import OperatorError
-from gathercli.explain.drawing.scene import cell_id
-from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, html, safe, svg
+from gathercli.explain.drawing.scene import Scene, cell_id
+from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, Theme, html, safe, svg
 from gathercli.explain.explained_call import view_of
-from gathercli.explain.panel import NO_TARGETS, OUT
-from gathercli.explain.provenance import Fate
+from gathercli.explain.panel import NO_TARGETS, OUT, Line, Look
+from gathercli.explain.provenance import Fate, Provenance
 from gathercli.ops import indexed_inputs
-from gathercli.spec.op import FROM_THE_END, OutOfRange
+from gathercli.spec.call import Call
+from gathercli.spec.op import FROM_THE_END, IndexedAxis, Op, OutOfRange
 from gathercli.spec.shapes import flat_positions
 from gathercli.text import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from gathercli.explain.drawing.scene import Scene
-    from gathercli.explain.drawing.svg import Theme
-    from gathercli.explain.panel import Line, Look
-    from gathercli.explain.provenance import Provenance
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import IndexedAxis, Op
-
 
 MOST_TABLE_AXIS: Final = 64
 """The largest axis of which every index value is in the table."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gathercli.explain.drawing.block import CELL_HEIGHT, LEAST_WIDTH, End, TensorBlock
 from gathercli.explain.drawing.scene import (
@@ -21,14 +22,8 @@ from gathercli.explain.drawing.scene import (
     text_width,
     turned,
 )
-from gathercli.explain.panel import OUTSIDE_PLACE, Stance
+from gathercli.explain.panel import OUTSIDE_PLACE, Link, Panel, Path, Stance
 from gathercli.explain.provenance import Fate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gathercli.explain.panel import Link, Panel, Path
-
 
 CHANNEL_SPACE: Final = 104
 """The space between tensors, for arrows."""

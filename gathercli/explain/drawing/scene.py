@@ -7,12 +7,9 @@ flows downwards. Lines to the edge of a grid run in the spaces between its cells
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, NamedTuple
 from unicodedata import combining, east_asian_width
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
 
 _MONO_EM: Final = 0.602
 _SANS_EM: Final = 0.6

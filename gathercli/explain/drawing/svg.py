@@ -9,12 +9,13 @@ slice is a rectangle of class ``slice`` with the tensor in ``data-tensor`` and t
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from html import escape
 from math import prod, sqrt
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from gathercli.errors import UsageError
-from gathercli.explain.drawing.scene import Box, number
+from gathercli.explain.drawing.scene import Arrow, Box, Caption, GridCell, GridSlice, Scene, number
 from gathercli.report.palette import (
     DARK_PAGE,
     HUES,
@@ -24,12 +25,6 @@ from gathercli.report.palette import (
     REFUSED_ON_LIGHT,
 )
 from gathercli.text import clean, grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from gathercli.explain.drawing.scene import Arrow, Caption, GridCell, GridSlice, Scene
-
 
 MONO: Final = "Menlo,Consolas,'DejaVu Sans Mono',monospace"
 SANS: Final = "system-ui,'Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif"

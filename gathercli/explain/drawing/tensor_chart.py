@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from gathercli.compute.summary import Histogram
+from gathercli.compute.summary import Histogram, Summary
+from gathercli.compute.tensor import Tensor
 from gathercli.explain.drawing.chart import (
     CHART_MARGIN,
     LABEL_SIZE,
@@ -24,20 +26,12 @@ from gathercli.explain.drawing.chart import (
 )
 from gathercli.explain.drawing.scene import Box, text_width
 from gathercli.explain.drawing.svg import element, hatch, path, rect, text
-from gathercli.explain.heatmap import Scale, heat_map
+from gathercli.explain.heatmap import HeatMap, Plane, Scale, heat_map
 from gathercli.explain.terminal.heat import title_of
-from gathercli.report.info import header_words, summary_lines
+from gathercli.report.grid import GridWriter
+from gathercli.report.info import Info, header_words, summary_lines
 from gathercli.spec.dtypes import Kind
 from gathercli.text import clean, counted, grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from gathercli.compute.summary import Summary
-    from gathercli.compute.tensor import Tensor
-    from gathercli.explain.heatmap import HeatMap, Plane
-    from gathercli.report.info import Info
-
 
 _HISTOGRAM_FOOT: Final = 38
 """The height of the labels and the name of the axis of values."""
@@ -236,8 +230,6 @@ def most_bins(chosen: Plane) -> tuple[int, int]:
 
 def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) -> Chart:
     """Draw a tensor with elements that are numbers, and its slice; `info` describes its file."""
-    from gathercli.report.grid import GridWriter
-
     write, number = GridWriter(tensor, 6), "{:.4g}".format
     header = _SEPARATOR.join(header_words(info.one)) if info.one is not None else ""
     facts = _SEPARATOR.join(f"{name} {value}" for name, value in summary_lines(summary, tensor, 6))

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from math import isnan
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from rich.text import Text
 
-from gathercli.explain.heatmap import Scale
+from gathercli.compute.tensor import Tensor
+from gathercli.explain.heatmap import Color, HeatMap, Plane, Scale
+from gathercli.explain.panel import Line, Word
 from gathercli.explain.terminal.layout import append, joined
+from gathercli.report.terminal import Depth
 from gathercli.spec.dtypes import STRING, Kind
 from gathercli.text import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rich.text import Text
-
-    from gathercli.compute.tensor import Tensor
-    from gathercli.explain.heatmap import Color, HeatMap, Plane
-    from gathercli.explain.panel import Line, Word
-    from gathercli.report.terminal import Depth
 
 MOST_HEAT_LINES: Final = 20
 """The most lines of a heat map."""

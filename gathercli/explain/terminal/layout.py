@@ -5,23 +5,19 @@ A line is a list of words with styles. `rich.table.Table` was measured 130 times
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from gathercli.explain.panel import Line, Placement
+from gathercli.explain.panel import Line, Marks, PanelCell, PanelTensor, Placement, Word
 from gathercli.explain.provenance import Fate
 from gathercli.report.grid import at_the_point
 from gathercli.report.palette import REFUSED_STYLE, STYLES
 from gathercli.spec.shapes import flat_positions, product
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gathercli.explain.panel import Marks, PanelCell, PanelTensor, Word
 
 BLOCK_GAP: Final = 4
 """Blanks between blocks side by side."""

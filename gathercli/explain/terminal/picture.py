@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.text import Text
 
 from gathercli.explain.explained_call import view_of
+from gathercli.explain.panel import Line, Look, Panel, PanelChoice, View
+from gathercli.explain.provenance import Provenance
 from gathercli.explain.selection import COLUMN_LIMITS, WIDE_COLUMN_LIMITS
 from gathercli.explain.terminal.layout import append, arrange, draw, flat, in_rows, widest
 from gathercli.report import header
 from gathercli.report.terminal import PICTURE_WIDTH
 from gathercli.spec.shapes import Shape, product
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gathercli.explain.panel import Line, Look, Panel, PanelChoice, View
-    from gathercli.explain.provenance import Provenance
 
 
 def picture_of(provenance: Provenance[Any], look: Look) -> Text:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import re
 from codecs import BOM_UTF8
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from gathercli.errors import GatherError, Hint, InputError
+from gathercli.io.files import File
 from gathercli.io.formats.table import FORMATS, MODELS, SNIFF_SIZE, sniff
 from gathercli.io.write import new_name
 from gathercli.text import json_string, listed, shell_word, table_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gathercli.io.files import File
 
 # The supported formats, for messages.
 READ_FORMATS: Final = listed(

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import RawIOBase
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, Any, NoReturn
 
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError
+from gathercli.io.files import File
 from gathercli.io.formats import npy
-from gathercli.io.formats.content import Content, check_limit, malformed, truncated
+from gathercli.io.formats.content import (
+    Content,
+    ElementTypes,
+    Layout,
+    check_limit,
+    malformed,
+    truncated,
+)
 from gathercli.io.formats.foreign import foreign_error
+from gathercli.io.formats.npy import NamedResult
 from gathercli.io.formats.table import NPY
 from gathercli.io.stream import ByteTarget
 from gathercli.text import counted, in_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gathercli.compute.tensor import Tensor
-    from gathercli.io.files import File
-    from gathercli.io.formats.content import ElementTypes, Layout
-    from gathercli.io.formats.npy import NamedResult
 
 MAX_ARCHIVE_MEMBERS = 100_000
 MAX_RATIO = 200

@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gathercli.compute.storage import storage_of
+from gathercli.compute.storage import storage_of, unpacked
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
 from gathercli.io.formats import jsontext as json
@@ -109,7 +109,6 @@ class Bundle(Content):
         dtype, shape = layout.dtype, layout.shape
         if dtype.bits != _NIBBLE_BITS:
             return layout.view(self._file.buffer())
-        from gathercli.compute.storage import unpacked
 
         packed = layout._replace(shape=(-(-product(shape) // 2),)).view(self._file.buffer())
         return Tensor(dtype, unpacked(packed.array, product(shape), dtype.bits).reshape(shape))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import Hint, InputError, LimitError, NoInputError
@@ -16,14 +17,9 @@ from gathercli.io.files import File, unreadable
 from gathercli.io.formats.content import Layout, check_limit, check_shape, malformed
 from gathercli.io.write import new_name
 from gathercli.spec.call import Operand
+from gathercli.spec.dtypes import DType
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, in_bytes, shell_word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from gathercli.spec.dtypes import DType
-
 
 MOST_NODES: Final = 400_000  # the most nodes of a model
 MAX_DEPTH: Final = 64  # the deepest body in a body

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.conversion import store
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError
-from gathercli.io.files import HeldFile
+from gathercli.io.files import File, HeldFile
 from gathercli.io.formats.content import check_pointer, malformed
 from gathercli.io.graphs.graph import (
     Budget,
@@ -28,6 +29,7 @@ from gathercli.io.graphs.graph import (
 from gathercli.io.graphs.layers import (
     ELEMENT_TYPES,
     IrReader,
+    Layer,
     integer,
     precision,
     shape_of,
@@ -36,13 +38,6 @@ from gathercli.io.graphs.layers import (
 from gathercli.spec.dtypes import INT64, STRING, DType
 from gathercli.spec.shapes import Place, product
 from gathercli.text import clean, counted, in_bytes, short
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gathercli.io.files import File
-    from gathercli.io.graphs.layers import Layer
-
 
 _POINTER_BYTES: Final = 64  # bytes that tell a pointer of Git LFS
 

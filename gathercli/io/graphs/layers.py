@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from xml.parsers import expat
 
 from gathercli.errors import GatherError, LimitError
+from gathercli.io.files import File
 from gathercli.io.formats.content import check_number, malformed, truncated
-from gathercli.io.graphs.graph import MAX_DEPTH, Value, check_held
+from gathercli.io.graphs.graph import MAX_DEPTH, Budget, Value, check_held
 from gathercli.spec.dtypes import BOOL, DType, dtype, foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse
 from gathercli.text import clean, counted, in_bytes, short
-
-if TYPE_CHECKING:
-    from gathercli.io.files import File
-    from gathercli.io.graphs.graph import Budget
-
 
 _SHORT_NAMES: Final = """
 i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e5m2 i4 u4 u2

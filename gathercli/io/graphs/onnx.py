@@ -6,8 +6,10 @@ The numbers of the fields are those of `onnx.proto`.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
+from gathercli.compute.tensor import Tensor
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, Value
 from gathercli.io.graphs.tensorproto import ONNX_TYPES, TensorProto, tensor_message, type_or_none
@@ -23,12 +25,6 @@ from gathercli.io.graphs.wire import (
 from gathercli.spec.dtypes import INT64, foreign
 from gathercli.spec.shapes import LARGEST, MAX_RANK, UNKNOWN, AnyDim, Dim, Shape
 from gathercli.text import clean, in_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gathercli.compute.tensor import Tensor
-
 
 # The types of TypeProto other than tensors, by field.
 _OTHER_TYPES: Final = {4: "sequence", 5: "map", 7: "opaque", 8: "sparse tensor", 9: "optional"}

@@ -6,13 +6,17 @@ which may have any path, is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
+from gathercli.compute.conversion import store
+from gathercli.compute.storage import AnyArray, storage_of, unpacked
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, LimitError
-from gathercli.io.formats.content import Content, Layout, check_shape, malformed
+from gathercli.io.files import File
+from gathercli.io.formats.content import Content, ElementTypes, Layout, check_shape, malformed
 from gathercli.io.formats.foreign import conversion_hint
-from gathercli.io.formats.npy import raw_file
+from gathercli.io.formats.npy import NamedResult, raw_file
 from gathercli.io.graphs.graph import Constant, decoded, raw_elements, stored
 from gathercli.io.graphs.wire import (
     Span,
@@ -24,19 +28,10 @@ from gathercli.io.graphs.wire import (
     signed,
     span_of,
 )
+from gathercli.io.stream import ByteTarget
 from gathercli.spec.dtypes import DTYPES, STRING, DType, Kind, in_words, named
 from gathercli.spec.shapes import MAX_RANK, Place, product
 from gathercli.text import clean, counted, in_bytes, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.io.files import File
-    from gathercli.io.formats.content import ElementTypes
-    from gathercli.io.formats.npy import NamedResult
-    from gathercli.io.stream import ByteTarget
-
 
 _TYPE_NAMES: Final = """
 float32 uint8 int8 uint16 int16 int32 int64 string bool float16 float64 uint32 uint64 complex64
@@ -193,9 +188,6 @@ class TensorProto:
 
     def _load(self) -> Tensor:
         """Read the elements of one of the typed fields."""
-        from gathercli.compute.conversion import store
-        from gathercli.compute.storage import storage_of, unpacked
-
         self.check_count()
         dtype, shape = self.dtype, self.shape
         if dtype is STRING:

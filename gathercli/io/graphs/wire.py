@@ -9,17 +9,12 @@ https://protobuf.dev/programming-guides/encoding
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple, NoReturn
 
-from gathercli.errors import LimitError
+from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import malformed, truncated
 from gathercli.io.graphs.graph import check_held
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import NoReturn
-
-    from gathercli.errors import InputError
 
 VARINT_TYPE: Final = 0  # the wire type of a varint,
 LENGTH_TYPE: Final = 2  # and of a length with its bytes

@@ -7,25 +7,20 @@ decoded size is known in advance, and no codec returns more. A package is import
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.chunks import ChunkLayout
-from gathercli.compute.storage import storage_of
+from gathercli.compute.storage import AnyArray, Box, storage_of
 from gathercli.io.formats.content import Layout
 from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import BOOL, STRING, DType, Kind
 from gathercli.spec.shapes import product
 from gathercli.text import in_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gathercli.compute.storage import AnyArray, Box
-
 
 Codec = dict[str, Any]  # the name of a codec, under the key ``name``, and its options
 SLACK_BYTES: Final = 1 << 10  # bytes that headers and checksums may add to a chunk

@@ -8,35 +8,34 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from gathercli.compute.chunks import CopyBlocks, count_chunks, everything, inside, sizes, tiled
 from gathercli.compute.result import BlockResult
-from gathercli.compute.storage import slices
-from gathercli.compute.tensor import Tensor
+from gathercli.compute.storage import AnyArray, Box, slices
+from gathercli.compute.tensor import ChunkedTensor, Result, Tensor
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, reason_of
 from gathercli.io.files import unreadable
-from gathercli.io.folders import check_place, open_in
-from gathercli.io.formats.content import Content, check_limit, check_number, malformed
+from gathercli.io.folders import Folder, check_place, open_in
+from gathercli.io.formats.content import (
+    Content,
+    ElementTypes,
+    Layout,
+    check_limit,
+    check_number,
+    malformed,
+)
 from gathercli.io.formats.npy import check_strings
-from gathercli.io.zarr.arrayspec import ChunkCodec, grid_coordinates, strip_checksum
+from gathercli.io.zarr.arrayspec import ArraySpec, ChunkCodec, grid_coordinates, strip_checksum
 from gathercli.io.zarr.metadata import Node
 from gathercli.spec.dtypes import STRING, described
 from gathercli.text import clean, counted, in_bytes, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from gathercli.compute.storage import AnyArray, Box
-    from gathercli.compute.tensor import ChunkedTensor, Result
-    from gathercli.io.folders import Folder
-    from gathercli.io.formats.content import ElementTypes, Layout
-    from gathercli.io.zarr.arrayspec import ArraySpec
 
 MAX_GROUP_MEMBERS: Final = 10_000  # arrays and groups accepted in a group
 # The most chunks read at once: a few bytes of metadata may declare any number.
