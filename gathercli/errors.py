@@ -265,11 +265,11 @@ def sentence(statement: str, expected: str | None, remark: str = "") -> str:
     return statement + ("" if expected is None else f": expected {expected}") + remark
 
 
+# The parameters of `GatherError`, without the hint.
 _DATA = (
     *("problem", "rule", "subject", "version", "places", "where", "value"),
     *("expected", "remark", "unsaid", "count", "instead"),
 )
-"""The parameters of `GatherError`, without the hint."""
 
 
 class MismatchError(GatherError):

@@ -49,10 +49,10 @@ class Slice(NamedTuple):
     examples: Mapping[str, str] = {}
 
 
-MODEL_SUFFIXES: Final = (".onnx", ".xml")
-"""The suffixes of models."""
+MODEL_SUFFIXES: Final = (".onnx", ".xml")  # the suffixes of models
 
 
+# Every slice, and `batch`, the last room of the core, whose rows are like theirs.
 SLICES: Final = (
     Slice(
         "batch",
@@ -131,13 +131,12 @@ SLICES: Final = (
         },
     ),
 )
-"""Every slice, and `batch`, the last room of the core, whose rows are like theirs."""
 
+# The commands in the order of help, after those of the operators.
 COMMAND_ORDER: Final = (
     *("shape", "explain", "check", "compare", "diagnose", "reproduce", "translate", "batch"),
     *("convert", "info", "model", "demo", "ops", "man", "completion"),
 )
-"""The commands in the order of help, after those of the operators."""
 
 
 def given_names(seam: str) -> list[str]:

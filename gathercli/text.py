@@ -201,8 +201,7 @@ def shown(name: str) -> str:
     return clean(short(name, MOST_NAME))
 
 
-MOST_NAME: Final = 200
-"""The most characters of a name from a file."""
+MOST_NAME: Final = 200  # the most characters of a name from a file
 
 
 def counted(number: int, noun: str, plural: str | None = None, *, exact: bool = False) -> str:
@@ -365,5 +364,5 @@ def kind_of(value: object) -> str:
     return "None" if value is None else f"of type `{type(value).__name__}`"
 
 
+# The words for numbers that JSON lacks.
 NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-"""The words for numbers that JSON lacks."""

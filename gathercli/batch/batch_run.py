@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from gathercli.batch.plan import Plan
     from gathercli.cli.messages import Messages
 
+# The most jobs with a line each in the pretty report; larger batches have a summary alone.
 MAX_LINES: Final = 40
-"""The most jobs with a line each in the pretty report; larger batches have a summary alone."""
 
 
 class ReportOptions(Options):

@@ -45,29 +45,17 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import Box
 
 
+# Bytes of memory for each thread of a worker, unless `--max-bytes` is set.
 WORKER_MEMORY: Final = 1 << 30
-"""Bytes of memory for each thread of a worker, unless `--max-bytes` is set."""
-
-TASK_SECONDS: Final = 0.25
-"""Seconds of work in a task, as each has an overhead of milliseconds."""
-
-MAX_TASK_JOBS: Final = 256
-"""The most jobs in a task."""
-
-TASKS_AHEAD: Final = 3
-"""Tasks submitted for each thread of the workers."""
-
+TASK_SECONDS: Final = 0.25  # seconds of work in a task, as each has an overhead of milliseconds
+MAX_TASK_JOBS: Final = 256  # the most jobs in a task
+TASKS_AHEAD: Final = 3  # tasks submitted for each thread of the workers
+# Seconds without an answer after which the scheduler is considered dead.
 STOPPED_AFTER: Final = 20.0
-"""Seconds without an answer after which the scheduler is considered dead."""
-
-COUNT_INTERVAL: Final = 1.0
-"""Seconds between two counts of the threads of the workers."""
-
+COUNT_INTERVAL: Final = 1.0  # seconds between two counts of the threads of the workers
+# Seconds to wait for the versions of workers that join later; their first task checks them too.
 VERSION_SECONDS: Final = 2.0
-"""Seconds to wait for the versions of workers that join later; their first task checks them too."""
-
-VERSION_INTERVAL: Final = 10.0
-"""Seconds between such requests, as workers may join at any time."""
+VERSION_INTERVAL: Final = 10.0  # seconds between such requests, as workers may join at any time
 
 
 class Cluster:
@@ -292,12 +280,12 @@ def _worker_error(error: Exception) -> TransferError:
     )
 
 
+# The class of a worker's error by its rule; `InputError` for all others.
 _REFUSALS: Final[dict[str, type[GatherError]]] = {
     "limit": LimitError,
     **dict.fromkeys(("missing", "unreadable"), NoInputError),
     **dict.fromkeys(("output", "died"), TransferError),
 }
-"""The class of a worker's error by its rule; `InputError` for all others."""
 
 
 class ChunkWorkers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.batch.batch_run import Batch, BatchRequest, ReportOptions, RunOptions
 from gathercli.batch.journal import check
@@ -44,8 +44,10 @@ from gathercli.io.jobs import keys_of
 from gathercli.io.write import is_stream, real_path
 from gathercli.ops import FAMILIES, accepted_families
 from gathercli.report.terminal import width_of
-from gathercli.spec.call import Family
 from gathercli.text import clean, listed, shell_word
+
+if TYPE_CHECKING:
+    from gathercli.spec.call import Family
 
 JOBS: Final = argument(
     "JOBS...",

@@ -32,20 +32,13 @@ if TYPE_CHECKING:
     from gathercli.batch.outcome import Outcome
 
 
+# Seconds after which a task leaves its remaining jobs to other workers.
 MAX_TASK_SECONDS: Final = 1.0
-"""Seconds after which a task leaves its remaining jobs to other workers."""
-
+# Bytes of lines after which a task leaves its remaining jobs, as dask keeps lines in memory.
 MAX_ANSWER_BYTES: Final = 16 << 20
-"""Bytes of lines after which a task leaves its remaining jobs, as dask keeps lines in memory."""
-
-IDLE_SECONDS: Final = 10.0
-"""Seconds after which an idle process ends."""
-
-CANCEL_INTERVAL: Final = 1.0
-"""Seconds between checks whether a task was cancelled."""
-
-Answer = tuple[int, str, bytes, dict[str, str]]
-"""An `Outcome` as plain values."""
+IDLE_SECONDS: Final = 10.0  # seconds after which an idle process ends
+CANCEL_INTERVAL: Final = 1.0  # seconds between checks whether a task was cancelled
+Answer = tuple[int, str, bytes, dict[str, str]]  # an `Outcome` as plain values
 
 
 class TaskSettings(NamedTuple):

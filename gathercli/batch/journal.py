@@ -32,8 +32,7 @@ from gathercli.io.write import Output, is_stream
 from gathercli.text import clean
 
 _NO_OFFSET: Final = -1
-_LINE_START: Final = b'{"id":'
-"""The start of every line, by which an incomplete one is recognized."""
+_LINE_START: Final = b'{"id":'  # the start of every line, by which an incomplete one is recognized
 
 _RESUME_HINT: Final = (
     "`--resume` does what it does not have yet, `--resume-failed` also what failed; or remove it"
@@ -252,18 +251,17 @@ def _unwritable(path: str, error: OSError) -> OutputError:
     )
 
 
+# Why a report cannot be opened or locked, and what is expected.
 _REASONS: Final[dict[type[OSError], tuple[str, str]]] = {
     FileExistsError: ("it exists", "a new name"),
     FileNotFoundError: ("there is no such folder", "one that is there"),
     BlockingIOError: ("another run is writing it", "to be alone"),
 }
-"""Why a report cannot be opened or locked, and what is expected."""
 
 _DIGEST_READ_BYTES: Final = 1 << 20
 _MAX_CACHED_DIGESTS: Final = 1024
+# A cache of digests of files and folders, by numbers that change with every write.
 _digests: dict[tuple[int, ...], str] = {}
-"""A cache of digests of files and folders, by numbers that change with every write."""
-
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
 
 

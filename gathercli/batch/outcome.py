@@ -23,35 +23,26 @@ if TYPE_CHECKING:
 OK: Final = "ok"
 MISMATCH: Final = "mismatch"
 ERROR: Final = "error"
-SKIPPED: Final = "skipped"
-"""The status of a test that was not run, only in JUnit."""
-
-MAX_MESSAGE: Final = 2000
-"""The most characters of a message in the report."""
+SKIPPED: Final = "skipped"  # the status of a test that was not run, only in JUnit
+MAX_MESSAGE: Final = 2000  # the most characters of a message in the report
 
 _JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 _NO_NOTES: Final = b"{}"
 
+# Names and numbers in what was expected: two files of other lengths end too early alike.
 _VARYING: Final = re.compile(r"`[^`]*`|\d+(?:[.,]+\d+)*")
-"""Names and numbers in what was expected: two files of other lengths end too early alike."""
 
+# Errors of the system that are of the name in a job, or of what has this name.
 _NAME_ERRNOS: Final = (
     *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
     *(errno.EEXIST, errno.ENXIO),
 )
-"""Errors of the system that are of the name in a job, or of what has this name."""
 
-MAX_EXAMPLES: Final = 5
-"""The most failed jobs listed for a cause."""
-
-MAX_NOTES: Final = 10
-"""The most kinds of notes reported."""
-
+MAX_EXAMPLES: Final = 5  # the most failed jobs listed for a cause
+MAX_NOTES: Final = 10  # the most kinds of notes reported
+# The most further mistakes reported by place, as there may be millions.
 MAX_KEPT_PLACES: Final = 10_000
-"""The most further mistakes reported by place, as there may be millions."""
-
-MAX_LISTED_PLACES: Final = 20
-"""The most places listed for a cause; a range of lines counts as one."""
+MAX_LISTED_PLACES: Final = 20  # the most places listed for a cause; a range of lines counts as one
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from gathercli.cli.options import integer, option_name
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
@@ -25,20 +25,17 @@ from gathercli.text import clean, closest, counted, listed, shell_word, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    # Reads a word that stands for a call and its feeds, with a limit of memory in bytes.
-    FedReader = Callable[[str, Sequence[str], int | None], "PatternCall"]
-
+# Reads a word that stands for a call and its feeds, with a limit of memory in bytes.
+FedReader: TypeAlias = "Callable[[str, Sequence[str], int | None], PatternCall]"
+# The names in braces for each file: its name without suffix, its name, its folder.
 BRACE_NAMES: Final = ("stem", "name", "dir")
-"""The names in braces for each file: its name without suffix, its name, its folder."""
-
-FEED_OPTION: Final = "--feed"
-"""The option of the inputs of a node."""
+FEED_OPTION: Final = "--feed"  # the option of the inputs of a node
 
 _POLICIES: Final = {"negative": Negative, "out_of_range": OutOfRange}
 _BRACES: Final = re.compile(r"\{([a-z_-]+)\}")
 _WILDCARD: Final = re.compile(r"[*?[]")
+# A token of raw elements: type and shape, and the file.
 _RAW_TOKEN: Final = re.compile(r"(bin:[^@]*@)(.+)", re.DOTALL)
-"""A token of raw elements: type and shape, and the file."""
 
 
 def settings_of(op: str) -> tuple[str, ...]:

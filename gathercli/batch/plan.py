@@ -26,19 +26,14 @@ from gathercli.io.stream import EXPECTED_ROOM, temporary_file
 from gathercli.io.write import descriptor_of, is_stream, real_path
 from gathercli.text import clean, counted, json_string, short
 
-JOB_FILE: Final = "a file of jobs"
-"""The description of a file of jobs in messages."""
+JOB_FILE: Final = "a file of jobs"  # the description of a file of jobs in messages
 
 _DIGEST_TYPECODE: Final = "Q"
 
-_MAX_PATH: Final = 4096
-"""The most characters of a path; a longer token is a literal."""
-
+_MAX_PATH: Final = 4096  # the most characters of a path; a longer token is a literal
+# The ends of names of folders that are tensors, in a path.
 _CHUNKED_MARKS: Final = tuple(f"{suffix}/" for suffix in CHUNKED)
-"""The ends of names of folders that are tensors, in a path."""
-
-_MAX_CACHED_FOLDERS: Final = 1000
-"""The most folders in the cache of real paths."""
+_MAX_CACHED_FOLDERS: Final = 1000  # the most folders in the cache of real paths
 
 
 class PlacedJob(NamedTuple):

@@ -34,11 +34,9 @@ from gathercli.errors import TransferError, reason_of
 from gathercli.io.jobfile import JobEntry
 from gathercli.io.jobs import read_again
 
+# The most completed jobs that wait for an earlier one before no more begin.
 MAX_WAITING_JOBS: Final = 10_000
-"""The most completed jobs that wait for an earlier one before no more begin."""
-
-MAX_WAITING_BYTES: Final = 64 << 20
-"""The most bytes of their lines."""
+MAX_WAITING_BYTES: Final = 64 << 20  # the most bytes of their lines
 
 
 class Workers(Protocol):
@@ -128,28 +126,23 @@ class JobQueue:
         return [self._waiting[number] for number in sorted(self._waiting)]
 
 
+# Seconds of work sent to a process in advance, so that it does not wait for the next job.
 SECONDS_AHEAD: Final = 0.02
-"""Seconds of work sent to a process in advance, so that it does not wait for the next job."""
-
-MAX_JOBS_AHEAD: Final = 16
-"""The most jobs sent to a process in advance."""
-
+MAX_JOBS_AHEAD: Final = 16  # the most jobs sent to a process in advance
+# The longest wait in seconds for more answers, while all processes have jobs for longer.
 MAX_READ_PAUSE: Final = 0.002
-"""The longest wait in seconds for more answers, while all processes have jobs for longer."""
-
-MAX_EARLY_DEATHS: Final = 5
-"""The most processes that may die before they are ready."""
+MAX_EARLY_DEATHS: Final = 5  # the most processes that may die before they are ready
 
 _READ_BYTES: Final = 1 << 16
+# The program of a worker: set the search path of this process without the working folder.
 _PROGRAM: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "from gathercli.batch.work import run_worker; run_worker()"
 )
-"""The program of a worker: set the search path of this process without the working folder."""
 
 
+# The most bytes of a job whose shape takes less time than to tell a process of the job.
 MAX_INFERRED_BYTES: Final = 1 << 12
-"""The most bytes of a job whose shape takes less time than to tell a process of the job."""
 
 
 def inferred(number: int, record: bytes, settings: Settings) -> Outcome | None:

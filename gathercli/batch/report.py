@@ -26,14 +26,9 @@ if TYPE_CHECKING:
     from gathercli.report.terminal import Styled
 
 
-BAR_INTERVAL: Final = 0.1
-"""Seconds between two updates of the bar."""
-
-LINE_INTERVAL: Final = 10.0
-"""Seconds between two lines without a terminal."""
-
-BAR_WIDTH: Final = 20
-"""Columns of the bar."""
+BAR_INTERVAL: Final = 0.1  # seconds between two updates of the bar
+LINE_INTERVAL: Final = 10.0  # seconds between two lines without a terminal
+BAR_WIDTH: Final = 20  # columns of the bar
 
 _STATUS_STYLES: Final = {OK: "green", MISMATCH: "yellow", ERROR: "red"}
 _MAX_ID_LENGTH: Final = 60

@@ -20,18 +20,16 @@ if TYPE_CHECKING:
 
     from distributed import Client, Security
 
+# Seconds to wait for an answer of the scheduler, and for a worker before a message.
 MAX_WAIT: Final = 5.0
-"""Seconds to wait for an answer of the scheduler, and for a worker before a message."""
-
-TLS_PROBE_SECONDS: Final = 2.0
-"""Seconds to wait for the answer to the first bytes of TLS."""
+TLS_PROBE_SECONDS: Final = 2.0  # seconds to wait for the answer to the first bytes of TLS
 
 TLS: Final = "tls://"
 
 _MAX_FILE_BYTES: Final = 1 << 20
 
+# The valid addresses of a scheduler.
 URL: Final = re.compile(r"(tcp|tls)://[^\s/]+:\d{1,5}", re.ASCII)
-"""The valid addresses of a scheduler."""
 
 
 class Address(NamedTuple):

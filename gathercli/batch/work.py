@@ -57,14 +57,9 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 
-RETRY_PAUSE: Final = 0.1
-"""Seconds before the first retry; the pause doubles with each retry."""
-
-MAX_RETRY_PAUSE: Final = 5.0
-"""The longest pause before a retry in seconds."""
-
-_PART_PREFIX: Final = "\1part "
-"""A prefix that names of files in messages cannot have."""
+RETRY_PAUSE: Final = 0.1  # seconds before the first retry; the pause doubles with each retry
+MAX_RETRY_PAUSE: Final = 5.0  # the longest pause before a retry in seconds
+_PART_PREFIX: Final = "\1part "  # a prefix that names of files in messages cannot have
 
 
 class Settings(NamedTuple):
@@ -125,11 +120,10 @@ def line_of(job: Job, text: bytes, settings: Settings, part: Part | None = None)
     return line
 
 
+# The errors that a job may expect.
 _REFUSALS: Final = (OperatorError, InputError, LimitError, NoInputError, UsageError)
-"""The errors that a job may expect."""
-
+# The rules that a dry run checks; it does not read elements.
 _DRY_RULES: Final = {"version", "missing", *rules.STATEMENTS} - {*rules.VALUE_RULES}
-"""The rules that a dry run checks; it does not read elements."""
 
 
 class _JobRun(NamedTuple):
@@ -347,11 +341,9 @@ def lost_job(
 
 
 READY_LINE: Final = b"ready\n"
-GRACE_SECONDS: Final = 2.0
-"""Seconds after SIGTERM for a process to remove its temporary files."""
-
+GRACE_SECONDS: Final = 2.0  # seconds after SIGTERM for a process to remove its temporary files
+# A job that imports all modules before other jobs are timed.
 _WARM_UP_JOB: Final = Job(id="first", op="gather", inputs={"data": [0], "indices": [0]})
-"""A job that imports all modules before other jobs are timed."""
 
 
 def run_worker() -> None:

@@ -35,14 +35,11 @@ INPUT: Final = "Input"
 MESSAGES: Final = "Messages"
 CLUSTER: Final = "Cluster"
 
+# The groups of options, in the order of help and manual.
 GROUPS: Final = (OPERATOR, OUTPUT, RUNNING, REPORT, NO_FILE, VIEW, INPUT, MESSAGES, CLUSTER)
-"""The groups of options, in the order of help and manual."""
-
+# The parameter that takes the name of the command, for a function that serves several.
 NAME: Final = "command"
-"""The parameter that takes the name of the command, for a function that serves several."""
-
-REQUIRED: Final = ...
-"""The default of an argument that has none."""
+REQUIRED: Final = ...  # the default of an argument that has none
 
 
 class Parameter:
@@ -151,14 +148,11 @@ def argument(
     return Argument(**locals())
 
 
+# The option of every command that shows its help.
 HELP: Final[Option] = flag(MESSAGES, "--help", "-h", help="Show this message and exit.")
-"""The option of every command that shows its help."""
-
-ALL: Final = "--all"
-"""The word beside `HELP` for the help of all options."""
-
+ALL: Final = "--all"  # the word beside `HELP` for the help of all options
+# The option of the program that stands alone.
 VERSION: Final[Option] = flag(MESSAGES, "--version", help="Print the version of gathercli.")
-"""The option of the program that stands alone."""
 
 
 class Options:

@@ -15,8 +15,8 @@ from gathercli.text import counted, listed
 ARGUMENTS: Final = "Arguments"
 WIDEST_HELP: Final = 100
 NARROWEST_HELP: Final = 50
+# The width of the column of names beyond which the text begins on the next line.
 WIDEST_NAME: Final = 30
-"""The width of the column of names beyond which the text begins on the next line."""
 
 PROGRAM: Final = "gathercli"
 PROGRAM_HELP: Final = (

@@ -18,9 +18,9 @@ from gathercli.spec.equivalents import Equivalent, arguments_of, find_equivalent
 from gathercli.spec.op import OTHER_NAMES, Op
 from gathercli.text import beginning, closest, listed, shell_word
 
-LAST_ARGUMENT: Final = "DEST"
-"""The argument that is an option in other programs; it comes last."""
+LAST_ARGUMENT: Final = "DEST"  # the argument that is an option in other programs; it comes last
 
+# Options of other programs, with the options here in order of preference.
 FOREIGN_OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "--dim": ("--axis",),
     "--dimension": ("--axis",),
@@ -34,16 +34,14 @@ FOREIGN_OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "--to": ("--format",),
     "-o": ("--save", LAST_ARGUMENT),
 }
-"""Options of other programs, with the options here in order of preference."""
 
+# Values of other programs, by option.
 FOREIGN_VALUES: Final = {
     "--out-of-range": OTHER_NAMES,
     "--to": {"np": "numpy", "pytorch": "torch", "tf": "tensorflow"},
 }
-"""Values of other programs, by option."""
 
-PICTURE_FORMATS: Final = ("svg", "html", "txt")
-"""The formats of `--save`, which its suffix selects."""
+PICTURE_FORMATS: Final = ("svg", "html", "txt")  # the formats of `--save`, which its suffix selects
 
 _DASHES: Final = re.compile(r"[\u2010-\u2015\u2212]+(?=[a-zA-Z])")
 _SETTING: Final = re.compile(r"([a-z][a-z_-]*)=(.*)", re.DOTALL)
@@ -124,11 +122,9 @@ def translate_value(param: Parameter, value: str, name: str = "") -> str | None:
     return closest(value.lower(), choices)
 
 
-LONGEST_HINT_LINE: Final = 400
-"""The largest number of characters of a command line in a hint."""
-
+LONGEST_HINT_LINE: Final = 400  # the largest number of characters of a command line in a hint
+# The rules that refuse a list that a shell split at blanks.
 _SPLIT: Final = ("json", "literal", "missing", "shape-text")
-"""The rules that refuse a list that a shell split at blanks."""
 
 
 def shell_line(words: Iterable[str]) -> str | None:

@@ -216,11 +216,9 @@ def _name(error: GatherError, token: str) -> None:
         error.prefix(name)
 
 
+# Quit if the text fits, keep colours, do not clear the screen; the user's LESS overrides it.
 _LESS: Final = {"LESS": "FRX"}
-"""Quit if the text fits, keep colours, do not clear the screen; the user's LESS overrides it."""
-
-_NO_PROGRAM: Final = (126, 127)
-"""The exit statuses of a shell that cannot run a program."""
+_NO_PROGRAM: Final = (126, 127)  # the exit statuses of a shell that cannot run a program
 
 
 def _page(text: str) -> None:

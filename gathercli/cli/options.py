@@ -149,8 +149,7 @@ def type_of(name: str | None) -> DType | None:
     return None if name is None else dtype(name)
 
 
-MOST_RESULT_BYTES: Final = 16 << 30
-"""The default for a result: 16 GiB."""
+MOST_RESULT_BYTES: Final = 16 << 30  # the default for a result: 16 GiB
 
 _UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
@@ -228,13 +227,11 @@ class SourceOptions(Options):
         return messages.inputs(self.memory.limits.memory, progress, external=self.external_data)
 
 
-VARIABLE: Final = "GATHERCLI_VERSION"
-"""The environment variable that names the default version."""
+VARIABLE: Final = "GATHERCLI_VERSION"  # the environment variable that names the default version
 
 OP_HELP: Final = f"{listed(FAMILIES)}."
 
-LETTERS: Final = {"axis": "-a", "batch_dims": "-b"}
-"""The one-letter options of attributes."""
+LETTERS: Final = {"axis": "-a", "batch_dims": "-b"}  # the one-letter options of attributes
 
 
 class Choice(NamedTuple):

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
 
 
+# Elements of a result that is worth a look at the disk before the indices are read.
 _MANY_ELEMENTS: Final = 1 << 20
-"""Elements of a result that is worth a look at the disk before the indices are read."""
 
 
 class ViewOptions(Options):

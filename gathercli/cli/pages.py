@@ -24,8 +24,7 @@ from gathercli.spec.equivalents import Equivalent, every_equivalent
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import listed
 
-_WIDTH: Final = 72
-"""The width of verbatim lines, without the indent of a page."""
+_WIDTH: Final = 72  # the width of verbatim lines, without the indent of a page
 
 
 def _formats() -> Page:
@@ -111,13 +110,13 @@ def _meaning(each: Equivalent) -> str:
     return "".join(f"{sentence}. " for sentence in sentences).rstrip()
 
 
+# The pages about topics other than commands.
 TOPICS: Final[dict[str, Callable[[], Page]]] = {
     "formats": _formats,
     "jobs": _jobs,
     "operators": _operators,
     "planning": partial(prose.page, "planning"),
 }
-"""The pages about topics other than commands."""
 
 
 def pages() -> Iterator[Page]:

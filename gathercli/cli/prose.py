@@ -60,14 +60,14 @@ Values: TypeAlias = Mapping[str, str | Terms | Console | tuple[Block, ...]]
 FOLDER: Final = Path(__file__).parent / "manual"
 _PLACE: Final = re.compile(r"\{\{([\w-]+)\}\}")
 _TITLE: Final = re.compile(r"# (\S+)\((\d)\)")
+# Fenced lines, or a paragraph.
 _PART: Final = re.compile(r"^```\n(.*?)\n```$|^(\S.*?)(?=\n\n|\n*\Z)", re.DOTALL | re.MULTILINE)
-"""Fenced lines, or a paragraph."""
 
+# The placeholders for what a slice adds to a command of another room; blank without it.
 PLACES: Final = (
     *("check-pictures", "compare-pictures", "info-pictures"),
     *("compare-runtimes", "batch-runtimes", "translate-runtimes"),
 )
-"""The placeholders for what a slice adds to a command of another room; blank without it."""
 
 
 def page(name: str, values: Values | None = None) -> Page:
@@ -146,8 +146,7 @@ def _words(text: str, values: Values) -> str:
     return _PLACE.sub(fill, " ".join(text.split())).rstrip()
 
 
-MOST_HELP_EXAMPLES: Final = 3
-"""The number of first examples in the help of a command."""
+MOST_HELP_EXAMPLES: Final = 3  # the number of first examples in the help of a command
 
 _EXAMPLE: Final = re.compile(r"(?:^# (.*)\n)?^\$ (.*)\n?((?:^(?![#$] ).*\n?)*)", re.MULTILINE)
 

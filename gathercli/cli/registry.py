@@ -43,11 +43,10 @@ _OF_THE_CORE: Final = {
 _EVERY: Final = _OF_THE_CORE | {
     name: entry for each in SLICES for name, entry in each.commands.items()
 }
+# The commands by name, in the order of help.
 COMMANDS: Final = {name: _EVERY[name] for name in (*FAMILIES, *COMMAND_ORDER) if name in _EVERY}
-"""The commands by name, in the order of help."""
-
+# The commands that also take models in place of an operator and tensors, in that form.
 OF_MODELS: Final = {name: entry for each in SLICES for name, entry in each.forms.items()}
-"""The commands that also take models in place of an operator and tensors, in that form."""
 
 
 def takes_models(name: str, words: Sequence[str]) -> bool:

@@ -83,8 +83,7 @@ class PictureOptions(SliceOptions):
 
 OUTSIDE: Final = "an index is outside the axis"
 NEGATIVE: Final = "an index is negative"
-NO_BEAM: Final = "a parent is no beam"
-"""What code of ours raises for an illegal index."""
+NO_BEAM: Final = "a parent is no beam"  # what code of ours raises for an illegal index
 
 
 class Runtime(NamedTuple):

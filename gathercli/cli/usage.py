@@ -371,6 +371,7 @@ def _last_as_option(line: CommandLine, words: Sequence[str]) -> list[list[str]]:
     return [[*others, last, "-a", middle]] if has_axis and is_integer(middle) and is_tensor else []
 
 
+# What words each problem.
 _REFUSALS: Final[dict[Problem, Callable[[CommandLine, WordsError], UsageError]]] = {
     Problem.NO_OPTION: _no_option,
     Problem.NO_VALUE: _no_value,
@@ -381,4 +382,3 @@ _REFUSALS: Final[dict[Problem, Callable[[CommandLine, WordsError], UsageError]]]
     Problem.MISSING: _missing,
     Problem.TOO_MANY: _too_many,
 }
-"""What words each problem."""

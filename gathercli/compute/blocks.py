@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product as combinations
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -25,28 +25,22 @@ from gathercli.compute.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.compute.kernel import Kernel
 from gathercli.compute.native import changed_error
 from gathercli.compute.storage import AnyArray, Box, Span, strides_of
-from gathercli.compute.tensor import ChunkedTensor
 from gathercli.compute.threads import share
 from gathercli.errors import OutOfRangeError
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 
+if TYPE_CHECKING:
+    from gathercli.compute.tensor import ChunkedTensor
+
+# Bytes of workspace for an index: its position, its chunk, its rank in the sorted order.
 INDEX_BYTES: Final = 48
-"""Bytes of workspace for an index: its position, its chunk, its rank in the sorted order."""
-
+# Bytes of workspace for a tuple, in addition to those of an index and of its components.
 TUPLE_BYTES: Final = 8
-"""Bytes of workspace for a tuple, in addition to those of an index and of its components."""
-
-FLAT_INDEX_BYTES: Final = 32
-"""Bytes of workspace for an index without coordinates."""
-
-PART_BYTES: Final = 1000
-"""Bytes of workspace for each chunk that indices point into."""
-
-
-SCATTERED_CELLS: Final = 1 << 18
-"""Elements that are scattered at a time."""
+FLAT_INDEX_BYTES: Final = 32  # bytes of workspace for an index without coordinates
+PART_BYTES: Final = 1000  # bytes of workspace for each chunk that indices point into
+SCATTERED_CELLS: Final = 1 << 18  # elements that are scattered at a time
 
 
 class ChunkGroup(NamedTuple):

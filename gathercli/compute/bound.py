@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")
 
+# The most indices that are read of a folder of chunks: some of them take hours.
 MOST_INDICES: Final = 1 << 40
-"""The most indices that are read of a folder of chunks: some of them take hours."""
 
 
 class BoundCall:

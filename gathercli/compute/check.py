@@ -52,24 +52,16 @@ if TYPE_CHECKING:
     from gathercli.spec.op import IndexedAxis
 
 
-BLOCK_INDICES: Final = 1 << 16
-"""Indices in a block: they stay in a core's cache."""
-
-CHECKED_BYTES: Final = 1 << 20
-"""Bytes of small chunks that are read and checked at a time."""
-
-LEAST_SHARED_BLOCKS: Final = 16
-"""The number of blocks from which a second thread is worth starting."""
-
-ENDED: Final = -1
-"""The beam of a cell that copies `end_token`."""
+BLOCK_INDICES: Final = 1 << 16  # indices in a block: they stay in a core's cache
+CHECKED_BYTES: Final = 1 << 20  # bytes of small chunks that are read and checked at a time
+LEAST_SHARED_BLOCKS: Final = 16  # the number of blocks from which a second thread is worth starting
+ENDED: Final = -1  # the beam of a cell that copies `end_token`
 
 NO_BEAM: Final = -2
+# The beam of a cell that copies nothing: a later parent names no beam, or is refused.
 REFUSED_BEAM: Final = -3
-"""The beam of a cell that copies nothing: a later parent names no beam, or is refused."""
-
+# The least float that an integer stands for which is congruent to it, not equal.
 LARGE_PARENT: Final = 1 << 62
-"""The least float that an integer stands for which is congruent to it, not equal."""
 
 
 def check_input(

@@ -10,35 +10,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product as combinations
 from math import ceil
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.storage import AnyArray, Box, Span, slices
-from gathercli.compute.tensor import ChunkedTensor, Tensor
+from gathercli.compute.tensor import Tensor
 from gathercli.compute.threads import share
 from gathercli.errors import LimitError
 from gathercli.spec.shapes import coordinates, product
 from gathercli.text import in_bytes
 
+if TYPE_CHECKING:
+    from gathercli.compute.tensor import ChunkedTensor
+
+# Copies of a chunk in memory while it is read or written: encoded, decoded, and in the box.
 CHUNK_COPIES: Final = 3
-"""Copies of a chunk in memory while it is read or written: encoded, decoded, and in the box."""
-
-CHUNK_BYTES: Final = 16 << 20
-"""Bytes of an output chunk if `data` has no chunks."""
-
+CHUNK_BYTES: Final = 16 << 20  # bytes of an output chunk if `data` has no chunks
+# Bytes of output that make a box worth a task, whatever it reads.
 LEAST_TASK_BYTES: Final = 64 << 20
-"""Bytes of output that make a box worth a task, whatever it reads."""
-
-PROGRAM_BYTES: Final = 96 << 20
-"""Bytes of the program itself."""
+PROGRAM_BYTES: Final = 96 << 20  # bytes of the program itself
 
 BOX_SHARE, LEAST_BOX_SHARE = 2 / 3, 0.4
 """The share of the remaining memory for a box, as freed memory does not return at once; and the
 share of all memory that a box may use in any case."""
 
-MOST_BOX_BYTES: Final = 1 << 30
-"""Bytes of a box without a memory limit."""
+MOST_BOX_BYTES: Final = 1 << 30  # bytes of a box without a memory limit
 
 
 def sizes(box: Box) -> tuple[int, ...]:

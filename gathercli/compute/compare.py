@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 NUMBER_KINDS: Final = Kind.INT, Kind.UINT, Kind.FLOAT
 
+# Cells of two outputs that are compared at a time: they stay in a core's cache.
 COMPARED_CELLS: Final = 1 << 16
-"""Cells of two outputs that are compared at a time: they stay in a core's cache."""
 
 
 class Tolerance(NamedTuple):

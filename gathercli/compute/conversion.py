@@ -20,8 +20,8 @@ from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import Place, cell, coordinates
 from gathercli.text import NON_FINITE, Overflow, counted, grouped, value_text
 
+# The type of the parts of a complex type, by its bits.
 PART_TYPES: Final = {64: dtype_named("float32"), 128: FLOAT64}
-"""The type of the parts of a complex type, by its bits."""
 
 
 def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None = None) -> AnyArray:

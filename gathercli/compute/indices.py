@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     Sizes = tuple[int, ...]
     Room = Callable[[Sizes], AnyArray]
 
+# The largest number of indices with stored positions; beyond it they are computed on use.
 MOST_KEPT_INDICES: Final = 1 << 20
-"""The largest number of indices with stored positions; beyond it they are computed on use."""
-
+# The number of tuples to resolve at a time: their positions stay in a core's cache.
 TUPLES_AT_A_TIME: Final = 1 << 14
-"""The number of tuples to resolve at a time: their positions stay in a core's cache."""
-
+# The number of adjacent tuples in a row that is compared with the next row at once.
 FOLDED_TUPLES: Final = 256
-"""The number of adjacent tuples in a row that is compared with the next row at once."""
 
 
 class IndexPolicy(NamedTuple):

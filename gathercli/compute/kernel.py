@@ -32,24 +32,15 @@ from gathercli.compute.storage import AnyArray, Memory
 from gathercli.spec.op import DimMap
 from gathercli.spec.shapes import product
 
+# Bytes of output computed at a time: few enough for a cache, many enough for a system call.
 BLOCK_BYTES: Final = 1 << 20
-"""Bytes of output computed at a time: few enough for a cache, many enough for a system call."""
-
-LOCATED_CHUNKS: Final = 1 << 17
-"""The number of chunks to locate at a time."""
-
+LOCATED_CHUNKS: Final = 1 << 17  # the number of chunks to locate at a time
+# Bytes of output from which a separate call of `take` is worth its time.
 LEAST_TAKE_BYTES: Final = 1 << 15
-"""Bytes of output from which a separate call of ``take`` is worth its time."""
-
-CACHE_BYTES: Final = 512 << 10
-"""Bytes of `data` that stay in a core's cache, as in `_native.c`."""
-
-
-LINE_BYTES: Final = 64
-"""Bytes of a line of the cache."""
-
+CACHE_BYTES: Final = 512 << 10  # bytes of `data` that stay in a core's cache, as in `_native.c`
+LINE_BYTES: Final = 64  # bytes of a line of the cache
+# Coordinates below which starting numpy's innermost loop costs more than it saves.
 LEAST_INNER_LOOP: Final = 32
-"""Coordinates below which starting numpy's innermost loop costs more than it saves."""
 
 
 class Loop(NamedTuple):

@@ -25,19 +25,15 @@ if TYPE_CHECKING:
     Fill = Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int, int, int], bool]
     Key = tuple[Hashable, ...]
 
-fill: Fill | None
-"""The kernel in C; None if the package was built without."""
+fill: Fill | None  # the kernel in C; None if the package was built without
 
 try:
     from gathercli.compute._native import fill
 except ImportError:
     fill = None
 
-MOST_POSITIONS: Final = 2**31 - 1
-"""The positions on an axis that fit in 32 bits."""
-
-MOST_LOOPS: Final = 64
-"""The largest number of loops, and of components of a tuple."""
+MOST_POSITIONS: Final = 2**31 - 1  # the positions on an axis that fit in 32 bits
+MOST_LOOPS: Final = 64  # the largest number of loops, and of components of a tuple
 
 OUTSIDE_CODES: Final = {
     OutOfRange.ERROR: 0,
@@ -46,14 +42,11 @@ OUTSIDE_CODES: Final = {
     OutOfRange.WRAP: 3,
 }
 
+# Bytes of output between two looks at signals, where the kernel in C has threads.
 UNINTERRUPTED_BYTES: Final = 256 << 20
-"""Bytes of output between two looks at signals, where the kernel in C has threads."""
-
-MOST_PLANS: Final = 64
-"""The largest number of kept plans."""
-
+MOST_PLANS: Final = 64  # the largest number of kept plans
+# The types of attributes that are equal only if they mean the same.
 EXACT_TYPES: Final = frozenset((int, str, type(None)))
-"""The types of attributes that are equal only if they mean the same."""
 
 
 class UnexpectedIndicesError(Exception):
@@ -120,11 +113,9 @@ class CallPlan(NamedTuple):
     copying: NativePlan
 
 
+# The plans of calls in the order of their first calls; None after one call.
 _plans: dict[Key, CallPlan | None] = {}
-"""The plans of calls in the order of their first calls; None after one call."""
-
-_keeping: Final = threading.Lock()
-"""Held while a thread adds or removes a plan."""
+_keeping: Final = threading.Lock()  # held while a thread adds or removes a plan
 
 
 def key_of(command: str, settings: tuple[Any, ...], inputs: Sequence[Any]) -> Key | None:

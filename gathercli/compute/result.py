@@ -30,17 +30,11 @@ if TYPE_CHECKING:
     from gathercli.spec.op import AxisGather
 
 
-SOURCE_CELLS: Final = 1 << 15
-"""Output cells computed at a time: their positions stay in the cache."""
-
-LEAST_SHARED_BYTES: Final = 4 << 20
-"""Bytes of output from which a second thread is worth starting."""
-
-PART_BLOCKS: Final = 4
-"""Blocks of a part where a large output is stored in memory."""
-
+SOURCE_CELLS: Final = 1 << 15  # output cells computed at a time: their positions stay in the cache
+LEAST_SHARED_BYTES: Final = 4 << 20  # bytes of output from which a second thread is worth starting
+PART_BLOCKS: Final = 4  # blocks of a part where a large output is stored in memory
+# Bytes of all threads' buffers where larger blocks are worth their memory.
 BUFFER_BYTES: Final = 32 << 20
-"""Bytes of all threads' buffers where larger blocks are worth their memory."""
 
 
 class ComputedResult(Result):

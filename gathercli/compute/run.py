@@ -68,8 +68,7 @@ else:
         return repeat
 
 
-POSITION_BYTES = 8
-"""Bytes of the precomputed position of an output element."""
+POSITION_BYTES = 8  # bytes of the precomputed position of an output element
 
 
 def run(bound: BoundCall, **limits: Unpack[RunLimits]) -> GatherOutput:

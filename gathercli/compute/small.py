@@ -23,17 +23,12 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import AxisGather, IndexedAxis
 
-MOST_BYTES = 1 << 17
-"""The largest output in bytes."""
-
+MOST_BYTES = 1 << 17  # the largest output in bytes
+# The most indices and runs of contiguous elements: more take longer than importing NumPy.
 MOST_STEPS = 24_000
-"""The most indices and runs of contiguous elements: more take longer than importing NumPy."""
-
-MOST_RUNS = 256
-"""The most runs of a call that is prepared for repetition."""
-
+MOST_RUNS = 256  # the most runs of a call that is prepared for repetition
+# The most steps once NumPy is imported: more take longer here than by arrays.
 MOST_STEPS_WITH_NUMPY = 16
-"""The most steps once NumPy is imported: more take longer here than by arrays."""
 
 
 class Runs(NamedTuple):

@@ -26,22 +26,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    AnyArray = NDArray[Any]
-
+AnyArray: TypeAlias = "NDArray[Any]"
+# Coordinates along one dimension: the first, and the one after the last.
 Span: TypeAlias = "tuple[int, int]"
-"""Coordinates along one dimension: the first, and the one after the last."""
-
-Box: TypeAlias = "tuple[Span, ...]"
-"""A span along each dimension."""
+Box: TypeAlias = "tuple[Span, ...]"  # a span along each dimension
 
 _LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f", Kind.COMPLEX: "c"}
 
+# Types by the kind and the itemsize of a NumPy dtype.
 _BY_LAYOUT = {
     (_LETTERS[dtype.kind], dtype.itemsize): dtype
     for dtype in DTYPES
     if dtype.kind in _LETTERS and not dtype.opaque
 }
-"""Types by the kind and the itemsize of a NumPy dtype."""
 
 
 def storage_of(dtype: DType) -> np.dtype[Any]:
@@ -107,8 +104,8 @@ def row_major(array: AnyArray, cells: int) -> Iterator[AnyArray]:
         yield array[start : start + rows].reshape(-1)
 
 
+# Elements packed at a time; for any bits of an element a whole number of bytes.
 _PACKED_AT_A_TIME = 1 << 16
-"""Elements packed at a time; for any bits of an element a whole number of bytes."""
 
 _SIGNIFICANT_BITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
@@ -293,8 +290,8 @@ def one_axis(
     return as_strided(array, shape, viewed, writeable=False), steps
 
 
+# The most arrays with which NumPy indexes another, one less than the dimensions that it has.
 MOST_INDEX_ARRAYS: Final = 63
-"""The most arrays with which NumPy indexes another, one less than the dimensions that it has."""
 
 
 def elements_at(array: AnyArray, at: tuple[Any, ...]) -> AnyArray:

@@ -17,20 +17,13 @@ from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import STRING, Kind
 from gathercli.spec.shapes import coordinates
 
+# Binary places after the point in the smallest float64, enough for every float64.
 _PLACES: Final = 1074
-"""Binary places after the point in the smallest float64, enough for every float64."""
-
+# The least magnitude of numbers that are scaled down, so that their sum does not overflow.
 _LARGE: Final = 2.0**900
-"""The least magnitude of numbers that are scaled down, so that their sum does not overflow."""
-
-_SCALE: Final = 128
-"""Binary places by which they are scaled down, without loss."""
-
-BINS: Final = 16
-"""Bins of a histogram, fewer for integers of a narrow range."""
-
-FINE_BINS: Final = 48
-"""Bins of a histogram for a picture."""
+_SCALE: Final = 128  # binary places by which they are scaled down, without loss
+BINS: Final = 16  # bins of a histogram, fewer for integers of a narrow range
+FINE_BINS: Final = 48  # bins of a histogram for a picture
 
 
 class Extreme(NamedTuple):

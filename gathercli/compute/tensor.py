@@ -255,16 +255,16 @@ _CODES = {
     Kind.FLOAT: {16: "e", 32: "f", 64: "d"},
 }
 
+# The format characters of `struct`, of the types that have one.
 CODES: dict[DType, str] = {
     dtype: code
     for dtype in DTYPES
     if not dtype.opaque and (code := _CODES.get(dtype.kind, {}).get(dtype.bits))
 }
-"""The format characters of `struct`, of the types that have one."""
 
 
+# The most values for which packing one by one is faster than importing NumPy.
 MOST_PACKED_VALUES = 1 << 14
-"""The most values for which packing one by one is faster than importing NumPy."""
 
 _PYTHON_TYPES: dict[Kind, set[type]] = {
     Kind.BOOL: {bool},
@@ -273,14 +273,12 @@ _PYTHON_TYPES: dict[Kind, set[type]] = {
     Kind.FLOAT: {int, float},
 }
 
+# The significant bits of a float, by its size: integers of no more are exact.
 _SIGNIFICANT_BITS = {16: 11, 32: 24, 64: 53}
-"""The significant bits of a float, by its size: integers of no more are exact."""
-
+# The smallest normal float32: from it on, six digits name at most one value.
 _LEAST_NORMAL = 2.0**-126
-"""The smallest normal float32: from it on, six digits name at most one value."""
-
+# The most elements for which writing one by one takes less than importing NumPy.
 MOST_TEXTS = 1 << 12
-"""The most elements for which writing one by one takes less than importing NumPy."""
 
 
 def is_packed(dtype: DType) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Thread
 
-    ProgressCallback = Callable[[str, int, int], None]
+ProgressCallback: TypeAlias = "Callable[[str, int, int], None]"
 
 
 def share(

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis, Op
 
-MOST_INT32_INDEX: Final = 2**31 - 1
-"""The largest index of a runtime with 32-bit indices."""
+MOST_INT32_INDEX: Final = 2**31 - 1  # the largest index of a runtime with 32-bit indices
 
 
 class Case:

@@ -146,8 +146,8 @@ def _fills_a_short_list(checked: CheckedCall) -> bool:
     )
 
 
+# The most elements after the axis that OpenVINO copies as a small block, by type.
 _INNER: Final = {"float32": 16, "int16": 2, "float16": 1}
-"""The most elements after the axis that OpenVINO copies as a small block, by type."""
 
 
 def _has_one_batch(checked: CheckedCall) -> bool:
@@ -183,6 +183,7 @@ def _is_cut_to_32_bits(checked: CheckedCall) -> bool:
     )
 
 
+# The conditions of the faults in the table, by their names there.
 CONDITIONS: Final[dict[str, Callable[[CheckedCall], bool]]] = {
     "a short list is filled": _fills_a_short_list,
     "the output is empty": lambda checked: 0 in (checked.chosen.shape or ()),
@@ -199,4 +200,3 @@ CONDITIONS: Final[dict[str, Callable[[CheckedCall], bool]]] = {
     "data have 8 bits": lambda checked: checked.case.data.dtype.name in ("int8", "uint8"),
     "an element needs 64 bits": _is_cut_to_32_bits,
 }
-"""The conditions of the faults in the table, by their names there."""

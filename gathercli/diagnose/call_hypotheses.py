@@ -22,18 +22,18 @@ from gathercli.spec.dtypes import BFLOAT16, DType, Kind
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import Shape, product
 
+# The row of each operator that refuses the fewest shapes.
 _ROWS: Final = {
     row.family: row for row in (gather.OPENVINO_8, gather_elements.ONNX_13, gather_nd.OPENVINO_8)
 }
-"""The row of each operator that refuses the fewest shapes."""
 
 
+# What may be left out of a search of beams.
 _TREE_SENTENCES: Final = {
     "lengths": "max_seq_len is ignored",
     "end": "tokens after the first end token are kept",
     "parents": "parents are ignored",
 }
-"""What may be left out of a search of beams."""
 
 
 class Frame(NamedTuple):
@@ -294,13 +294,13 @@ def _roundings(dtype: DType) -> Iterator[Reading]:
         yield Reading("fraction dropped", "the fraction of elements is dropped", np.trunc)
 
 
+# The types whose bits an element may be read as.
 _SAME_SIZE: Final[dict[int, tuple[str, ...]]] = {
     8: ("int8", "uint8"),
     16: ("float16", "bfloat16", "int16", "uint16"),
     32: ("float32", "int32", "uint32"),
     64: ("float64", "int64", "uint64"),
 }
-"""The types whose bits an element may be read as."""
 
 
 def _of_float(number: float) -> Callable[[np.dtype[Any]], Any]:
@@ -327,6 +327,7 @@ def _extreme(end: str) -> Callable[[np.dtype[Any]], Any]:
     return extreme
 
 
+# The value of a fill in an array of a dtype; None if the dtype has no such value.
 FILLS: Final[dict[str, Callable[[np.dtype[Any]], Any]]] = {
     "zero": lambda dtype: "" if dtype.kind == "U" else 0,
     "nan": _jax,
@@ -336,4 +337,3 @@ FILLS: Final[dict[str, Callable[[np.dtype[Any]], Any]]] = {
     "minus infinity": _of_float(float("-inf")),
     "minus one": lambda dtype: -1 if dtype.kind in "ifc" else None,
 }
-"""The value of a fill in an array of a dtype; None if the dtype has no such value."""

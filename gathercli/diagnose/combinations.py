@@ -42,14 +42,10 @@ from gathercli.spec.call import Call
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import product as size_of
 
+# Rows in which the first wrong one is looked for, by the number of departures.
 PROBED_ROWS: Final = (0, 1 << 18, 1 << 12)
-"""Rows in which the first wrong one is looked for, by the number of departures."""
-
-PROBED_COLUMNS: Final = 4
-"""Cells of a row that are looked at for that."""
-
-MAX_PROBED: Final = 1 << 14
-"""Indices that are converted to see whether a conversion changes one."""
+PROBED_COLUMNS: Final = 4  # cells of a row that are looked at for that
+MAX_PROBED: Final = 1 << 14  # indices that are converted to see whether a conversion changes one
 
 
 class Candidates:

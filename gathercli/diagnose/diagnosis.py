@@ -273,14 +273,9 @@ def _placers(h: Hypothesis, storage: np.dtype[Any]) -> Sequence[str]:
 
 # Reports
 
-MAX_SHOWN: Final = 6
-"""The most explanations in a text."""
-
-MIN_SHOWN: Final = 3
-"""Explanations in a text if the first does not explain all."""
-
-MAX_IN_JSON: Final = 10
-"""The most explanations in JSON."""
+MAX_SHOWN: Final = 6  # the most explanations in a text
+MIN_SHOWN: Final = 3  # explanations in a text if the first does not explain all
+MAX_IN_JSON: Final = 10  # the most explanations in JSON
 
 
 def diagnosis_text(diagnosis: Diagnosis, width: int | None) -> Text:

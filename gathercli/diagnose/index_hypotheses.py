@@ -68,8 +68,7 @@ class Treatment(NamedTuple):
     known: Sequence[str] = ()  # runtimes that do so
 
 
-_WORDS: Final = table_beside(__name__)
-"""The sentences and the runtimes of hypotheses, by name."""
+_WORDS: Final = table_beside(__name__)  # the sentences and the runtimes of hypotheses, by name
 
 
 def exact(k: AnyArray, s: int) -> AnyArray:
@@ -186,6 +185,7 @@ def _modulo_another(k: AnyArray, s: int, other: int) -> Outcome:
 
 
 _TREATMENT_WORDS: Final = _WORDS["treatments"]
+# The fills of which nobody is known, besides NaN, with their names.
 _FILLS: Final = {
     "low": "the least value",
     "high": "the greatest value",
@@ -193,7 +193,6 @@ _FILLS: Final = {
     "minus infinity": "minus infinity",
     "minus one": "-1",
 }
-"""The fills of which nobody is known, besides NaN, with their names."""
 
 TREATMENTS: Final = tuple(
     each._replace(**_TREATMENT_WORDS.get(each.name, {}))

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     Fit = Callable[[int], AnyArray]
     """A function of an axis to a mask of its rows that differ, as far as both outputs go."""
 
-MAX_PERMUTED_RANK: Final = 5
-"""The largest rank of which every permutation is tried."""
+MAX_PERMUTED_RANK: Final = 5  # the largest rank of which every permutation is tried
 
 
 class OutputPlacement(NamedTuple):

@@ -21,8 +21,7 @@ from gathercli.spec.dtypes import FLOAT64, INT64, STRING
 from gathercli.spec.op import IndexedAxis
 from gathercli.spec.shapes import coordinates, flat_positions, known, product
 
-MAX_KEPT_INDICES: Final = 1 << 24
-"""The most indices of which stale slices are looked for."""
+MAX_KEPT_INDICES: Final = 1 << 24  # the most indices of which stale slices are looked for
 
 
 class Hypothesis(NamedTuple):

@@ -20,14 +20,12 @@ from gathercli.diagnose.combinations import Candidates
 from gathercli.diagnose.index_hypotheses import TREATMENTS, CellFate
 from gathercli.diagnose.prediction import Hypothesis, ObservedOutput
 
+# The order of the hypotheses of one departure; those of two are its square.
 HYPOTHESES_OF_ONE_DEPARTURE: Final = 100
-"""The order of the hypotheses of one departure; those of two are its square."""
-
+# The most expected hypotheses that explain as much by chance as one that is listed.
 MAX_BY_CHANCE: Final = 0.05
-"""The most expected hypotheses that explain as much by chance as one that is listed."""
-
+# The share of wrong cells above which a hypothesis need only be unlikely by itself.
 SURE_SHARE: Final = 0.5
-"""The share of wrong cells above which a hypothesis need only be unlikely by itself."""
 
 
 class Score(NamedTuple):
@@ -99,24 +97,16 @@ def is_by_chance(explained: int, cells: int, likelihood: float, departures: int)
     return exponent < (log(tried / MAX_BY_CHANCE) if departures else inf)
 
 
-FEW_CELLS: Final = 192
-"""Cells of each kind, right and wrong, that every combination is tried on."""
-
-MORE_CELLS: Final = 1 << 14
-"""Cells that the best combinations are tried on."""
+FEW_CELLS: Final = 192  # cells of each kind, right and wrong, that every combination is tried on
+MORE_CELLS: Final = 1 << 14  # cells that the best combinations are tried on
 
 MAX_BEST: Final = 48
-MAX_PROVED: Final = 8
-"""The combinations that are tried on more cells, and those on all."""
-
+MAX_PROVED: Final = 8  # the combinations that are tried on more cells, and those on all
+# The searches after cells that contradict the best combination joined the few.
 SEARCH_ROUNDS: Final = 3
-"""The searches after cells that contradict the best combination joined the few."""
-
+# The cells that each prediction is compared with to see how likely it agrees by chance.
 CHANCE_SHIFTS: Final = 32
-"""The cells that each prediction is compared with to see how likely it agrees by chance."""
-
-BLOCK_CELLS: Final = 1 << 16
-"""Cells that are predicted at once."""
+BLOCK_CELLS: Final = 1 << 16  # cells that are predicted at once
 
 
 class Search:

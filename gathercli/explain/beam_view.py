@@ -36,10 +36,9 @@ from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, cell
 from gathercli.text import counted, grouped
 
-_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
-"""The blank within what a legend lists, where no line ends."""
+_NO_BREAK: Final = "\N{NO-BREAK SPACE}"  # the blank within what a legend lists, where no line ends
+# The numbers of first and of last steps in a table that has no room for all.
 _TABLE_EDGES: Final = (3, 2, 1)
-"""The numbers of first and of last steps in a table that has no room for all."""
 
 
 class BeamView(View):

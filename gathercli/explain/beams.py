@@ -39,11 +39,9 @@ from gathercli.report.grid import GridWriter
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.shapes import coordinates
 
-BEAM_TRACE_BLOCK: Final = 1 << 12
-"""Output cells of a block."""
-
+BEAM_TRACE_BLOCK: Final = 1 << 12  # output cells of a block
+# The fate of a cell without a beam.
 _FATES: Final = {ENDED: Fate.BEYOND, NO_BEAM: Fate.FILLED, REFUSED_BEAM: Fate.REFUSED}
-"""The fate of a cell without a beam."""
 
 
 class BeamTrace(NamedTuple):
@@ -174,17 +172,11 @@ class BeamProvenance(Provenance[BeamTrace]):
         )
 
 
-MOST_BEAM_LETTERS: Final = 3
-"""The largest number of letters beside a cell on several paths."""
-
+MOST_BEAM_LETTERS: Final = 3  # the largest number of letters beside a cell on several paths
+# The meaning of the letter of a cell on more paths.
 _MANY_READERS: Final = "a+n read by a and n other beams"
-"""The meaning of the letter of a cell on more paths."""
-
-_MOST_BEAM_ARROWS: Final = 16
-"""The most arrows of a drawing, but for those of one beam."""
-
-_BEAM_LANE: Final = 30
-"""The space between cells for arrows."""
+_MOST_BEAM_ARROWS: Final = 16  # the most arrows of a drawing, but for those of one beam
+_BEAM_LANE: Final = 30  # the space between cells for arrows
 
 
 class BeamSelection(PanelChoice):

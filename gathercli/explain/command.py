@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 
+# The most cells of an output that is compared with the one that a job expects.
 MOST_COMPARED_CELLS: Final = 1 << 16
-"""The most cells of an output that is compared with the one that a job expects."""
 
 
 class OptionalTensors(TensorOptions):

@@ -35,8 +35,7 @@ QUESTION: Final = "Question"
 ANSWER: Final = "Answer"
 
 
-_TERM_COLUMNS: Final = 10
-"""The columns of a label beside its text."""
+_TERM_COLUMNS: Final = 10  # the columns of a label beside its text
 
 MOST_LESSON_COLUMNS: Final = 100
 

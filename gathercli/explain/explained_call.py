@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from gathercli.io.source import Inputs
 
 
+# The default id of a job: its file and its place in it.
 _PLACE_ID: Final = re.compile(r"(.+)(?::\d+|\[\d+\])", re.DOTALL)
-"""The default id of a job: its file and its place in it."""
 
 
 class ExplainedCall(NamedTuple):

@@ -46,11 +46,9 @@ from gathercli.spec.dtypes import STRING, Kind, described
 from gathercli.spec.shapes import Shape, flat_positions
 
 _MOST_SLICE_ARROWS: Final = 20
+# The most arrows of a drawing, if indices pick slices, and if they pick single cells.
 _MOST_CELL_ARROWS: Final = 12
-"""The most arrows of a drawing, if indices pick slices, and if they pick single cells."""
-
-_LANE: Final = 24
-"""The space between cells for arrows."""
+_LANE: Final = 24  # the space between cells for arrows
 
 
 class Pick(NamedTuple):
@@ -70,8 +68,7 @@ class Pick(NamedTuple):
         return any(n < 0 for n in numbers(self.k))
 
 
-Picks = dict[tuple[int, ...], Pick]
-"""The indices of a panel by their coordinates, row-major."""
+Picks = dict[tuple[int, ...], Pick]  # the indices of a panel by their coordinates, row-major
 
 
 def gather_panel(selection: Selection, at: tuple[int, ...]) -> Panel:

@@ -30,17 +30,12 @@ MOST_SPARSE_INDICES: Final = 1 << 20
 """The largest number of indices for which the reads of each unit of `data` are counted:
 `MOST_COUNTED_INDICES` for at most `MOST_DENSE_UNITS` units, else `MOST_SPARSE_INDICES`."""
 
-_READS_BLOCK: Final = 1 << 18
-"""Indices of a block in the count of reads."""
-
-TRACE_BLOCK: Final = 1 << 14
-"""Output cells of a block."""
-
+_READS_BLOCK: Final = 1 << 18  # indices of a block in the count of reads
+TRACE_BLOCK: Final = 1 << 14  # output cells of a block
+# The part of `data` that an index picks: a coordinate for each dimension, None for all of it.
 Unit = tuple[int | None, ...]
-"""The part of `data` that an index picks: a coordinate for each dimension, None for all of it."""
-
+# An index or a tuple of indices; also a position on the axis, or on each axis.
 Index = int | tuple[int, ...]
-"""An index or a tuple of indices; also a position on the axis, or on each axis."""
 
 
 class Trace(NamedTuple):

@@ -17,27 +17,18 @@ from gathercli.compute.storage import AnyArray, values
 from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import Kind
 
-RAMP_STEPS: Final = 64
-"""Colours of a ramp, apart from the one of zero."""
+RAMP_STEPS: Final = 64  # colours of a ramp, apart from the one of zero
 
 _CHROMA_STEP: Final = 0.002
 
 _RISING_NUMBERS: Final = (17, 18, 19, 24, 30, 36, 78, 150, 192, 229)
+# Colours of terminals along both ramps, in the same order of lightness.
 _DIVERGING_NUMBERS: Final = (25, 32, 74, 117, 189, 255, 223, 216, 173, 166, 130)
-"""Colours of terminals along both ramps, in the same order of lightness."""
-
-_MIDDLE_LUMINANCE: Final = 0.179
-"""The luminance on which black and white have one contrast, 4.58:1."""
-
-
-HEAT_BLOCK: Final = 1 << 17
-"""Elements of a block."""
-
+_MIDDLE_LUMINANCE: Final = 0.179  # the luminance on which black and white have one contrast, 4.58:1
+HEAT_BLOCK: Final = 1 << 17  # elements of a block
+# The least magnitude that scales a block down, so that its sum does not overflow.
 _LARGE_MAGNITUDE: Final = 2.0**900
-"""The least magnitude that scales a block down, so that its sum does not overflow."""
-
-_SCALE_BITS: Final = 128
-"""The binary places by which such a block is scaled down."""
+_SCALE_BITS: Final = 128  # the binary places by which such a block is scaled down
 
 
 class Color(NamedTuple):

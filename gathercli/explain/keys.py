@@ -22,8 +22,7 @@ _WORDS: Final = {
 _MEANING: Final = {key: word for word, keys in _WORDS.items() for key in keys}
 _KEY: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO[ -~]|\x1b[^[O]|[^\x1b]", re.DOTALL)
 
-_WAIT: Final = 0.05
-"""Seconds after which an Escape is the Escape key, not the start of a sequence."""
+_WAIT: Final = 0.05  # seconds after which an Escape is the Escape key, not the start of a sequence
 
 
 def has_keys() -> bool:

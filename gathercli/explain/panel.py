@@ -30,30 +30,18 @@ if TYPE_CHECKING:
     from gathercli.explain.provenance import Provenance
 
 
-OUT: Final = "out"
-"""The name of the output."""
-
+OUT: Final = "out"  # the name of the output
+# The name of the place of indices that point nowhere, in place of a tensor's.
 OUTSIDE_PLACE: Final = "outside"
-"""The name of the place of indices that point nowhere, in place of a tensor's."""
-
-MOST_READ_OUT: Final = 12
-"""The most indices, or beams, that a description reads out."""
-
+MOST_READ_OUT: Final = 12  # the most indices, or beams, that a description reads out
+# The target of an index or a parent that points nowhere.
 NO_TARGETS: Final = {Fate.FILLED: "none", Fate.REFUSED: "refused"}
-"""The target of an index or a parent that points nowhere."""
-
-At = tuple[int | None, ...]
-"""Coordinates of a cell, or of a slice: None for all of a dimension."""
-
+At = tuple[int | None, ...]  # coordinates of a cell, or of a slice: None for all of a dimension
+# The coordinates to show of each output dimension; None for as many as fit.
 Window = tuple[slice | None, ...]
-"""The coordinates to show of each output dimension; None for as many as fit."""
-
-
+# The most rows or columns to show whole, and the number at each edge otherwise.
 Limits = tuple[int, int]
-"""The most rows or columns to show whole, and the number at each edge otherwise."""
-
-Word: TypeAlias = tuple[str, str]
-"""Text and a style, or a kind."""
+Word: TypeAlias = tuple[str, str]  # text and a style, or a kind
 Line: TypeAlias = list[Word]
 
 
@@ -200,8 +188,8 @@ class Stance(Enum):
     LEVEL = "level"  # from the top, with widths of their own in each batch
 
 
+# The cells on the path of an output cell, by tensor; none for a cell of another panel.
 Path = dict[str, list[tuple[int, ...]]]
-"""The cells on the path of an output cell, by tensor; none for a cell of another panel."""
 
 
 class Panel(NamedTuple):
@@ -294,13 +282,10 @@ def letter_of(number: int) -> str:
     return name
 
 
-MOST_LEGEND_LETTERS: Final = 8
-"""The largest number of letters in a legend."""
-MOST_EXAMPLES: Final = 3
-"""The largest number of worked examples below a picture."""
-
+MOST_LEGEND_LETTERS: Final = 8  # the largest number of letters in a legend
+MOST_EXAMPLES: Final = 3  # the largest number of worked examples below a picture
+# Of each kind of part how many are shown, how many there are, and its noun, one and many.
 PictureParts = list[tuple[int, int, tuple[str, ...]]]
-"""Of each kind of part how many are shown, how many there are, and its noun, one and many."""
 
 
 class Ends(NamedTuple):

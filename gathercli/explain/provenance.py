@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
 
 
-CellTrace = TypeVar("CellTrace")
-"""The provenance of one output cell."""
+CellTrace = TypeVar("CellTrace")  # the provenance of one output cell
 
 
 class Fate(Enum):
@@ -122,8 +121,7 @@ def _no_cell(at: Sequence[object], why: str, expected: str) -> UsageError:
     return UsageError(f"the output has no cell [{cell}]: {why}", value=cell, expected=expected)
 
 
-MOST_TELLING_CELLS: Final = 1 << 11
-"""The largest number of cells of an output to choose from."""
+MOST_TELLING_CELLS: Final = 1 << 11  # the largest number of cells of an output to choose from
 
 
 def telling_traces(

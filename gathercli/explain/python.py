@@ -18,8 +18,7 @@ from gathercli.ops.versions import family_of, find
 from gathercli.report.terminal import PICTURE_WIDTH, STDOUT, width_of
 from gathercli.spec.call import CallContext
 
-_TRACE_ADVICE: Final = "trace() tells of others"
-"""The hint on how to see hidden cells."""
+_TRACE_ADVICE: Final = "trace() tells of others"  # the hint on how to see hidden cells
 
 
 class Explained(Provenance[CellTrace]):

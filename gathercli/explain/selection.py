@@ -17,10 +17,10 @@ from gathercli.report.grid import shown_positions
 from gathercli.spec.shapes import coordinates, product
 
 ROW_LIMITS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
+# The limits of rows and columns, by preference.
 COLUMN_LIMITS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
-"""The limits of rows and columns, by preference."""
+# `COLUMN_LIMITS` on a terminal wider than `PICTURE_WIDTH`.
 WIDE_COLUMN_LIMITS: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMN_LIMITS)
-"""`COLUMN_LIMITS` on a terminal wider than `PICTURE_WIDTH`."""
 
 MOST_PANELS: Final = 4
 MOST_FACETS: Final = 4
@@ -29,15 +29,11 @@ LARGE_TENSOR: Final = 1000
 """The most panels, and facets of a tensor, in a picture without a window: `FEW_LARGE_PARTS` for a
 tensor of more than `LARGE_TENSOR` elements, or with facets that are not shown whole."""
 
-MOST_AXIS_ROWS: Final = 24
-"""The most rows of `data` to show on an axis: those that indices pick."""
+MOST_AXIS_ROWS: Final = 24  # the most rows of `data` to show on an axis: those that indices pick
 
 MOST_WINDOW_CELLS: Final = 20_000
-MOST_WINDOW_PANELS: Final = 400
-"""The most cells of the output, and panels, in a window."""
-
-WINDOW_BLOCK: Final = 1 << 12
-"""Cells of a block of a window."""
+MOST_WINDOW_PANELS: Final = 400  # the most cells of the output, and panels, in a window
+WINDOW_BLOCK: Final = 1 << 12  # cells of a block of a window
 
 
 class Selection(PanelChoice):

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 _EXPECTED_MODEL: Final = "an ONNX model or an OpenVINO .xml"
 
+# The formats of tensors with a magic number that may be taken for a model.
 _TENSOR_FORMATS: Final = ("npy", "npz", "safetensors")
-"""The formats of tensors with a magic number that may be taken for a model."""
 
 _SUFFIXES: Final = tuple(each.suffix for each in MODELS.values())
 
+# What an .xml in a folder has in its first bytes if it is a model.
 _IR_ROOT: Final = re.compile(rb"<net[\s>]")
-"""What an .xml in a folder has in its first bytes if it is a model."""
 
 _HEAD_BYTES: Final = 4096
 

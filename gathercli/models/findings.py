@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 
 ERROR: Final = "error"
 WARNING: Final = "warning"
+# The levels of findings: refused, changed silently, worth knowing. Notes fail no check.
 NOTE: Final = "note"
-"""The levels of findings: refused, changed silently, worth knowing. Notes fail no check."""
+UNREAD: Final = "unread"  # the rule of constants that decide, but could not be read
 
-UNREAD: Final = "unread"
-"""The rule of constants that decide, but could not be read."""
-
+# What a version or a target does with an index, by its fate.
 _FATE_WORDS: Final = {
     REFUSED: "refuses it",
     ZERO: "gives zeros",
@@ -41,8 +40,8 @@ _FATE_WORDS: Final = {
     FROM_THE_END: "counts it from the end",
     UNDEFINED: "leaves it undefined",
 }
-"""What a version or a target does with an index, by its fate."""
 
+# The rules that only models have, in words, by name.
 MODEL_STATEMENTS: Final = {
     "attribute": "A node has the attributes of its operator alone.",
     "inputs": "A node has the inputs of its operator.",
@@ -57,7 +56,6 @@ MODEL_STATEMENTS: Final = {
     "data-width": "The target computes data in all bits of its type.",
     UNREAD: "Every constant that decides can be read.",
 }
-"""The rules that only models have, in words, by name."""
 
 
 class Finding(NamedTuple):
@@ -223,8 +221,8 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
 _SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_VERSION: Final = "2.1.0"
 
+# What stands for itself in the path of a URI.
 _PLAIN_BYTES: Final = (string.ascii_letters + string.digits + "-._~/").encode()
-"""What stands for itself in the path of a URI."""
 
 _ALL_STATEMENTS: Final = {
     "version": "The operator has the version.",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -22,23 +22,25 @@ from gathercli.io.files import File
 from gathercli.io.graphs.graph import Budget, Constant, Value
 from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.ops.versions import find
-from gathercli.spec.call import Call, Family, Operand
+from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, AnyDim, Shape, product
 from gathercli.text import can_be_argument, clean, closest_member, counted, listed, short, some
 
+if TYPE_CHECKING:
+    from gathercli.spec.call import Family
+
+# The operators by their names in models: `GatherND`.
 OPERATOR_FAMILIES: Final[dict[str, Family]] = {
     family.ROWS[0].name: family for family in FAMILIES.values()
 }
-"""The operators by their names in models: ``GatherND``."""
 
+# The attributes that an operator, or a rule of it, knows.
 _KNOWN_ATTRIBUTES: Final = {name: attributes(each) for name, each in OPERATOR_FAMILIES.items()}
-"""The attributes that an operator, or a rule of it, knows."""
-
+# Bytes of memory that a node of the family takes, as was measured, with two inputs and a name.
 NODE_BYTES: Final = 1200
-"""Bytes of memory that a node of the family takes, as was measured, with two inputs and a name."""
 
 
 class ModelNode(NamedTuple):
@@ -314,12 +316,9 @@ def merged(declared: Value, inferred: Value) -> Value:
 
 _UINT8: Final = dtype_named("uint8")
 
-MOST_INTEGERS: Final = 1024
-"""The most elements of a constant that decides a shape."""
-
-
+MOST_INTEGERS: Final = 1024  # the most elements of a constant that decides a shape
+# The most nodes behind which a constant is followed: each takes a few calls to read.
 MOST_FOLDS: Final = 64
-"""The most nodes behind which a constant is followed: each takes a few calls to read."""
 
 
 def integers(value: Value | None) -> list[int] | None:

@@ -15,12 +15,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-ADDRESS_BYTES: Final = 4 << 30
-"""Bytes of address space, much of which the interpreter reserves."""
+ADDRESS_BYTES: Final = 4 << 30  # bytes of address space, much of which the interpreter reserves
 
 CPU_SECONDS: Final = 20
-ABSENT_STATUS: Final = 3
-"""The exit status if the package is not installed."""
+ABSENT_STATUS: Final = 3  # the exit status if the package is not installed
 
 
 def main() -> int:

@@ -27,8 +27,7 @@ from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, IndexRange, Ou
 from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, meet, product
 from gathercli.text import clean, counted, interval, listed, short
 
-MOST_POSITION: Final = 2**31 - 1
-"""The largest position of a kernel that counts in 32 bits."""
+MOST_POSITION: Final = 2**31 - 1  # the largest position of a kernel that counts in 32 bits
 
 
 class NodeVerdict(NamedTuple):

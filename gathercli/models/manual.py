@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 _PROSE_FILE: Final = Path(__file__).with_suffix(".md")
 
-EMPTY_CELL: Final = "-"
-"""A cell with nothing to say."""
+EMPTY_CELL: Final = "-"  # a cell with nothing to say
 
 _TARGET_HEADINGS: Final = (
     "`--to`",

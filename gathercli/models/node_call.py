@@ -36,27 +36,21 @@ if TYPE_CHECKING:
     from gathercli.models.graph import Model, ModelNode
 
 
+# The commands whose first argument is the operator.
 _OPERATOR_FIRST: Final = ("shape", "explain", "check", "reproduce", "translate")
-"""The commands whose first argument is the operator."""
-
-_COMMAND_OF_ANY: Final = "gather"
-"""The command that runs a node of any operator."""
-
-_COMMAND_OF_MODELS: Final = "check"
-"""The command that takes whole models, too."""
+_COMMAND_OF_ANY: Final = "gather"  # the command that runs a node of any operator
+_COMMAND_OF_MODELS: Final = "check"  # the command that takes whole models, too
 
 _WITHOUT_VERSION: Final = ("compare",)
 
-_COMMAND_OF_SHAPES: Final = "shape"
-"""The command that needs no elements."""
-
+_COMMAND_OF_SHAPES: Final = "shape"  # the command that needs no elements
+# The start of a tensor that holds an equals sign, or may: `2xi64=0`, `xf32=1`.
 _LITERAL_START: Final = re.compile(r"[\d?]|x[a-z]+\d+\w*=|\w+:|@")
-"""The start of a tensor that holds an equals sign, or may: ``2xi64=0``, ``xf32=1``."""
 
 _UNTYPED_RANDOM: Final = re.compile(r"rand:\d+(x\d+)*")
 
+# The commands that take a call.
 CALL_COMMANDS: Final = (*FAMILIES, *_OPERATOR_FIRST, *_WITHOUT_VERSION)
-"""The commands that take a call."""
 
 
 class _Words(NamedTuple):
@@ -281,11 +275,8 @@ def dtype_of(value: Value) -> str | None:
 
 # Jobs
 
-NODE_KEY: Final = "node"
-"""The key of a job with its node: ``model.onnx#/emb/Gather``."""
-
-_MOST_MODELS: Final = 16
-"""The most models in the cache; each is read once for all of its jobs."""
+NODE_KEY: Final = "node"  # the key of a job with its node: `model.onnx#/emb/Gather`
+_MOST_MODELS: Final = 16  # the most models in the cache; each is read once for all of its jobs
 
 _WILDCARD: Final = re.compile(r"[*?]")
 

@@ -54,30 +54,23 @@ from gathercli.text import clean, short
 _ONNX_DOMAINS: Final = ("", "ai.onnx")
 
 _IR_VERSION, _PRODUCER, _PRODUCER_VERSION = 1, 2, 3
-_MODEL_GRAPH, _OPSETS, _MODEL_FUNCTIONS = 7, 8, 25
-"""The fields of ModelProto."""
-
+_MODEL_GRAPH, _OPSETS, _MODEL_FUNCTIONS = 7, 8, 25  # the fields of ModelProto
+# Bytes of memory, as were measured: of a declared value, a constant, a name, an opset.
 _DECLARED_BYTES, _CONSTANT_BYTES, _NAME_BYTES, _OPSET_BYTES = 450, 600, 200, 150
-"""Bytes of memory, as were measured: of a declared value, a constant, a name, an opset."""
-
-_IMPORTS_SINCE: Final = 3
-"""The `ir_version` from which a model imports operator sets."""
-
+_IMPORTS_SINCE: Final = 3  # the `ir_version` from which a model imports operator sets
+# The `ir_version` from which an initializer is the default of the input of its name.
 _DEFAULTS_SINCE: Final = 4
-"""The `ir_version` from which an initializer is the default of the input of its name."""
-
+# The opset from which Unsqueeze and Squeeze have their axes as an input.
 _AXES_INPUT_SINCE: Final = 13
-"""The opset from which Unsqueeze and Squeeze have their axes as an input."""
-
+# The operators that constants come from or pass through.
 _FOLDED_OPERATORS: Final = ("Constant", "Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze")
-"""The operators that constants come from or pass through."""
 
+# The attributes of a Constant that are numbers, and their types.
 _NUMBER_ATTRIBUTES: Final[dict[str, tuple[type[Any], DType]]] = {
     "value_int": (int, INT64),
     "value_ints": (list, INT64),
     "value_float": (float, type_of(1)),
 }
-"""The attributes of a Constant that are numbers, and their types."""
 
 
 def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
@@ -395,17 +388,15 @@ def _constant(attributes: dict[str, Any]) -> Constant | None:
 
 # Shapes that the `onnx` package infers, in a process of its own with limits
 
-MOST_MODEL_BYTES: Final = 128 << 20
-"""The most bytes of a model without its weights."""
-
+MOST_MODEL_BYTES: Final = 128 << 20  # the most bytes of a model without its weights
+# The bytes of a tensor that may decide a shape; the elements of others are left out.
 _SMALL_BYTES: Final = 4096
-"""The bytes of a tensor that may decide a shape; the elements of others are left out."""
 
 _GRAPH_FIELD, _INITIALIZER_FIELD, _NODE_FIELD = 7, 5, 1
 _MODEL_FIELDS: Final = (1, 8, 25)
 _GRAPH_FIELDS: Final = (2, 11, 12, 13)
+# The fields that are copied: of a graph also its nodes and, without elements, its tensors.
 _TENSOR_FIELDS: Final = (1, 2, 8)
-"""The fields that are copied: of a graph also its nodes and, without elements, its tensors."""
 
 
 def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str | None]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from gathercli.io.files import File
     from gathercli.io.graphs.layers import Body, Layer, Port
 
+# The layers that constants come from or pass through.
 _FOLDED_LAYERS: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
-"""The layers that constants come from or pass through."""
 
 
 def read_ir(file: File) -> Model:

@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     _Choice = TypeVar("_Choice", Negative, OutOfRange)
 
 _FAMILIES: tuple[Family, ...] = (gather, gather_elements, gather_nd, gather_tree)
+# The operators by the name of their command.
 FAMILIES: Final[dict[str, Family]] = {family.COMMAND: family for family in _FAMILIES}
-"""The operators by the name of their command."""
-
+# Every operator version, newest first in each framework.
 OPERATORS: Final[tuple[Op, ...]] = tuple(op for family in _FAMILIES for op in family.ROWS)
-"""Every operator version, newest first in each framework."""
 
 
 def version_named(full_name: str) -> Op:

@@ -23,8 +23,8 @@ from gathercli.spec.dtypes import DTYPES, DType, dtype
 from gathercli.spec.op import FRAMEWORKS, FROM_THE_END, REFUSED, IndexRange, Op, OutOfRange
 from gathercli.text import closest, listed, table_beside
 
+# The fate of an index for which a target promises nothing: it reads whatever lies there.
 UNDEFINED: Final = "undefined"
-"""The fate of an index for which a target promises nothing: it reads whatever lies there."""
 
 ZERO: Final = OutOfRange.ZERO.done
 CLAMPED: Final = OutOfRange.CLAMP.done

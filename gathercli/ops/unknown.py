@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS, version_named
-from gathercli.spec.call import Family
 from gathercli.spec.equivalents import Equivalent, find_equivalent, not_here, of_framework
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import closest, listed, shell_word, short
+
+if TYPE_CHECKING:
+    from gathercli.spec.call import Family
 
 
 def operator_error(name: str, what: str = "no operator") -> UsageError:
@@ -95,12 +97,11 @@ def version_error(text: str, family: Family, why: str | None = None) -> VersionE
     return error
 
 
+# A release of a framework; its numbers are not those of its opsets.
 _RELEASE: Final = rf"(?a)({'|'.join(FRAMEWORKS)})[\s:_-]?v?(\d+)\.(\d+)[.\w]*"
-"""A release of a framework; its numbers are not those of its opsets."""
 
 _FIRST_ONNX_RELEASE: Final = 2
-_OPSETS_BEFORE_ONNX: Final = 5
-"""ONNX 1.2 has opset 7, and every minor release since then one more."""
+_OPSETS_BEFORE_ONNX: Final = 5  # ONNX 1.2 has opset 7, and every minor release since then one more
 
 
 def _release_hint(framework: str, major: int, minor: int) -> str:
@@ -164,5 +165,4 @@ def _likely_versions(word: str, family: Family) -> list[str]:
     return [op.id for op in family.ROWS if near in (op.id, op.framework)][:1]
 
 
-_NUMBERED: Final = ("", "v", "version", "opset")
-"""Words that may precede the number of a version."""
+_NUMBERED: Final = ("", "v", "version", "opset")  # words that may precede the number of a version

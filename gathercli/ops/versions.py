@@ -91,14 +91,13 @@ def _match(word: str, family: Family) -> VersionMatch | str | None:
     return VersionMatch(op, note if opset > newest else None)
 
 
-_OPSET_FRAMEWORK: Final = "onnx"
-"""The framework of ``opset 12``."""
+_OPSET_FRAMEWORK: Final = "onnx"  # the framework of `opset 12`
 
+# A framework, one of its opsets, or a number, in lower case.
 _VERSION: Final = (
     rf"(?a)(?:(?P<framework>{'|'.join(FRAMEWORKS)})(?:[\s.:_-]?(?:opset[\s.:_-]?)?(?=\d))?"
     r"|(?P<opset>opset)[\s.:_-]?(?=\d)|(?=\d))(?P<number>[1-9]\d{0,5})?"
 )
-"""A framework, one of its opsets, or a number, in lower case."""
 
 
 def find_for_any(version: str, command: str) -> VersionMatch:

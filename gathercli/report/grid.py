@@ -30,13 +30,11 @@ if TYPE_CHECKING:
 
 MOST_GRID_ROWS: Final = 40
 EDGE: Final = 3
+# The most columns to show without a width, so that a row of a million is not formatted.
 MOST_GRID_COLUMNS: Final = 1000
-"""The most columns to show without a width, so that a row of a million is not formatted."""
-NARROWEST_COLUMN: Final = 3
-"""The smallest width of a column with its blanks."""
+NARROWEST_COLUMN: Final = 3  # the smallest width of a column with its blanks
 MANY_FACETS: Final = 16
-WIDEST_STRING: Final = 24
-"""The largest width of a string in a cell."""
+WIDEST_STRING: Final = 24  # the largest width of a string in a cell
 
 
 def shown_positions(size: int, most: int, edge: int = EDGE) -> list[int]:

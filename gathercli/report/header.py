@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
     from gathercli.spec.shapes import AnyDim
 
+# A term of a shape formula: dimensions of an input, or their product.
 _TERM = re.compile(
     r"(?P<product>\[product\()?(?P<input>\w+)\[(?P<start>[^]:]*):(?P<stop>[^]:]*)\](?(product)\)\])"
 )
-"""A term of a shape formula: dimensions of an input, or their product."""
 
 
 def formula(call: Call, out: Shape) -> list[str]:

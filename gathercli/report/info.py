@@ -20,14 +20,9 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
     from gathercli.spec.dtypes import DType
 
-MOST_PREVIEW_ELEMENTS: Final = 10
-"""The largest number of elements of a preview in JSON."""
-
-MOST_PREVIEW_ROWS: Final = 10
-"""The largest number of rows of a preview to show whole."""
-
-MOST_LISTED_MEMBERS: Final = 100
-"""The largest number of tensors of a file in text."""
+MOST_PREVIEW_ELEMENTS: Final = 10  # the largest number of elements of a preview in JSON
+MOST_PREVIEW_ROWS: Final = 10  # the largest number of rows of a preview to show whole
+MOST_LISTED_MEMBERS: Final = 100  # the largest number of tensors of a file in text
 
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 

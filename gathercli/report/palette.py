@@ -41,5 +41,5 @@ ON_REFUSED: Final = "#ffffff"
 """Text on what is refused."""
 
 STYLES: Final = tuple(f"{ON_FILL} on {hue.fill}" for hue in HUES)
+# The styles of letters in a terminal, and of what is refused.
 REFUSED_STYLE: Final = f"{ON_REFUSED} on {REFUSED_ON_LIGHT}"
-"""The styles of letters in a terminal, and of what is refused."""

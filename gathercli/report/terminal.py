@@ -11,19 +11,14 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    Depth = Literal["standard", "256", "truecolor"]
-
-Styled: TypeAlias = "Text"
-"""Text with styles; `report` and the slices create it."""
+Depth: TypeAlias = 'Literal["standard", "256", "truecolor"]'
+Styled: TypeAlias = "Text"  # text with styles; `report` and the slices create it
 
 STDOUT: Final = 1
 
 DEFAULT_WIDTH: Final = 80
-DEFAULT_HEIGHT: Final = 24
-"""The columns and lines of a terminal that does not report them."""
-
-PICTURE_WIDTH: Final = 100
-"""The columns of a picture or a preview without a terminal."""
+DEFAULT_HEIGHT: Final = 24  # the columns and lines of a terminal that does not report them
+PICTURE_WIDTH: Final = 100  # the columns of a picture or a preview without a terminal
 
 
 def is_terminal(fd: int) -> bool:

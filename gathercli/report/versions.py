@@ -62,12 +62,10 @@ class Operators(tuple["Op", ...]):
         return table(self).rstrip("\n")
 
 
+# Every operator version, newest first in each framework, as `gathercli.OPERATORS`.
 OPERATORS: Final = Operators(operators.OPERATORS)
-"""Every operator version, newest first in each framework, as `gathercli.OPERATORS`."""
-
-
+# The fewest columns for the last word of a line; with less it starts a new line.
 LEAST_LAST_COLUMNS: Final = 24
-"""The fewest columns for the last word of a line; with less it starts a new line."""
 
 
 def hanging(start: str, rest: str, width: int | None) -> str:
@@ -223,11 +221,11 @@ def listing(
     return f"{timeline(ops, width)}\n{table(ops, defaults)}\n{mark}{_LEGEND}"
 
 
+# The styles of names and headings.
 _STYLES: Final = (
     (r"(?m)^(?:version  .*|\S+(?=  )|\S.*(?<!\.)$)", "bold"),
     (r"(?m)^  [a-z](?:\S| (?! ))*(?=  |$)", "cyan"),
 )
-"""The styles of names and headings."""
 
 
 def colored(text: str, *, color: bool) -> str:

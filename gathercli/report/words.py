@@ -11,13 +11,9 @@ from typing import Any, Final
 from gathercli.errors import GatherError
 from gathercli.text import clean, counted
 
-LONGEST_MESSAGE = 2000
-"""The largest number of characters of a message."""
-
-_WORDS = r" *(?:`[^`]*`|[^ ])+"
-"""The unbreakable pieces of a line: words, and quotations to paste."""
-_PARTS = r" *(?:[^ ]| (?! ))+"
-"""The pieces of a line with several blanks between them."""
+LONGEST_MESSAGE = 2000  # the largest number of characters of a message
+_WORDS = r" *(?:`[^`]*`|[^ ])+"  # the unbreakable pieces of a line: words, and quotations to paste
+_PARTS = r" *(?:[^ ]| (?! ))+"  # the pieces of a line with several blanks between them
 
 _BOLD_RED, _CYAN, _YELLOW, _DIM, _OFF = "\x1b[1;31m", "\x1b[36m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
@@ -137,14 +133,9 @@ def _columns(text: str) -> int:
     return cell_len(text)
 
 
-PROGRESS_DELAY: Final = 1.0
-"""Seconds of work before the line appears."""
-
-RATE_DELAY: Final = 0.5
-"""Seconds of a stage before its rate appears."""
-
-PROGRESS_INTERVAL: Final = 0.1
-"""Seconds between two updates of the line."""
+PROGRESS_DELAY: Final = 1.0  # seconds of work before the line appears
+RATE_DELAY: Final = 0.5  # seconds of a stage before its rate appears
+PROGRESS_INTERVAL: Final = 0.1  # seconds between two updates of the line
 
 
 class StatusLine:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gathercli.io.jobs import Job
     from gathercli.runtimes.verdict import Runtimes, RuntimeVerdict
 
+# What a call of a runtime does, and what several do, in the summary.
 _WORDS = {
     RuntimeOutcome.AGREES: ("agrees", "agree"),
     RuntimeOutcome.DIFFERS: ("differs", "differ"),
@@ -40,7 +41,6 @@ _WORDS = {
     RuntimeOutcome.HANGS: ("hangs", "hang"),
     RuntimeOutcome.UNSTEADY: ("is unsteady", "are unsteady"),
 }
-"""What a call of a runtime does, and what several do, in the summary."""
 
 
 class RuntimeBatch:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli import ops
-from gathercli.cli.slice_options import Observation, RuntimeCaller
+from gathercli.cli.slice_options import Observation
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OperatorError
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
@@ -25,6 +25,9 @@ from gathercli.spec.dtypes import INT64, STRING, DType, Kind
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import known
 from gathercli.text import table_beside
+
+if TYPE_CHECKING:
+    from gathercli.cli.slice_options import RuntimeCaller
 
 _NUMBERS: Final = {each: number for number, each in enumerate(ONNX_TYPES) if each is not None}
 
@@ -39,8 +42,8 @@ The other runtimes name types as `ml_dtypes` does, and say themselves which ones
 """
 
 
+# The oldest opset that onnxruntime supports; older versions of an operator are part of it.
 OLDEST_OPSET: Final = 7
-"""The oldest opset that onnxruntime supports; older versions of an operator are part of it."""
 
 STATIC: Final = "static"
 DYNAMIC: Final = "dynamic"
@@ -94,18 +97,14 @@ def openvino_model(
     return ir_files(graph, {op.name: op.version}, op.family)
 
 
+# The operators whose indices OpenVINO checks when it computes.
 _CHECKED_WHEN_COMPUTED: Final = ("gather-elements", "gather-tree")
-"""The operators whose indices OpenVINO checks when it computes."""
-
-MODEL_THREADS: Final = 2
-"""The threads of a model: with more than one, OpenVINO loses no exception."""
-
-X64: Final = "x64"
-"""The way of JAX that keeps 64 bits."""
+MODEL_THREADS: Final = 2  # the threads of a model: with more than one, OpenVINO loses no exception
+X64: Final = "x64"  # the way of JAX that keeps 64 bits
 
 OPENVINO, ONNX = "openvino", "onnx"
+# The runtimes that have operators by version, and the frameworks of these.
 FRAMEWORKS: Final = {OPENVINO: (OPENVINO, ONNX), "onnxruntime": (ONNX,), "onnx.reference": (ONNX,)}
-"""The runtimes that have operators by version, and the frameworks of these."""
 
 
 class RuntimeCall(NamedTuple):
@@ -213,8 +212,7 @@ class _Shapes(NamedTuple):
 
 _JITTED: Final = "tf.function(lambda data, indices: {}, jit_compile=True)(data, indices)"
 
-_JAX_BITS: Final = 32
-"""The bits that JAX keeps, unless it is told otherwise."""
+_JAX_BITS: Final = 32  # the bits that JAX keeps, unless it is told otherwise
 
 
 def _function_calls(

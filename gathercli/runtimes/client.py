@@ -37,12 +37,11 @@ from gathercli.runtimes.calls import MODEL_THREADS, OWN_NAMES
 from gathercli.spec.dtypes import DType, named
 from gathercli.text import clean, closest, listed, short, table_beside
 
-RUNTIMES: Final = tuple(worker.RUNTIMES)
-"""The names of the runtimes."""
-
+RUNTIMES: Final = tuple(worker.RUNTIMES)  # the names of the runtimes
+# The packages that install them.
 RUNTIME_PACKAGES: Final = {name: module for name, (module, _) in worker.RUNTIMES.items()}
-"""The packages that install them."""
 
+# Other names of the runtimes, for hints.
 ALIASES: Final = {
     "np": "numpy",
     "onnx": "onnx.reference",
@@ -50,7 +49,6 @@ ALIASES: Final = {
     "pytorch": "torch",
     "tf": "tensorflow",
 }
-"""Other names of the runtimes, for hints."""
 
 MAX_ADDRESS_BYTES: Final = 16 << 30
 """The most bytes of address space, most of which a runtime reserves and never uses; and of a file.
@@ -58,18 +56,13 @@ MAX_ADDRESS_BYTES: Final = 16 << 30
 One with two threads needs less than a quarter of it for a small call.
 """
 
-RUNS_OF_A_CALL: Final = 3
-"""How often a call is made, as some answers change from run to run."""
-
-MAX_ANSWER_BYTES: Final = 1 << 20
-"""The most bytes of an answer."""
-
-_POLL: Final = 0.1
-"""Seconds between two looks whether a process is alive."""
-
+RUNS_OF_A_CALL: Final = 3  # how often a call is made, as some answers change from run to run
+MAX_ANSWER_BYTES: Final = 1 << 20  # the most bytes of an answer
+_POLL: Final = 0.1  # seconds between two looks whether a process is alive
+# Variables by which glibc's allocator fills memory, without a cache of blocks that it does not.
 FILLING: Final = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "MALLOC_PERTURB_": "165"}
-"""Variables by which glibc's allocator fills memory, without a cache of blocks that it does not."""
 
+# Variables that keep runtimes on the processor, their logs short, and their memory filled.
 _PROCESS_VARIABLES: Final = {
     "GLIBC_TUNABLES": FILLING["GLIBC_TUNABLES"],
     "CUDA_VISIBLE_DEVICES": "",
@@ -77,7 +70,6 @@ _PROCESS_VARIABLES: Final = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
-"""Variables that keep runtimes on the processor, their logs short, and their memory filled."""
 
 
 def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
@@ -382,8 +374,7 @@ def _read(path: str, dtype: DType) -> Tensor:
 
 # Refusals
 
-MAX_SHORT_LENGTH: Final = 160
-"""The most characters of a message in a table."""
+MAX_SHORT_LENGTH: Final = 160  # the most characters of a message in a table
 
 
 class Refusal(NamedTuple):

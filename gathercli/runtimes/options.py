@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gathercli.runtimes.verdict import Runtimes
 
 
+# The most seconds of an import and of a call, unless the user says otherwise.
 CALL_SECONDS: Final = 60.0
-"""The most seconds of an import and of a call, unless the user says otherwise."""
 
 ALLOW_ABSENT: Final = flag(
     RUNNING,

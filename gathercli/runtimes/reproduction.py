@@ -233,11 +233,9 @@ def _indented(text: str) -> str:
 
 
 SCRIPT: Final = "reproduce.py"
-PRINTED_ELEMENTS: Final = 20
-"""The number of elements that the script prints."""
-
+PRINTED_ELEMENTS: Final = 20  # the number of elements that the script prints
+# A file with the value of each byte, for the types of 8 bits or less.
 VALUES_FILE: Final = "values.npy"
-"""A file with the value of each byte, for the types of 8 bits or less."""
 
 ONNXRUNTIME: Final = "onnxruntime"
 
@@ -252,6 +250,7 @@ class ScriptRow(NamedTuple):
     dtype: str = ""  # the type of a result whose bits it gives; empty if it needs `ml_dtypes`
 
 
+# The runtimes.
 SCRIPT_ROWS: Final = {
     OPENVINO: ScriptRow("import openvino", "openvino", dtype="result.element_type.get_type_name()"),
     ONNXRUNTIME: ScriptRow("import onnxruntime", "onnxruntime", dtype="result.data_type()"),
@@ -265,7 +264,6 @@ SCRIPT_ROWS: Final = {
     ),
     "numpy": ScriptRow("", "np", array="np.asarray(result)"),
 }
-"""The runtimes."""
 
 _PACKING_FUNCTIONS: Final = '''
 def packed(array, width):
@@ -282,8 +280,8 @@ def unpacked(tensor, width):
 
 '''
 
+# The types of numpy that hold the values of those it lacks.
 _WIDER_TYPES: Final = {Kind.FLOAT: "float32", Kind.INT: "int8", Kind.UINT: "uint8"}
-"""The types of numpy that hold the values of those it lacks."""
 
 
 class ReproductionFile(NamedTuple):

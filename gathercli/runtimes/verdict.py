@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 
-_TYPES: Final = frozenset({"data-dtype", "indices-dtype"})
-"""The rules on element types."""
+_TYPES: Final = frozenset({"data-dtype", "indices-dtype"})  # the rules on element types
 
 
 class RuntimeOutcome(Enum):
@@ -307,8 +306,7 @@ def _cell(tensor: Tensor, position: int) -> Tensor:
 
 # Words
 
-MAX_SHOWN_ELEMENTS: Final = 8
-"""The most elements of a result that is shown whole."""
+MAX_SHOWN_ELEMENTS: Final = 8  # the most elements of a result that is shown whole
 
 
 RUNTIME_HEADINGS: Final = ("runtime", "call", "shape", "group", "outcome")
@@ -367,6 +365,7 @@ def outcome_text(each: RuntimeVerdict, reference: str | None = None) -> str:
     return what
 
 
+# The outcomes without a group.
 _OUTCOME_TEXTS: Final = {
     RuntimeOutcome.HANGS: "hangs: {message}",
     RuntimeOutcome.DIES: "dies {message}",
@@ -375,7 +374,6 @@ _OUTCOME_TEXTS: Final = {
     RuntimeOutcome.UNSUPPORTED: "does not take the call: {message}",
     RuntimeOutcome.VALUES: "gives {result}, where {owner} refuses",
 }
-"""The outcomes without a group."""
 
 
 def _what(each: RuntimeVerdict, reference: str | None) -> str:

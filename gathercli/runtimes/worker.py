@@ -38,20 +38,13 @@ if TYPE_CHECKING:
 
     Tensors = Mapping[str, tuple[Any, str]]
 
-LONGEST = 4000
-"""The most characters of a message."""
-
+LONGEST = 4000  # the most characters of a message
+# What memory is filled with in each run; in the first one it is as it comes.
 FILLS = (0, 0x5A, 0xA7)
-"""What memory is filled with in each run; in the first one it is as it comes."""
-
-FRAME = 1 << 20
-"""The bytes around a tensor that are filled."""
-
-M_PERTURB = -6
-"""The parameter of mallopt in glibc's malloc.h."""
-
+FRAME = 1 << 20  # the bytes around a tensor that are filled
+M_PERTURB = -6  # the parameter of mallopt in glibc's malloc.h
+# Modules that report to their makers, which OpenVINO's does when it is imported.
 TELEMETRY = ("openvino_telemetry",)
-"""Modules that report to their makers, which OpenVINO's does when it is imported."""
 
 
 def main(runtime: str, descriptor: int, memory: int) -> None:
@@ -343,6 +336,7 @@ def _onnx_reference(reference: Any, call: Mapping[str, Any], tensors: Tensors) -
     return evaluator.run(None, feeds)[0]
 
 
+# The module that has the version of a runtime, and the function that calls it.
 RUNTIMES = {
     "onnxruntime": ("onnxruntime", _onnxruntime),
     "openvino": ("openvino", _openvino),
@@ -352,7 +346,6 @@ RUNTIMES = {
     "onnx.reference": ("onnx", _onnx_reference),
     "numpy": ("numpy", _numpy),
 }
-"""The module that has the version of a runtime, and the function that calls it."""
 
 
 def run_script(path: str, memory: int) -> None:

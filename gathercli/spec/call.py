@@ -65,11 +65,8 @@ if TYPE_CHECKING:
             """
 
 
-MOST_HINT_ELEMENTS: Final = 20
-"""The largest number of elements in a hint."""
-
-UNKNOWN_AXIS: Final = ("unknown", "?")
-"""Values of `axis` for an axis that inference does not know."""
+MOST_HINT_ELEMENTS: Final = 20  # the largest number of elements in a hint
+UNKNOWN_AXIS: Final = ("unknown", "?")  # values of `axis` for an axis that inference does not know
 
 
 class Operand(NamedTuple):

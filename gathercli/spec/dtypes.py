@@ -65,8 +65,8 @@ UINT64 = DType("uint64", "u64", "UINT64", Kind.UINT, 64)
 BFLOAT16 = DType("bfloat16", "bf16", "BF16", Kind.FLOAT, 16, opaque=True)
 FLOAT64 = DType("float64", "f64", "FP64", Kind.FLOAT, 64)
 COMPLEX128 = DType("complex128", "c128", "COMPLEX128", Kind.COMPLEX, 128)
+# The scales of blocks: powers of two. There is no zero: all bits 0 are 2^-127.
 E8M0 = DType("float8_e8m0fnu", "f8e8m0fnu", "FP8_E8M0FNU", Kind.FLOAT, 8, opaque=True)
-"""The scales of blocks: powers of two. There is no zero: all bits 0 are 2^-127."""
 
 STRING = DType("string", "str", "BYTES", Kind.STRING, 0)
 
@@ -103,14 +103,10 @@ DTYPES: tuple[DType, ...] = (
     DType("int2", "i2", "INT2", Kind.INT, 2, opaque=True),
     DType("uint2", "u2", "UINT2", Kind.UINT, 2, opaque=True),
 )
-EXACT = 2**53
-"""The largest integer up to which all are exact in float64."""
-
+EXACT = 2**53  # the largest integer up to which all are exact in float64
+# All types but the narrow ones.
 PLAIN: tuple[DType, ...] = tuple(dtype for dtype in DTYPES if not dtype.narrow)
-"""All types but the narrow ones."""
-
-NARROW = ("float8", "float6", "float4", "int4", "int2 types")
-"""The narrow types in a message."""
+NARROW = ("float8", "float6", "float4", "int4", "int2 types")  # the narrow types in a message
 
 _BY_NAME = {name: dtype for dtype in DTYPES for name in (dtype.name, dtype.short)}
 

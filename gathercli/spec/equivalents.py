@@ -91,6 +91,7 @@ _WRITING: Final = (
     *("scatter", "scatteradd", "scatterelements", "scatternd", "scatterupdate"),
     *("indexadd", "indexcopy", "indexput", "putalongaxis"),
 )
+# Argument names of other frameworks and the names here.
 _PARAMETERS: Final = {
     "a": "data",
     "arr": "data",
@@ -101,15 +102,13 @@ _PARAMETERS: Final = {
     "params": "data",
     "weight": "data",
 }
-"""Argument names of other frameworks and the names here."""
 
 _TENSORS: Final = ("data", "indices", "step_ids", "parent_ids", "max_seq_len", "end_token")
 _SUBSCRIPT: Final = re.compile(r"([A-Za-z_][\w.]*)\[(.*)\]", re.DOTALL)
+# What an index that is a mask is called, or computed with.
 _MASK: Final = re.compile(r"mask|[<>]|[=!]=", re.IGNORECASE)
-"""What an index that is a mask is called, or computed with."""
-
+# The last names, without underscores, of calls that are written `x[i, j]`.
 _SUBSCRIPTS: Final = ("getitem", "index")
-"""The last names, without underscores, of calls that are written ``x[i, j]``."""
 
 _CALL: Final = re.compile(r"[A-Za-z_][\w.]*\((.*)\)", re.DOTALL)
 

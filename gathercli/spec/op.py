@@ -12,10 +12,9 @@ from gathercli.spec.dtypes import BFLOAT16, PLAIN, DType, Kind
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Final
+    from typing import Final, TypeAlias
 
-    DimMap = Sequence[tuple[int | None, int | None]]
-
+DimMap: TypeAlias = "Sequence[tuple[int | None, int | None]]"
 INTEGERS = tuple(dtype for dtype in PLAIN if dtype.integral)
 BEFORE_BFLOAT16 = tuple(dtype for dtype in PLAIN if dtype is not BFLOAT16)
 SIGNED_32_64 = tuple(d for d in PLAIN if d.kind is Kind.INT and d.bits >= 32)
@@ -58,6 +57,7 @@ class OutOfRange(Enum):
         return _DONE[self]
 
 
+# The names of `OutOfRange` in other programs, with those here.
 OTHER_NAMES: Final = {
     "clip": "clamp",
     "raise": "error",
@@ -66,7 +66,6 @@ OTHER_NAMES: Final = {
     "0.0": "zero",
     "zeros": "zero",
 }
-"""The names of `OutOfRange` in other programs, with those here."""
 
 
 _DONE = {

@@ -60,8 +60,8 @@ STATEMENTS: Final = {
 No docstrings, which ``-OO`` strips.
 """
 
+# The rules that read elements; those before them only read shapes, types and attributes.
 VALUE_RULES: Final = ("integer-values", "index-negative", "index-range")
-"""The rules that read elements; those before them only read shapes, types and attributes."""
 
 
 def axis_unsupported(call: Call) -> None:
@@ -145,8 +145,8 @@ def batch_dims_unsupported(call: Call) -> None:
     )
 
 
+# The rules that refuse an attribute which no version of an operator has.
 UNSUPPORTED: Final = {"axis": axis_unsupported, "batch_dims": batch_dims_unsupported}
-"""The rules that refuse an attribute which no version of an operator has."""
 
 
 def batch_dims_range(call: Call) -> None:

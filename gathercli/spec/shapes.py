@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Self, SupportsIndex, TypeAlias, overload
 
-LARGEST = 2**63 - 1
-"""The largest size a framework can store."""
-
-MAX_RANK = 64
-"""The largest rank of a numpy array."""
+LARGEST = 2**63 - 1  # the largest size a framework can store
+MAX_RANK = 64  # the largest rank of a numpy array
 
 DEEPEST = 500
 """Levels of brackets in JSON text that every Python parses at any depth of calls.
@@ -190,8 +187,8 @@ class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no
 
 
 _UNKNOWN = ("?", "_", "-1", "null", "None")
+# A shape printed by Python, PyTorch or TensorFlow.
 _PRINTED = r"(?:torch\.Size|TensorShape)\(\[(.*)\]\)|\(([^\[\]()]*)\)"
-"""A shape printed by Python, PyTorch or TensorFlow."""
 
 
 def _dimension(text: str, whole: object) -> AnyDim:
@@ -347,8 +344,7 @@ def product(sizes: Sequence[int]) -> int:
     return total
 
 
-Position: TypeAlias = "Any"
-"""An integer or an int64 array: the same arithmetic serves both."""
+Position: TypeAlias = "Any"  # an integer or an int64 array: the same arithmetic serves both
 
 
 def known(shape: Sequence[AnyDim]) -> tuple[int, ...]:

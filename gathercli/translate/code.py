@@ -18,8 +18,8 @@ from gathercli.text import table_beside
 from gathercli.translate.program import Program, ProgramValue, Step
 from gathercli.translate.targets import TranslationTarget
 
+# The primitives with a name that become a part of the expression that uses them, if one does.
 _INLINED: Final = frozenset(("size", "either", "zeros", "strides"))
-"""The primitives with a name that become a part of the expression that uses them, if one does."""
 
 _PYTHON_OPERATORS: Final = {
     "add": "+",
@@ -324,6 +324,7 @@ def _gather_nd(dialect: _Dialect, step: Step, x: str, y: str) -> str:
     return setup + dialect.text("gather_nd", x, place=coordinates + parts)
 
 
+# What writes the primitives whose expressions need more than their settings.
 _WRITERS: Final[Mapping[str, Callable[..., str]]] = {
     "strides": _strides,
     "zeros": _zeros,
@@ -334,7 +335,6 @@ _WRITERS: Final[Mapping[str, Callable[..., str]]] = {
     "gather_elements": _gather_elements,
     "gather_nd": _gather_nd,
 }
-"""What writes the primitives whose expressions need more than their settings."""
 
 
 def _beam_lines(dialect: _Dialect) -> list[str]:

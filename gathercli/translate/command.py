@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gathercli.translate.targets import TranslationTarget
     from gathercli.translate.translation import Translation
 
+# The most elements of all calls of a proof: fewer calls are made of large tensors.
 MOST_CELLS: Final = 20_000_000
-"""The most elements of all calls of a proof: fewer calls are made of large tensors."""
 
 
 class TranslationOptions(Options):

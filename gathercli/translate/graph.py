@@ -26,11 +26,9 @@ from gathercli.spec.dtypes import BOOL, INT64, DType, Kind
 from gathercli.spec.shapes import product
 from gathercli.translate.program import FROM_SIZES, PRIMITIVES, Program, Step
 
+# The most elements of zeros that a graph stores; others are made when it runs.
 MOST_STORED_ZEROS: Final = 1024
-"""The most elements of zeros that a graph stores; others are made when it runs."""
-
-_NUMBER_NAMES: Final = {-1: "last", 0: "zero", 1: "one"}
-"""The names of constants."""
+_NUMBER_NAMES: Final = {-1: "last", 0: "zero", 1: "one"}  # the names of constants
 
 
 class GraphRow(NamedTuple):
@@ -331,8 +329,8 @@ ONNX_SPECIAL: Final = {
     "gather_tree": _beams,
 }
 
+# The types whose names in the text of ONNX are not ours.
 _TEXT_TYPES: Final = {"float32": "float", "float64": "double"}
-"""The types whose names in the text of ONNX are not ours."""
 
 
 def onnx_text(graph: Graph) -> str:
@@ -448,5 +446,5 @@ IR_ROWS: Final = {
 
 IR_SPECIAL: Final = dict.fromkeys(("zeros", "no_tuples"), _zeros("Broadcast", mode="numpy"))
 
+# The opsets of operators whose first version is not taken.
 IR_OPSETS: Final = {"Gather": 8, "GatherElements": 6, "GatherND": 8, "Broadcast": 3}
-"""The opsets of operators whose first version is not taken."""

@@ -37,8 +37,8 @@ from gathercli.errors import LimitError, OutOfRangeError
 from gathercli.spec.dtypes import BOOL, INT64, DType
 from gathercli.spec.shapes import MAX_RANK, product
 
+# Where an index goes that int64 cannot represent: no axis is as long.
 LARGEST_INDEX: Final = 2**63 - 1
-"""Where an index goes that int64 cannot represent: no axis is as long."""
 
 
 class Primitive(NamedTuple):
@@ -86,6 +86,7 @@ def _check(k: AnyArray, sizes: AnyArray | None = None, *, signed: bool) -> AnyAr
     return k
 
 
+# The primitives by name.
 PRIMITIVES: Final = {
     "size": Primitive(
         lambda *_, **__: (), lambda x, axis: np.array(x.shape[axis], np.int64), name="size"
@@ -147,10 +148,9 @@ PRIMITIVES: Final = {
     ),
     "gather_tree": Primitive(lambda x, *_: x, dtype=None, name="output"),
 }
-"""The primitives by name."""
 
+# The primitives that read nothing but sizes.
 FROM_SIZES: Final = frozenset(("size", "sizes", "strides", "zeros", "no_tuples"))
-"""The primitives that read nothing but sizes."""
 
 _READ_SIZES: Final = FROM_SIZES | {"narrow", "widen", "merge", "gather_tree"}
 

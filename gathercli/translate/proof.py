@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from gathercli.translate.translation import Translation
 
 
-MADE_CALLS: Final = 100
-"""The number of made calls."""
+MADE_CALLS: Final = 100  # the number of made calls
 
 
 class ProofOutcome(Enum):
@@ -127,17 +126,12 @@ def outcome_of(
     return ProofOutcome.EQUAL if each.gives(result) else ProofOutcome.DIFFERS
 
 
-MOST_MADE_SIZE: Final = 4
-"""The largest size of a made dimension."""
-
+MOST_MADE_SIZE: Final = 4  # the largest size of a made dimension
+# The most axes of made tensors that are longer than 1, so that no result is large.
 MOST_MADE_AXES: Final = 8
-"""The most axes of made tensors that are longer than 1, so that no result is large."""
-
-_LEGAL_SHARE: Final = 0.6
-"""How many of the calls have legal indices only."""
-
+_LEGAL_SHARE: Final = 0.6  # how many of the calls have legal indices only
+# The values of made data are less than this, so that every type represents them.
 _MADE_VALUES: Final = 100
-"""The values of made data are less than this, so that every type represents them."""
 
 
 def made_calls(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gathercli.cli.slice_options import Observation, RuntimeCaller
+from gathercli.cli.slice_options import Observation
 from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import BFLOAT16, FLOAT64, STRING, Kind
 from gathercli.spec.shapes import product
@@ -21,11 +21,12 @@ from gathercli.translate.program import Step
 from gathercli.translate.proof import AGREEING, ProofOutcome, ProvenCall, RuntimeProof
 from gathercli.translate.translation import Translation
 
-MOST_ENDS: Final = 3
-"""After so many deaths, or calls without an answer, a runtime is called no more."""
+if TYPE_CHECKING:
+    from gathercli.cli.slice_options import RuntimeCaller
 
-FILE_STEM: Final = "translation"
-"""The stem of the files that a runtime reads."""
+# After so many deaths, or calls without an answer, a runtime is called no more.
+MOST_ENDS: Final = 3
+FILE_STEM: Final = "translation"  # the stem of the files that a runtime reads
 
 
 def run_in(
@@ -159,6 +160,7 @@ def _lacks_type(call: TranslatedCall) -> bool:
     return is_beam or dtype is BFLOAT16 or dtype.kind is Kind.COMPLEX
 
 
+# What each runtime does wrong, and on which calls.
 _MISTAKES: Final[dict[str, dict[str, Callable[[TranslatedCall], bool]]]] = {
     "openvino": {
         "it computes float64 as float32": lambda c: c.dtype is FLOAT64,
@@ -192,8 +194,8 @@ _MISTAKES: Final[dict[str, dict[str, Callable[[TranslatedCall], bool]]]] = {
     "tensorflow": {"tf.gather_nd refuses a legal index of no slice": _is_empty_tuple},
     "torch": {"it refuses no index where the slices have no elements": lambda c: c.is_empty},
 }
-"""What each runtime does wrong, and on which calls."""
 
+# What runtimes do to types, whether or not an element of a call shows it.
 _TYPE_CUTS: Final[dict[str, dict[str, Callable[[TranslatedCall], bool]]]] = {
     "openvino": {
         "it cuts indices to 32 bits, and may die of a constant one of 2^31 or more": _has_wide_index
@@ -204,10 +206,8 @@ _TYPE_CUTS: Final[dict[str, dict[str, Callable[[TranslatedCall], bool]]]] = {
         )
     },
 }
-"""What runtimes do to types, whether or not an element of a call shows it."""
 
-_IN_NOTES: Final = (_is_in_doubt, _is_empty_tuple)
-"""What the notes of the program say, too."""
+_IN_NOTES: Final = (_is_in_doubt, _is_empty_tuple)  # what the notes of the program say, too
 
 
 def known_notes(translation: Translation, each: ProvenCall) -> list[str]:

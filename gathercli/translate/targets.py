@@ -168,8 +168,8 @@ def _framework(name: str) -> str:
     return name.partition("-")[0]
 
 
+# The frameworks, each of which stands for the newest target it has, as with `--version`.
 TARGET_FRAMEWORKS: Final = tuple(dict.fromkeys(_framework(name) for name in TARGET_NAMES))
-"""The frameworks, each of which stands for the newest target it has, as with `--version`."""
 
 
 def example(paths: Sequence[str]) -> str:

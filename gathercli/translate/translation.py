@@ -109,12 +109,12 @@ def _step(step: Step, inputs: list[Tensor], target: TranslationTarget) -> Tensor
     return Tensor(step.output.dtype, np.asarray(array))
 
 
+# The operators of targets, and versions that have their attributes.
 _FAMILY_OPERATORS: Final = {
     "gather": ("gather", gather.OPENVINO_8),
     "gather_elements": ("elements", gather_elements.ONNX_13),
     "gather_nd": ("tuples", gather_nd.OPENVINO_8),
 }
-"""The operators of targets, and versions that have their attributes."""
 
 
 def _own(own: OwnOperator, op: Op, inputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Tensor:

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
     from gathercli.compute.verdicts import CheckedCall
 
-MOST_SHOWN_INDICES: Final = 20
-"""The number of illegal indices in a list without `--all`."""
-
-_LINES_AT_A_TIME: Final = 4096
-"""Lines of a list to write at a time."""
+MOST_SHOWN_INDICES: Final = 20  # the number of illegal indices in a list without `--all`
+_LINES_AT_A_TIME: Final = 4096  # lines of a list to write at a time
 
 
 class CheckOptions(Options):

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 FIRST: Final = next(iter(FAMILIES.values()))
+# The most elements of an output to format: more than a line has room for.
 MOST_ELEMENTS: Final = 512
-"""The most elements of an output to format: more than a line has room for."""
 
+# The versions with the same inputs as the first.
 COMPARED: Final = tuple(
     op
     for op in OPERATORS
     if [each.name for each in op.inputs] == [each.name for each in inputs_of(FIRST)]
 )
-"""The versions with the same inputs as the first."""
 
 
 class ComparedTypes(TypeOptions):

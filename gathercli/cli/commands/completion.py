@@ -25,8 +25,8 @@ def run(shell: str = SHELL) -> Answer:
     return Answer(lambda *_: script(shell))
 
 
+# The largest number of bytes of text to read for a completion.
 MOST_COMPLETION_BYTES: Final = 16 << 20
-"""The largest number of bytes of text to read for a completion."""
 
 
 def completions(kind: str, word: str) -> str:

@@ -24,32 +24,18 @@ from gathercli.explain.drawing.scene import (
 from gathercli.explain.panel import OUT, At, Panel, PanelTensor
 from gathercli.explain.provenance import Fate
 
-CELL_HEIGHT: Final = 38
-"""The height of a cell."""
-LEAST_WIDTH: Final = 44
-"""The smallest width of a cell."""
-CELL_SPACE: Final = 10
-"""The space between other cells."""
-
-_HIDDEN_SPACE: Final = 24
-"""The space in place of hidden rows or columns."""
-_COORDINATE_SIZE: Final = 12
-"""The size of the text of a coordinate."""
+CELL_HEIGHT: Final = 38  # the height of a cell
+LEAST_WIDTH: Final = 44  # the smallest width of a cell
+CELL_SPACE: Final = 10  # the space between other cells
+_HIDDEN_SPACE: Final = 24  # the space in place of hidden rows or columns
+_COORDINATE_SIZE: Final = 12  # the size of the text of a coordinate
+# The space between coordinates and cells, and about that to the rectangle of a slice.
 _LABEL_SPACE: Final = 8
-"""The space between coordinates and cells, and about that to the rectangle of a slice."""
-_SLICE_BORDER: Final = 3
-"""The space between the cells of a slice and its rectangle."""
-
-
-CELL_TEXT: Final = 15
-"""The size of the text of cells."""
-
-_FACET_SPACE: Final = 22
-"""The space between facets."""
-_SUBTITLE_HEIGHT: Final = 20
-"""The height of the name of a facet."""
-_CORNER_SPACE: Final = 6
-"""The space after it, where arrows come in from above."""
+_SLICE_BORDER: Final = 3  # the space between the cells of a slice and its rectangle
+CELL_TEXT: Final = 15  # the size of the text of cells
+_FACET_SPACE: Final = 22  # the space between facets
+_SUBTITLE_HEIGHT: Final = 20  # the height of the name of a facet
+_CORNER_SPACE: Final = 6  # the space after it, where arrows come in from above
 
 
 class Ruler:

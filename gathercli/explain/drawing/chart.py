@@ -27,15 +27,10 @@ from gathercli.explain.drawing.svg import (
 )
 
 CHART_MARGIN: Final = 28
-LABEL_SIZE: Final = 12
-"""The size of the text of axes."""
-
-NOTE_LINE: Final = 20
-"""The height of a line of notes."""
-
-
+LABEL_SIZE: Final = 12  # the size of the text of axes
+NOTE_LINE: Final = 20  # the height of a line of notes
+# The sizes of the text of the style sheet.
 _TEXT_SIZES: Final = {"heading": 19, "title": 15, "note": 13.5}
-"""The sizes of the text of the style sheet."""
 
 
 _CHART_SHAPES: Final = (
@@ -49,17 +44,12 @@ _CHART_SHAPES: Final = (
     ".drawing .hatch.on-light{fill:none;stroke:#000}.drawing .hatch.on-dark{fill:none;stroke:#fff}"
 )
 
-MOST_CHARACTERS: Final = 72
-"""The most characters of a line of a cell."""
+MOST_CHARACTERS: Final = 72  # the most characters of a line of a cell
 
 _TABLE_TEXT: Final = 12
 _COLUMN_GAP: Final = 24
-_ROW_PADDING: Final = 12
-"""The space above and below the text of a row."""
-
-
-Drawn: TypeAlias = tuple[Box, Iterable[str]]
-"""The place of a part of a picture, and its elements."""
+_ROW_PADDING: Final = 12  # the space above and below the text of a row
+Drawn: TypeAlias = tuple[Box, Iterable[str]]  # the place of a part of a picture, and its elements
 
 
 class Chart:

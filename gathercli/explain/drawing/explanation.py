@@ -18,18 +18,16 @@ from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape
 from gathercli.text import clean, counted, short
 
+# The ratio of width to height that the arrangement of panels comes near to by default.
 _USUAL_RATIO: Final = 16 / 9
-"""The ratio of width to height that the arrangement of panels comes near to by default."""
 
 _SCENE_MARGIN: Final = 28
-_PANEL_GAP: Final = 48
-"""The space between panels."""
+_PANEL_GAP: Final = 48  # the space between panels
 _NOTE_LINE: Final = 21
 _MOST_WIDTH: Final = 1600
-_MOST_HEIGHT: Final = 800
-"""The largest size of the tensors, if fewer cells are smaller."""
+_MOST_HEIGHT: Final = 800  # the largest size of the tensors, if fewer cells are smaller
+# The ratio of sizes from which fewer cells are worth it though they do not fit either.
 _WORTHWHILE_RATIO: Final = 0.8
-"""The ratio of sizes from which fewer cells are worth it though they do not fit either."""
 
 
 def scene_of(

@@ -35,24 +35,15 @@ if TYPE_CHECKING:
     from gathercli.spec.op import IndexedAxis
 
 
+# The code of the legal range of an axis; from it differ the bits of a distance of at most 2^64.
 _SIDE_CODES: Final = 128
-"""The code of the legal range of an axis; from it differ the bits of a distance of at most 2^64."""
 
 NUMBER_LINE_HEIGHT: Final = 96
-MOST_SIDE_MARKS: Final = 6
-"""The most marks on each side of the legal range."""
-
-_SLOT_WIDTH: Final = 84
-"""The least distance of two marks."""
-
-_BAND_WIDTH: Final = 240
-"""The width of the legal range."""
-
-MOST_INDEX_BINS: Final = (32, 60)
-"""The most rows and columns of bins."""
-
-MOST_SINGLE_INDICES: Final = (16, 16)
-"""The most rows and columns of indices to write one by one."""
+MOST_SIDE_MARKS: Final = 6  # the most marks on each side of the legal range
+_SLOT_WIDTH: Final = 84  # the least distance of two marks
+_BAND_WIDTH: Final = 240  # the width of the legal range
+MOST_INDEX_BINS: Final = (32, 60)  # the most rows and columns of bins
+MOST_SINGLE_INDICES: Final = (16, 16)  # the most rows and columns of indices to write one by one
 
 _MAP_WIDTH: Final = 900
 _MAP_HEIGHT: Final = 420

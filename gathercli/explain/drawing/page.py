@@ -32,11 +32,8 @@ from gathercli.spec.op import FROM_THE_END, IndexedAxis, Op, OutOfRange
 from gathercli.spec.shapes import flat_positions
 from gathercli.text import grouped
 
-MOST_TABLE_AXIS: Final = 64
-"""The largest axis of which every index value is in the table."""
-
-_TABLE_EDGE: Final = 2
-"""The values on each side of -s, 0 and s-1 for a larger axis."""
+MOST_TABLE_AXIS: Final = 64  # the largest axis of which every index value is in the table
+_TABLE_EDGE: Final = 2  # the values on each side of -s, 0 and s-1 for a larger axis
 
 
 _PAGE_FOLDER: Final = os.path.dirname(__file__)

@@ -25,14 +25,12 @@ from gathercli.explain.drawing.scene import (
 from gathercli.explain.panel import OUTSIDE_PLACE, Link, Panel, Path, Stance
 from gathercli.explain.provenance import Fate
 
-CHANNEL_SPACE: Final = 104
-"""The space between tensors, for arrows."""
-SPACE_BEYOND_AXIS: Final = 14
-"""The space beyond an axis, for arrows from its end."""
+CHANNEL_SPACE: Final = 104  # the space between tensors, for arrows
+SPACE_BEYOND_AXIS: Final = 14  # the space beyond an axis, for arrows from its end
 
 _TITLE_HEIGHT: Final = 30
+# The heights of the title of a tensor, or of a panel, and of a line below it.
 _NOTE_HEIGHT: Final = 20
-"""The heights of the title of a tensor, or of a panel, and of a line below it."""
 _OUTSIDE_WIDTH: Final = 72
 
 

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from unicodedata import combining, east_asian_width
 
 _MONO_EM: Final = 0.602
+# The width of a character of the widest of `MONO`, and of an average one of `SANS`, in ems.
 _SANS_EM: Final = 0.6
-"""The width of a character of the widest of `MONO`, and of an average one of `SANS`, in ems."""
 
 
 class Box(NamedTuple):
@@ -187,21 +187,13 @@ def slice_id(tensor: str, at: Sequence[int | None]) -> str:
     return "-".join(["slice", tensor, *("_" if n is None else str(n) for n in at)])
 
 
-_LANE_PITCH: Final = 8
-"""The distance of lines in a space."""
-_HEAD_SPACE: Final = 8
-"""The further distance from the cells that lines lead into, for heads."""
-
-
-_CORNER_RADIUS: Final = 5
-"""The radius of a turn."""
-_HEAD_LENGTH: Final = 6.5
-"""The length of the sides of a head, along the flow."""
+_LANE_PITCH: Final = 8  # the distance of lines in a space
+_HEAD_SPACE: Final = 8  # the further distance from the cells that lines lead into, for heads
+_CORNER_RADIUS: Final = 5  # the radius of a turn
+_HEAD_LENGTH: Final = 6.5  # the length of the sides of a head, along the flow
+# The length of the straight line before a slice, most of it before the head.
 _SHAFT_LENGTH: Final = 15
-"""The length of the straight line before a slice, most of it before the head."""
-
-_LARGEST_PITCH: Final = 14
-"""The largest distance of arrows that come into one box."""
+_LARGEST_PITCH: Final = 14  # the largest distance of arrows that come into one box
 
 
 class Lane(NamedTuple):

@@ -36,17 +36,14 @@ COLORS: Final = len(HUES)
 
 _CELL_RADIUS: Final = 3
 
-CONVERTED_SUFFIXES: Final = (".png", ".pdf")
-"""The suffixes that need the extra ``pictures``."""
-DRAWN_SUFFIXES: Final = (".svg", *CONVERTED_SUFFIXES)
-"""The suffixes of files of drawings."""
-
+CONVERTED_SUFFIXES: Final = (".png", ".pdf")  # the suffixes that need the extra `pictures`
+DRAWN_SUFFIXES: Final = (".svg", *CONVERTED_SUFFIXES)  # the suffixes of files of drawings
+# The pixels of a PNG in 72 points: twice those of the SVG in each direction.
 _PNG_DENSITY: Final = 192
-"""The pixels of a PNG in 72 points: twice those of the SVG in each direction."""
+# The most pixels of a PNG: `typst` takes 13 bytes for each, and aborts the process at 2^31.
 _MOST_PIXELS: Final = 24_000_000
-"""The most pixels of a PNG: `typst` takes 13 bytes for each, and aborts the process at 2^31."""
+# The least part of `_PNG_DENSITY`, below which no text is readable.
 _LEAST_DENSITY_PART: Final = 0.25
-"""The least part of `_PNG_DENSITY`, below which no text is readable."""
 
 _TYPST_PAGE: Final = b"""\
 #set document(date: none, title: sys.inputs.title)

@@ -33,39 +33,29 @@ from gathercli.report.info import Info, header_words, summary_lines
 from gathercli.spec.dtypes import Kind
 from gathercli.text import clean, counted, grouped
 
-_HISTOGRAM_FOOT: Final = 38
-"""The height of the labels and the name of the axis of values."""
-
+_HISTOGRAM_FOOT: Final = 38  # the height of the labels and the name of the axis of values
+# The height of the bar of a few elements, so that none but an empty bin looks empty.
 _LEAST_BAR: Final = 1.5
-"""The height of the bar of a few elements, so that none but an empty bin looks empty."""
-
-
-MOST_HEAT_BINS: Final = (32, 48)
-"""The most rows and columns of bins."""
-
+MOST_HEAT_BINS: Final = (32, 48)  # the most rows and columns of bins
+# The most elements of a slice to show one by one, `MOST_SINGLE_SIDE` along each dimension.
 MOST_SINGLE_ELEMENTS: Final = 2500
-"""The most elements of a slice to show one by one, `MOST_SINGLE_SIDE` along each dimension."""
 
 MOST_SINGLE_SIDE: Final = 90
 
-LARGEST_BIN_SIDE: Final = 64
-"""The largest side of a bin."""
+LARGEST_BIN_SIDE: Final = 64  # the largest side of a bin
 
 _LEAST_MAP_SIDE: Final = 120
 _SCALE_HEIGHT: Final = 16
 _SCALE_STEPS: Final = 32
-_HEAT_FOOT: Final = 66
-"""The height of the bar of colours, its labels and the meaning of marks."""
+_HEAT_FOOT: Final = 66  # the height of the bar of colours, its labels and the meaning of marks
 
 PANEL_WIDTH: Final = 560
-PANEL_HEIGHT: Final = 460
-"""The size of each panel."""
+PANEL_HEIGHT: Final = 460  # the size of each panel
 
 _PANEL_GAP: Final = 56
 _SEPARATOR: Final = " · "
 
-_FINE_ELEMENTS: Final = 1000
-"""The elements from which a histogram has more bins."""
+_FINE_ELEMENTS: Final = 1000  # the elements from which a histogram has more bins
 
 
 def histogram_elements(

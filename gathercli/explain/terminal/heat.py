@@ -20,20 +20,15 @@ from gathercli.report.terminal import Depth
 from gathercli.spec.dtypes import STRING, Kind
 from gathercli.text import grouped
 
-MOST_HEAT_LINES: Final = 20
-"""The most lines of a heat map."""
-
-MOST_JSON_BINS: Final = (40, 80)
-"""The most rows and columns of bins in JSON."""
-
-_SCALE_COLUMNS: Final = 24
-"""The columns of the bar of colours."""
+MOST_HEAT_LINES: Final = 20  # the most lines of a heat map
+MOST_JSON_BINS: Final = (40, 80)  # the most rows and columns of bins in JSON
+_SCALE_COLUMNS: Final = 24  # the columns of the bar of colours
 
 _SHADES: Final = "·░▒▓█"
 _DIGITS: Final = "0123456789"
 
+# The upper half of a cell: its colour is that of one bin, the background that of the next.
 _HALF_CELL: Final = "▀"
-"""The upper half of a cell: its colour is that of one bin, the background that of the next."""
 
 
 class HeatMarks(NamedTuple):

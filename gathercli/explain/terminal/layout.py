@@ -19,11 +19,9 @@ from gathercli.report.grid import at_the_point
 from gathercli.report.palette import REFUSED_STYLE, STYLES
 from gathercli.spec.shapes import flat_positions, product
 
-BLOCK_GAP: Final = 4
-"""Blanks between blocks side by side."""
-
+BLOCK_GAP: Final = 4  # blanks between blocks side by side
+# The style of the current cell, in the terminal's own colours.
 CURRENT_STYLE: Final = "bold reverse"
-"""The style of the current cell, in the terminal's own colours."""
 
 
 class Edge(str):

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gathercli.compute.chunks import CopyBlocks, count_chunks, everything, inside, sizes, tiled
 from gathercli.compute.result import BlockResult
 from gathercli.compute.storage import AnyArray, Box, slices
-from gathercli.compute.tensor import ChunkedTensor, Result, Tensor
+from gathercli.compute.tensor import Result, Tensor
 from gathercli.errors import GatherError, InputError, LimitError, TransferError, reason_of
 from gathercli.io.files import unreadable
 from gathercli.io.folders import Folder, check_place, open_in
@@ -36,6 +36,9 @@ from gathercli.io.zarr.arrayspec import ArraySpec, ChunkCodec, grid_coordinates,
 from gathercli.io.zarr.metadata import Node
 from gathercli.spec.dtypes import STRING, described
 from gathercli.text import clean, counted, in_bytes, short
+
+if TYPE_CHECKING:
+    from gathercli.compute.tensor import ChunkedTensor
 
 MAX_GROUP_MEMBERS: Final = 10_000  # arrays and groups accepted in a group
 # The most chunks read at once: a few bytes of metadata may declare any number.
