@@ -16,7 +16,7 @@ from gathercli.text import closest, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, Final, TypeVar
 
     from gathercli.spec.call import Family
@@ -105,9 +105,9 @@ def bind(
 ) -> Call:
     """Return a call that no rule of shapes, types and attributes refuses, or raise `OperatorError`.
 
-    The inputs are in the order of the row. An attribute is an integer, or a 0-D or one-element
-    tensor; None for the default of the version; for ``axis`` also ``"unknown"``. A policy that does
-    not exist raises `UsageError`.
+    The error has the name of the rule, the version and the call. The inputs are in the order of the
+    row. An attribute is an integer, or a 0-D or one-element tensor; None for the default of the
+    version; for ``axis`` also ``"unknown"``. A policy that does not exist raises `UsageError`.
     """
     family = FAMILIES[op.family]
     defaults = {each.name: each.default for each in op.attrs}
@@ -125,9 +125,14 @@ def bind(
         for rule in family.RULES:
             rule(call)
     except OperatorError as error:
-        error.refused = call
+        error.rule, error.version, error.refused = rule_name(rule), op.full_name, call
         raise
     return call
+
+
+def rule_name(rule: Callable[[Call], None]) -> str:
+    """Return the name of a rule: ``axis-range`` of `axis_range`."""
+    return rule.__name__.replace("_", "-")
 
 
 def _choice(choices: type[_Choice], name: str, value: str) -> _Choice:

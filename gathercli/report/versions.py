@@ -7,7 +7,7 @@ from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli import ops as operators
-from gathercli.ops import FAMILIES
+from gathercli.ops import FAMILIES, rule_name
 from gathercli.report.terminal import highlighted, rendered
 from gathercli.spec import rules
 from gathercli.spec.decisions import concerning
@@ -106,7 +106,7 @@ def rule_names(op: Op) -> list[str]:
         impossible |= {"batch-dims-range", "batch-dims-axis", "batch-shape"}
     if len(op.inputs[0].dtypes) == len(DTYPES):
         impossible.add("data-dtype")
-    checked = {rule.__name__.replace("_", "-") for rule in FAMILIES[op.family].RULES}
+    checked = set(map(rule_name, FAMILIES[op.family].RULES))
     checked |= {"index-negative", "index-range", "limit"}
     if op.followed:
         checked.add("integer-values")

@@ -18,7 +18,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
 from gathercli.io.formats.encode import TextOptions, plain_json
-from gathercli.ops import indexed_inputs
+from gathercli.ops import indexed_inputs, rule_name
 from gathercli.report.terminal import highlighted
 from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
@@ -130,8 +130,8 @@ def _broken_rules(call: Call) -> Iterator[str]:
     for rule in call.family.RULES:
         try:
             rule(call)
-        except OperatorError as error:
-            yield error.rule
+        except OperatorError:
+            yield rule_name(rule)
         except (AttributeError, IndexError, TypeError, ValueError):
             continue
 

@@ -1,9 +1,9 @@
 """The rules of the operators on attributes, ranks and sizes, one small function each.
 
 A rule takes a `Call` and raises if the row of its operator refuses it. A rank or an axis that is
-not known yet refuses nothing. The name of the function is that of the rule; each family of
-`gathercli.ops` lists its own. Those on types are in `type_rules`, those on the values of indices in
-`adjustments`.
+not known yet refuses nothing. The name of the function is that of the rule, which `ops.bind` adds
+to the error with the version; each family of `gathercli.ops` lists its own. Those on types are in
+`type_rules`, those on the values of indices in `adjustments`.
 """
 
 from __future__ import annotations
@@ -67,16 +67,13 @@ VALUE_RULES: Final = ("integer-values", "index-negative", "index-range")
 def axis_unsupported(call: Call) -> None:
     """Refuse an axis where the version has none."""
     value = call.raw_axis
-    if value is None:
-        return
-    raise AxisError(
-        f"is {as_written(value)}, but {{version}} has no axis",
-        rule="axis-unsupported",
-        subject="axis",
-        version=call.op.full_name,
-        value=plain_value(value),
-        expected="none",
-    )
+    if value is not None:
+        raise AxisError(
+            f"is {as_written(value)}, but {{version}} has no axis",
+            subject="axis",
+            value=plain_value(value),
+            expected="none",
+        )
 
 
 def axis_required(call: Call) -> None:
@@ -84,8 +81,6 @@ def axis_required(call: Call) -> None:
     if call.raw_axis is None:
         raise AxisError(
             "{version} requires an axis and none was given",
-            rule="axis-required",
-            version=call.op.full_name,
             expected=_axes(call),
             hint=Hint("add {axis}, the default of the ONNX versions", axis=0),
         )
@@ -105,9 +100,7 @@ def axis_type(call: Call) -> None:
             why = "unknown, but only a shape can be inferred without it"
     raise AxisError(
         f"is {why}",
-        rule="axis-type",
         subject="axis",
-        version=call.op.full_name,
         value=plain_value(call.raw_axis),
         expected=expected,
     )
@@ -121,7 +114,6 @@ def axis_range(call: Call) -> None:
     raise AxisError(
         f"is {as_written(axis)}, but "
         f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}",
-        rule="axis-range",
         subject="axis",
         value=axis,
         expected=_axes(call),
@@ -136,9 +128,7 @@ def batch_dims_unsupported(call: Call) -> None:
         return
     raise BatchDimsError(
         f"is {as_written(value)}, but {{version}} has no batch_dims",
-        rule="batch-dims-unsupported",
         subject="batch_dims",
-        version=call.op.full_name,
         value=plain_value(value),
         expected="0",
         hint=version_that(call, lambda op: op.has_batch_dims, "has batch_dims"),
@@ -170,7 +160,6 @@ def batch_dims_range(call: Call) -> None:
         why, expected = f", but `indices` has rank {rank}", interval(-rank, rank)
     raise BatchDimsError(
         f"is {as_written(value if number is None else number)}{why}",
-        rule="batch-dims-range",
         subject="batch_dims",
         value=plain_value(value) if number is None else number,
         expected=expected,
@@ -195,7 +184,6 @@ def batch_dims_axis(call: Call) -> None:
         counted_back = f", which is {batch_dims}" if number != batch_dims else ""
         raise BatchDimsError(
             f"is {number}{counted_back}, but {because}",
-            rule="batch-dims-axis",
             subject="batch_dims",
             value=number,
             expected=interval(0, highest),
@@ -214,7 +202,6 @@ def data_rank(call: Call) -> None:
     if call.data.shape.rank == 0:
         raise RankError(
             "is 0-D, so it has no axis",
-            rule="data-rank",
             subject="data",
             value=0,
             expected="rank 1 or more",
@@ -231,7 +218,6 @@ def indices_rank(call: Call) -> None:
         if rank == 0:
             raise RankError(
                 f"is 0-D, but {call.op.name} takes tuples",
-                rule="indices-rank",
                 subject="indices",
                 value=0,
                 expected="rank 1 or more",
@@ -242,7 +228,6 @@ def indices_rank(call: Call) -> None:
         wanted = "1 or more" if expected is None else str(expected)
         raise RankError(
             f"has rank {rank}, but {call.op.name} takes one index per element",
-            rule="indices-rank",
             subject="indices",
             value=rank,
             expected=f"rank {wanted}",
@@ -266,7 +251,6 @@ def indices_depth(call: Call) -> None:
         why = f"{call.op} takes no empty ones"
     raise IndicesDepthError(
         f"the last dimension of `indices`, the length of its tuples, is {k}, but {why}",
-        rule="indices-depth",
         value=k,
         expected=expected,
         hint=version_that(call, lambda op: op.shortest_tuple <= k, "takes empty tuples")
@@ -302,7 +286,6 @@ def batch_shape(call: Call) -> None:
         if meet(data[d], indices[d]) is None:
             raise BatchDimsError(
                 f"batch dimension {d} is {data[d]} in `data` and {indices[d]} in `indices`",
-                rule="batch-shape",
                 where=f"dimension {d}",
                 value=str(indices[d]),
                 expected=str(data[d]),
@@ -328,7 +311,6 @@ def elements_shape(call: Call) -> None:
         smaller = top is not None and low(indices[d]) <= top
         raise ElementsShapeError(
             f"dimension {d} of `indices` is {indices[d]}, but that of `data` is {data[d]}",
-            rule="elements-shape",
             where=f"dimension {d}",
             value=str(indices[d]),
             expected=expected,
@@ -346,7 +328,6 @@ def tree_shape(call: Call) -> None:
         if shape.rank not in (None, rank):
             error = TreeShapeError(
                 f"has rank {shape.rank}",
-                rule="tree-shape",
                 subject=name,
                 where=f"`{name}`",
                 value=shape.rank,
@@ -364,7 +345,6 @@ def tree_shape(call: Call) -> None:
             continue
         raise TreeShapeError(
             f"dimension {e} of `{other}` is {its[e]}, but dimension {d} of `{name}` is {shape[d]}",
-            rule="tree-shape",
             where=f"dimension {e}",
             value=str(its[e]),
             expected=str(shape[d]),

@@ -23,9 +23,7 @@ def data_dtype(call: Call) -> None:
         expected = f"any type but {listed(missing, 'and')}"
     raise DtypeError(
         f"is {dtype}, which {{version}} does not take",
-        rule="data-dtype",
         subject="data",
-        version=call.op.full_name,
         value=dtype.name,
         expected=expected,
         hint=version_that(call, lambda op: dtype in op.input("data").dtypes, f"takes {dtype}"),
@@ -41,9 +39,7 @@ def indices_dtype(call: Call) -> None:
     first = f", first at `{where}`" if where not in (None, "$") and not dtype.integral else ""
     error = DtypeError(
         f"is {dtype}{first}, which {{version}} does not take",
-        rule="indices-dtype",
         subject="indices",
-        version=call.op.full_name,
         where=where,
         value=dtype.name,
         expected=listed(in_words(call.op.input("indices").dtypes)),
@@ -68,9 +64,7 @@ def tree_dtype(call: Call) -> None:
         if dtype not in each.dtypes:
             raise DtypeError(
                 f"is {dtype}, which {{version}} does not take",
-                rule="tree-dtype",
                 subject=each.name,
-                version=call.op.full_name,
                 where=operand.decided_by,
                 value=dtype.name,
                 expected="numbers",
@@ -78,7 +72,6 @@ def tree_dtype(call: Call) -> None:
         if first is not None and dtype is not first[1]:
             raise DtypeError(
                 f"is {dtype}, but `{first[0]}` is {first[1]}",
-                rule="tree-dtype",
                 subject=each.name,
                 where=operand.decided_by,
                 value=dtype.name,

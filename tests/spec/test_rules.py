@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gathercli import errors, gather, gather_elements, gather_nd, gather_tree, infer_shape
-from gathercli.ops import FAMILIES
+from gathercli.ops import FAMILIES, rule_name
 from gathercli.spec import rules
 from tests.messages import NAMES, blocks, refusal
 
@@ -35,19 +35,15 @@ def test_every_rule_has_a_refused_call() -> None:
     assert {block.rule for block in REFUSALS} == {"version", *rules.STATEMENTS}
 
 
-def name_of(rule: Callable[[Call], None]) -> str:
-    return rule.__name__.replace("_", "-")
-
-
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_an_operator_tries_its_rules_in_the_order_of_the_manual(family: Family) -> None:
-    names = [name_of(rule) for rule in family.RULES]
+    names = [rule_name(rule) for rule in family.RULES]
 
     assert names == [name for name in rules.STATEMENTS if name in names]
 
 
 def test_what_each_rule_says_is_listed() -> None:
-    names = {name_of(rule) for family in FAMILIES.values() for rule in family.RULES}
+    names = {rule_name(rule) for family in FAMILIES.values() for rule in family.RULES}
 
     assert rules.STATEMENTS.keys() == names | {*rules.VALUE_RULES, "limit"}
 
@@ -55,9 +51,9 @@ def test_what_each_rule_says_is_listed() -> None:
 RULES: Final = dict.fromkeys(rule for family in FAMILIES.values() for rule in family.RULES)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES, ids=rule_name)
 def test_each_function_is_named_as_the_rule_it_raises(rule: Callable[[Call], None]) -> None:
-    calls = [each.typed.removeprefix(">>> ") for each in REFUSALS if each.rule == name_of(rule)]
+    calls = [each.typed.removeprefix(">>> ") for each in REFUSALS if each.rule == rule_name(rule)]
 
     raisers = [extract_tb(refusal(call).__traceback__)[-1].name for call in calls]
 
