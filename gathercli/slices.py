@@ -41,7 +41,6 @@ class Slice(NamedTuple):
     patterns: Mapping[str, str] = {}  # jobs of `batch` from a file and `--feed`, by suffix
     jobs: Mapping[str, str] = {}  # expand jobs with a key of their own, by that key
     formats: Mapping[str, str] = {}  # readers of files, by format
-    manual: Mapping[str, str] = {}  # return more sections of the page of a command, by its name
     options: Mapping[str, str] = {}  # `SliceOptions`, by their role, or role and command
     # For a required option that is missing, by its metavar: its values, and a function that
     # returns one of them from the names of the files to write.
@@ -97,7 +96,6 @@ SLICES: Final = (
         patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:fed_call"),
         jobs={"node": "models.node_call:NodeJobs"},
         formats=dict.fromkeys(("onnx", "openvino"), "models.files:ModelContent"),
-        manual={"check": "models.manual:sections"},
     ),
     Slice(
         "runtimes",

@@ -1,4 +1,4 @@
-"""Generate the man pages, help texts, completion scripts and README table from the declarations.
+"""Generate the manual, help texts, completion scripts and README table from the declarations.
 
 Run ``python -m man.generate``. A test checks that the committed files are current.
 """
@@ -6,46 +6,49 @@ Run ``python -m man.generate``. A test checks that the committed files are curre
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gathercli.cli.generated import HELP, SCRIPTS, help_name
+from gathercli.cli.generated import HELP, MANUAL, SCRIPTS, help_name
 from gathercli.cli.helptext import help_of, help_of_program
-from gathercli.cli.pages import TOPICS, pages
-from gathercli.cli.prose import Console, Terms
-from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
-from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.cli.registry import COMMANDS, command_of
+from gathercli.ops import OPERATORS
 from gathercli.report.terminal import print_text
-from gathercli.spec.dtypes import DTYPES
 from gathercli.spec.equivalents import every_equivalent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from gathercli.cli.declarations import Argument, Option, Parameter
-    from gathercli.cli.prose import Block, Page
+from man.completions import bash, fish, zsh
+from man.pages import examples, pages
+from man.prose import markdown
+from man.roff import roff
 
 ROOT: Final = Path(__file__).parents[1]
-WIDTH: Final = 80
-"""The width of a pipe's help, where COLUMNS does not say another."""
+WIDTH: Final = 80  # of a pipe's help, where COLUMNS does not say another
 
-_PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 _MARKED: Final = re.compile(r"(<!-- indices -->\n).*?(<!-- /indices -->)", re.DOTALL)
 
 
-def files() -> dict[Path, str]:
-    """Return the path and the text of every generated file."""
+def files() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the text of every generated file.
+
+    Write each before the next is made: help and the command `demo` read the first ones.
+    """
+    yield Path(MANUAL, "examples.md"), markdown(examples())
+    if "demo" in COMMANDS:
+        from man.lessons import lessons
+
+        yield ROOT / "gathercli" / "explain" / "lessons.json", lessons()
+    for page in pages():
+        name = ("NAME", (f"{page.name} - {page.summary}",))
+        yield Path(MANUAL, f"{page.name}.md"), markdown((name, *page.sections))
+        yield ROOT / "man" / f"man{page.number}" / page.file_name, roff(page)
+    yield Path(HELP, help_name()), help_of_program(WIDTH)
+    for command in COMMANDS:
+        yield Path(HELP, help_name(command)), help_of(command_of(command), WIDTH)
+    for shell, script in (("bash", bash), ("zsh", zsh), ("fish", fish)):
+        yield Path(SCRIPTS, f"gathercli.{shell}"), script()
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
-    return {
-        **{ROOT / "man" / f"man{page.number}" / page.file_name: roff(page) for page in pages()},
-        Path(HELP, help_name()): help_of_program(WIDTH),
-        **{Path(HELP, help_name(name)): help_of(command_of(name), WIDTH) for name in COMMANDS},
-        Path(SCRIPTS, "gathercli.bash"): bash(),
-        Path(SCRIPTS, "gathercli.zsh"): zsh(),
-        Path(SCRIPTS, "gathercli.fish"): fish(),
-        readme: _MARKED.sub(lambda marks: marks[1] + indices_table() + marks[2], text),
-    }
+    yield readme, _MARKED.sub(lambda marks: marks[1] + indices_table() + marks[2], text)
 
 
 def indices_table() -> str:
@@ -66,254 +69,9 @@ def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _values(command: str, param: Parameter) -> list[str]:
-    """List the values of an option or an argument."""
-    if values := param.choices or tuple(param.known()):
-        return list(values)
-    if "--version" in param.names:
-        families = [command] if command in FAMILIES else list(FAMILIES)
-        return list(dict.fromkeys(op.id for op in OPERATORS if op.family in families))
-    if param.metavar == "DTYPE":
-        return [dtype.name for dtype in DTYPES]
-    return {
-        "OP": list(FAMILIES),
-        "[COMMAND]": [*COMMANDS, *TOPICS],
-        "[ID]": [op.full_name for op in OPERATORS],
-        "--op": list(FAMILIES),
-        "--diff": [op.full_name for op in OPERATORS],
-        # A shell would expand brackets.
-        "--like": [each.name for each in every_equivalent() if "[" not in each.name],
-        "--ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
-    }.get(param.names[0] if param.names else str(param.metavar), [])
-
-
-def _options(command: str) -> list[Option]:
-    options = command_of(command).options
-    if command in OF_MODELS:  # the options of both forms, each once
-        known = {each.names[0] for each in options}
-        of_models = command_of(command, models=True).options
-        options += [each for each in of_models if each.names[0] not in known]
-    return options
-
-
-def _arguments(command: str) -> list[Argument]:
-    return command_of(command).arguments
-
-
-_NAMED: Final = {
-    **dict.fromkeys((each.name.upper() for op in OPERATORS for each in op.inputs), "tensor"),
-    **dict.fromkeys(("MORE...", "TENSOR", "PATTERN", "FILE...", "SRC... DEST"), "tensor"),
-    "FILE#ID": "job",
-}
-"""The kind of name, a key of `completion.KINDS`, after ``#`` in the values of a metavar."""
-
-_FILES: Final = ("PATH", "DIR", "FILE", "JOBS...")
-
-
-def _first_argument(command: str) -> list[str]:
-    """List the values of the first argument of a command."""
-    return next((_values(command, param) for param in _arguments(command)), [])
-
-
-def _template(shell: str, **values: Iterable[str]) -> str:
-    """Fill the placeholders in the template of a shell's script with lines."""
-    text = Path(SCRIPTS, f"template.{shell}").read_text(encoding="utf-8")
-    return _PLACE.sub(lambda place: "\n".join(values[place[1]]), text)
-
-
-def bash() -> str:
-    """Return the script for bash, 3.2 included."""
-    return _template(
-        "bash",
-        commands=[" ".join(COMMANDS)],
-        second_values=_bash_second_values(),
-        jobs=[_bash_jobs()],
-        values=_bash_values(),
-        options=_bash_options(),
-    )
-
-
-def _bash_second_values() -> Iterator[str]:
-    """Yield lines that complete the second value of an option like its first."""
-    for command in COMMANDS:
-        for param in _options(command):
-            for name in param.names if param.count == 2 else ():
-                yield (
-                    f'        if [[ "$command ${{COMP_WORDS[COMP_CWORD-2]}}" == '
-                    f'"{command} {name}" ]]; then before={name}; fi'
-                )
-
-
-def _bash_jobs() -> str:
-    """Return the case patterns of the options with a job as value."""
-    patterns = [
-        f'"{command} {name}"'
-        for command in COMMANDS
-        for param in _options(command)
-        if _kind(param) == "job"
-        for name in param.names
-    ]
-    return "|".join(patterns) or '""'  # which no words are
-
-
-def _bash_values() -> Iterator[str]:
-    for command in COMMANDS:
-        for param in _options(command):
-            if values := _values(command, param):
-                cases = "|".join(f'"{command} {name}"' for name in param.names)
-                yield f'            {cases}) words="{" ".join(values)}" ;;'
-        if values := _first_argument(command):
-            yield f'            "{command} {command}") words="{" ".join(values)}" ;;'
-
-
-def _bash_options() -> Iterator[str]:
-    for command in COMMANDS:
-        names = [name for param in _options(command) for name in param.names] + ["-h", "--help"]
-        yield f'                {command}) words="{" ".join(names)}" ;;'
-
-
-def zsh() -> str:
-    """Return the script for zsh."""
-    commands = (f"        {_quoted(f'{name}:{each.help}')}" for name, each in COMMANDS.items())
-    return _template("zsh", commands=commands, arguments=_zsh_arguments())
-
-
-def _zsh_arguments() -> Iterator[str]:
-    for command in COMMANDS:
-        yield f"        {command}) _arguments \\"
-        for option in _options(command):
-            action = _zsh_action(command, option) if option.count else ""
-            what = f"[{_brief(option.help)}]{action * option.count}"
-            for name in option.names:
-                yield f"            {_quoted(_zsh_name(name, option) + what)} \\"
-        for at, param in enumerate(_arguments(command), 1):
-            values = _values(command, param)
-            action = f"({' '.join(values)})" if values else _zsh_files(param)
-            if at == 1 and command in OF_MODELS:
-                action = f"{{compadd {' '.join(values)}; _files}}"
-            place, metavar = "*" if param.kind is list else at, _bare(str(param.metavar))
-            yield f"            {_quoted(f'{place}:{metavar}:{action}')} \\"
-        yield "            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;"
-
-
-def _zsh_name(name: str, param: Option) -> str:
-    """Return the name of an option, with ``=`` if its value may follow an equals sign."""
-    return name if not param.count or not name.startswith("--") else f"{name}="
-
-
-def _zsh_action(command: str, param: Option) -> str:
-    values = _values(command, param)
-    what = (param.metavar or "value").lower()
-    if values:
-        return f":{what}:({' '.join(values)})"
-    return f":{what}:{_zsh_files(param)}" if _takes_file(param) else f":{what}: "
-
-
-def _zsh_files(param: Parameter) -> str:
-    kind = _kind(param)
-    return f"_gathercli_{kind}" if kind else "_files"
-
-
-def _kind(param: Parameter) -> str | None:
-    """Return the kind of name after ``#`` in the values of a parameter, or None."""
-    return _NAMED.get(_bare(param.metavar or ""))
-
-
-def _bare(metavar: str) -> str:
-    """Drop the brackets of an optional argument."""
-    return metavar.replace("[", "").replace("]", "")
-
-
-def _takes_file(param: Parameter) -> bool:
-    return param.metavar in _FILES or _kind(param) is not None
-
-
-def _brief(text: str) -> str:
-    """Return the first sentence of a help text, without the brackets that zsh would parse."""
-    return re.split(r"\.(?=\s|$)", text)[0].replace("[", "(").replace("]", ")")
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-def fish() -> str:
-    """Return the script for fish."""
-    return _template("fish", commands=_fish_commands())
-
-
-def _fish_commands() -> Iterator[str]:
-    start = "complete -c gathercli"
-    for name, each in COMMANDS.items():
-        yield f"{start} -n __fish_use_subcommand -f -a {name} -d {_quoted(each.help)}"
-    for command in COMMANDS:
-        here = f"{start} -n '__gathercli_in {command}'"
-        for param in _options(command):
-            yield f"{here} {_fish_option(command, param)}"
-        for param in _options(command):
-            if param.count == 2:
-                words = _quoted(" ".join(_values(command, param)))
-                yield f"{start} -n '__gathercli_second {command} {param.names[0]}' -f -a {words}"
-        if values := _first_argument(command):
-            words = _quoted(" ".join(values))
-            no_files = "" if command in OF_MODELS else " -f"
-            yield f"{start} -n '__gathercli_first {command}'{no_files} -a {words}"
-        for kind in dict.fromkeys(filter(None, map(_kind, _arguments(command)))):
-            yield f"{here} -a '(__gathercli_names {kind})'"
-
-
-def _fish_option(command: str, param: Option) -> str:
-    names = " ".join(
-        f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in param.names
-    )
-    values = _values(command, param)
-    takes = ""
-    if values:
-        takes = f" -x -a {_quoted(' '.join(values))}"
-    elif param.count and _kind(param):
-        takes = f" -r -a '(__gathercli_names {_kind(param)})'"
-    elif param.count:
-        takes = " -r" if _takes_file(param) else " -x"
-    return f"{names}{takes} -d {_quoted(_brief(param.help))}"
-
-
-def roff(page: Page) -> str:
-    """Format a page as roff for man(1)."""
-    lines = [
-        '.\\" Written by `python -m man.generate`; edit the declarations instead.',
-        f'.TH {page.name.upper()} {page.number} "" "gathercli" "gathercli manual"',
-        ".SH NAME",
-        f"{_escaped(page.name)} \\- {_escaped(page.summary)}",
-    ]
-    for heading, blocks in page.sections:
-        lines.append(f'.SH "{heading}"')
-        for at, block in enumerate(blocks):
-            lines += _block_roff(block, first=not at)
-    return "\n".join(lines) + "\n"
-
-
-def _block_roff(block: Block, *, first: bool) -> Iterator[str]:
-    if isinstance(block, Console):
-        lines = (_escaped(line) or "\\&" for line in block.text.splitlines())
-        yield from (".PP", ".RS 4", ".EX", *lines, ".EE", ".RE")
-    elif isinstance(block, Terms):
-        for term, meaning in block.pairs:
-            yield from (".TP", f"\\fB{_escaped(term)}\\fR", _escaped(meaning))
-    else:
-        yield from (() if first else (".PP",))
-        yield _escaped(block)
-
-
-def _escaped(words: str) -> str:
-    words = words.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
-    words = words.replace("`", "\\(ga").replace("^", "\\(ha").replace("~", "\\(ti")
-    words = "".join(c if c.isascii() else f"\\[u{ord(c):04X}]" for c in words)
-    return "\\&" + words if words.startswith((".", "\\(aq")) else words
-
-
 def main() -> None:
     """Write the outdated files, and print their names."""
-    for path, text in files().items():
+    for path, text in files():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

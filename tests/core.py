@@ -21,28 +21,31 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[1]
 ROOMS: Final = [
-    f"tests/{room}" for room in ("spec", "ops", "compute", "io", "report", "cli", "batch")
+    f"tests/{room}" for room in ("spec", "ops", "compute", "io", "report", "cli", "batch", "man")
 ]
 
 
 def copy_without(names: Collection[str], folder: Path) -> None:
-    """Copy the package without slices, and what its commands read."""
+    """Copy the package without slices, and what its commands read; write help and manual anew."""
     ignored = shutil.ignore_patterns("__pycache__", *names)
     shutil.copytree(ROOT / "gathercli", folder / "gathercli", ignore=ignored)
     with (folder / "gathercli" / "slices.py").open("a", encoding="utf-8") as table:
         table.write(f"SLICES = tuple(each for each in SLICES if each.name not in {(*names,)!r})\n")
     shutil.copy(ROOT / "README.md", folder)
     shutil.copytree(ROOT / "fixtures", folder / "fixtures")
-    shutil.copytree(ROOT / "man", folder / "man", ignore=shutil.ignore_patterns("man?"))
+    written = shutil.ignore_patterns("man?", "__pycache__", *names)
+    shutil.copytree(ROOT / "man", folder / "man", ignore=written)
+    for name in ("help", "manual"):
+        shutil.rmtree(folder / "gathercli" / "cli" / name)
+    run_in(folder, "-m", "man.generate").check_returncode()
 
 
 def copy_core(folder: Path) -> None:
-    """Copy the core and its tests, and write help and manual as they are without slices."""
+    """Copy the core and its tests."""
     copy_without(SLICES, folder)
     ignored = shutil.ignore_patterns("__pycache__", *SLICES, "campaigns")
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)
-    run_in(folder, "-m", "man.generate").check_returncode()
 
 
 def run_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pytest
 
-from gathercli.cli.pages import page
+from man.pages import page
 from tests.tensorfiles import archive, saved
 
 if TYPE_CHECKING:

@@ -99,9 +99,7 @@ def test_the_wheel_runs_without_the_repository(installed: Path) -> None:
 def test_the_wheel_carries_manual_completions_fixtures_pages_and_types(installed: Path) -> None:
     manual = installed / "share" / "man"
     pages = {str(page.relative_to(manual)) for page in manual.rglob("gathercli*")}
-    assert pages == {
-        str(page.relative_to(ROOT / "man")) for page in (ROOT / "man").rglob("gathercli*")
-    }
+    assert pages == {str(page.relative_to(ROOT / "man")) for page in (ROOT / "man").glob("man?/*")}
     assert {"man1/gathercli-gather.1", "man5/gathercli-formats.5"} <= pages
     package = installed / "gathercli"
     examples = {path.name for path in (package / "_data" / "fixtures").rglob("*.json")}
@@ -113,8 +111,10 @@ def test_the_wheel_carries_manual_completions_fixtures_pages_and_types(installed
         ".css",
         ".js",
     }
-    tables = {path.name for path in (ROOT / "gathercli").rglob("*.toml")}
-    assert {path.name for path in package.rglob("*.toml")} == tables
+    for kind in ("*.toml", "*.md", "*.json"):  # tables, pages to print, and lessons
+        files = {path.relative_to(ROOT) for path in (ROOT / "gathercli").rglob(kind)}
+        shipped = {path.relative_to(installed) for path in package.rglob(kind)}
+        assert files <= shipped
     said = python(installed, "from gathercli.cli import main; main(['man', 'planning'])")
     assert said.startswith("NAME\n    gathercli-planning - the cost of a gather of chunked arrays")
 

@@ -1,4 +1,4 @@
-"""The generated texts: the help for a pipe and the completion scripts; reading one loads nothing.
+"""The generated texts: help for a pipe, completion scripts, the manual; reading one loads nothing.
 
 ``python -m man.generate`` writes them.
 """
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 HELP: Final = os.path.join(os.path.dirname(__file__), "help")
 SCRIPTS: Final = os.path.join(os.path.dirname(__file__), "completions")
+MANUAL: Final = os.path.join(os.path.dirname(__file__), "manual")
 
 
 def help_text(*command: str) -> str | None:
@@ -42,6 +43,11 @@ def help_name(*command: str) -> str:
 def script(shell: str) -> str:
     """Return the completion script of a shell."""
     return _read(SCRIPTS, f"gathercli.{shell}")
+
+
+def manual(name: str) -> str:
+    """Return a file of the manual, as `gathercli.cli.pages` reads it."""
+    return _read(MANUAL, f"{name}.md")
 
 
 def _read(folder: str, name: str) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from gathercli.cli.declarations import ALL, HELP, VERSION, Command, Option, Parameter
-from gathercli.cli.prose import EXAMPLES, MOST_HELP_EXAMPLES
+from gathercli.cli.pages import examples
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import OPERATORS
 from gathercli.text import counted, listed
 
 ARGUMENTS: Final = "Arguments"
+MOST_HELP_EXAMPLES: Final = 3
 WIDEST_HELP: Final = 100
 NARROWEST_HELP: Final = 50
 # The width of the column of names beyond which the text begins on the next line.
@@ -40,8 +41,8 @@ class CommandHelp:
         if len(forms) > 1:
             self.summary += f" `{PROGRAM} {of_models} --help` has the options for models."
         self.parameters = command.shown(every=every)
-        examples = EXAMPLES.get(f"{name}-models" if command.models else name, ())
-        self.examples = [(each.shows, each.command) for each in examples[:MOST_HELP_EXAMPLES]]
+        topic = f"{name}-models" if command.models else name
+        self.examples = examples(topic)[:MOST_HELP_EXAMPLES]
         self.pointers = [f"Rules and examples: {PROGRAM} man {name}"]
         if rare := len(command.shown(every=True)) - len(self.parameters):
             more = f"{PROGRAM} {of_models if command.models else name} {HELP.names[0]} {ALL}"

@@ -242,10 +242,10 @@ def _missing(line: CommandLine, error: WordsError) -> UsageError:
 
 def _examples(line: CommandLine) -> list[str]:
     """Return the lines that the manual has for a command."""
-    from gathercli.cli.prose import EXAMPLES
+    from gathercli.cli.pages import examples
 
     topic = f"{line.command}-models" if line.is_of_models else line.command
-    return [each.command for each in EXAMPLES.get(topic, ())]
+    return [example for _, example in examples(topic)]
 
 
 def _wrong_value(line: CommandLine, error: WordsError) -> UsageError:

@@ -16,7 +16,6 @@ from rich.text import Text
 from gathercli.cli.declarations import VIEW, Answer, argument, flag
 from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.cli.options import LETTERS, VARIABLE, Limits
-from gathercli.cli.prose import Console, Terms, sections
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import FAMILIES
@@ -26,7 +25,6 @@ from gathercli.text import closest, listed, shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gathercli.cli.prose import Block
     from gathercli.io.jobs import Job
 
 
@@ -58,7 +56,7 @@ class DemoLesson(NamedTuple):
     terms: dict[str, str]  # labels with their text: ``NumPy``, ``PyTorch``, ``Trap``, ``Question``
     answer: str  # to the question
     proof: str  # commands after ``$`` that show the answer, and their output
-    tries: tuple[tuple[str, str], ...]  # further command lines, and a remark on each
+    tries: Sequence[tuple[str, str]]  # further command lines, and a remark on each
 
 
 def tour(name: str) -> str:
@@ -69,28 +67,16 @@ def tour(name: str) -> str:
     raise FileNotFoundError(name)
 
 
-_TOUR_MODEL: Final = tour("encoder.onnx")
+def _lessons() -> Iterator[DemoLesson]:
+    """Read the lessons, with the path of the model for its places; in commands it is quoted."""
+    text = Path(__file__).with_name("lessons.json").read_text(encoding="utf-8")
+    path = tour("encoder.onnx")
+    for place, words in (("{model}", shell_word(path)), ("{path}", path)):
+        text = text.replace(place, json.dumps(words)[1:-1])
+    return (DemoLesson(**lesson) for lesson in json.loads(text))
 
 
-def _lesson(name: str, blocks: tuple[Block, ...]) -> DemoLesson:
-    title, says, terms, proof, *tries = blocks
-    if not isinstance(terms, Terms) or not isinstance(proof, Console):
-        raise TypeError(name)
-    labels = dict(terms.pairs)
-    pairs = (pair for block in tries if isinstance(block, Terms) for pair in block.pairs)
-    shows = "\n".join(  # the path of the model is quoted in commands
-        line.replace("{{model}}", shell_word(_TOUR_MODEL) if line.startswith("$ ") else _TOUR_MODEL)
-        for line in proof.text.splitlines()
-    )
-    return DemoLesson(name, str(title), str(says), labels, labels.pop(ANSWER), shows, tuple(pairs))
-
-
-LESSONS: Final = tuple(
-    _lesson(*section)
-    for section in sections(
-        Path(__file__).with_name("lessons.md"), {"model": shell_word(_TOUR_MODEL)}
-    ).items()
-)
+LESSONS: Final = (*_lessons(),)
 
 _NAMES: Final = [lesson.name for lesson in LESSONS]
 _NUMBERS: Final = [str(n) for n in range(1, len(LESSONS) + 1)]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from gathercli.cli.declarations import CLUSTER, GROUPS, HELP, INPUT, OPERATOR, OUTPUT
-from gathercli.cli.prose import EXAMPLES, MOST_HELP_EXAMPLES
+from gathercli.cli.helptext import MOST_HELP_EXAMPLES
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.formats.table import FORMATS, MODELS
 from gathercli.ops import FAMILIES
+from man.prose import EXAMPLES
 from tests.house import absent_slice
 
 if TYPE_CHECKING:

@@ -138,7 +138,7 @@ def test_leaving_the_pager_early_is_silent(
     run: Run, pager: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAGER", pager)
-    monkeypatch.setattr("gathercli.cli.prose.page_text", lambda *_, **__: "line\n" * 200_000)
+    monkeypatch.setattr("gathercli.cli.commands.man.page_text", lambda *_, **__: "line\n" * 200_000)
 
     assert run("man", terminal=(1,)) == (0, "", "")
 

@@ -10,8 +10,6 @@ import pytest
 from campaigns.benchmarks.planning import LARGE, WORKERS, Plan, reads, table
 from gathercli import ops
 from gathercli.batch.cluster import TASKS_AHEAD
-from gathercli.cli.pages import page
-from gathercli.cli.prose import Console, Terms
 from gathercli.compute.blocks import (
     FLAT_INDEX_BYTES,
     INDEX_BYTES,
@@ -25,6 +23,8 @@ from gathercli.compute.tensor import Tensor
 from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
+from man.pages import page
+from man.prose import Console, Terms
 from tests.chunked import Chunks, gathering
 
 

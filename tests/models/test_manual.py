@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gathercli.models.manual import targets_table
 from gathercli.ops.portability import target_names
+from man.models import targets_table
 
 
 def test_the_table_has_a_row_for_each_target() -> None:

@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 
 import gathercli
-from gathercli.cli.pages import page
-from gathercli.cli.prose import Terms
 from gathercli.errors import UsageError
 from gathercli.ops import OPERATORS
 from gathercli.spec.equivalents import (
@@ -26,6 +24,8 @@ from gathercli.spec.equivalents import (
     of_framework,
 )
 from gathercli.spec.op import FROM_THE_END, REFUSED, OutOfRange
+from man.pages import page
+from man.prose import Terms
 from tests.conftest import Ran
 
 Run = Callable[..., Ran]

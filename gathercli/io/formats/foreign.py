@@ -87,7 +87,7 @@ def _unpacking(program: str, name: str) -> Hint:
 def describe(name: str, start: bytes) -> str | None:
     """Describe the format of a file by its first bytes; return None for JSON or an unknown one."""
     if (fmt := sniff(start)) not in (None, "json"):
-        return f"an {MODELS[fmt].title.rpartition(' ')[0]}" if fmt in MODELS else f"a .{fmt} file"
+        return f"an {MODELS[fmt].title}" if fmt in MODELS else f"a .{fmt} file"
     matches = (what for mark, what, _ in _FOREIGN_MARKS if re.match(mark, start))
     return next(matches, None) or text_kind(name, start)
 

@@ -34,7 +34,7 @@ class Format(NamedTuple):
     suffix: str  # of its files
     # an example that names a tensor of such a file; blank: another row has one, or it is no file
     argument: str = ""
-    title: str = ""  # its heading in the manual; blank: its name
+    title: str = ""  # of a model, what it is called
     about: str = ""  # an explanation of its name in help
     # whether a file with this start has it; None: no start shows it
     sniff: Callable[[bytes], bool] | None = None
@@ -53,10 +53,6 @@ class Format(NamedTuple):
     unfit: tuple[tuple[str, str], ...] = ()
     # the files that tell a folder of chunks; empty for a format of one file
     marks: tuple[str, ...] = ()
-
-    def heading(self, name: str) -> str:
-        """Return the heading in the manual of the format `name`."""
-        return f"{self.title} ({name})" if self.title else name
 
     @property
     def chunked(self) -> bool:
@@ -112,7 +108,6 @@ FORMATS: Final = {
     "npy": Format(
         ".npy",
         ".npy",
-        title="NumPy .npy",
         sniff=lambda start: start.startswith(NPY),
         reader=f"{_FORMATS}.npy:Npy",
         writer=f"{_FORMATS}.npy:npy_file",
@@ -123,7 +118,6 @@ FORMATS: Final = {
     "npz": Format(
         ".npz",
         ".npz#name",
-        title="NumPy .npz",
         sniff=lambda start: start.startswith(_ZIP_MARKS),
         reader=f"{_FORMATS}.npz:Archive",
         writer=f"{_FORMATS}.npz:npz_file",
@@ -137,7 +131,6 @@ FORMATS: Final = {
     "json": Format(
         ".json",
         ".json#name",
-        title="JSON",
         sniff=_is_json,
         reader=f"{_FORMATS}.textfile:Document",
         writer=f"{_FORMATS}.encode:plain_json",
@@ -147,7 +140,6 @@ FORMATS: Final = {
     ),
     "oip": Format(
         ".json",
-        title="Open Inference Protocol",
         writer=f"{_FORMATS}.encode:oip",
         several=True,
         named=True,
@@ -156,7 +148,6 @@ FORMATS: Final = {
     "safetensors": Format(
         ".safetensors",
         ".safetensors#name",
-        title="Hugging Face .safetensors",
         sniff=_is_safetensors,
         reader=f"{_FORMATS}.safetensorsfile:Bundle",
         writer=f"{_FORMATS}.safetensorsfile:bundle",
@@ -170,7 +161,6 @@ FORMATS: Final = {
     "pb": Format(
         ".pb",
         ".pb",
-        title="ONNX TensorProto .pb",
         about="ONNX",
         sniff=_is_proto,
         reader="gathercli.io.graphs.tensorproto:ProtoFile",
@@ -182,7 +172,6 @@ FORMATS: Final = {
     "bin": Format(
         ".bin",
         "bin:2x3xf32@x.bin",
-        title="raw bytes .bin",
         about="raw bytes",
         writer=f"{_FORMATS}.npy:raw_file",
         losses=f"{_FORMATS}.npy:raw_losses",
@@ -192,7 +181,6 @@ FORMATS: Final = {
     "zarr": Format(
         ".zarr",
         ".zarr#name",
-        title="Zarr .zarr",
         reader="gathercli.io.zarr.stored:Zarr",
         writer="gathercli.io.zarr.created:Creation",
         losses="gathercli.io.zarr.stored:losses",
@@ -207,7 +195,7 @@ MODELS: Final = {
     "onnx": Format(
         ".onnx",
         ".onnx#name",
-        title="ONNX model .onnx",
+        title="ONNX model",
         sniff=_is_onnx,
         reader=place("formats", "onnx"),
         binary=True,
@@ -217,7 +205,7 @@ MODELS: Final = {
     "openvino": Format(
         ".xml",
         ".xml#name",
-        title="OpenVINO IR .xml",
+        title="OpenVINO IR",
         sniff=_is_ir,
         reader=place("formats", "openvino"),
         binary=True,

@@ -18,7 +18,7 @@ from gathercli.cli.main import SHELLS, main
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.dtypes import DTYPES
-from man import generate
+from man import completions
 from tests.conftest import only_error
 from tests.house import absent_slice
 
@@ -97,14 +97,14 @@ def test_an_unknown_shell_is_refused_with_the_known_ones(
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_committed_scripts_are_current(shell: str) -> None:
-    now = {"bash": generate.bash, "zsh": generate.zsh, "fish": generate.fish}[shell]()
+    now = {"bash": completions.bash, "zsh": completions.zsh, "fish": completions.fish}[shell]()
 
     assert SCRIPT[shell] == now, "rewrite it with: python -m man.generate"
 
 
 @pytest.mark.parametrize(("option", "text"), sorted(set(described())))
 def test_a_short_description_is_the_first_sentence_of_the_help(option: str, text: str) -> None:
-    brief = generate._brief(text)
+    brief = completions._brief(text)
     assert brief
     rest = text[len(brief) :]
     assert re.match(r"\.(?:\s|$)", rest), f"{option}: {brief}"

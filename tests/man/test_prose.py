@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gathercli.cli import prose
-from gathercli.cli.pages import page
-from gathercli.cli.prose import Console, Terms
 from gathercli.cli.registry import COMMANDS
 from gathercli.io.jobs import keys_of
 from gathercli.ops import FAMILIES
+from man import prose
+from man.pages import page
+from man.prose import Console, Terms, markdown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +75,15 @@ def test_a_page_is_read_from_paragraphs_terms_fenced_lines_and_placeholders() ->
 def test_a_placeholder_without_a_value_raises_key_error() -> None:
     with pytest.raises(KeyError, match="block"):
         prose.page("x", {"it": "this"})
+
+
+def test_sections_are_written_with_a_line_for_each_paragraph_term_and_meaning() -> None:
+    first = ("One.", Terms((("a", "Its meaning."), ("", "Of no term."))), Console("$ a\n\n[0]\n"))
+
+    assert markdown([("FIRST", first), ("SECOND", ("Two.", "Three."))]) == (
+        "# FIRST\nOne.\n\na\n:   Its meaning.\n\n:   Of no term.\n\n```\n$ a\n\n[0]\n```\n\n"
+        "# SECOND\nTwo.\n\nThree.\n"
+    )
 
 
 def test_there_is_a_description_for_every_command_only() -> None:

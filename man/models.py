@@ -1,26 +1,18 @@
-"""The sections on models of the page of `check`."""
+"""The sections on models of the page of `check`; loaded if the slice is there."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from gathercli.cli import prose
-from gathercli.cli.prose import Terms
 from gathercli.models.findings import MODEL_STATEMENTS
 from gathercli.ops import FAMILIES, gather
-from gathercli.ops.portability import ONNX, every_target
+from gathercli.ops.portability import ONNX, ConversionTarget, every_target
 from gathercli.spec.dtypes import INT64, PLAIN
 from gathercli.spec.op import REFUSED, IndexRange
 from gathercli.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from gathercli.cli.prose import Block
-    from gathercli.ops.portability import ConversionTarget
-
-_PROSE_FILE: Final = Path(__file__).with_suffix(".md")
+from man import prose
+from man.prose import Block, Terms
 
 EMPTY_CELL: Final = "-"  # a cell with nothing to say
 
@@ -42,7 +34,7 @@ def sections(parameters: tuple[Block, ...]) -> dict[str, tuple[Block, ...]]:
         "RULES OF MODELS": (Terms(rules),),
         "TARGETS": (Terms(tuple(_targets())),),
     }
-    return {title: (*each, *more[title]) for title, each in prose.sections(_PROSE_FILE).items()}
+    return {title: (*each, *more[title]) for title, each in prose.sections("models/check").items()}
 
 
 def _targets() -> Iterator[tuple[str, str]]:

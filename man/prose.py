@@ -1,4 +1,4 @@
-"""Pages of the manual: read from Markdown with ``{{placeholders}}``, written as text.
+"""Pages of the manual: read from Markdown with ``{{placeholders}}``, written without them.
 
 A page starts with ``# NAME(SECTION)`` and a summary. Its ``## HEADINGS`` have paragraphs, fenced
 lines, and terms with their meaning on the next lines, after ``:``. In ``examples.md`` a command has
@@ -9,13 +9,11 @@ page; those without a description are for the manual alone. A test runs each.
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from gathercli.report.terminal import assembled, rendered
 from gathercli.slices import SLICES
 
 
@@ -34,15 +32,16 @@ class Console:
 
 
 Block: TypeAlias = str | Terms | Console
+Section: TypeAlias = tuple[str, tuple[Block, ...]]  # a heading with its blocks
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the manual; `sections` are headings with their blocks."""
+    """A page of the manual."""
 
     name: str
     summary: str
-    sections: tuple[tuple[str, tuple[Block, ...]], ...]
+    sections: tuple[Section, ...]
     number: int = 1
 
     @property
@@ -57,7 +56,9 @@ class Page:
 
 Values: TypeAlias = Mapping[str, str | Terms | Console | tuple[Block, ...]]
 
-FOLDER: Final = Path(__file__).parent / "manual"
+# The prose of the core; that of a slice is in a folder of its name.
+FOLDER: Final = Path(__file__).parent / "prose"
+
 _PLACE: Final = re.compile(r"\{\{([\w-]+)\}\}")
 _TITLE: Final = re.compile(r"# (\S+)\((\d)\)")
 # Fenced lines, or a paragraph.
@@ -84,8 +85,8 @@ def page(name: str, values: Values | None = None) -> Page:
     return Page(heading[1], _words(summary, values or {}), blocks, int(heading[2]))
 
 
-def sections(name: str | Path, values: Values | None = None) -> dict[str, tuple[Block, ...]]:
-    """Return the blocks under each heading of ``NAME.md``, or of another file."""
+def sections(name: str, values: Values | None = None) -> dict[str, tuple[Block, ...]]:
+    """Return the blocks under each heading of ``NAME.md``."""
     return dict(_sections(_read(name)[1:], values))
 
 
@@ -97,20 +98,19 @@ def sections_of_all(name: str, values: Values | None = None) -> dict[str, tuple[
     """
     given: dict[str, tuple[Block, ...]] = {}
     filled: dict[str, Any] = {**dict.fromkeys(PLACES, ()), **(values or {})}
-    for path in (FOLDER.parents[1] / each.name / f"{name}.md" for each in SLICES):
-        if path.exists():
-            given |= sections(path, filled)
+    for each in SLICES:
+        if (FOLDER / each.name / f"{name}.md").exists():
+            given |= sections(f"{each.name}/{name}", filled)
             filled |= {place: given.pop(place) for place in PLACES if place in given}
     return sections(name, filled) | given
 
 
-def _read(name: str | Path) -> list[str]:
-    path = name if isinstance(name, Path) else FOLDER / f"{name}.md"
-    text = path.read_text(encoding="utf-8")
+def _read(name: str) -> list[str]:
+    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     return [part.strip("\n") for part in re.split(r"^## ", text, flags=re.MULTILINE)]
 
 
-def _sections(texts: list[str], values: Values | None) -> Iterator[tuple[str, tuple[Block, ...]]]:
+def _sections(texts: list[str], values: Values | None) -> Iterator[Section]:
     for text in texts:
         heading, _, body = text.partition("\n")
         yield heading, tuple(_blocks(body, values or {}))
@@ -146,8 +146,6 @@ def _words(text: str, values: Values) -> str:
     return _PLACE.sub(fill, " ".join(text.split())).rstrip()
 
 
-MOST_HELP_EXAMPLES: Final = 3  # the number of first examples in the help of a command
-
 _EXAMPLE: Final = re.compile(r"(?:^# (.*)\n)?^\$ (.*)\n?((?:^(?![#$] ).*\n?)*)", re.MULTILINE)
 
 
@@ -178,37 +176,16 @@ def console(command: str) -> str:
     return "\n".join(part for pair in lines for part in pair if part)
 
 
-def text(page: Page, width: int = 80) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a page, each after its style: heading, term, console or body."""
-    yield "heading", "NAME"
-    yield from _block_text(f"{page.name} - {page.summary}", width)
-    for heading, blocks in page.sections:
-        yield "body", ""
-        yield "heading", heading
-        for at, block in enumerate(blocks):
-            if at:
-                yield "body", ""
-            yield from _block_text(block, width)
+def markdown(sections: Iterable[Section]) -> str:
+    """Write sections as `gathercli.cli.pages` reads them: a paragraph or a meaning is one line."""
+    return "\n".join(
+        f"# {heading}\n" + "\n".join(map(_block_markdown, blocks)) for heading, blocks in sections
+    )
 
 
-def page_text(page: Page, width: int, *, color: bool) -> str:
-    """Format a page as text, in colour or plain."""
-    if not color:  # which needs no rich
-        return "".join(f"{line}\n" for _, line in text(page, width))
-    styles = {"heading": "bold", "term": "cyan", "console": "green"}
-    lines = ((f"{line}\n", styles.get(style, "")) for style, line in text(page, width))
-    return rendered(assembled(lines), color=True)
-
-
-def _block_text(block: Block, width: int) -> Iterator[tuple[str, str]]:
+def _block_markdown(block: Block) -> str:
     if isinstance(block, Console):
-        for line in block.text.splitlines():
-            yield "console", f"    {line}".rstrip()
-    elif isinstance(block, Terms):
-        for term, meaning in block.pairs:
-            yield "term", f"    {term}"
-            for line in textwrap.wrap(meaning, width - 12, break_on_hyphens=False):
-                yield "body", f"            {line}"
-    else:
-        for line in textwrap.wrap(block, width - 4, break_on_hyphens=False):
-            yield "body", f"    {line}"
+        return "".join(f"{line}\n" for line in ("```", *block.text.splitlines(), "```"))
+    if isinstance(block, Terms):
+        return "".join(f"{term}\n:   {meaning}\n" for term, meaning in block.pairs)
+    return f"{block}\n"
