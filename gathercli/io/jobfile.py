@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from itertools import count
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gathercli.errors import GatherError, Hint, InputError, LimitError, NoInputError, reason_of
-from gathercli.io.files import STDIN, check_kind
+from gathercli.io.files import STDIN, File, check_kind
 from gathercli.io.folders import raise_unlisted
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.table import SNIFF_SIZE
-from gathercli.io.stream import temporary_file
 from gathercli.spec.shapes import DEEPEST, MAX_RANK
 from gathercli.text import clean, listed, value_text
 
@@ -32,11 +30,10 @@ ITEM: Final = "item"
 _PLACE_PATTERN: Final = re.compile(r"(.*), (?:line (?P<line>\d+)|\$\[(?P<item>\d+)\])", re.DOTALL)
 # Folders of the shell's ``<(…)``; paths in such jobs are relative to the working folder.
 _DESCRIPTOR_FOLDERS: Final = ("/dev", "/dev/fd", "/proc/self/fd")
-_WINDOW_BYTES: Final = 1 << 16
-_MARK_PATTERN: Final = re.compile(rb'[\[\]{}"]')
 # Text up to a bracket, or up to the quote of an incomplete string.
 _NO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
-_COMMA_PATTERN: Final = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+")
+_BLANKS: Final = re.compile(rb"[ \t\r\n]*+")
+_SEPARATOR: Final = re.compile(rb"[ \t\r\n]*+(?:,[ \t\r\n]*+)?+")
 _JSON_BLANKS: Final = b" \t\r\n"
 # Continuation bytes of UTF-8, which columns do not count.
 _CONTINUATION_BYTES: Final = bytes(range(0x80, 0xC0))
@@ -132,9 +129,9 @@ def read_entries(path: str) -> Iterator[JobEntry]:
     if folder in _DESCRIPTOR_FOLDERS:
         folder = ""
     try:
-        with _open(path) as file:
-            _check_jobs(file, name, path)
-            yield from _JobReader(file, name, folder).jobs(lines=path.endswith(LINE_SUFFIXES))
+        if path != "-":
+            check_kind(path, path, "a file of jobs")
+        fd = STDIN if path == "-" else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if isinstance(error, GatherError):
             raise
@@ -149,29 +146,19 @@ def read_entries(path: str) -> Iterator[JobEntry]:
             expected="a file of jobs",
             hint=Hint("did you mean {source}?", source=near) if near else None,
         ) from None
+    file = File(name, fd, None)
+    file.guarded = True
+    try:
+        text = file.buffer()
+        _check_jobs(text[:SNIFF_SIZE], name, path)
+        yield from _JobText(text, name, folder).jobs(lines=path.endswith(LINE_SUFFIXES))
+    finally:
+        file.close()
+        file.check_mapped()
 
 
-def _open(path: str) -> IO[bytes]:
-    """Open a file; copy a pipe, which is read twice, to an unnamed file."""
-    if path != "-":
-        check_kind(path, path, "a file of jobs")
-    file = open(STDIN if path == "-" else path, "rb", closefd=path != "-")  # noqa: SIM115
-    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        return file
-    import shutil
-
-    with file:
-        copy = temporary_file()
-        shutil.copyfileobj(file, copy)
-    copy.seek(0)
-    return copy
-
-
-def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
-    """Raise if the content has another format, such as that of a tensor."""
-    offset = file.tell()
-    start = file.read(SNIFF_SIZE)
-    file.seek(offset)
+def _check_jobs(start: bytes, name: str, path: str) -> None:
+    """Raise if a text starts like another format, such as that of a tensor."""
     if start.removeprefix(BOM_UTF8).lstrip(_JSON_BLANKS)[:1] in (b"", b"{", b"["):
         return
     from gathercli.io.formats.foreign import describe
@@ -187,55 +174,52 @@ def _check_jobs(file: IO[bytes], name: str, path: str) -> None:
         )
 
 
-class _JobReader:
-    """A reader that splits an open file into jobs."""
+class _JobText:
+    """The text of a file of jobs, which may be mapped, with an offset and its line and column."""
 
-    def __init__(self, file: IO[bytes], name: str, folder: str) -> None:
-        self._file, self._name, self._folder = file, name, folder
-        start = file.tell()  # another program may have read the start of a redirected file
-        self._begin = start + len(BOM_UTF8) * (file.read(len(BOM_UTF8)) == BOM_UTF8)
-        file.seek(self._begin)
+    def __init__(self, text: bytes, name: str, folder: str) -> None:
+        self._text, self._name, self._folder = text, name, folder
+        self._begin = self._at = len(BOM_UTF8) if text[: len(BOM_UTF8)] == BOM_UTF8 else 0
+        self._line = self._column = 1
 
     def jobs(self, *, lines: bool) -> Iterator[JobEntry]:
         """Yield the jobs; `lines` is True for one job a line."""
-        start = self._start()
-        self._file.seek(self._begin)
-        if start == b"[":
-            return self._items()
-        return self._lines() if lines or self._has_lines() else self._one()
+        start = self._end(_BLANKS, self._begin)
+        if self._text[start : start + 1] == b"[":
+            return self._items(start)
+        return self._lines() if lines or self._has_lines(start) else self._one()
 
-    def _start(self) -> bytes:
-        """Seek to the first non-blank byte and return it."""
-        text = b""
-        while (part := self._file.read(_WINDOW_BYTES)) and not (text := part.lstrip(_JSON_BLANKS)):
-            pass
-        self._file.seek(-len(text), os.SEEK_CUR)
-        return text[:1]
+    def _end(self, pattern: re.Pattern[bytes], start: int) -> int:
+        """Return the end of a match at an offset, at most `MAX_JOB_BYTES` behind it."""
+        match = pattern.match(self._text, start, start + MAX_JOB_BYTES)
+        return match.end() if match else start
 
-    def _has_lines(self) -> bool:
-        """Return whether the first line is an object, and another object follows."""
+    def _has_lines(self, start: int) -> bool:
+        """Return whether the line at an offset is an object, and another object follows."""
+        stop = self._text.find(b"\n", start, start + MAX_JOB_BYTES) + 1
+        after = self._end(_BLANKS, stop)
+        if not stop or self._text[start : start + 1] + self._text[after : after + 1] != b"{{":
+            return False
         try:
-            if self._start() != b"{":
-                return False
-            line = self._file.readline(MAX_JOB_BYTES)
-            if not line.rstrip(_JSON_BLANKS).endswith(b"}") or self._start() != b"{":
-                return False
-            return isinstance(json.parse(line), dict)
+            line = self._text[start:stop].rstrip(_JSON_BLANKS)
+            return line.endswith(b"}") and isinstance(json.parse(line), dict)
         except InputError:
             return False
-        finally:
-            self._file.seek(self._begin)
 
     def _lines(self) -> Iterator[JobEntry]:
-        lines = iter(lambda: self._file.readline(MAX_JOB_BYTES + 1), b"")
-        for number, line in enumerate(lines, 1):
+        start = self._begin
+        for number in count(1):
+            stop = self._text.find(b"\n", start, start + MAX_JOB_BYTES) + 1
+            line = self._text[start : stop or start + MAX_JOB_BYTES + 1]
             where = f"{self._name}, line {number}"
             if len(line) > MAX_JOB_BYTES:
                 raise _too_long(where)
-            text = line.strip(_JSON_BLANKS)
-            if text:
+            if text := line.strip(_JSON_BLANKS):
                 column = 1 + len(line) - len(line.lstrip(_JSON_BLANKS))
                 yield JobEntry(where, self._folder, text, number, column)
+            if not stop:
+                return
+            start = stop
 
     def _one(self) -> Iterator[JobEntry]:
         text = self._whole()
@@ -244,31 +228,56 @@ class _JobReader:
         yield JobEntry(self._name, self._folder, text)
 
     def _whole(self) -> bytes:
-        self._file.seek(self._begin)
-        text = self._file.read(MAX_JOB_BYTES + 1)
+        text = self._text[self._begin : self._begin + MAX_JOB_BYTES + 1]
         if len(text) > MAX_JOB_BYTES:
             raise _too_long(self._name)
         return text
 
-    def _items(self) -> Iterator[JobEntry]:
-        """Split a list by its brackets and commas, without parsing.
+    def _items(self, start: int) -> Iterator[JobEntry]:
+        """Split the list at an offset by its brackets and commas, without parsing.
 
         If that fails, the whole file is parsed for the message.
         """
-        text = _Window(self._file)
-        text.next_mark("")
-        text.skip()
+        self._move(start + 1)
         for number in count():
             where = f"{self._name}, $[{number}]"
-            gap, mark = text.next_mark(where)
-            if mark == b"]" and not gap.strip(_JSON_BLANKS) and text.is_last():
+            has_comma = b"," in self._move(self._end(_SEPARATOR, self._at))
+            mark, line, column = self._text[self._at : self._at + 1], self._line, self._column
+            is_end = mark == b"]" and not has_comma
+            if is_end and self._end(_BLANKS, self._at + 1) == len(self._text):
                 return
-            separated = _COMMA_PATTERN.fullmatch(gap) if number else not gap.strip(_JSON_BLANKS)
-            line, column = text.line, text.column
-            item = text.item(where) if mark == b"{" and separated else None
-            if item is None:
+            stop = self._object_end(where) if mark == b"{" and has_comma == bool(number) else 0
+            if not stop:
                 raise self._no_list(f"line {line}, column {column}")
-            yield JobEntry(where, self._folder, item, line, column)
+            yield JobEntry(where, self._folder, self._move(stop), line, column)
+
+    def _object_end(self, where: str) -> int:
+        """Return the end of the object at the offset; 0 if it has none."""
+        stop, depth = self._at, 0
+        while True:
+            stop = self._end(_NO_BRACKET, stop)
+            mark = self._text[stop : stop + 1]
+            if stop - self._at >= MAX_JOB_BYTES or mark in b'"':  # a string or the text ends here
+                if len(self._text) - self._at > MAX_JOB_BYTES:
+                    raise _too_long(where)
+                return 0
+            stop += 1
+            depth += 1 if mark in b"{[" else -1
+            if depth > DEEPEST:
+                most = f"at most {MAX_RANK} dimensions"
+                raise job_error(where, "brackets are nested too deeply", most)
+            if not depth:
+                return stop
+
+    def _move(self, offset: int) -> bytes:
+        """Move forward to an offset; count lines and columns, and return the text before it."""
+        text = self._text[self._at : offset]
+        lines = text.count(b"\n")
+        last = text[text.rfind(b"\n") + 1 :].translate(None, _CONTINUATION_BYTES)
+        self._line += lines
+        self._column = len(last) + (1 if lines else self._column)
+        self._at = offset
+        return text
 
     def _no_list(self, near: str) -> InputError:
         """Return the error for a list that cannot be split at `near`."""
@@ -282,79 +291,6 @@ class _JobReader:
         number = next((at for at, item in enumerate(items) if not isinstance(item, dict)), 0)
         where = f"{self._name}, $[{number}]"
         return job_error(where, f"the job is {value_text(items[number])}", "an object")
-
-
-class _Window:
-    """A part of a file in memory, with an offset at `line` and `column` of the file."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._text, self._at = file, b"", 0
-        self.line = self.column = 1
-
-    def skip(self) -> None:
-        """Move behind the mark at the offset."""
-        self._move(self._at + 1)
-
-    def next_mark(self, where: str) -> tuple[bytes, bytes]:
-        """Move to the next bracket or quote; return the text before it and the mark."""
-        while (match := _MARK_PATTERN.search(self._text, self._at)) is None and self._read_more(
-            where
-        ):
-            pass
-        stop = match.start() if match else len(self._text)
-        gap = self._text[self._at : stop]
-        self._move(stop)
-        return gap, self._text[stop : stop + 1]
-
-    def item(self, where: str) -> bytes | None:
-        """Return the object at the offset and move behind it; None if it is incomplete."""
-        depth = length = 0
-        while True:
-            start = self._at + length
-            match = _NO_BRACKET.match(self._text, start)
-            stop = match.end() if match else start
-            mark = self._text[stop : stop + 1]
-            length = stop - self._at
-            if mark in b'"':  # an incomplete string, or the end of the window
-                if not self._read_more(where):
-                    return None
-                continue
-            length += 1
-            depth += 1 if mark in b"{[" else -1
-            if depth > DEEPEST:
-                most = f"at most {MAX_RANK} dimensions"
-                raise job_error(where, "brackets are nested too deeply", most)
-            if not depth:
-                text = self._text[self._at : stop + 1]
-                if len(text) > MAX_JOB_BYTES:
-                    raise _too_long(where)
-                self._move(stop + 1)
-                return text
-
-    def is_last(self) -> bool:
-        """Return whether only blanks follow the bracket at the offset."""
-        while not self._text[self._at + 1 :].strip(_JSON_BLANKS):
-            if not self._read_more():
-                return True
-        return False
-
-    def _read_more(self, where: str = "") -> bool:
-        """Extend the window to twice its size; return False at the end of the file."""
-        rest = self._text[self._at :]
-        if where and len(rest) > MAX_JOB_BYTES:
-            raise _too_long(where)
-        part = self._file.read(max(_WINDOW_BYTES, len(rest)))
-        self._text, self._at = rest + part, 0
-        return bool(part)
-
-    def _move(self, offset: int) -> None:
-        """Move forward to an offset; count lines and columns."""
-        text = self._text[self._at : offset]
-        lines = text.count(b"\n")
-        last = text[text.rfind(b"\n") + 1 :].translate(None, _CONTINUATION_BYTES)
-        self.line += lines
-        self.column = len(last) + (1 if lines else self.column)
-        self._at = offset
 
 
 def _too_long(where: str) -> LimitError:
