@@ -141,9 +141,9 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         (OFFSETS, "if offset == _NO_OFFSET)", "if offset <= _NO_OFFSET)"),
         (OFFSETS, "if offset != _NO_OFFSET:", "if offset > _NO_OFFSET:"),
         (
-            "What bisect_left finds is not below the key.",
-            "self._digests[at] == key",
-            "self._digests[at] <= key",
+            "What searchsorted finds is not below the key.",
+            "digests[order[at]] == key",
+            "digests[order[at]] <= key",
         ),
         ("Both are numbers.", '"seconds", 0)', '"seconds", 1)', '"seconds", -1)'),
     ),

@@ -13,11 +13,11 @@ import json
 import os
 import stat
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, Self
+from functools import partial
+from typing import Any, BinaryIO, Final, Self
 
 from gathercli.batch.outcome import ERROR, MISMATCH, OK, Outcome, digest
 from gathercli.batch.plan import Plan
@@ -69,11 +69,11 @@ class Journal:
         called with the number and the line of each job that is not repeated, and what is called
         after each line. InputError (``job``) says that the file is not a report of these jobs.
         """
-        numbers = _Numbers(self._plan.ids)
+        find = _finder(self._plan.ids)
         is_own = False
         for offset, line in self._read():
             progress()
-            number = numbers.find(str(line["id"]))
+            number = find(str(line["id"]))
             if number is None:
                 self.foreign += 1
                 self._sorted = False
@@ -175,23 +175,20 @@ class Journal:
         os.close(self._fd)
 
 
-class _Numbers:
-    """The numbers of jobs by their ids."""
+def _finder(ids: array[int]) -> Callable[[str], int | None]:
+    """Return the function that finds the number of the job with an id by digests of all ids."""
+    import numpy as np
 
-    def __init__(self, ids: array[int]) -> None:
-        import numpy as np
+    digests = np.frombuffer(ids, np.uint64)
+    order = np.argsort(digests, kind="stable")
 
-        digests = np.frombuffer(ids, np.uint64)
-        self._order = np.argsort(digests, kind="stable")
-        self._digests = array("Q", digests[self._order].tobytes())
+    def find(name: str) -> int | None:
+        key = np.uint64(int.from_bytes(digest(name.encode(errors="surrogatepass"))))
+        at = digests.searchsorted(key, sorter=order)
+        found = at < len(order) and digests[order[at]] == key
+        return int(order[at]) if found else None
 
-    def find(self, name: str) -> int | None:
-        """Return the number of the job with this id; None if there is none."""
-        key = int.from_bytes(digest(name.encode(errors="surrogatepass")))
-        at = bisect_left(self._digests, key)
-        if at < len(self._digests) and self._digests[at] == key:
-            return int(self._order[at])
-        return None
+    return find
 
 
 def _parse(text: bytes) -> dict[str, Any] | None:
@@ -258,9 +255,9 @@ _REASONS: Final[dict[type[OSError], tuple[str, str]]] = {
     BlockingIOError: ("another run is writing it", "to be alone"),
 }
 
-_DIGEST_READ_BYTES: Final = 1 << 20
-_MAX_CACHED_DIGESTS: Final = 1024
-# A cache of digests of files and folders, by numbers that change with every write.
+_hash: Final = partial(hashlib.blake2b, digest_size=16)
+_MAX_CACHED_DIGESTS: Final = 1 << 16
+# A cache of digests of files, by numbers that change with every write.
 _digests: dict[tuple[int, ...], str] = {}
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
 
@@ -321,21 +318,20 @@ def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, digests:
 
 def _is_same(path: str, before: Any, *, digests: bool) -> bool:
     """Return whether an input has this result of `_state_at`; an absent one has None."""
-    now = _state_at(path, digests=False)
+    now = _state_at(path, digests=digests)
     if now is None or not isinstance(before, list):
         return now is None and before is None
-    if not digests or before[:1] != now[:1]:
-        return not digests and before[:2] == now
-    if stat.S_ISFIFO(os.stat(path).st_mode):  # whose content is gone
-        return False
-    now = _state_at(path, digests=True)
-    # What has no digest is compared by its numbers.
-    return before == now or (now is not None and len(now) == 3 and before[2:] == now[2:])
+    if not digests:
+        return before[:2] == now
+    if len(now) == 3:
+        return before[2:] == now[2:]
+    # What has no digest is compared by its numbers, but the content of a pipe is gone.
+    return before == now and not stat.S_ISFIFO(os.stat(path).st_mode)
 
 
 def _state_of(file: File, *, digests: bool) -> list[Any]:
     """Return the fingerprint and optionally the digest of an open file."""
-    return [*file.fingerprint, *([_digest_of(file.fd)] if digests else ())]
+    return [*file.fingerprint, *([_digest_of(os.fstat(file.fd), file.stream)] if digests else ())]
 
 
 def _state_at(path: str, *, digests: bool) -> list[Any] | None:
@@ -368,60 +364,34 @@ def _output(path: str, *, digests: bool) -> list[Any] | None:
 
 
 def _digest_at(path: str) -> str:
-    """Return the digest of the content of a file or a folder."""
-    return _digest_under(path) if os.path.isdir(path) else _with_open(path, _digest_of)
+    """Return the digest of a file, or of the names and contents of all files under a folder.
 
-
-def _with_open(path: str, digest_of: Callable[[int], str]) -> str:
-    with open(os.open(path, _OPEN_FLAGS), "rb", buffering=0) as file:
-        return digest_of(file.fileno())
-
-
-def _digest_of(fd: int) -> str:
-    """Return the digest of a file's content."""
-    status = os.fstat(fd)
-    key = status.st_dev, status.st_ino, *fingerprint_of(status), status.st_ctime_ns
-    return _cached(key, lambda: _compute_digest(fd))
-
-
-def _digest_under(path: str) -> str:
-    """Return the digest of the names and contents of all files under a folder.
-
-    Of a link the content is its target; other kinds have none.
+    Of a link there the content is its target; other kinds have none.
     """
-    files = sorted(files_of(path))
-    states = ((name, each.st_ino, *fingerprint_of(each), each.st_ctime_ns) for name, each in files)
-    key = os.stat(path).st_ino, hash(tuple(states))
-
-    def compute() -> str:
-        total = hashlib.blake2b(digest_size=16)
-        for name, status in files:
-            file, content = os.path.join(path, name), ""
-            if stat.S_ISLNK(status.st_mode):
-                target = os.fsencode(os.readlink(file))
-                content = hashlib.blake2b(target, digest_size=16).hexdigest()
-            elif stat.S_ISREG(status.st_mode):
-                content = _with_open(file, _compute_digest)
-            raw = os.fsencode(name)
-            total.update(f"{content} ".encode() + len(raw).to_bytes(8, "little") + raw)
-        return total.hexdigest()
-
-    return _cached(key, compute)
+    if not os.path.isdir(path):
+        return _digest_of(os.stat(path), partial(_open, path))
+    total = _hash()
+    for name, status in sorted(files_of(path)):
+        file, content = os.path.join(path, name), ""
+        if stat.S_ISLNK(status.st_mode):
+            content = _hash(os.fsencode(os.readlink(file))).hexdigest()
+        elif stat.S_ISREG(status.st_mode):
+            content = _digest_of(status, partial(_open, file))
+        raw = os.fsencode(name)
+        total.update(f"{content} ".encode() + len(raw).to_bytes(8, "little") + raw)
+    return total.hexdigest()
 
 
-def _cached(key: tuple[int, ...], compute: Callable[[], str]) -> str:
-    """Return the digest for `key`, computed once."""
+def _open(path: str) -> BinaryIO:
+    return open(os.open(path, _OPEN_FLAGS), "rb")
+
+
+def _digest_of(status: os.stat_result, opened: Callable[[], Any]) -> str:
+    """Return the digest of the content of a file with a status, computed once."""
+    key = status.st_dev, status.st_ino, *fingerprint_of(status), status.st_ctime_ns
     if key not in _digests:
         if len(_digests) >= _MAX_CACHED_DIGESTS:
             _digests.clear()
-        _digests[key] = compute()
+        with opened() as file:
+            _digests[key] = hashlib.file_digest(file, _hash).hexdigest()
     return _digests[key]
-
-
-def _compute_digest(fd: int) -> str:
-    """Return the digest of a whole file, at any offset of its descriptor."""
-    total, offset = hashlib.blake2b(digest_size=16), 0
-    while part := os.pread(fd, _DIGEST_READ_BYTES, offset):
-        total.update(part)
-        offset += len(part)
-    return total.hexdigest()

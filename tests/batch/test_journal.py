@@ -335,10 +335,10 @@ def test_what_is_no_line_is_refused_by_its_number(begin: Begin, before: bytes, t
 def test_ids_are_known_whatever_order_their_digests_have() -> None:
     names = [chr(code) for code in range(97, 123)]
     with plan("".join(names)) as jobs:
-        numbers = journal._Numbers(jobs.ids)
+        find = journal._finder(jobs.ids)
 
-    assert [numbers.find(name) for name in names] == list(range(26))
-    assert [numbers.find(name) for name in ("A", "", "\ud800", "zz")] == [None] * 4
+    assert [find(name) for name in names] == list(range(26))
+    assert [find(name) for name in ("A", "", "\ud800", "zz")] == [None] * 4
 
 
 # Opening
