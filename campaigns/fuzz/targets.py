@@ -134,9 +134,9 @@ def _numpys(raw: bytes) -> Any:
 
 
 def _npy(raw: bytes, declared: DType | None = None) -> Tensor:
-    header = npy.read_header(raw[: npy.PREAMBLE])
-    npy.check_length(header, len(raw))
-    return npy.view(header.layout(declared), raw)
+    layout = npy.read_header(raw[: npy.PREAMBLE], declared)
+    npy.check_length(layout, len(raw))
+    return npy.view(layout, raw)
 
 
 def read_npy(raw: bytes) -> None:

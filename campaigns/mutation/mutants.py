@@ -48,7 +48,7 @@ TARGETS: Final = {
     "spec/rules.py": r".*",
     "spec/shapes.py": r".*",
     "spec/type_rules.py": r".*",
-    "io/formats/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|Header\.end|read_header"
+    "io/formats/npy.py": r"MAX_HEADER|PREAMBLE|_LENGTH_BYTES|read_header|_text_of"
     r"|_check_declared|check_length|view|check_strings"
     r"|_RAW_PATTERN|parse_raw|Raw\.(layout|tensor|_advice)",
     "io/formats/npz.py": r"MAX_\w+|_ENCRYPTED|Archive\.(?!layout|tensor|_member)\w+",
@@ -57,7 +57,7 @@ TARGETS: Final = {
     "cli/options.py": r"Limits.*|MOST_RESULT_BYTES|_UNITS",
     "io/formats/literal.py": r"_sizes|_check_size|_options|_random",
     "io/formats/values.py": r"MAX_\w+|flatten|_check_strings|_infer",
-    "io/formats/content.py": r"check_shape|Layout\.(nbytes|view)",
+    "io/formats/content.py": r"check_shape|Layout\.(nbytes|end|view)",
     "io/formats/safetensorsfile.py": r"MAX_JSON_HEADER|Bundle\.(__init__|layout|tensor)|_check"
     "|bundle",
 }

@@ -56,15 +56,19 @@ class Layout(NamedTuple):
 
         return storage_of(self.dtype).newbyteorder("<")
 
+    @property
+    def end(self) -> int:
+        """The offset behind the last element, in bytes."""
+        return self.offset + self.nbytes
+
     def view(self, buffer: Any, *, rule: str = "format") -> Tensor:
         """View the elements in `buffer`, the bytes of the source; raise if it is too short."""
         from gathercli.compute.tensor import Tensor
 
-        end = self.offset + self.nbytes
-        if len(buffer) < end:
-            raise truncated(len(buffer), in_bytes(end), rule=rule)
+        if len(buffer) < self.end:
+            raise truncated(len(buffer), in_bytes(self.end), rule=rule)
         if self.file_dtype is None and not self.fortran:
-            raw = memoryview(buffer)[self.offset : end]
+            raw = memoryview(buffer)[self.offset : self.end]
             return Tensor.of_bytes(self.dtype, self.shape, raw)
         import numpy as np
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-from functools import partial
 
 from gathercli.compute.tensor import Tensor, element_texts
 from gathercli.errors import InputError, LimitError
@@ -45,7 +44,6 @@ class TextOptions(NamedTuple):
 
 
 LONG_RESULT: Final = 1 << 16  # elements, or their bytes, from which orjson is worth its import
-_EMPTY_LISTS: Final = 1024  # rows of empty lists written at once
 _MAX_ENTRY: Final = 1 << 16  # the most elements of a list written at once
 # Magnitudes of floats that orjson writes as Python does: without exponent, the shortest digits.
 # They also read back through float64: the shortest digits of a float32 are at most 9, and without
@@ -129,10 +127,6 @@ class Notation(NamedTuple):
             join = self.between
         return join.join(texts)
 
-    def empty(self, part: range) -> list[bytes]:
-        """Join as many empty lists as `part` has numbers."""
-        return [self.between.join(["[]"] * len(part)).encode()]
-
 
 _LITERAL: Final = Notation({}, " ", "", is_json=False)
 
@@ -202,71 +196,68 @@ def _nested(
     """
     dtype = result.dtype
     if 0 in shape:
-        lead = shape[: shape.index(0)]
-        empty = _empty_lists(lead, max_bytes)
-        yield from _rows(lead, notation, notation.between, empty, notation.empty)
+        shape = shape[: shape.index(0)]
+        _check_brackets(product(shape), max_bytes)
+        # The innermost lists, all empty, are written as elements.
+        notation = notation._replace(comma=notation.between)
+        yield from _lists(
+            shape, notation, lambda *of: [notation.join(["[]"] * product(of), of[1:]).encode()]
+        )
         return
     texts = element_texts(dtype, result.raw, notation.nonfinite)
     if texts is not None:
         yield notation.join(texts, shape).encode()
         return
-    # The brackets of dimensions before `depth` are written here, the rest by `write`.
-    depth = len(shape)
-    while depth > 1 and product(shape[depth - 1 :]) <= _MAX_ENTRY:
-        depth -= 1
-    entry = shape[depth:]
-    join = notation.between if entry else notation.comma
     is_long = product(shape) >= LONG_RESULT and dtype.kind not in (Kind.COMPLEX, Kind.STRING)
     write = notation.long_entries if is_long and notation.is_json else notation.entries
-    blocks = (e.reshape(-1, *entry) for e in _whole_entries(result.blocks(), product(entry)))
-    yield from _rows(shape[:depth], notation, join, blocks, partial(write, dtype))
+    blocks = result.blocks()
+    take = _taker(blocks)
+    yield from _lists(shape, notation, lambda *of: write(dtype, take(product(of)).reshape(of)))
+    next(blocks, None)  # reports the progress of the last block
 
 
-def _rows(
-    shape: Sequence[int],
-    notation: Notation,
-    join: str,
-    blocks: Iterable[Any],
-    write: Callable[[Any], Iterable[Piece]],
+def _lists(
+    shape: Sequence[int], notation: Notation, write: Callable[..., Iterable[Piece]]
 ) -> Iterator[Piece]:
-    """Write the brackets of the outer dimensions, `shape`, around entries that `write` writes.
-
-    A block is a sequence of entries, which need not end with a row; `join` is between two entries.
-    """
-    *outer, width = shape or (1,)
-    yield b"[" * len(shape)
-    at = 0
-    for entries in blocks:
-        start = 0
-        while start < len(entries):  # up to the end of a row, or of the block
-            row, column = divmod(at, width)
-            ended = 0 if column else 1 + _ended_lists(row, outer)
-            if at:
-                yield ("]" * ended + (join if column else notation.between) + "[" * ended).encode()
-            stop = min(start + width - column, len(entries))
-            yield from write(entries[start:stop])
-            at += stop - start
-            start = stop
-    yield b"]" * len(shape)
+    """Write nested lists of a shape; `write` writes the next entries, N, D.., without brackets."""
+    if not shape:
+        yield from write(1)
+        return
+    size, *inner = shape
+    join = (notation.between if inner else notation.comma).encode()
+    is_short = product(inner) <= _MAX_ENTRY
+    step = max(1, NUMBERS_AT_ONCE // product(inner)) if is_short else 1
+    yield b"["
+    for at in range(0, size, step):
+        yield join if at else b""
+        if is_short:
+            yield from write(min(step, size - at), *inner)
+        else:
+            yield from _lists(inner, notation, write)
+    yield b"]"
 
 
-def _whole_entries(blocks: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
-    """Regroup blocks at multiples of `size` elements, few more than `NUMBERS_AT_ONCE` each."""
+def _taker(blocks: Iterator[AnyArray]) -> Callable[[int], AnyArray]:
+    """Return a function that returns the next elements of blocks, as many as it is asked for."""
     import numpy as np
 
-    most = -(-NUMBERS_AT_ONCE // size) * size
-    rest: AnyArray | None = None
-    for block in blocks:
-        joined = block if rest is None else np.concatenate((rest, block))
-        whole = joined.size // size * size
-        for start in range(0, whole, most):
-            yield joined[start : min(start + most, whole)]
-        rest = joined[whole:].copy() if whole < joined.size else None
+    rest = next(blocks)
+
+    def take(number: int) -> AnyArray:
+        nonlocal rest
+        parts: list[AnyArray] = []
+        while rest.size < number:
+            parts.append(rest.copy())  # a block is valid until the next
+            number -= rest.size
+            rest = next(blocks)
+        part, rest = rest[:number], rest[number:]
+        return np.concatenate([*parts, part]) if parts else part
+
+    return take
 
 
-def _empty_lists(lead: Sequence[int], limit: int | None) -> Iterator[range]:
-    """Yield the empty lists of a tensor without elements, many at once; raise for too many."""
-    count = product(lead)
+def _check_brackets(count: int, limit: int | None) -> None:
+    """Raise for too many empty lists."""
     if limit is not None and count * 3 > limit:
         raise LimitError(
             f"the brackets of the empty result take {in_bytes(count * 3)}",
@@ -274,19 +265,6 @@ def _empty_lists(lead: Sequence[int], limit: int | None) -> Iterator[range]:
             expected=f"at most {in_bytes(limit)}",
             hint="npy and oip keep its shape",
         )
-    for start in range(0, count, _EMPTY_LISTS):
-        yield range(start, min(start + _EMPTY_LISTS, count))
-
-
-def _ended_lists(row: int, outer: Sequence[int]) -> int:
-    """Count the outer lists that end before a row, of which as many start with it."""
-    number = 0
-    for size in reversed(outer):
-        row, rest = divmod(row, size)
-        if rest:
-            break
-        number += 1
-    return number
 
 
 def plain_json(results: Sequence[NamedResult], options: TextOptions) -> Iterator[Piece]:

@@ -60,44 +60,6 @@ _RAW_PATTERN: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
 _malformed: Final = partial(malformed, rule="npy")
 
 
-class Header(NamedTuple):
-    """The header of a .npy file."""
-
-    shape: tuple[int, ...]
-    fortran_order: bool  # whether the first dimension varies fastest
-    file_dtype: np.dtype[Any]  # with the byte order
-    offset: int  # of the first element, in bytes
-
-    @property
-    def end(self) -> int:
-        """The size in bytes of a file with the header."""
-        return self.offset + product(self.shape) * self.file_dtype.itemsize
-
-    def layout(self, declared: DType | None) -> Layout:
-        """Return the layout; `declared` is the type of opaque elements."""
-        import numpy as np
-
-        from gathercli.compute.storage import dtype_of
-
-        file_dtype = self.file_dtype
-        dtype, size = dtype_of(file_dtype), file_dtype.itemsize
-        if file_dtype.kind == "V" and size in _OPAQUE_TYPES and file_dtype.names is None:
-            if declared is None or not declared.opaque or declared.itemsize != size:
-                bytes_, name = _OPAQUE_TYPES[size]
-                raise _malformed(
-                    f"the type is |V{size}, {bytes_} of unknown meaning",
-                    "a declared type",
-                    Hint(f"{name} is saved like this: {{data_dtype}} reads it", data_dtype=name),
-                )
-            # `|V2` has no byte order: the machines that save bfloat16 are little-endian.
-            dtype, file_dtype = declared, np.dtype(f"<u{size}")
-        if dtype is None or size == 0 or file_dtype.subdtype:
-            raise _malformed(
-                f"the type is {file_dtype!s}", "bool, an integer, a float, a complex or <U strings"
-            )
-        return Layout(dtype, self.shape, file_dtype, self.offset, self.fortran_order)
-
-
 class Npy(Content):
     """A .npy file."""
 
@@ -108,35 +70,56 @@ class Npy(Content):
         """Read the header."""
         if key is not None:
             raise self.no_member(key, Hint("{source}", source=self._file.name))
-        start = self._file.start(PREAMBLE)
-        if ordinary := ordinary_layout(start):
-            end = ordinary.offset + ordinary.nbytes
-            if self._file.length(end) == end:
-                return ordinary
-        header = read_header(start)
-        check_length(header, self._file.length(header.end), has_more=self._file.has_more)
-        return header.layout(types.of_untyped)
+        layout = read_header(self._file.start(PREAMBLE), types.of_untyped)
+        check_length(layout, self._file.length(layout.end), has_more=self._file.has_more)
+        return layout
 
     def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """View the elements; those of a large regular file are mapped."""
         return view(self.layout(key, types), self._file.buffer())
 
 
-def ordinary_layout(start: bytes) -> Layout | None:
+def read_header(start: bytes, declared: DType | None) -> Layout:
+    """Parse the header in the first `PREAMBLE` bytes of a file, or in all of a shorter one.
+
+    `declared` is the type of opaque elements. Raise InputError (``npy``), or LimitError for more
+    elements than can be addressed.
+    """
+    begin, end = _text_of(start)
+    if (layout := ordinary_layout(start[:end])) is not None:
+        return layout
+    if not start[begin:end].isascii():
+        at = next(at for at, byte in enumerate(start[begin:end], begin) if byte > 0x7F)
+        raise _malformed(f"byte {at} is 0x{start[at]:02x}", "a header of ASCII")
+    shape, fortran, file_dtype = _parse(start[len(_VERSION_1) : end], begin - len(_VERSION_1))
+    dtype, file_dtype = _type_of(file_dtype, declared)
+    return Layout(dtype, shape, file_dtype, end, fortran)
+
+
+def _text_of(start: bytes) -> tuple[int, int]:
+    """Return where the text of a header begins and ends."""
+    fixed = len(_VERSION_1)
+    version = tuple(start[len(MAGIC) : fixed])
+    if len(start) < fixed:
+        raise truncated(len(start), "a header", rule="npy")
+    if version not in _LENGTH_BYTES:
+        raise _malformed(f"the format version is {version}", "1.0, 2.0 or 3.0")
+    begin = fixed + _LENGTH_BYTES[version]
+    length = int.from_bytes(start[fixed:begin], "little")
+    if length > MAX_HEADER:
+        raise _malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_HEADER}")
+    if len(start) < begin + length:
+        expected = f"{in_bytes(begin + length)} of header"
+        raise truncated(len(start), expected, inside="its header", rule="npy")
+    return begin, begin + length
+
+
+@lru_cache(maxsize=64)  # as many files have the same
+def ordinary_layout(header: bytes) -> Layout | None:
     """Parse the header of numbers, row-major and little-endian, as numpy writes it.
 
-    None for any other header, which `read_header` parses or refuses.
+    None for any other header, which numpy parses or refuses.
     """
-    length = int.from_bytes(start[len(_VERSION_1) : len(_VERSION_1) + 2], "little")
-    offset = len(_VERSION_1) + 2 + length
-    if length > MAX_HEADER or len(start) < offset:
-        return None
-    return _ordinary_layout(start[:offset])
-
-
-@lru_cache(maxsize=64)
-def _ordinary_layout(header: bytes) -> Layout | None:
-    """Parse a whole header as `ordinary_layout` does, with a cache, as many files have the same."""
     text = header[len(_VERSION_1) + 2 :]
     head, _, rest = text.partition(_ORDER_FIELD)
     sizes, end, padding = rest.partition(b"), }")
@@ -154,45 +137,15 @@ def _ordinary_layout(header: bytes) -> Layout | None:
     return Layout(dtype, shape, None, len(header))
 
 
-def read_header(start: bytes) -> Header:
-    """Parse the header in the first `PREAMBLE` bytes of a file, or in all of a shorter one.
-
-    Raise InputError (``npy``), or LimitError for more elements than can be addressed.
-    """
-    fixed = len(MAGIC) + 2
-    version = tuple(start[len(MAGIC) : fixed])
-    width = _LENGTH_BYTES.get((version[0], version[1])) if len(version) == 2 else None
-    if len(start) < fixed:
-        raise truncated(len(start), "a header", rule="npy")
-    if width is None:
-        raise _malformed(f"the format version is {version}", "1.0, 2.0 or 3.0")
-    length = int.from_bytes(start[fixed : fixed + width], "little")
-    offset = fixed + width + length
-    if length > MAX_HEADER:
-        raise _malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_HEADER}")
-    if len(start) < offset:
-        expected = f"{in_bytes(offset)} of header"
-        raise truncated(len(start), expected, inside="its header", rule="npy")
-    text = start[fixed:offset]
-    if not text[width:].isascii():
-        at = next(at for at, byte in enumerate(text[width:], fixed + width) if byte > 0x7F)
-        raise _malformed(f"byte {at} is 0x{start[at]:02x}", "a header of ASCII")
-    return Header(*_parse(text, version), offset)
-
-
 @lru_cache(maxsize=64)
-def _parse(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Parse the length and the text of a header, with a cache, as many files have the same."""
+def _parse(text: bytes, width: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Parse the length of a header, `width` bytes, and its text, with a cache as above."""
     import io
     import warnings
 
     import numpy.lib.format as numpy_format
 
-    read = (
-        numpy_format.read_array_header_1_0
-        if version == (1, 0)
-        else numpy_format.read_array_header_2_0
-    )
+    read = numpy_format.read_array_header_1_0 if width == 2 else numpy_format.read_array_header_2_0
     # numpy writes float8_e5m2 as `<f1`, which it cannot read.
     text = text.replace(b"'<f1'", b"'<V1'")
     try:
@@ -208,7 +161,7 @@ def _parse(text: bytes, version: tuple[int, ...]) -> tuple[tuple[int, ...], bool
         raise _malformed(
             f"numpy cannot read the header ({reason})", "a dictionary of descr, order and shape"
         ) from None
-    _check_keys(text[_LENGTH_BYTES[version] :])
+    _check_keys(text[width:])
     _check_declared(shape, file_dtype)
     return shape, fortran_order, file_dtype
 
@@ -239,22 +192,42 @@ def _check_declared(shape: tuple[int, ...], file_dtype: np.dtype[Any]) -> None:
     check_shape("the file declares", shape, file_dtype.itemsize)
 
 
-def check_length(header: Header, length: int, *, has_more: bool = False) -> None:
+def _type_of(file_dtype: np.dtype[Any], declared: DType | None) -> tuple[DType, np.dtype[Any]]:
+    """Return the type of a header, and that of the elements in the file."""
+    import numpy as np
+
+    from gathercli.compute.storage import dtype_of
+
+    dtype, size = dtype_of(file_dtype), file_dtype.itemsize
+    if file_dtype.kind == "V" and size in _OPAQUE_TYPES and file_dtype.names is None:
+        if declared is None or not declared.opaque or declared.itemsize != size:
+            bytes_, name = _OPAQUE_TYPES[size]
+            raise _malformed(
+                f"the type is |V{size}, {bytes_} of unknown meaning",
+                "a declared type",
+                Hint(f"{name} is saved like this: {{data_dtype}} reads it", data_dtype=name),
+            )
+        # `|V2` has no byte order: the machines that save bfloat16 are little-endian.
+        return declared, np.dtype(f"<u{size}")
+    if dtype is None or size == 0 or file_dtype.subdtype:
+        raise _malformed(
+            f"the type is {file_dtype!s}", "bool, an integer, a float, a complex or <U strings"
+        )
+    return dtype, file_dtype
+
+
+def check_length(layout: Layout, length: int, *, has_more: bool = False) -> None:
     """Raise if a file of `length` bytes has more or fewer than its header declares.
 
     `has_more` tells whether a stream has unread bytes.
     """
-    if length == header.end:
+    if length == layout.end:
         return
-    from gathercli.compute.storage import dtype_of
-
-    size, declared = length - header.offset, header.end - header.offset
-    word = "truncated" if size < declared else "longer than it says"
-    sizes, dtype = ",".join(map(str, header.shape)), dtype_of(header.file_dtype)
-    tensor = described(dtype, sizes) if dtype else f"{header.file_dtype.str}[{sizes}]"
+    size = length - layout.offset
+    word = "truncated" if length < layout.end else "longer than it says"
     raise _malformed(
         f"the file is {word}: it has {in_bytes(size)} of elements{' or more' * has_more}",
-        f"{declared}, for {tensor}",
+        f"{layout.nbytes}, for {described(layout.dtype, ','.join(map(str, layout.shape)))}",
     )
 
 

@@ -110,16 +110,16 @@ class Archive(Content):
         """Inflate the header of a member."""
         info = self._member(key)
         with _name_member(info), self._open(info) as stream:
-            return self._header(info, self._read(stream, npy.PREAMBLE)).layout(types.of_untyped)
+            return self._header(info, self._read(stream, npy.PREAMBLE), types)
 
     def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
         """Inflate a member; raise LimitError if it takes more memory than allowed."""
         info = self._member(key)
         with _name_member(info), self._open(info) as stream:
             start = self._read(stream, npy.PREAMBLE)
-            header = self._header(info, start)
-            what = f"the member `{info.filename}` inflates to {in_bytes(header.end)}"
-            check_limit(what, header.end, self._file.limit)
+            layout = self._header(info, start, types)
+            what = f"the member `{info.filename}` inflates to {in_bytes(layout.end)}"
+            check_limit(what, layout.end, self._file.limit)
             if self._file.limit is not None and info.file_size >= MAX_UNQUESTIONED_MEMBER:
                 # Beyond the ratio of tensors it may be a bomb.
                 most = MAX_RATIO * info.compress_size
@@ -129,17 +129,17 @@ class Archive(Content):
                 )
                 check_limit(what, info.file_size, most)
             raw = bytearray(start)
-            while len(raw) <= header.end and (part := self._read(stream, 1 << 20)):
+            while len(raw) <= layout.end and (part := self._read(stream, 1 << 20)):
                 raw += part
-            npy.check_length(header, len(raw))
-            return npy.view(header.layout(types.of_untyped), raw)
+            npy.check_length(layout, len(raw))
+            return npy.view(layout, raw)
 
-    def _header(self, info: zipfile.ZipInfo, start: bytes) -> npy.Header:
+    def _header(self, info: zipfile.ZipInfo, start: bytes, types: ElementTypes) -> Layout:
         if not start.startswith(NPY):
             _refuse(f"the member `{info.filename}` is not a .npy file", ".npy members")
-        header = npy.read_header(start)
-        npy.check_length(header, info.file_size)
-        return header
+        layout = npy.read_header(start, types.of_untyped)
+        npy.check_length(layout, info.file_size)
+        return layout
 
     def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
         if info.flag_bits & _ENCRYPTED:
