@@ -86,14 +86,10 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "            if number > note.first:",
     ),
     ("batch/journal.py", "            _digests.clear()", "            pass"),
-    # Rows of zeros
-    ("compute/kernel.py", "_clear(targets[time],", "_clear(targets[0],"),
-    ("compute/kernel.py", "np.broadcast_to(none[time],", "np.broadcast_to(none[0],"),
-    ("compute/kernel.py", "if none[time].any():", "if none[0].any():"),
     # Data that is part of wider rows
     ("compute/kernel.py", "if step % chunk or any(", "if any("),
     ("compute/kernel.py", "any(loop.data % chunk for loop in loops[:-1])", "False"),
-    ("compute/kernel.py", "                and len(shared) <= 1 >= len(picked)\n", ""),
+    ("compute/kernel.py", "            and len(shared) <= 1 >= len(picked)\n", ""),
     # The lowest index that counts from the end, and indices of another byte order
     ("compute/indices.py", ">= -policy.size:", "> -policy.size:"),
     ("compute/indices.py", '"i8" and indices.dtype.isnative\n', '"i8"\n'),

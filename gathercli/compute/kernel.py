@@ -3,16 +3,9 @@
 Each output dimension corresponds to a dimension of `data`, of `indices`, or of both
 (`AxisGather.dim_map`). The position in memory of an output element is a sum: a step for each
 coordinate, and a step along the axis for the index. Contiguous dimensions are merged into one loop.
-The contiguous elements of `data` after the last index are one chunk. Chunks are taken in one of
-three ways:
-
-rows
-    directly from `data`, if consecutive outer coordinates use the same indices;
-positions
-    by the sums, computed for a block of chunks at a time;
-columns
-    by the sums, for all rows of a few columns at a time, if each column has its own elements of
-    `data` and all of them exceed a core's cache.
+The contiguous elements of `data` after the last index are one chunk. Chunks are taken by rows,
+directly from `data`, if consecutive outer coordinates use the same indices; otherwise by the sums,
+computed for a block of chunks at a time.
 
 All indices are legal, so ``take`` may clip: it then neither buffers nor checks, and releases the
 interpreter's lock. It copies bytes of any type, byte order and alignment.
@@ -21,7 +14,7 @@ interpreter's lock. It copies bytes of any type, byte order and alignment.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -35,10 +28,7 @@ from gathercli.spec.shapes import product
 # Bytes of output computed at a time: few enough for a cache, many enough for a system call.
 BLOCK_BYTES: Final = 1 << 20
 LOCATED_CHUNKS: Final = 1 << 17  # the number of chunks to locate at a time
-# Bytes of output from which a separate call of `take` is worth its time.
-LEAST_TAKE_BYTES: Final = 1 << 15
 CACHE_BYTES: Final = 512 << 10  # bytes of `data` that stay in a core's cache, as in `_native.c`
-LINE_BYTES: Final = 64  # bytes of a line of the cache
 # Coordinates below which starting numpy's innermost loop costs more than it saves.
 LEAST_INNER_LOOP: Final = 32
 
@@ -83,8 +73,7 @@ class Kernel:
         chunks = memory.flat.size // chunk if chunk else 0
         self.bytes = memory.flat[: chunks * chunk].view(np.uint8).reshape(chunks, chunk * itemsize)
         self.spans = _spans(self.loops)
-        self.ways = [self._way(level) for level in range(len(self.loops))]
-        self.columns = self._columns()
+        self.by_rows = [self._goes_by_rows(level) for level in range(len(self.loops))]
         most = min(BLOCK_BYTES // max(1, itemsize), LOCATED_CHUNKS * chunk)
         self.block = _aligned(max(1, most), [span * chunk for span in self.spans])
 
@@ -97,9 +86,16 @@ class Kernel:
     def goes_by_columns(self) -> bool:
         """Whether each column of the output has its own column of `data`, in a large one.
 
-        Then columns are copied a few at a time, the faster the more rows a part has.
+        Then the kernel in C copies a few columns at a time, the faster the more rows a part has:
+        row by row would read each column again.
         """
-        return "columns" in self.ways
+        if len(self.loops) < 2:
+            return False
+        rows, columns = self.loops[-2:]
+        if rows.data or not (columns.data and columns.indices):
+            return False
+        inner = columns.size * columns.data * self.bytes.shape[-1]
+        return self.axis_size * inner > CACHE_BYTES
 
     def worker(self) -> NativeWorker | Worker:
         """Return a worker for one thread."""
@@ -148,43 +144,22 @@ class Kernel:
             numbers += policy.size, added, step, j * indices.distance * itemsize
         return numbers
 
-    def _way(self, level: int) -> Literal["rows", "each", "columns", "positions"]:
-        """Choose the way to copy a loop with all inner loops.
+    def _goes_by_rows(self, level: int) -> bool:
+        """Return whether a loop with all inner loops is copied by rows, directly from `data`.
 
-        By ``rows``, by the rows of ``each`` coordinate in turn, by ``columns`` or by ``positions``.
+        A row of `data` is `axis_size` adjacent chunks, so that `take` goes along it: outside at
+        most one loop from row to row, inside at most one from index to adjacent index.
         """
         loops = self.loops[level:]
-        # All rows take from the same columns of `data`, each column from its own: where these
-        # exceed the cache, row by row would read each of them again.
-        if len(loops) == 2 and not loops[0].data and loops[1].data and loops[1].indices:
-            inner = loops[1].size * loops[1].data * self.bytes.shape[-1]
-            if self.axis_size * inner > CACHE_BYTES:
-                return "columns"
-        # A row of `data` is `axis_size` adjacent chunks, so that `take` goes along it: outside at
-        # most one loop from row to row, inside at most one from index to adjacent index.
-        if self.step == 1 and len(loops) <= 2:
-            shared = [loop for loop in loops if loop.indices == 0]
-            picked = [loop for loop in loops if loop.indices]
-            if (
-                [*shared, *picked] == list(loops)
-                and all(loop.data == self.axis_size for loop in shared)
-                and all((loop.data, loop.indices) == (0, 1) for loop in picked)
-                and len(shared) <= 1 >= len(picked)
-            ):
-                return "rows"
-        large = self.spans[level] * self.bytes.shape[-1] >= LEAST_TAKE_BYTES
-        if large and len(loops) > 1 and self._way(level + 1) == "rows":
-            return "each"
-        return "positions"
-
-    def _columns(self) -> int:
-        """Return the number of columns to copy at a time."""
-        width = self.bytes.shape[-1]
-        column: int = self.axis_size * width * (self.loops[-1].data if self.loops else 1)
-        columns = CACHE_BYTES // max(1, column)
-        if columns * width < LINE_BYTES:  # measured: of more than the cache, two lines at a time
-            columns = 2 * LINE_BYTES // max(1, width)
-        return max(1, min(columns, LOCATED_CHUNKS))
+        shared = [loop for loop in loops if loop.indices == 0]
+        picked = [loop for loop in loops if loop.indices]
+        return (
+            self.step == 1
+            and [*shared, *picked] == list(loops)
+            and all(loop.data == self.axis_size for loop in shared)
+            and all((loop.data, loop.indices) == (0, 1) for loop in picked)
+            and len(shared) <= 1 >= len(picked)
+        )
 
 
 def _merged(dim_map: DimMap, data: AnyArray, memory: Memory, points: ResolvedIndices) -> list[Loop]:
@@ -221,12 +196,6 @@ def _aligned(cells: int, spans: Sequence[int]) -> int:
         if 0 < span <= cells:
             return cells // span * span
     return cells
-
-
-def _windows(chunks: AnyArray, shape: tuple[int, ...], step: int) -> AnyArray:
-    """View chunks as an array of `shape`, with a step of `step` chunks in the first dimension."""
-    *_, size, width = shape
-    return np.ndarray(shape, np.uint8, chunks, 0, (step * width, size * width, width, 1))
 
 
 def _clear(target: AnyArray, none: AnyArray) -> None:
@@ -308,51 +277,36 @@ class Worker:
     def _whole(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
         """Copy `count` whole coordinates of the loop at a level."""
         kernel = self._kernel
-        loop, width, way = kernel.loops[level], out.size // count, kernel.ways[level]
-        if way == "rows":
-            self._rows(level, 1, count, place, out)
+        loop, width = kernel.loops[level], out.size // count
+        if kernel.by_rows[level]:
+            self._rows(level, count, place, out)
             return
-        inner = kernel.loops[level + 1].size if level + 1 < len(kernel.loops) else 1
         # The number of coordinates with indices or positions that fit in the buffer.
         fit = LOCATED_CHUNKS // kernel.spans[level]
-        if way == "each":
-            fit = 4 * LOCATED_CHUNKS // kernel.loops[-1].size
-        elif way == "columns":
-            fit = LOCATED_CHUNKS // kernel.columns
         for at in range(0, count, max(fit, 1)):
             part = out[at * width : (at + max(fit, 1)) * width]
-            here, there = part.size // width, place.on(loop, at)
-            if way == "each":
-                self._rows(level + 1, here, inner, there, part)
-            elif way == "columns":
-                self._columns(level, here, there, part)
-            elif fit:
-                self._take(level, here, there, part)
+            there = place.on(loop, at)
+            if fit:
+                self._take(level, part.size // width, there, part)
             else:
-                self._whole(level + 1, inner, there, part)
+                self._whole(level + 1, kernel.loops[level + 1].size, there, part)
 
-    def _rows(self, level: int, times: int, count: int, place: _Place, out: AnyArray) -> None:
+    def _rows(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
         """Copy rows directly from `data`.
 
         The loop at `level` is over rows that share their indices, or over the chunks of one row;
-        `count` of its coordinates are copied for each of `times` coordinates of the loop around it.
+        `count` of its coordinates are copied.
         """
         kernel = self._kernel
         first, *inner = kernel.loops[level:]
         rows, picked = (1, count) if first.indices else (count, inner[0].size if inner else 1)
-        # Rows of one time share their indices: (times, rows, size) of `data` by (times, picked).
-        around = kernel.loops[level - 1] if times > 1 else Loop(1, 0, 0)
-        at = self._points(place, (times, picked), (around.indices, 1))
+        at = self._points(place, (picked,), (1,))
         size, width = kernel.axis_size, kernel.bytes.shape[-1]
-        sources = _windows(kernel.bytes[place.data :], (times, rows, size, width), around.data)
-        targets = out.reshape(times, rows, picked, width)
-        for source, at_row, target in zip(sources, at, targets, strict=True):
-            source.take(at_row, 1, target, "clip")
-        if kernel.points.fills:
-            none = at < 0
-            for time in range(times):
-                if none[time].any():
-                    _clear(targets[time], np.broadcast_to(none[time], (rows, picked)))
+        source = kernel.bytes[place.data :][: rows * size].reshape(rows, size, width)
+        target = out.reshape(rows, picked, width)
+        source.take(at, 1, target, "clip")
+        if kernel.points.fills and (none := at < 0).any():
+            _clear(target, np.broadcast_to(none, (rows, picked)))
 
     def _take(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
         """Copy `count` coordinates of the loop at a level by the positions of their chunks."""
@@ -373,24 +327,6 @@ class Worker:
         kernel.bytes[place.data :].take(at, 0, target, "clip")
         if none is not None and none.any():
             _clear(target, none)
-
-    def _columns(self, level: int, count: int, place: _Place, out: AnyArray) -> None:
-        """Copy `count` coordinates of the loop at a level, a few columns of all rows at a time."""
-        kernel = self._kernel
-        rows, columns = kernel.loops[level:]
-        width = kernel.bytes.shape[-1]
-        target = out.reshape(count, columns.size, width)
-        # So few columns at a time that what all rows pick from them stays in the cache.
-        for first in range(0, columns.size, kernel.columns):
-            here, n = place.on(columns, first), min(kernel.columns, columns.size - first)
-            at = self._points(here, (count, n), (rows.indices, columns.indices))
-            none = at < 0 if kernel.points.fills else None
-            sums = np.multiply(at, kernel.step, out=self._scratch(at.shape))
-            sums += np.arange(n) * columns.data
-            block = kernel.bytes[here.data :].take(sums, 0, mode="clip")
-            if none is not None and none.any():
-                _clear(block, none)
-            target[:, first : first + n] = block
 
     def _points(self, place: _Place, shape: tuple[int, ...], steps: tuple[int, ...]) -> AnyArray:
         """Return the positions of the indices from a place on, at distances `steps`."""

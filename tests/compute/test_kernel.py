@@ -72,9 +72,7 @@ class Made:
 def restored() -> Iterator[None]:
     """Put back what the tests change."""
     before = [(module, dict(vars(module))) for module in (check, kernel, indices, result)]
-    methods = {
-        name: getattr(kernel.Worker, name) for name in ("_part", "_rows", "_columns", "_take")
-    }
+    methods = {name: getattr(kernel.Worker, name) for name in ("_part", "_rows", "_take")}
     yield
     for module, names in before:
         vars(module).update(names)
@@ -86,9 +84,7 @@ def made_small(small: Small) -> None:
     for module, name, value in (
         (kernel, "BLOCK_BYTES", small.block),
         (kernel, "LOCATED_CHUNKS", small.cells),
-        (kernel, "LEAST_TAKE_BYTES", small.each),
         (kernel, "CACHE_BYTES", small.each),
-        (kernel, "LINE_BYTES", small.short),
         (kernel, "LEAST_INNER_LOOP", small.short),
         (check, "BLOCK_INDICES", small.cells),
         (indices, "MOST_KEPT_INDICES", small.most_kept),
@@ -307,7 +303,7 @@ def test_the_cases_take_every_path_of_numpy(kernel_language: str) -> None:
     if kernel_language == "C":
         return
     seen: set[str] = set()
-    names = ("_part", "_rows", "_columns", "_take")
+    names = ("_part", "_rows", "_take")
     for name in names:
         plain = getattr(kernel.Worker, name)
 
@@ -316,7 +312,7 @@ def test_the_cases_take_every_path_of_numpy(kernel_language: str) -> None:
             plain(*args)
 
         setattr(kernel.Worker, name, noting)
-    ways: set[str] = set()
+    columns: set[bool] = set()
     ready: set[tuple[str, bool]] = set()
 
     @SMALL
@@ -324,26 +320,26 @@ def test_the_cases_take_every_path_of_numpy(kernel_language: str) -> None:
     def run(case: Made) -> None:
         computed = case.run._kernel
         assert isinstance(computed, kernel.Kernel)
-        ways.update(computed.ways)
+        columns.add(computed.goes_by_columns)
         ready.add((str(computed.points.kind), computed.points.fills))
         case.run.whole()
 
     run()
     assert seen == set(names)
-    assert ways == {"rows", "each", "columns", "positions"}
+    assert columns == {True, False}
     assert len(ready) == 5
 
 
 @pytest.mark.parametrize("width", [np.int8, np.int64, np.complex128])
 def test_zeros_are_where_the_indices_of_their_own_batch_are_outside(width: type) -> None:
     data: Array = np.arange(1, 16).reshape(3, 5).astype(width)
-    indices = np.zeros((3, kernel.LEAST_TAKE_BYTES), np.int64)
+    indices = np.zeros((3, 1 << 15), np.int64)
     indices[1, [0, 7]] = 9
     indices[2, [3, 7, -1]] = -9
 
     out = gathercli.gather(data, indices, axis=1, batch_dims=1)
 
-    wanted = np.repeat(data[:, :1], kernel.LEAST_TAKE_BYTES, 1)
+    wanted = np.repeat(data[:, :1], 1 << 15, 1)
     wanted[1, [0, 7]] = 0
     wanted[2, [3, 7, -1]] = 0
     assert (out == wanted).all()
