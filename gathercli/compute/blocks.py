@@ -399,12 +399,10 @@ class ChunkPart(NamedTuple):
         free = [
             n for n, (_, i) in zip(self.out.shape, self.blocks.dim_map, strict=True) if i is None
         ]
-        shares = any(None not in dims for dims in self.blocks.dim_map)
-        put = self._put_shared if shares else self._put
         step = max(1, SCATTERED_CELLS // max(1, product(free)))
         for start in range(0, order.size, step):
             piece = slice(start, start + step)
-            put(chunk, positions[piece], tuple(coordinates[piece] for coordinates in places))
+            self._put(chunk, positions[piece], tuple(coordinates[piece] for coordinates in places))
 
     def _scatter_flat(self, order: AnyArray) -> None:
         """Copy to flat places of `out`, where each element has its own index, in the same order.
@@ -429,21 +427,7 @@ class ChunkPart(NamedTuple):
             out[places] = source.take(at)
 
     def _put(self, chunk: AnyArray, positions: AnyArray, places: tuple[AnyArray, ...]) -> None:
-        """Copy slices of `data` if it shares no dimension with `indices`."""
-        index: list[Any] = [slice(None)] * self.out.ndim
-        single = positions.size == 1  # copy a large slice once, not twice
-        dims = [o for o, (_, i) in enumerate(self.blocks.dim_map) if i is not None]
-        for o, coordinates in zip(dims, places, strict=True):
-            index[o] = coordinates[0] if single else coordinates
-        if single:
-            self.out[tuple(index)] = chunk[(slice(None),) * self.blocks.axis + (positions[0],)]
-        else:
-            self.out[tuple(index)] = chunk.take(positions, self.blocks.axis)
-
-    def _put_shared(
-        self, chunk: AnyArray, positions: AnyArray, places: tuple[AnyArray, ...]
-    ) -> None:
-        """Copy if `data` and `indices` share dimensions, where their coordinates are equal."""
+        """Copy to places; in dimensions that `data` and `indices` share, coordinates are equal."""
         dim_map = list(enumerate(self.blocks.dim_map))
         at: dict[int | None, AnyArray] = {d: places[i] for _, (d, i) in dim_map if i is not None}
         at[self.blocks.axis] = positions
