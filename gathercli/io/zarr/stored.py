@@ -7,7 +7,6 @@ before use. The codecs are those of `numcodecs`.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -79,7 +78,6 @@ class ZarrArray:
         self.name, self.path, self.spec = name, path, spec
         self.dtype, self.shape, self.chunks = spec.dtype, spec.shape, spec.chunks
         self.storage = spec.file_dtype.newbyteorder("=")
-        self.reads: Counter[tuple[int, ...]] = Counter()
         self._lock, self._on_read = Lock(), on_read
         self._absent: set[tuple[int, ...]] = set()
         self._notes = [] if notes is None else notes
@@ -106,9 +104,6 @@ class ZarrArray:
         count = count_chunks(box, self.chunks)
         what = f"{counted(count, 'chunk', exact=True)} of the array are to be read at once"
         check_number(what, count, MAX_READ_CHUNKS)
-        with self._lock:
-            parts = tiled(box, self.chunks)
-            self.reads.update(grid_coordinates(part, self.chunks) for part in parts)
         if count_chunks(box, self.spec.grid) == 1:
             elements = self._part(box)
             if elements is None:
