@@ -6,7 +6,7 @@ The tensor is read twice, block by block, so it may be mapped and larger than me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import frexp, isfinite, ldexp
+from math import isfinite
 from operator import gt, lt
 from typing import Any, Final, NamedTuple
 
@@ -19,9 +19,8 @@ from gathercli.spec.shapes import coordinates
 
 # Binary places after the point in the smallest float64, enough for every float64.
 _PLACES: Final = 1074
-# The least magnitude of numbers that are scaled down, so that their sum does not overflow.
-_LARGE: Final = 2.0**900
-_SCALE: Final = 128  # binary places by which they are scaled down, without loss
+# The most bits of the halves of a significand: the sum of those of a block is exact.
+_HALF: Final = 27
 BINS: Final = 16  # bins of a histogram, fewer for integers of a narrow range
 FINE_BINS: Final = 48  # bins of a histogram for a picture
 
@@ -133,47 +132,19 @@ class _Total:
                 values = values & 0xFFFFFFFF
             self._sum += (whole + int(values.sum(dtype=np.int64))) << _PLACES
             return
-        wide = values.astype(np.float64)
-        if _size(wide) >= _LARGE:
-            large = np.abs(wide) >= _LARGE
-            self._add(np.ldexp(wide[large], -_SCALE), _SCALE)
-            wide = wide[~large]
-        self._add(wide, 0)
-
-    def _add(self, values: AnyArray, scale: int) -> None:
-        for part in _exact_parts(values):
-            numerator, denominator = part.as_integer_ratio()
-            self._sum += numerator << (_PLACES + scale + 1 - denominator.bit_length())
+        rest, exponents = np.frexp(values.astype(np.float64))
+        exponents += _PLACES  # 0 or more
+        for places in (_HALF, 2 * _HALF):
+            rest = np.ldexp(rest, _HALF)
+            whole = np.trunc(rest)
+            rest -= whole
+            sums = np.bincount(exponents, whole)
+            for at in np.flatnonzero(sums).tolist():
+                self._sum += int(sums[at]) << at >> places
 
     def mean(self) -> float | None:
         # Python rounds the quotient of two integers once.
         return self._sum / (self._count << _PLACES) if self._count else None
-
-
-def _exact_parts(values: AnyArray) -> Iterator[float]:
-    """Yield numbers, usually two or three, with exactly the sum of float64 values, shape (N,).
-
-    Split all values at one binary place, high enough that the sum of their leading bits is exact;
-    then split the remainders, which are exact, likewise (Rump, Ogita and Oishi, "Accurate
-    floating-point summation", 2008). The values are below 2^900 in magnitude, and overwritten.
-
-    >>> import numpy as np
-    >>> sum(_exact_parts(np.array([1e16, 1.0, -1e16, 1.0])))
-    2.0
-    """
-    while values.size:
-        place = ldexp(1.0, frexp(_size(values))[1] + (values.size + 1).bit_length())
-        leading = values + place
-        leading -= place
-        yield float(leading.sum())
-        values -= leading
-        if np.count_nonzero(values) <= values.size // 2:
-            values = values[np.flatnonzero(values)]
-
-
-def _size(values: AnyArray) -> float:
-    """Return the largest absolute value; 0 for no values."""
-    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
 
 def _histograms(
