@@ -140,12 +140,8 @@ def gather_elements(
 
     Raises
     ------
-    OperatorError
-        The version refuses; `.rule` names the rule.
-    VersionError
-        There is no such version.
-    InputError
-        `out` cannot take the result.
+    OperatorError, VersionError, InputError
+        As for `gather`.
 
     Notes
     -----
@@ -197,12 +193,8 @@ def gather_nd(
 
     Raises
     ------
-    OperatorError
-        The version refuses; `.rule` names the rule.
-    VersionError
-        There is no such version.
-    InputError
-        `out` cannot take the result.
+    OperatorError, VersionError, InputError
+        As for `gather`.
 
     Notes
     -----
@@ -260,12 +252,8 @@ def gather_tree(
 
     Raises
     ------
-    OperatorError
-        The version refuses; `.rule` names the rule.
-    VersionError
-        There is no such version.
-    InputError
-        `out` cannot take the result.
+    OperatorError, VersionError, InputError
+        As for `gather`.
 
     Notes
     -----
