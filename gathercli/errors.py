@@ -190,7 +190,8 @@ class GatherError(Exception):
     @classmethod
     def of(cls, error: GatherError, **changes: Any) -> Self:
         """Return an error of this class with the data of another; `changes` are parameters."""
-        data = {name: getattr(error, name) for name in _DATA}
+        names = ("problem", *GatherError.__init__.__kwdefaults__)
+        data = {name: getattr(error, name) for name in names}
         return cls(**data | {"hint": error.advice} | changes)
 
     def add_call(
@@ -263,13 +264,6 @@ class GatherError(Exception):
 def sentence(statement: str, expected: str | None, remark: str = "") -> str:
     """Word what is wrong, and what is expected."""
     return statement + ("" if expected is None else f": expected {expected}") + remark
-
-
-# The parameters of `GatherError`, without the hint.
-_DATA = (
-    *("problem", "rule", "subject", "version", "places", "where", "value"),
-    *("expected", "remark", "unsaid", "count", "instead"),
-)
 
 
 class MismatchError(GatherError):
