@@ -190,7 +190,7 @@ class GatherError(Exception):
     @classmethod
     def of(cls, error: GatherError, **changes: Any) -> Self:
         """Return an error of this class with the data of another; `changes` are parameters."""
-        names = ("problem", *GatherError.__init__.__kwdefaults__)
+        names = ("problem", *(GatherError.__init__.__kwdefaults__ or ()))
         data = {name: getattr(error, name) for name in names}
         return cls(**data | {"hint": error.advice} | changes)
 

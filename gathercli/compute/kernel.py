@@ -94,8 +94,8 @@ class Kernel:
         rows, columns = self.loops[-2:]
         if rows.data or not (columns.data and columns.indices):
             return False
-        inner = columns.size * columns.data * self.bytes.shape[-1]
-        return self.axis_size * inner > CACHE_BYTES
+        reach: int = self.axis_size * columns.size * columns.data * self.bytes.shape[-1]
+        return reach > CACHE_BYTES
 
     def worker(self) -> NativeWorker | Worker:
         """Return a worker for one thread."""

@@ -136,9 +136,9 @@ class _Total:
         exponents += _PLACES  # 0 or more
         for places in (_HALF, 2 * _HALF):
             rest = np.ldexp(rest, _HALF)
-            whole = np.trunc(rest)
-            rest -= whole
-            sums = np.bincount(exponents, whole)
+            leading = np.trunc(rest)
+            rest -= leading
+            sums = np.bincount(exponents, leading)
             for at in np.flatnonzero(sums).tolist():
                 self._sum += int(sums[at]) << at >> places
 
