@@ -61,12 +61,10 @@ class TypeOptions(Options):
 
     external_data: bool = EXTERNAL_DATA
     feed: list[str] | None = _FEED if given_names("words") else None
-    operator = ""  # the only operator; blank for those of the command
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group with the inputs of a command's operators."""
-        command = cls.operator or command
         inputs = {
             each.name: each for family in accepted_families(command) for each in inputs_of(family)
         }
@@ -105,14 +103,13 @@ class TensorOptions(Options):
 
     required = True
     command = ""
-    operator = ""  # as in `TypeOptions`
     help, likewise = TENSOR_HELP, "{}, given likewise."  # of the first argument, of the others
     types: TypeOptions
 
     @classmethod
     def of(cls, command: str) -> type[Options]:
         """Return the group with the inputs of a command's operators."""
-        operators = accepted_families(cls.operator or command)
+        operators = accepted_families(command)
         first, fewest = inputs_of(operators[0]), min(len(inputs_of(each)) for each in operators)
         default = REQUIRED if cls.required else None
         arguments: dict[str, Any] = {}

@@ -57,8 +57,20 @@ def summary(family: Family) -> str:
 
 
 def accepted_families(command: str) -> tuple[Family, ...]:
-    """Return the operator of a command, or all operators if the command takes any of them."""
-    return (FAMILIES[command],) if command in FAMILIES else tuple(FAMILIES.values())
+    """Return the operator of a command, or those that a command takes: all, or some to compare."""
+    if command in FAMILIES:
+        return (FAMILIES[command],)
+    return _COMPARABLE if command == "compare" else _FAMILIES
+
+
+def _named_inputs(family: Family) -> list[str]:
+    return [each.name for each in family.ROWS[0].inputs]
+
+
+# The operators that take the same inputs: those of the first.
+_COMPARABLE: Final = tuple(
+    each for each in _FAMILIES if _named_inputs(each) == _named_inputs(_FAMILIES[0])
+)
 
 
 def attributes(family: Family) -> dict[str, bool]:

@@ -6,14 +6,14 @@ import re
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
-from gathercli.cli.call import CallOptions, TensorOptions, TypeOptions, inputs_of
+from gathercli.cli.call import CallOptions
 from gathercli.cli.commands.ops import exactly, named
 from gathercli.cli.declarations import OPERATOR, Answer, Options, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, THREADS, Choice, OperatorOptions
 from gathercli.cli.slice_options import PictureOptions, RuntimeOptions
 from gathercli.errors import VersionError
-from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.ops import FAMILIES, OPERATORS, accepted_families
 from gathercli.report.terminal import PICTURE_WIDTH, rendered
 from gathercli.spec.call import CallContext
 from gathercli.text import listed
@@ -27,29 +27,11 @@ if TYPE_CHECKING:
     from gathercli.report.verdicts import ComparisonText
     from gathercli.spec.op import Op
 
-FIRST: Final = next(iter(FAMILIES.values()))
 # The most elements of an output to format: more than a line has room for.
 MOST_ELEMENTS: Final = 512
 
-# The versions with the same inputs as the first.
-COMPARED: Final = tuple(
-    op
-    for op in OPERATORS
-    if [each.name for each in op.inputs] == [each.name for each in inputs_of(FIRST)]
-)
-
-
-class ComparedTypes(TypeOptions):
-    """The types of the inputs of all compared versions."""
-
-    operator = FIRST.COMMAND
-
-
-class ComparedTensors(TensorOptions):
-    """The inputs of all compared versions."""
-
-    operator = FIRST.COMMAND
-    types: ComparedTypes
+# The versions with the same inputs.
+COMPARED: Final = tuple(op for family in accepted_families("compare") for op in family.ROWS)
 
 
 class ComparedOperators(OperatorOptions):
@@ -72,7 +54,7 @@ class ComparedOperators(OperatorOptions):
     @cached_property
     def chosen(self) -> Choice:
         """The first version, which has the inputs of all; no environment variable names one."""
-        return Choice(FIRST.ROWS[0])
+        return Choice(COMPARED[0])
 
     def context(self) -> CallContext:
         """Return a context that names no operator."""
@@ -83,7 +65,6 @@ class ComparedCall(CallOptions):
     """A call of every version."""
 
     operator: ComparedOperators
-    tensors: ComparedTensors
 
 
 def run(
