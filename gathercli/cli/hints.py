@@ -73,7 +73,7 @@ def translate(line: CommandLine) -> CommandLine | None:
         is_argument = word.option is None and text == word.text
         are_letters = text[1:2] != "-" and text[2:3] not in ("", "=") and line.param(text[:2])
         if is_argument or word.is_value or text == "--" or are_letters:
-            if word.option not in (None, "--") and line.param(word.option) is None:
+            if word.option not in (None, "--") and word.param is None:
                 return None
             texts.append(text)
             continue
@@ -202,7 +202,7 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
     line = _read(words)
     changed = list(words)
     for at, word in enumerate(line.words, 1):
-        if "--version" in line.option_names(word) and word.text.endswith(value):
+        if "--version" in word.names and word.text.endswith(value):
             changed[at] = word.text.removesuffix(value) + version
     if version != value and changed == list(words):
         return []
@@ -216,7 +216,7 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
     changed[operator] = changed[operator].removesuffix(other) + command
     axis = find(version, command).op.attr("axis")
     requires_axis = axis is not None and axis.default is None
-    has_axis = any("--axis" in line.option_names(word) for word in line.words)
+    has_axis = any("--axis" in word.names for word in line.words)
     return [*changed, "--axis", "0"] if requires_axis and not has_axis else changed
 
 
@@ -258,14 +258,14 @@ def _write_call(
     line = translate(_read([head[0], *words]))
     if line is None:
         return None
-    present = {id(line.param(word.option)) for word in line.words if word.option}
-    tensors = _order(call, op, line.arguments, has_axis=id(line.param("--axis")) in present)
+    present = {name for word in line.words for name in word.names}
+    tensors = _order(call, op, line.arguments, has_axis="--axis" in present)
     if tensors is None:
         return None
     added = [
         word
         for pair in zip(options[::2], options[1::2], strict=True)
-        if id(line.param(pair[0])) not in present
+        if pair[0] not in present
         for word in pair
     ]
     return [*head, *tensors, *line.options, *added]
@@ -315,10 +315,11 @@ def complete(line: CommandLine, op: Op | None, inputs: Sequence[str]) -> str | N
     if op is None or len(inputs) != len(op.inputs):
         return None
     added: list[str] = []
+    present = {word.param for word in line.words}
+    output = [word.text for word in line.words if "--output" in word.names]
     for param in line.params:
-        if param.is_required and param.names and not line.texts_of(param):
+        if param.is_required and param.names and param not in present:
             example = given("examples", str(param.metavar))
-            output = line.texts_of(line.param("--output"))
             added += [param.names[0], "new" if example is None else str(example(output))]
     completed = shell_line([line.command, *line.texts, *added])
     return f"`{completed}` is an example" if completed else None

@@ -126,16 +126,6 @@ class ToleranceOptions(Options):
     rtol: float = tolerance("--rtol", "Relative tolerance of --expect")
     atol: float = tolerance("--atol", "Absolute tolerance of --expect")
 
-    def check(self) -> None:
-        """Raise `UsageError` if a tolerance is not finite."""
-        for name, tolerance in (("rtol", self.rtol), ("atol", self.atol)):
-            if not tolerance < float("inf"):  # nor for NaN
-                raise UsageError(
-                    f"`--{name}` is {tolerance}",
-                    value=str(tolerance),
-                    expected="a number from 0 on",
-                )
-
     @property
     def tolerance(self) -> Tolerance:
         """The tolerance."""

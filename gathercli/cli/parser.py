@@ -45,6 +45,12 @@ class Word(NamedTuple):
     option: str | None = None  # its name, also for its value; None for an argument
     value: str | None = None  # of the option, if the word has it or is it
     is_value: bool = False  # whether the word is all value
+    param: Any = None  # the parameter with the option; None if the command has none
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name of the option, if the command has it."""
+        return self.param.names if self.param else ()
 
 
 def parse(parameters: Mapping[str, Parameter], words: Sequence[str]) -> dict[str, Any] | None:
@@ -53,106 +59,97 @@ def parse(parameters: Mapping[str, Parameter], words: Sequence[str]) -> dict[str
     First raise `WordsError` for the options, in the order of the words; then, unless help is asked
     for, for values, for what is missing, for an argument too many.
     """
-    options, texts = _sort(parameters, words)
-    if None in options:
+    options, texts = _sort((*parameters.values(), HELP), words)
+    if HELP in options:
         return None
-    values: dict[str, Any] = {}
-    for name, given in options.items():
-        values[str(name)] = _value(parameters[str(name)], given)
-    for name, each in parameters.items():
+    values = {each: _value(each, given) for each, given in options.items()}
+    for each in parameters.values():
         if isinstance(each, Argument) and texts:
             if each.kind is list:
-                values[name], texts = texts, []
+                values[each], texts = texts, []
             else:
-                values[name], texts = _converted(each, texts[0]), texts[1:]
-        elif each.default is REQUIRED and name not in values:
+                values[each], texts = _converted(each, texts[0]), texts[1:]
+        elif each.default is REQUIRED and each not in values:
             raise WordsError(Problem.MISSING, each)
     if texts:
         raise WordsError(Problem.TOO_MANY, texts[0])
-    return {name: values.get(name, each.default) for name, each in parameters.items()}
+    return {name: values.get(each, each.default) for name, each in parameters.items()}
 
 
 def _sort(
-    parameters: Mapping[str, Parameter], words: Sequence[str]
-) -> tuple[dict[str | None, list[list[str]]], list[str]]:
-    """Return the values of each option that is given, and the arguments; None stands for help."""
-    options: dict[str, tuple[str | None, Any]] = dict.fromkeys(HELP.names, (None, HELP))
-    options |= {text: (name, each) for name, each in parameters.items() for text in each.names}
-    counts = _counts(parameters.values())
-    given: dict[str | None, list[list[str]]] = {}
+    params: Sequence[Parameter], words: Sequence[str]
+) -> tuple[dict[Parameter, list[list[str]]], list[str]]:
+    """Return the values of each option that is given, and the arguments."""
+    options: dict[str, Any] = {name: each for each in params for name in each.names}
+    given: dict[Parameter, list[list[str]]] = {}
     arguments: list[str] = []
     last: tuple[str, int, list[str], int] = "", 0, [], 0  # an option, which may lack values
-    for at, word in enumerate(words_of((*parameters.values(), HELP), words)):
+    every: int | None = None  # the position of `ALL`, which only help has
+    for at, word in enumerate(words_of(params, words)):
         if word.option is None:
             arguments.append(word.text)
         elif word.is_value:
             last[2].append(word.text)
+        elif word.text == ALL and ALL not in options:
+            every = at
         elif word.text != "--":
-            _check_form(word.text, at, options)
-            for text, value in _options(word.text, counts):
-                _check_option(text, value, at, options)
-                name, option = options.get(text, (ALL, HELP))
-                if option.once and name in given:
+            for text, value in _options(word.text, options):
+                _check(word.text, text, value, at, options)
+                option = options[text]
+                if option.once and option in given:
                     raise WordsError(Problem.TWICE, option, at)
                 last = text, option.count, [] if value is None else [value], at
-                given.setdefault(name, []).append(last[2])
+                given.setdefault(option, []).append(last[2])
     text, count, values, at = last
     if len(values) < count:
         raise WordsError(Problem.NO_VALUE, text, at)
-    if ALL in given and None not in given:
-        raise WordsError(Problem.NO_OPTION, ALL, words.index(ALL))
+    if every is not None and HELP not in given:
+        raise WordsError(Problem.NO_OPTION, ALL, every)
     return given, arguments
 
 
-def _check_form(word: str, at: int, options: Mapping[str, object]) -> None:
-    """Raise for a long option with one dash, and for ``-a=1``, which would be the value ``=1``."""
+def _check(word: str, name: str, value: str | None, at: int, options: Mapping[str, Any]) -> None:
+    """Raise for an option of a word that does not exist, or is not written as it takes a value.
+
+    ``-axis`` has one dash, and ``-a=1`` would be the value ``=1``.
+    """
     if not word.startswith("--"):
         if len(word) > 2 and "-" + word.partition("=")[0] in options:
             raise WordsError(Problem.ONE_DASH, word, at)
         if word[2:3] == "=" and word[:2] in options:
             raise WordsError(Problem.EQUALS_SIGN, word, at)
+    if name not in options:
+        raise WordsError(Problem.NO_OPTION, name, at)
+    if value is not None and not options[name].count:
+        raise WordsError(Problem.NO_VALUE, name, at)
 
 
-def _check_option(
-    text: str, value: str | None, at: int, options: Mapping[str, tuple[str | None, Any]]
-) -> None:
-    """Raise for an unknown option, and for a flag with a value."""
-    if text not in options and (text != ALL or value is not None):
-        raise WordsError(Problem.NO_OPTION, text, at)
-    if value is not None and not options[text][1].count:
-        raise WordsError(Problem.NO_VALUE, text, at)
+def _options(word: str, options: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """Return the names of the options in a word, each with the value that is attached to it.
 
-
-def _counts(params: Iterable[Parameter]) -> dict[str, int]:
-    """Return how many words the value of each option is, by its names."""
-    return {name: each.count for each in params if isinstance(each, Option) for name in each.names}
-
-
-def _options(word: str, counts: Mapping[str, int]) -> list[tuple[str, str | None]]:
-    """Return the options of a word, each with the value that is attached to it.
-
-    >>> _options("-qa0", {"-a": 1}), _options("--axis=0", {})
+    >>> _options("-qa0", {"-a": HELP.replace(kind=int)}), _options("--axis=0", {})
     ([('-q', None), ('-a', '0')], [('--axis', '0')])
     """
     if word.startswith("--"):
         name, mark, value = word.partition("=")
         return [(name, value if mark else None)]
-    options: list[tuple[str, str | None]] = []
+    found: list[tuple[str, str | None]] = []
     for at, letter in enumerate(word[1:], 2):
-        takes_value = counts.get(f"-{letter}")
-        options.append((f"-{letter}", (takes_value and word[at:]) or None))
+        option = options.get(f"-{letter}")
+        takes_value = option is not None and option.count > 0
+        found.append((f"-{letter}", (takes_value and word[at:]) or None))
         if takes_value:
             break
-    return options
+    return found
 
 
 def words_of(params: Iterable[Parameter], args: Sequence[str]) -> Iterator[Word]:
     """Classify words by the parameters of a command; no word is refused."""
-    counts = _counts(params)
-    rest, option = 0, ""  # the number of values that follow, and their option
+    options: dict[str, Any] = {name: each for each in params for name in each.names}
+    rest, option, param = 0, "", None  # the number of values that follow, and their option
     for at, text in enumerate(args):
         if rest:
-            yield Word(text, option, text, is_value=True)
+            yield Word(text, option, text, is_value=True, param=param)
             rest -= 1
         elif text == "--":
             yield Word(text, text)
@@ -161,9 +158,10 @@ def words_of(params: Iterable[Parameter], args: Sequence[str]) -> Iterator[Word]
         elif not is_option(text):
             yield Word(text)
         else:
-            option, value = _options(text, counts)[-1]
-            rest = max(0, counts.get(option, 0) - (value is not None))
-            yield Word(text, option, value)
+            option, value = _options(text, options)[-1]
+            param = options.get(option)
+            rest = max(0, param.count - (value is not None)) if param else 0
+            yield Word(text, option, value, param=param)
 
 
 class CommandLine(NamedTuple):
@@ -213,18 +211,9 @@ class CommandLine(NamedTuple):
         """The number of required parameters."""
         return sum(param.is_required for param in self.params)
 
-    def param(self, option: str | None) -> Any:
+    def param(self, option: str) -> Any:
         """Return the parameter with an option, or None."""
         return next((param for param in self.params if option in param.names), None)
-
-    def option_names(self, word: Word) -> list[str]:
-        """Return every name of the option of a word."""
-        param = self.param(word.option)
-        return list(param.names) if param else []
-
-    def texts_of(self, param: Any) -> list[str]:
-        """Return the words of an option and its values."""
-        return [word.text for word in self.words if param and word.option in param.names]
 
     def replace(self, at: int, *texts: str, words: int = 1) -> list[str]:
         """Return the command and its words, with `texts` in place of some `words` from `at` on."""
@@ -269,6 +258,8 @@ def _converted(parameter: Parameter, text: str) -> Any:
     except ValueError:
         raise WordsError(Problem.WRONG_VALUE, parameter) from None
     least, most = parameter.min, parameter.max
-    if (least is None or number >= least) and (most is None or number <= most):
-        return number
-    raise WordsError(Problem.WRONG_VALUE, parameter)
+    if least is not None and not least <= number < float("inf"):  # nor is NaN
+        raise WordsError(Problem.WRONG_VALUE, parameter)
+    if most is not None and number > most:
+        raise WordsError(Problem.WRONG_VALUE, parameter)
+    return number

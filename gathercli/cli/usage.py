@@ -43,7 +43,7 @@ def refusal(line: CommandLine, error: WordsError) -> UsageError:
 
             family_of(word.text)
             break
-        if not word.is_value and line.param(word.option) is None:
+        if not word.is_value and word.param is None:
             break  # the next word may be its value
     usage = _REFUSALS[error.problem](line, error)
     if usage.advice is None and error.problem not in (
@@ -147,7 +147,7 @@ def _option_hint(line: CommandLine, option: str, at: int) -> str | None:
     if inputs_hint := inputs_as_arguments(line, option):
         return inputs_hint
     similar = similar_option(line, option)
-    param = line.param(similar)
+    param = line.param(similar) if similar else None
     is_word, following = line.words[at].text == option, line.words[at + 1 : at + 2]
     is_full = len(line.arguments) > line.required
     lacks_value = is_word and not (following and following[0].option is None and is_full)
@@ -256,7 +256,7 @@ def _wrong_value(line: CommandLine, error: WordsError) -> UsageError:
     value = word.text if word.value is None else word.value
     hint = None
     if value.lower() in PICTURE_FORMATS and line.param("--save"):
-        others = [each.text for each in line.words if "--format" not in line.option_names(each)]
+        others = [each.text for each in line.words if each.param is not param]
         hint = did_you_mean([line.command, *others, "--save", f"picture.{value.lower()}"])
     elif param.choices and (similar := translate_value(param, value)):
         hint = did_you_mean(line.replace(at, word.text.removesuffix(value) + similar))

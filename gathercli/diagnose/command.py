@@ -110,7 +110,6 @@ def run(call: DiagnosedCall, near: DiagnosisTolerance, fmt: str = TEXT_FORMAT) -
     del fmt  # the answer has both
     from gathercli.diagnose.diagnosis import diagnose, diagnosis_json, diagnosis_text
 
-    near.check()
     operator = call.operator
     attrs = {name: value for name, value in operator.attrs.typed.items() if value is not None}
     with call.open() as opened:

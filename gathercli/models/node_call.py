@@ -16,7 +16,6 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.cli.declarations import Option
 from gathercli.cli.options import Limits, option_name
 from gathercli.cli.parser import is_option, words_of
 from gathercli.cli.registry import command_of
@@ -101,14 +100,12 @@ def expand(words: Sequence[str]) -> list[str]:
 def _parse(command: str, words: Sequence[str]) -> _Words:
     """Sort the words of a command."""
     parameters = command_of(command).parameters.values()
-    options = {name: each for each in parameters if isinstance(each, Option) for name in each.names}
     parsed = _Words([], [], [], {})
     lacking = None  # the option whose value is the next word
-    for text, option, value, _ in words_of(parameters, words):
+    for text, option, value, _, declared in words_of(parameters, words):
         if option is None:
             parsed.arguments.append(text)
             continue
-        declared = options.get(option)
         lacking = declared if declared and declared.count and value is None else None
         if option == text == "--":
             continue
