@@ -20,15 +20,8 @@ class CommandEntry(NamedTuple):
 
     module: str
     help: str
-
-
-class FormEntry(NamedTuple):
-    """A command of the core in its form for models, as `CommandEntry`."""
-
-    module: str
-    help: str
-    suffixes: tuple[str, ...]  # the ends of the names of models
-    options: tuple[str, ...]  # that only this form has
+    suffixes: tuple[str, ...] = ()  # of a form for models: the ends of their names
+    options: tuple[str, ...] = ()  # that only this form has
 
 
 class Slice(NamedTuple):
@@ -36,7 +29,7 @@ class Slice(NamedTuple):
 
     name: str  # its folder
     commands: Mapping[str, CommandEntry]  # its commands, by name
-    forms: Mapping[str, FormEntry] = {}  # commands of the core in a form for models
+    forms: Mapping[str, CommandEntry] = {}  # commands of the core in a form for models
     words: Mapping[str, str] = {}  # expand words of a command, by a text that one of them has
     patterns: Mapping[str, str] = {}  # jobs of `batch` from a file and `--feed`, by suffix
     jobs: Mapping[str, str] = {}  # expand jobs with a key of their own, by that key
@@ -85,7 +78,7 @@ SLICES: Final = (
             ),
         },
         forms={
-            "check": FormEntry(
+            "check": CommandEntry(
                 "models.check_command",
                 "Check the nodes of models, and what targets change.",
                 suffixes=MODEL_SUFFIXES,

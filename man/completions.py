@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from gathercli.cli.declarations import Argument, Option, Parameter
+from gathercli.cli.declarations import Parameter
 from gathercli.cli.pages import TOPICS
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import FAMILIES, OPERATORS
@@ -39,7 +39,7 @@ def _values(command: str, param: Parameter) -> list[str]:
     }.get(param.names[0] if param.names else str(param.metavar), [])
 
 
-def _options(command: str) -> list[Option]:
+def _options(command: str) -> list[Parameter]:
     options = command_of(command).options
     if command in OF_MODELS:  # the options of both forms, each once
         known = {each.names[0] for each in options}
@@ -48,7 +48,7 @@ def _options(command: str) -> list[Option]:
     return options
 
 
-def _arguments(command: str) -> list[Argument]:
+def _arguments(command: str) -> list[Parameter]:
     return command_of(command).arguments
 
 
@@ -148,12 +148,12 @@ def _zsh_arguments() -> Iterator[str]:
         yield "            '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;"
 
 
-def _zsh_name(name: str, param: Option) -> str:
+def _zsh_name(name: str, param: Parameter) -> str:
     """Return the name of an option, with ``=`` if its value may follow an equals sign."""
     return name if not param.count or not name.startswith("--") else f"{name}="
 
 
-def _zsh_action(command: str, param: Option) -> str:
+def _zsh_action(command: str, param: Parameter) -> str:
     values = _values(command, param)
     what = (param.metavar or "value").lower()
     if values:
@@ -214,7 +214,7 @@ def _fish_commands() -> Iterator[str]:
             yield f"{here} -a '(__gathercli_names {kind})'"
 
 
-def _fish_option(command: str, param: Option) -> str:
+def _fish_option(command: str, param: Parameter) -> str:
     names = " ".join(
         f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in param.names
     )

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import partial
 from typing import Final
 
-from gathercli.cli.declarations import GROUPS, HELP, MESSAGES, Argument, Option, Parameter
+from gathercli.cli.declarations import GROUPS, HELP, MESSAGES, Parameter
 from gathercli.cli.pages import TOPICS
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.io.jobfile import JOB_SUFFIXES, LINE_SUFFIXES, MAX_JOB_BYTES
@@ -184,7 +184,7 @@ def _command(command: str) -> Page:
 
 
 def _synopsis(command: str, parameters: Iterable[Parameter]) -> str:
-    arguments = " ".join(each.metavar or "" for each in parameters if isinstance(each, Argument))
+    arguments = " ".join(each.metavar or "" for each in parameters if not each.names)
     return f"gathercli {command} [OPTIONS] {arguments}".rstrip()
 
 
@@ -218,7 +218,7 @@ def _parameters(parameters: Iterable[Parameter]) -> Iterator[Block]:
     groups: dict[str, list[tuple[str, str]]] = {MESSAGES: []}
     arguments = []
     for each in parameters:
-        if not isinstance(each, Option):
+        if not each.names:
             arguments.append((each.label, each.help))
         elif not each.hidden:
             groups.setdefault(each.group, []).append((each.label, each.help))

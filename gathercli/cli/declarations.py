@@ -43,13 +43,11 @@ REQUIRED: Final = ...  # the default of an argument that has none
 
 
 class Parameter:
-    """An option or an argument.
+    """An option, as `option` declares it, or an argument, as `argument` does.
 
     As an attribute of an `Options` object without a value, it has the value of its default.
     """
 
-    names: tuple[str, ...] = ()
-    hidden: bool = False  # whether help and manual omit an option
     help: str
     metavar: str | None  # the name of its value in help
     kind: type  # of its values: bool for a flag, list for any number of words, tuple for two
@@ -57,6 +55,13 @@ class Parameter:
     default: Any  # `REQUIRED` if it has none
     # values to complete and to suggest, where other texts are values too
     known: Callable[[], Iterable[str]]
+    names: tuple[str, ...] = ()  # of an option; an argument has none, and nothing that follows
+    group: str = ""
+    min: int | None = None
+    max: int | None = None
+    hidden: bool = False  # whether help and manual omit it
+    once: bool = False
+    rare: bool = False
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
@@ -70,39 +75,22 @@ class Parameter:
         return type(self)(**self.__dict__ | attributes)
 
     @property
-    def label(self) -> str:
-        """Its names in help, the short one first, and that of its value."""
-        return str(self.metavar)
-
-    @property
-    def is_required(self) -> bool:
-        """Whether a line lacks something without it."""
-        return self.default is REQUIRED
-
-
-class Argument(Parameter):
-    """An argument, as `argument` declares it."""
-
-
-class Option(Parameter):
-    """An option, as `option` declares it."""
-
-    group: str
-    min: int | None
-    max: int | None
-    once: bool
-    rare: bool
-
-    @property
     def count(self) -> int:
         """How many words its value is."""
         return 0 if self.kind is bool else 2 if self.kind is tuple else 1
 
     @property
     def label(self) -> str:
-        """As for any parameter."""
+        """Its names in help, the short one first, and that of its value."""
         names = ", ".join(sorted(self.names, key=len))
+        if not names:
+            return str(self.metavar)
         return f"{names} {self.metavar}" if self.count else names
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a line lacks something without it."""
+        return self.default is REQUIRED
 
 
 def option(
@@ -127,7 +115,7 @@ def option(
     the last one counts, or the second is refused if it comes `once`. The others are as in
     `Parameter`.
     """
-    return Option(**locals())
+    return Parameter(**locals())
 
 
 def flag(group: str, *names: str, help: str, rare: bool = False) -> Any:  # noqa: A002
@@ -145,14 +133,14 @@ def argument(
     known: Callable[[], Iterable[str]] = tuple,
 ) -> Any:
     """Declare an argument, as `option` does."""
-    return Argument(**locals())
+    return Parameter(**locals())
 
 
 # The option of every command that shows its help.
-HELP: Final[Option] = flag(MESSAGES, "--help", "-h", help="Show this message and exit.")
+HELP: Final[Parameter] = flag(MESSAGES, "--help", "-h", help="Show this message and exit.")
 ALL: Final = "--all"  # the word beside `HELP` for the help of all options
 # The option of the program that stands alone.
-VERSION: Final[Option] = flag(MESSAGES, "--version", help="Print the version of gathercli.")
+VERSION: Final[Parameter] = flag(MESSAGES, "--version", help="Print the version of gathercli.")
 
 
 class Options:
@@ -248,22 +236,21 @@ class Command:
         self.parameters: dict[str, Parameter] = dict(sorted(places.items(), key=_place))
 
     @property
-    def arguments(self) -> list[Argument]:
+    def arguments(self) -> list[Parameter]:
         """The arguments, in order."""
-        return [each for each in self.parameters.values() if isinstance(each, Argument)]
+        return [each for each in self.parameters.values() if not each.names]
 
     @property
-    def options(self) -> list[Option]:
+    def options(self) -> list[Parameter]:
         """The options that the manual lists."""
-        every = self.parameters.values()
-        return [each for each in every if isinstance(each, Option) and not each.hidden]
+        return [each for each in self.parameters.values() if each.names and not each.hidden]
 
     def shown(self, *, every: bool) -> dict[str, Parameter]:
         """Return the parameters that help lists by name, rare options only if `every`."""
         shown = {
             name: each
             for name, each in self.parameters.items()
-            if not isinstance(each, Option) or (not each.hidden and (every or not each.rare))
+            if not each.names or (not each.hidden and (every or not each.rare))
         }
         return {**shown, "help": HELP}
 
@@ -287,7 +274,7 @@ def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Parameter]]:
 def _place(item: tuple[str, Parameter]) -> tuple[int, bool]:
     """Return the place of a parameter in help: arguments first, rare options of a group last."""
     _, each = item
-    return (GROUPS.index(each.group), each.rare) if isinstance(each, Option) else (-1, False)
+    return (GROUPS.index(each.group), each.rare) if each.names else (-1, False)
 
 
 def _filled(

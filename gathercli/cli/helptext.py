@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Final
 
-from gathercli.cli.declarations import ALL, HELP, VERSION, Command, Option, Parameter
+from gathercli.cli.declarations import ALL, HELP, VERSION, Command, Parameter
 from gathercli.cli.pages import examples
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import OPERATORS
@@ -63,7 +63,7 @@ def help_of(command: Command, width: int, *, every: bool = False) -> str:
     said = CommandHelp(command, every=every)
     groups: dict[str, list[tuple[str, str]]] = {}
     for each in said.parameters.values():
-        group = each.group if isinstance(each, Option) else ARGUMENTS
+        group = each.group if each.names else ARGUMENTS
         groups.setdefault(group, []).append((each.label, _text(each)))
     return "\n".join(
         [
@@ -126,7 +126,7 @@ def _terms(pairs: Iterable[tuple[str, str]], width: int) -> str:
 def _text(parameter: Parameter) -> str:
     """Return the help of a parameter, and what it must be."""
     marks = []
-    if isinstance(parameter, Option) and not parameter.min is parameter.max is None:
+    if not parameter.min is parameter.max is None:
         least = "" if parameter.min is None else f"{parameter.min}<="
         most = "" if parameter.max is None else f"<={parameter.max}"
         marks.append(f"{least}x{most}" if most else f"x>={parameter.min}")

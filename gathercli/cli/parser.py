@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gathercli.cli.declarations import ALL, HELP, REQUIRED, Argument, Option
+from gathercli.cli.declarations import ALL, HELP, REQUIRED
 from gathercli.records import Enum, NamedTuple
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -64,7 +64,7 @@ def parse(parameters: Mapping[str, Parameter], words: Sequence[str]) -> dict[str
         return None
     values = {each: _value(each, given) for each, given in options.items()}
     for each in parameters.values():
-        if isinstance(each, Argument) and texts:
+        if not each.names and texts:
             if each.kind is list:
                 values[each], texts = texts, []
             else:
@@ -199,7 +199,7 @@ class CommandLine(NamedTuple):
     @property
     def metavars(self) -> list[str]:
         """The names of the command's arguments."""
-        return [str(each.metavar) for each in self.params if isinstance(each, Argument)]
+        return [str(each.metavar) for each in self.params if not each.names]
 
     @property
     def is_of_models(self) -> bool:
@@ -251,7 +251,7 @@ def _converted(parameter: Parameter, text: str) -> Any:
     """Convert the text of a value to its type."""
     if parameter.choices and text not in parameter.choices:
         raise WordsError(Problem.WRONG_VALUE, parameter)
-    if not isinstance(parameter, Option) or parameter.kind is str:
+    if not parameter.names or parameter.kind is str:
         return text
     try:
         number = parameter.kind(text)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from gathercli.cli.declarations import HELP, REQUIRED, VERSION, Command, Option, Parameter
+from gathercli.cli.declarations import HELP, REQUIRED, VERSION, Command, Parameter
 from gathercli.cli.helptext import PROGRAM, PROGRAM_HELP, START, CommandHelp
 from gathercli.cli.registry import COMMANDS
 from gathercli.report.terminal import escaped
@@ -102,7 +102,7 @@ def _type(parameter: Parameter) -> Any:
 
 def _info(parameter: Parameter) -> Any:
     """Convert the declaration of a parameter to typer."""
-    if not isinstance(parameter, Option):
+    if not parameter.names:
         return typer.Argument(metavar=parameter.metavar, help=parameter.help, show_default=False)
     return typer.Option(
         *parameter.names,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from gathercli.cli.declarations import HELP, VERSION, Option, Parameter
+from gathercli.cli.declarations import HELP, VERSION, Parameter
 from gathercli.cli.hints import (
     PICTURE_FORMATS,
     complete,
@@ -217,7 +217,7 @@ def _missing(line: CommandLine, error: WordsError) -> UsageError:
     lines = _examples(line)
     example = next((each for each in lines if op and f" {operator} " in each), None)
     hint = f"`{example or lines[0]}` is an example" if lines else ""
-    if isinstance(param, Option):
+    if param.names:
         option = param.names[0]
         values = given("values", str(param.metavar)) or param.choices
         expected = listed(values) if values else f"`{option} {param.metavar}`"
@@ -268,7 +268,7 @@ def _wrong_value(line: CommandLine, error: WordsError) -> UsageError:
     )
 
 
-def _range(param: Option) -> str:
+def _range(param: Parameter) -> str:
     """Describe the numbers that an option accepts."""
     what = "an integer" if param.kind is int else "a number"
     if param.min is None:

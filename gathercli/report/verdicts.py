@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.compute.compare import Comparison, Difference
+    from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case, CheckedCall, Illegal, Verdict
     from gathercli.spec.call import Call
 
@@ -306,7 +306,7 @@ def compared_json(
     values: Sequence[tuple[str, str]],
     more: Mapping[str, Any],
 ) -> str:
-    """Format versions, groups and differences as one object; `values` are already JSON.
+    """Format versions, groups and differences as one object; `values` are JSON.
 
     `more` are further fields at its end.
     """
@@ -323,14 +323,11 @@ def compared_json(
         for each, letter in zip(comparison.verdicts, comparison.letters, strict=True)
     ]
     groups = {letter: [op.full_name for op in ops] for letter, ops in comparison.groups.items()}
-    differences = map(_difference_json, comparison.differences, values)
-    head = _dumped(fields | {"rows": rows, "groups": groups})[:-1]
-    tail = f",{_dumped(more)[1:-1]}" if more else ""
-    return f'{head},"differences":[{",".join(differences)}]{tail}}}\n'
-
-
-def _difference_json(each: Difference, values: tuple[str, str]) -> str:
-    groups = _dumped({"groups": each.groups})[:-1]
-    if each.at is None:
-        return f'{groups},"shapes":{_dumped([shape.to_json() for shape in each.shapes])}}}'
-    return f'{groups},"at":{_dumped(each.at)},"values":[{",".join(values)}]}}'
+    differences: list[dict[str, Any]] = [
+        {"groups": each.groups, "shapes": [shape.to_json() for shape in each.shapes]}
+        if each.at is None
+        else {"groups": each.groups, "at": each.at, "values": [*map(json.loads, texts)]}
+        for each, texts in zip(comparison.differences, values, strict=True)
+    ]
+    answer = fields | {"rows": rows, "groups": groups, "differences": differences, **more}
+    return _dumped(answer) + "\n"

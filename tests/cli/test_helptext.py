@@ -17,7 +17,7 @@ from man.prose import EXAMPLES
 from tests.house import absent_slice
 
 if TYPE_CHECKING:
-    from gathercli.cli.declarations import Option
+    from gathercli.cli.declarations import Parameter
     from tests.conftest import Program, Run
 
 
@@ -31,12 +31,12 @@ MOST_LINES: Final = 60
 """The most lines of a help that is not of all options."""
 
 
-def options(command: str, *more: str) -> list[Option]:
+def options(command: str, *more: str) -> list[Parameter]:
     """Return the options of a command that its help of all options shows."""
     return [*command_of(command, models=bool(more)).options, HELP]
 
 
-def longest(option: Option) -> str:
+def longest(option: Parameter) -> str:
     """Return the long name of an option."""
     return max(option.names, key=len)
 
