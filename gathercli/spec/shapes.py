@@ -17,7 +17,7 @@ from gathercli.text import as_written, counted
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Self, SupportsIndex, TypeAlias, overload
+    from typing import Any, SupportsIndex, TypeAlias, overload
 
 LARGEST = 2**63 - 1  # the largest size a framework can store
 MAX_RANK = 64  # the largest rank of a numpy array
@@ -113,44 +113,41 @@ def multiply(dims: Sequence[AnyDim]) -> AnyDim:
     return bottom if bottom == top else Dim(bottom, top)
 
 
-class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no slots)
-    """The dimensions of a tensor; ``Shape.of_unknown_rank()`` if their number is unknown.
+_ANY_RANK: Any = (...,)  # the dimensions of a shape of unknown rank
+
+
+class Shape(tuple[AnyDim, ...]):
+    """The dimensions of a tensor; `...` is the only one of a tensor of unknown rank.
 
     >>> str(Shape([2, UNKNOWN, Dim(1, 5)])), str(Shape()), str(Shape.of_unknown_rank())
     ('[2,?,1..5]', '[]', '[...]')
     """
 
-    _rank_known: bool
-
-    def __new__(cls, dims: Iterable[AnyDim] = (), *, rank_known: bool = True) -> Self:
-        """Return a shape of integers and `Dim`."""
-        shape = super().__new__(cls, dims)
-        shape._rank_known = rank_known
-        return shape
+    __slots__ = ()
 
     @classmethod
     def of_unknown_rank(cls) -> Shape:
         """Return the shape of unknown rank."""
-        return cls(rank_known=False)
+        return cls(_ANY_RANK)
 
     @property
     def rank(self) -> int | None:
         """The number of dimensions; None if it is unknown."""
-        return len(self) if self._rank_known else None
+        return None if self == _ANY_RANK else len(self)
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
         """The dimensions as integers; None unless all are known."""
         sizes = tuple(dim for dim in self if isinstance(dim, int))
-        return sizes if self._rank_known and len(sizes) == len(self) else None
+        return sizes if len(sizes) == len(self) else None
 
     def inner(self) -> str:
         """Format the dimensions without brackets."""
-        return ",".join(map(str, self)) if self._rank_known else "..."
+        return "..." if self.rank is None else ",".join(map(str, self))
 
     def to_json(self) -> list[int | str]:
         """Return the dimensions for JSON: ``["N",2,"1..5","?"]``."""
-        if not self._rank_known:
+        if self.rank is None:
             return ["..."]
         return [dim if isinstance(dim, int) else str(dim) for dim in self]
 
@@ -168,16 +165,6 @@ class Shape(tuple[AnyDim, ...]):  # noqa: SLOT001  (a tuple of any length has no
 
     def __add__(self, other: tuple[AnyDim, ...]) -> Shape:  # type: ignore[override]
         return Shape((*self, *other))
-
-    def __eq__(self, other: object) -> bool:
-        known = other._rank_known if isinstance(other, Shape) else True
-        return known == self._rank_known and super().__eq__(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash((self._rank_known, *self)) if not self._rank_known else super().__hash__()
 
     def __str__(self) -> str:
         return f"[{self.inner()}]"
