@@ -60,28 +60,6 @@ TEXT_FORMAT: Final = option(
     default="auto",
     help="auto (pretty on a terminal, plain text elsewhere), pretty or json.",
 )
-FORCE_FORMAT: Final = flag(
-    OUTPUT,
-    "--force-format",
-    help="Write the format of --format even if the suffix of the file stands for another.",
-    rare=True,
-)
-CHUNKS: Final = option(
-    OUTPUT,
-    "--chunks",
-    metavar="SIZES",
-    help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
-    rare=True,
-)
-NONFINITE: Final = option(
-    OUTPUT,
-    "--nonfinite",
-    metavar="WAY",
-    choices=("quoted", "bare", "null", "error"),
-    default="quoted",
-    help='NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error.',
-    rare=True,
-)
 NO_CLOBBER: Final = flag(OUTPUT, "--no-clobber", help="Do not replace an existing file.", rare=True)
 THREADS: Final = option(
     OUTPUT,

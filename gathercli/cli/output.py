@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property, partial
+from functools import partial
 
 from gathercli.cli.declarations import OUTPUT, Options, flag, option
-from gathercli.cli.options import (
-    CHUNKS,
-    FORCE_FORMAT,
-    NO_CLOBBER,
-    NONFINITE,
-    PRECISION,
-    MemoryOptions,
-)
+from gathercli.cli.options import NO_CLOBBER, PRECISION, MemoryOptions
 from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.descriptors import STDOUT
@@ -54,22 +47,70 @@ class ViewOptions(Options):
 
 
 class WriteOptions(Options):
-    """Options of writing any file."""
+    """Options of writing any result."""
 
+    chunks: str | None = option(
+        OUTPUT,
+        "--chunks",
+        metavar="SIZES",
+        help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
+        rare=True,
+    )
+    force_format: bool = flag(
+        OUTPUT,
+        "--force-format",
+        help="Write the format of --format even if the suffix of the file stands for another.",
+        rare=True,
+    )
     no_clobber: bool = NO_CLOBBER
     fsync: bool = flag(
         OUTPUT, "--fsync", help="Return once the file and its name are on the disk.", rare=True
     )
+    nonfinite: str = option(
+        OUTPUT,
+        "--nonfinite",
+        metavar="WAY",
+        choices=("quoted", "bare", "null", "error"),
+        default="quoted",
+        help='NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error.',
+        rare=True,
+    )
+    chunk_sizes: tuple[int, ...] | None = None  # those of `chunks`, once they are checked
 
-    def output(self, path: str) -> Output:
+    def check_chunks(self, output: str | None, fmt: str) -> None:
+        """Parse the sizes of the chunks of an output; the format ``auto`` means its suffix."""
+        text = self.chunks
+        if text is None:
+            return
+        if not (names_chunks(output or "") if fmt == "auto" else is_chunked(fmt)):
+            found = clean(output or "stdout") if fmt == "auto" else fmt
+            raise UsageError(
+                f"is given, and the output is {found}",
+                subject="--chunks",
+                value=text,
+                expected="a .zarr output",
+            )
+        import re
+
+        if not re.fullmatch(r"[1-9]\d{0,17}(,[1-9]\d{0,17}){0,63},?|", text, re.ASCII):
+            raise UsageError(
+                f"is `{clean(text)}`",
+                subject="--chunks",
+                value=text,
+                expected="sizes from 1 on",
+                hint="`--chunks 64,1024`, one for each dimension of the output",
+            )
+        self.chunk_sizes = tuple(int(size) for size in text.split(",") if size)
+
+    def file(self, path: str) -> Output:
         """Return a context for an output file."""
         return Output(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
-    def creation(self, path: str, fmt: str) -> Creation:
+    def folder(self, path: str, fmt: str) -> Creation:
         """Return a context for an output folder in a format of chunks."""
         return save.creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)
 
-    def write(
+    def store(
         self,
         path: str | None,
         fmt: str,
@@ -94,12 +135,13 @@ class WriteOptions(Options):
             from gathercli.compute.result import source_of
             from gathercli.io.zarr import created
 
-            with self.creation(path, fmt) as folder:
-                created.write(source_of(results[0][1]), folder, **chunked)
+            with self.folder(path, fmt) as folder:
+                source = source_of(results[0][1])
+                created.write(source, folder, chunks=self.chunk_sizes, **chunked)
                 inputs.recheck()
                 folder.commit()
         else:
-            with self.output(path) as file:
+            with self.file(path) as file:
                 file.open(save.least_sum(fmt, results))
                 if save.is_binary(fmt) and file.is_terminal:
                     raise binary_error(fmt, f"`{clean(path)}`", way=way)
@@ -108,7 +150,7 @@ class WriteOptions(Options):
                 file.commit()
 
 
-class OutputOptions(Options):
+class OutputOptions(WriteOptions):
     """Options of the output: its path, format and size."""
 
     memory: MemoryOptions
@@ -120,7 +162,6 @@ class OutputOptions(Options):
         help=f"Write the result here; the suffix picks {listed(BY_SUFFIX)}; - is stdout.",
         once=True,
     )
-    chunks: str | None = CHUNKS
     fmt: str = option(
         OUTPUT,
         "--format",
@@ -130,9 +171,6 @@ class OutputOptions(Options):
         default="auto",
         help="auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal.",
     )
-    force_format: bool = FORCE_FORMAT
-    write_options: WriteOptions
-    nonfinite: str = NONFINITE
     view: ViewOptions
 
     @classmethod
@@ -140,13 +178,9 @@ class OutputOptions(Options):
         """Return the group, whose help names the input that a command copies from."""
         name = accepted_families(command)[0].ROWS[0].inputs[0].name
         like = "the data" if name == "data" else name.upper()
-        chunks = CHUNKS.replace(help=CHUNKS.help.replace("the data", like))
-        return cls.with_options({"chunks": chunks})
-
-    @cached_property
-    def chunk_sizes(self) -> tuple[int, ...] | None:
-        """The sizes of the chunks of the output; None to choose them."""
-        return chunks_of(self.chunks, self.output, self.fmt)
+        chunks: Any = cls.chunks
+        text = chunks.help.replace("the data", like)
+        return cls.with_options({"chunks": chunks.replace(help=text)})
 
     @property
     def path(self) -> str | None:
@@ -188,13 +222,13 @@ class OutputOptions(Options):
 
     def check(self) -> None:
         """Raise, before inputs are read, if options conflict or the output cannot be created."""
-        _ = self.chunk_sizes  # raises for invalid sizes
+        self.check_chunks(self.output, self.fmt)
         explicit = None if self.fmt == "auto" else self.fmt
         save.check_format(self.path, explicit, option="-f", force=self.force_format)
         if self.path is not None and self.fmt == "auto" and names_chunks(self.path):
-            self.write_options.creation(self.path, save.format_of(self.path))
+            self.folder(self.path, save.format_of(self.path))
         elif self.path is not None:
-            self.write_options.output(self.path)
+            self.file(self.path)
         fmt = self.chosen_format  # raises if the suffix names no format
         if self.path is None and save.is_binary(fmt) and is_terminal(STDOUT):
             raise binary_error(fmt, "stdout")
@@ -225,13 +259,12 @@ class OutputOptions(Options):
     ) -> None:
         """Write a result, atomically to a file."""
         path, fmt = self.path, self.chosen_format
-        self.write_options.write(
+        self.store(
             path,
             fmt,
             [("output", result)],
             inputs,
             partial(self._encode, result, messages),
-            chunks=self.chunk_sizes,
             memory=self.memory.limits.memory,
             threads=result.threads,
             progress=result.progress,
@@ -267,30 +300,6 @@ class OutputOptions(Options):
         text.append_text(layout(tensor, width=width, precision=view.precision, full=view.full))
         color = self.path is None and wants_color(when, STDOUT)
         return rendered(text, color=color or when == "always")
-
-
-def chunks_of(text: str | None, output: str | None, fmt: str) -> tuple[int, ...] | None:
-    """Parse the sizes of the chunks of an output; the format ``auto`` means its suffix."""
-    if text is None:
-        return None
-    if not (names_chunks(output or "") if fmt == "auto" else is_chunked(fmt)):
-        raise UsageError(
-            f"is given, and the output is {clean(output or 'stdout') if fmt == 'auto' else fmt}",
-            subject="--chunks",
-            value=text,
-            expected="a .zarr output",
-        )
-    import re
-
-    if not re.fullmatch(r"[1-9]\d{0,17}(,[1-9]\d{0,17}){0,63},?|", text, re.ASCII):
-        raise UsageError(
-            f"is `{clean(text)}`",
-            subject="--chunks",
-            value=text,
-            expected="sizes from 1 on",
-            hint="`--chunks 64,1024`, one for each dimension of the output",
-        )
-    return tuple(int(size) for size in text.split(",") if size)
 
 
 def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") -> Iterator[str]:

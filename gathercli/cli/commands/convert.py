@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from gathercli.cli.declarations import OUTPUT, Options, argument, flag, option
+from gathercli.cli.declarations import OUTPUT, argument, flag, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import CHUNKS, FORCE_FORMAT, NONFINITE, SourceOptions, type_of
-from gathercli.cli.output import WriteOptions, chunks_of, losses
+from gathercli.cli.options import SourceOptions, type_of
+from gathercli.cli.output import WriteOptions, losses
 from gathercli.compute.chunks import CopyBlocks
 from gathercli.compute.conversion import CastTensor
 from gathercli.compute.result import BlockResult
@@ -30,7 +30,7 @@ from gathercli.spec.dtypes import DType
 from gathercli.text import UNSAFE, clean, counted, in_bytes, listed, shell_word
 
 
-class ConvertOptions(Options):
+class ConvertOptions(WriteOptions):
     """The tensors to convert, and how."""
 
     paths: list[str] = argument(
@@ -47,7 +47,6 @@ class ConvertOptions(Options):
         help=listed(f"{name} ({row.about})" if row.about else name for name, row in FORMATS.items())
         + "; without it the suffix of DEST says so.",
     )
-    force_format: bool = FORCE_FORMAT
     directory: str | None = option(
         OUTPUT,
         "--directory",
@@ -70,14 +69,6 @@ class ConvertOptions(Options):
         OUTPUT, "--truncate", help="As --lossy, but make integers of floats towards zero."
     )
     reading: SourceOptions
-    chunks: str | None = CHUNKS
-    write_options: WriteOptions
-    nonfinite: str = NONFINITE
-
-    @cached_property
-    def chunk_sizes(self) -> tuple[int, ...] | None:
-        """The sizes of the chunks of the output; None to choose them."""
-        return chunks_of(self.chunks, self.paths[-1], self.to or "auto")
 
     @cached_property
     def target_dtype(self) -> DType | None:
@@ -92,7 +83,7 @@ class ConvertOptions(Options):
 
     def check(self) -> None:
         """Raise for invalid chunks, and for `--lossy` or `--truncate` without effect."""
-        _ = self.chunk_sizes  # raises for invalid sizes
+        self.check_chunks(self.paths[-1], self.to or "auto")
         option = "--truncate" if self.truncate else "--lossy"
         if (self.lossy or self.truncate) and self.target_dtype is None:
             raise UsageError("is given without `--dtype`", subject=option, expected="both")
@@ -203,14 +194,13 @@ class _Conversion:
             nonfinite = options.nonfinite
             save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=limits.memory)
 
-        options.write_options.write(
+        options.store(
             path,
             fmt,
             results,
             self.inputs,
             encode,
             way="",
-            chunks=options.chunk_sizes,
             memory=limits.memory,
             threads=cores(),
             progress=progress,

@@ -526,8 +526,8 @@ _gathercli() {
             '--dtype=[Convert the elements to this type; refused if a value would change]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--lossy[Let --dtype round to the nearest, half to even; nothing wraps or becomes infinite]' \
             '--truncate[As --lossy, but make integers of floats towards zero]' \
-            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
             '--chunks=[Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data]:sizes: ' \
+            '--force-format[Write the format of --format even if the suffix of the file stands for another]' \
             '--no-clobber[Do not replace an existing file]' \
             '--fsync[Return once the file and its name are on the disk]' \
             '--nonfinite=[NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error]:way:(quoted bare null error)' \
