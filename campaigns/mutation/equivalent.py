@@ -313,8 +313,8 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("It has no more dimensions.", "if len(shape) != len(data)", "if len(shape) < len(data)"),
         (
             "The least product is not above the greatest.",
-            "bottom == top else Dim(bottom, top)\n\n\nclass Shape",
-            "bottom >= top else Dim(bottom, top)\n\n\nclass Shape",
+            "bottom == top else Dim(bottom, top)\n\n\n_ANY_RANK",
+            "bottom >= top else Dim(bottom, top)\n\n\n_ANY_RANK",
         ),
         ("There are no more.", "len(sizes) == len(self)", "len(sizes) >= len(self)"),
         ("Both are refused as larger.", "else LARGEST + 1", "else LARGEST + 2"),

@@ -19,7 +19,7 @@ from gathercli.cli.declarations import (
 from gathercli.errors import UsageError, VersionError
 from gathercli.io.formats.table import ARGUMENTS
 from gathercli.ops import FAMILIES, accepted_families, attributes, version_list
-from gathercli.ops.versions import family_of, find, find_for_any, frameworks_of
+from gathercli.ops.versions import VersionMatch, family_of, find, find_for_any, frameworks_of
 from gathercli.records import NamedTuple
 from gathercli.spec.call import CallContext
 from gathercli.spec.dtypes import DType, dtype
@@ -202,33 +202,25 @@ OP_HELP: Final = f"{listed(FAMILIES)}."
 LETTERS: Final = {"axis": "-a", "batch_dims": "-b"}  # the one-letter options of attributes
 
 
-class Choice(NamedTuple):
-    """A version, a note about how it was found, and the environment variable that named it."""
-
-    op: Op
-    note: str | None = None
-    version_from: str | None = None
-
-
-def choice(command: str, version: str | None) -> Choice:
+def choice(command: str, version: str | None) -> VersionMatch:
     """Choose a version of an operator: the named one, that of the environment, or the default.
 
     A version of the environment does not concern operators that its framework lacks.
     """
     family = family_of(command)
     if version is not None:
-        return Choice(*find(version, family.COMMAND))
+        return find(version, family.COMMAND)
     default, name = family.ROWS[0], os.environ.get(VARIABLE)
     if not name:
-        return Choice(default)
+        return VersionMatch(default)
     try:
-        op, note = find_for_any(name, family.COMMAND)
+        op, note, _ = find_for_any(name, family.COMMAND)
     except VersionError as error:
         frameworks = frameworks_of(name)
         if len(frameworks) == 1 and frameworks.isdisjoint(op.framework for op in family.ROWS):
             (framework,) = frameworks
             note = f"{VARIABLE}: {framework} has no {default.name}; {default} is the default"
-            return Choice(default, note)
+            return VersionMatch(default, note)
         error.prefix(f"`{VARIABLE}`")
         near = error.near[0] if len(error.near) == 1 else None
         better = f"did you mean `export {VARIABLE}={near}`? " if near and not frameworks else ""
@@ -237,7 +229,7 @@ def choice(command: str, version: str | None) -> Choice:
             f"{better}`-V {version}` takes precedence; `unset {VARIABLE}` removes the variable"
         )
         raise
-    return Choice(op, note and f"{VARIABLE}: {note}", VARIABLE)
+    return VersionMatch(op, note and f"{VARIABLE}: {note}", VARIABLE)
 
 
 class AttributeOptions(Options):
@@ -357,7 +349,7 @@ class OperatorOptions(Options):
         return self.attrs.changed() | self.changed()
 
     @cached_property
-    def chosen(self) -> Choice:
+    def chosen(self) -> VersionMatch:
         """The version to run."""
         return choice(self.command, self.version)
 

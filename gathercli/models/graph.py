@@ -68,7 +68,7 @@ class ModelNode(NamedTuple):
     def resolved(self) -> ModelNode:
         """Return the node with the row of its opset, or the error."""
         try:
-            op, note = find(f"{self.framework}-{self.opset}", self.family.COMMAND)
+            op, note, _ = find(f"{self.framework}-{self.opset}", self.family.COMMAND)
         except VersionError as error:
             return self._replace(error=error)
         return self._replace(op=op, note=note)

@@ -134,7 +134,8 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
 
 def indexed_axes(call: Call) -> tuple[IndexedAxis, ...]:
     """Return the axis, along which the indices count."""
-    return (IndexedAxis("indices", call.axis_number or 0, call.size),)
+    a, _ = call.normalized
+    return (IndexedAxis("indices", call.axis_number or 0, known(call.data.shape)[a]),)
 
 
 def as_gather(call: Call) -> AxisGather:

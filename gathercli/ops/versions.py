@@ -24,6 +24,7 @@ class VersionMatch(NamedTuple):
 
     op: Op
     note: str | None = None
+    version_from: str | None = None  # the environment variable that named it
 
 
 def family_of(command: str) -> Family:

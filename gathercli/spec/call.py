@@ -221,16 +221,6 @@ class Call:
         return _from_front(self.batch_dims_number, indices and indices.shape.rank)
 
     @property
-    def size(self) -> int:
-        """s: the size of `data` along the axis."""
-        if self.axis is None:
-            raise LookupError("the axis is not known")
-        size = self.data.shape[self.axis]
-        if isinstance(size, int):
-            return size
-        raise LookupError("the size of the axis is not known")
-
-    @property
     def normalized(self) -> tuple[int, int]:
         """(axis', batch_dims') of a call with known shapes."""
         if self.axis is None or self.batch_dims is None:

@@ -232,7 +232,7 @@ def _of_family(operator: str) -> Callable[..., Tensor]:
 
     def apply(attributes: Mapping[str, Any], *inputs: Tensor) -> Tensor:
         opset = attributes.get("opset")
-        op, _ = find(f"openvino-{opset}" if opset else f"onnx-{ONNX_OPSET}", family)
+        op = find(f"openvino-{opset}" if opset else f"onnx-{ONNX_OPSET}", family).op
         names = ("axis", "batch_dims")
         attrs = {name: int(attributes[name]) for name in names if name in attributes}
         if len(inputs) > len(op.inputs):  # the axis is an input

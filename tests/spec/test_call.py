@@ -33,14 +33,9 @@ def test_what_is_not_known_of_a_call_is_no_number() -> None:
 
     assert (unknown.axis, unknown.batch_dims) == (None, 0)
     with pytest.raises(LookupError, match="the axis is not known"):
-        _ = unknown.size
-    with pytest.raises(LookupError, match="the axis is not known"):
         _ = unknown.normalized
     with pytest.raises(LookupError, match="the axis is not known"):
         _ = bound("[2,3]", "[...]", axis=1, batch_dims=-1).normalized
-    with pytest.raises(LookupError, match="the size of the axis is not known"):
-        _ = bound("[2,?]", "[3]", axis=1).size
-    assert bound("[2,?]", "[3]", axis=0).size == 2
 
 
 def test_a_call_is_for_values_unless_it_says_otherwise() -> None:

@@ -10,10 +10,11 @@ from gathercli.cli.call import CallOptions
 from gathercli.cli.commands.ops import exactly, named
 from gathercli.cli.declarations import OPERATOR, Answer, Options, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import TEXT_FORMAT, THREADS, Choice, OperatorOptions
+from gathercli.cli.options import TEXT_FORMAT, THREADS, OperatorOptions
 from gathercli.cli.slice_options import PictureOptions, RuntimeOptions
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS, accepted_families
+from gathercli.ops.versions import VersionMatch
 from gathercli.report.terminal import PICTURE_WIDTH, rendered
 from gathercli.spec.call import CallContext
 from gathercli.text import listed
@@ -52,9 +53,9 @@ class ComparedOperators(OperatorOptions):
         return cls
 
     @cached_property
-    def chosen(self) -> Choice:
+    def chosen(self) -> VersionMatch:
         """The first version, which has the inputs of all; no environment variable names one."""
-        return Choice(COMPARED[0])
+        return VersionMatch(COMPARED[0])
 
     def context(self) -> CallContext:
         """Return a context that names no operator."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gathercli.cli.declarations import VIEW, Answer, argument, flag, option
 from gathercli.cli.messages import ErrorOptions
-from gathercli.cli.options import TEXT_FORMAT, VARIABLE, Choice, choice
+from gathercli.cli.options import TEXT_FORMAT, VARIABLE, choice
 from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS, version_named
 from gathercli.ops.unknown import foreign_name_error
@@ -111,7 +111,7 @@ def _list(*families: str) -> Answer:
 
 def _defaults() -> tuple[list[Op], str, list[str]]:
     """Return the default versions, the variable that sets them or "", and its errors."""
-    choices: list[Choice] = []
+    choices: list[VersionMatch] = []
     notes: list[str] = []
     for family in FAMILIES:
         try:
