@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from gathercli.cli.declarations import CLUSTER, Options, option
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import is_chunked
 from gathercli.io.write import is_stream, new_name
 from gathercli.ops import accepted_families
-from gathercli.records import NamedTuple
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from typing import Any
+    from contextlib import AbstractContextManager
 
-    from gathercli.batch.cluster import ChunkWorkers
     from gathercli.batch.scheduler import Address
-    from gathercli.cli.commands.operators import ChunkScheduler
+    from gathercli.cli.call import OpenCall
     from gathercli.cli.messages import Messages
     from gathercli.cli.options import Limits
     from gathercli.cli.output import OutputOptions
+    from gathercli.io.zarr.created import BoxWorkers
     from gathercli.spec.op import Op
 
 
@@ -92,13 +93,18 @@ class ClusterOptions(Options):
         return Address(url, file, ca_file, cert, self.tls_key)
 
 
-class ChunkCluster(NamedTuple):
-    """A scheduler whose workers make the chunks of an output."""
+class ChunkClusterOptions(ClusterOptions):
+    """The options of a scheduler whose workers make the chunks of an output, as `WorkerOptions`."""
 
-    address: Address
+    @property
+    def are_used(self) -> bool:
+        """Whether a scheduler is named."""
+        return self.address() is not None
 
     def check(self, op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
-        """Raise `UsageError` if the workers cannot run the call or read its inputs."""
+        """Raise `UsageError` if options conflict, or the workers cannot do their part of a call."""
+        if not self.are_used:
+            return
         from gathercli.io.source import reference_of
 
         if op.followed:
@@ -133,17 +139,12 @@ class ChunkCluster(NamedTuple):
                     expected="a file that they see",
                 )
 
-    def connect(self, job: dict[str, Any], limits: Limits, messages: Messages) -> ChunkWorkers:
+    def connect(
+        self, call: OpenCall, limits: Limits, messages: Messages
+    ) -> AbstractContextManager[BoxWorkers | None]:
         """Connect to the workers of the scheduler."""
+        if (address := self.address()) is None:
+            return nullcontext()
         from gathercli.batch.cluster import ChunkWorkers
 
-        return ChunkWorkers(job, self.address, limits, messages)
-
-
-class ChunkClusterOptions(ClusterOptions):
-    """The options of a scheduler whose workers make the chunks of an output."""
-
-    def chosen(self) -> ChunkScheduler | None:
-        """Return the scheduler; raise as `address` does."""
-        address = self.address()
-        return None if address is None else ChunkCluster(address)
+        return ChunkWorkers(call.job(), address, limits, messages)

@@ -21,7 +21,6 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
-    from typing import Any, Protocol
 
     from gathercli.cli.call import OpenCall
     from gathercli.cli.options import Limits
@@ -32,17 +31,6 @@ if TYPE_CHECKING:
     from gathercli.io.zarr.created import BoxWorkers
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
-
-    class ChunkScheduler(Protocol):
-        """What lets other processes make the chunks of an output."""
-
-        def check(self, op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
-            """Raise `UsageError` if they cannot run the call or read its inputs."""
-
-        def connect(
-            self, job: dict[str, Any], limits: Limits, messages: Messages
-        ) -> AbstractContextManager[BoxWorkers]:
-            """Connect to them for a call."""
 
 
 class ExpectOptions(Options):
@@ -82,9 +70,20 @@ class WorkerOptions(SliceOptions):
         group = super().of(command)
         return group if group is cls else group.of(command)
 
-    def chosen(self) -> ChunkScheduler | None:
-        """Return what distributes the chunks; raise `UsageError` if an option is wrong."""
-        return None
+    @property
+    def are_used(self) -> bool:
+        """Whether other processes are asked for."""
+        return False
+
+    def check(self, op: Op, output: OutputOptions, threads: int | None, *tokens: str) -> None:
+        """Raise `UsageError` if an option is wrong, or they cannot do their part of a call."""
+
+    def connect(
+        self, call: OpenCall, limits: Limits, messages: Messages
+    ) -> AbstractContextManager[BoxWorkers | None]:
+        """Connect to the processes that are asked for."""
+        del call, limits, messages
+        return nullcontext()
 
 
 class Execution(Options):
@@ -101,12 +100,10 @@ class Execution(Options):
 def run(line: Execution) -> int:
     """Run the call and write the result; only a failed write raises after output began."""
     call, output, expectation = line.call, line.output, line.expectation
-    scheduler = line.others.chosen()
     with call.open(expectation.expect, shows_progress=output.may_show_progress) as opened:
         output.check()
-        if scheduler is not None:
-            scheduler.check(opened.op, output, line.threads, *call.tensors.words)
-        mismatch = _run(line, opened, scheduler)
+        line.others.check(opened.op, output, line.threads, *call.tensors.words)
+        mismatch = _run(line, opened)
     if mismatch is None or not line.messages.json_errors:
         line.messages.print()
     if mismatch is not None:
@@ -119,9 +116,7 @@ def run(line: Execution) -> int:
     return 0
 
 
-def _run(
-    line: Execution, opened: OpenCall, scheduler: ChunkScheduler | None
-) -> MismatchError | None:
+def _run(line: Execution, opened: OpenCall) -> MismatchError | None:
     """Read the inputs, run the call and write the result, once more if an input was wrong."""
     from gathercli.compute.run import consume
 
@@ -129,12 +124,12 @@ def _run(
     bound = opened.bound(inputs.chunked)
     with opened.context:
         output.check_room(bound)
-    if scheduler is not None:
+    if line.others.are_used:
         inputs.watch_folders()
     reads_again = output.is_new_file and line.expectation.expect is None
     return consume(
         bound,
-        partial(_write, line, opened, scheduler),
+        partial(_write, line, opened),
         recheck=inputs.recheck if reads_again else None,
         context=opened.context,
         max_bytes=output.most_bytes,
@@ -144,9 +139,7 @@ def _run(
     )
 
 
-def _write(
-    line: Execution, opened: OpenCall, scheduler: ChunkScheduler | None, result: GatherOutput
-) -> MismatchError | None:
+def _write(line: Execution, opened: OpenCall, result: GatherOutput) -> MismatchError | None:
     """Write a result, and compare it with the expected one."""
     output, messages, near = line.output, line.messages, line.expectation.near
     messages.notes += map(str, result.adjustments)
@@ -160,9 +153,7 @@ def _write(
 
     in_chunks = is_chunked(output.chosen_format)
     mismatch = difference() if in_chunks else None  # the output may replace an input
-    connected: AbstractContextManager[BoxWorkers | None] = nullcontext()
-    if scheduler is not None:
-        connected = scheduler.connect(opened.job(), output.memory.limits, messages)
+    connected = line.others.connect(opened, output.memory.limits, messages)
     with connected as workers, opened.context:
         output.write(result, opened.inputs, messages, workers)
     return mismatch if in_chunks else difference()
