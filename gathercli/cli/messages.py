@@ -116,10 +116,10 @@ class Messages(ErrorOptions):
         if self.notes and not self.quiet:
             self._print("".join(map(self._note, self.notes)))
 
-    def say(self, text: str) -> None:
-        """Print a line on a terminal only."""
-        if self._interactive:
-            self._print(text + "\n")
+    def say(self, *lines: str) -> None:
+        """Print lines on a terminal only."""
+        if lines and self._interactive:
+            self._print("".join(f"{line}\n" for line in lines))
 
     def announce(self, text: str) -> None:
         """Print a note at once, even with `--quiet`; as JSON with `--json-errors`."""
@@ -196,8 +196,7 @@ def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
         else:
             print_text(text)
     messages = options if isinstance(options, Messages) else Messages(color=options.color)
-    for remark in answer.remarks:
-        messages.say(remark)
+    messages.say(*answer.remarks)
     if answer.error is not None:
         raise answer.error
     messages.notes += notes

@@ -78,10 +78,7 @@ OPENVINO_8 = OPENVINO_5._replace(
 ONNX_11 = OPENVINO_8._replace(
     framework="onnx",
     version=11,
-    inputs=(
-        Input("data", BEFORE_BFLOAT16),
-        INDICES._replace(dtypes=(INT64,)),
-    ),
+    inputs=(Input("data", BEFORE_BFLOAT16), INDICES._replace(dtypes=(INT64,))),
     attrs=(),
     narrows=False,
     equation="out[i, s] = data[t, s], t = indices[i, :]",

@@ -20,6 +20,7 @@ class Hue(NamedTuple):
     ink: str  # text and lines on a light page; also a ground for white text
 
 
+# The hues of the letters a to f; g begins again.
 HUES: Final = (
     Hue("blue", "#46d9f7", "#003a60"),
     Hue("amber", "#e6ac04", "#683d09"),
@@ -28,17 +29,12 @@ HUES: Final = (
     Hue("violet", "#c269dd", "#940398"),
     Hue("red", "#fc2701", "#450d0c"),
 )
-"""The hues of the letters a to f; g begins again."""
+ON_FILL: Final = "#000000"  # text on a fill
 
-ON_FILL: Final = "#000000"
-"""Text on a fill."""
-
+# What is refused: lines and text on a page; the first also a ground for text in `ON_REFUSED`.
 REFUSED_ON_LIGHT: Final = "#b00020"
 REFUSED_ON_DARK: Final = "#ff8a80"
-"""What is refused: lines and text on a page; the first also a ground for text in `ON_REFUSED`."""
-
 ON_REFUSED: Final = "#ffffff"
-"""Text on what is refused."""
 
 STYLES: Final = tuple(f"{ON_FILL} on {hue.fill}" for hue in HUES)
 # The styles of letters in a terminal, and of what is refused.

@@ -29,12 +29,9 @@ def is_terminal(fd: int) -> bool:
         return False
 
 
-def wants_color(choice: str, fd: int, environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether to write colour by `--color`, the environment and the stream.
-
-    >>> wants_color("auto", 1, {"FORCE_COLOR": "1"}), wants_color("auto", 1, {"NO_COLOR": "1"})
-    (True, False)
-    """
+def wants_color(choice: str, fd: int) -> bool:
+    """Return whether to write colour by `--color`, the environment and the stream."""
+    environ = os.environ
     if choice != "auto":
         return choice == "always"
     if environ.get("NO_COLOR"):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from gathercli.spec.call import Call
 
+# What every rule says, by its name, in the order they are checked. No docstrings, which ``-OO``
+# strips.
 STATEMENTS: Final = {
     "data-dtype": "`data` has an element type of the version's list.",
     "indices-dtype": "`indices` has an integer type of the version's list.",
@@ -55,10 +57,6 @@ STATEMENTS: Final = {
     "replace it.",
     "limit": "What is held, and a result, stays below `--max-bytes`, the rank below 65.",
 }
-"""What every rule says, by its name, in the order they are checked.
-
-No docstrings, which ``-OO`` strips.
-"""
 
 # The rules that read elements; those before them only read shapes, types and attributes.
 VALUE_RULES: Final = ("integer-values", "index-negative", "index-range")

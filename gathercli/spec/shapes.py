@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 LARGEST = 2**63 - 1  # the largest size a framework can store
 MAX_RANK = 64  # the largest rank of a numpy array
 
+# Levels of brackets in JSON text that every Python parses at any depth of calls. Python 3.11 stops
+# at 1,000 levels, callers included; from 3.12 on it goes 10,000 deep, more than the stack of 1 MB
+# or less that a thread has on some systems.
 DEEPEST = 500
-"""Levels of brackets in JSON text that every Python parses at any depth of calls.
-
-Python 3.11 stops at 1,000 levels, callers included; from 3.12 on it goes 10,000 deep, more than
-the stack of 1 MB or less that a thread has on some systems.
-"""
 
 
 class Dim(NamedTuple):

@@ -60,8 +60,7 @@ def run(
     refused = chosen.error is not None and not chosen.refuses_index
     if not refused:
         messages.clear()
-        for remark in saved.remarks:
-            messages.say(remark)
+        messages.say(*saved.remarks)
     if not (refused and messages.json_errors):
         messages.print()
     if chosen.error is not None and refused:

@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.declarations import INPUT, Options, argument, flag
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import (
-    PRECISION,
-    TENSOR_HELP,
-    TEXT_FORMAT,
-    SourceOptions,
-)
+from gathercli.cli.options import PRECISION, TENSOR_HELP, TEXT_FORMAT, SourceOptions
 from gathercli.cli.slice_options import PictureOptions
 from gathercli.errors import GatherError, InputError
 from gathercli.io.descriptors import STDOUT
@@ -83,8 +78,7 @@ def run(options: InfoOptions, messages: Messages, files: list[str] = FILES) -> i
             return InputError.status if any(each.refused for each in info.members) else 0
 
         status = messages.each(files, show)
-    for remark in saved.remarks:
-        messages.say(remark)
+    messages.say(*saved.remarks)
     messages.print()
     return status
 
