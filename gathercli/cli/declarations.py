@@ -37,8 +37,6 @@ CLUSTER: Final = "Cluster"
 
 # The groups of options, in the order of help and manual.
 GROUPS: Final = (OPERATOR, OUTPUT, RUNNING, REPORT, NO_FILE, VIEW, INPUT, MESSAGES, CLUSTER)
-# The parameter that takes the name of the command, for a function that serves several.
-NAME: Final = "command"
 REQUIRED: Final = ...  # the default of an argument that has none
 
 
@@ -161,7 +159,7 @@ class Options:
         return type(cls.__name__, (cls,), {"__annotations__": parameters, **parameters})
 
     @classmethod
-    def replaced(cls, **attributes: Any) -> type[Options]:
+    def replaced(cls, **attributes: Any) -> type[Self]:
         """Return the group with other attributes of its own options, such as `hidden`."""
         own = cls._own().items()
         return cls.with_options({name: each.replace(**attributes) for name, each in own})
@@ -257,7 +255,7 @@ class Command:
     def request(self, values: dict[str, Any]) -> Request:
         """Return what to do for the values of all parameters."""
         groups: dict[type, Options] = {}
-        arguments = _filled(self._members, {NAME: self.name} | values, groups)
+        arguments = _filled(self._members, values, groups)
         fmt = values.get("fmt", "auto")
         return Request(lambda: self._run(**arguments), groups.values(), fmt)
 
@@ -265,10 +263,10 @@ class Command:
 def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Parameter]]:
     """Yield the names and parameters of a tree, as `_members` returns it."""
     for name, each in tree.items():
-        if isinstance(each, Parameter):
-            yield name, each
-        elif isinstance(each, tuple):
+        if isinstance(each, tuple):
             yield from _flat(each[1])
+        else:
+            yield name, each
 
 
 def _place(item: tuple[str, Parameter]) -> tuple[int, bool]:
@@ -294,9 +292,7 @@ def _filled(
 
 
 def _members(owner: Any, command: str) -> dict[str, Any]:
-    """Return what a function takes, or a group has, by name.
-
-    A group of the command is there with its own members; None stands for the command's name.
+    """Return what a function takes, or a group has, by name; a group with its own members.
 
     Annotations are texts, of which only the names of groups are looked up: `typing` would take a
     hundred times as long to evaluate all of them.
@@ -314,8 +310,6 @@ def _members(owner: Any, command: str) -> dict[str, Any]:
             elif isinstance(group, type) and issubclass(group, Options):
                 group = group.of(command)
                 members[name] = group, _members(group, command)
-            elif name == NAME:
-                members[name] = None
     return members
 
 

@@ -311,9 +311,9 @@ def _version_option(rows: Sequence[Op]) -> Any:
 
 
 class OperatorOptions(Options):
-    """The operator options as typed, before any check; `command` is the operator."""
+    """The operator options as typed, before any check."""
 
-    command: str
+    command: str = ""  # the operator
     attrs: AttributeOptions
     version: str | None = None
     negative: str = option(
@@ -342,7 +342,10 @@ class OperatorOptions(Options):
         """
         first, *others = accepted_families(command)
         policies = cls.replaced(rare=True) if others else cls
-        return policies.with_options({"version": _version_option(first.ROWS)})
+        group = policies.with_options({"version": _version_option(first.ROWS)})
+        if not others:  # else an argument names the operator
+            group.command = command
+        return group
 
     def typed(self) -> dict[str, Any]:
         """Return the options, attributes included, that differ from their defaults."""
