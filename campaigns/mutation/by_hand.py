@@ -82,8 +82,8 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("batch/plan.py", "        self._file.truncate()\n", ""),
     (
         "batch/outcome.py",
-        "            if number < note.first:",
-        "            if number > note.first:",
+        "        insort(self.first, (number, name, text))",
+        "        self.first.append((number, name, text))",
     ),
     ("batch/journal.py", "            _digests.clear()", "            pass"),
     # Data that is part of wider rows

@@ -22,7 +22,7 @@ from collections import deque
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from gathercli import __version__
 from gathercli.batch.outcome import OK, Outcome
@@ -53,9 +53,6 @@ TASKS_AHEAD: Final = 3  # tasks submitted for each thread of the workers
 # Seconds without an answer after which the scheduler is considered dead.
 STOPPED_AFTER: Final = 20.0
 COUNT_INTERVAL: Final = 1.0  # seconds between two counts of the threads of the workers
-# Seconds to wait for the versions of workers that join later; their first task checks them too.
-VERSION_SECONDS: Final = 2.0
-VERSION_INTERVAL: Final = 10.0  # seconds between such requests, as workers may join at any time
 
 
 class Cluster:
@@ -89,10 +86,8 @@ class Cluster:
         self._mean = TASK_SECONDS
         """Moving average of the seconds of a job."""
         self._threads, self._next_count = 0, 0.0
-        self._checked_workers: set[str] = set()
-        """The workers with a known version."""
-        self._next_versions = 0.0
-        """The time of the next request for versions."""
+        self._is_checked = False
+        """Whether the versions of the first workers were compared."""
         self._empty_since: float | None = None
         """The time when the last worker left; infinite after the message to the user."""
         with ExitStack() as stack:
@@ -100,10 +95,7 @@ class Cluster:
                 stack.callback(logging.disable, logging.root.manager.disable)
                 logging.disable()
             self._client = stack.enter_context(connect(address))
-            from gathercli.batch.dask_task import TaskSettings  # which imports dask
-
-            task_settings = TaskSettings(settings, divided, timeout, os.fsencode(os.getcwd()))
-            self._task_settings = (tuple(settings), *task_settings[1:])
+            self._task_settings = tuple(settings), divided, timeout, os.fsencode(os.getcwd())
             self._stack = stack.pop_all()
 
     @property
@@ -117,26 +109,20 @@ class Cluster:
     @contextmanager
     def removing(self, path: str) -> Iterator[None]:
         """Let the workers remove a folder if this process is killed."""
-        from distributed.protocol.pickle import dumps
-
         from gathercli.batch.dask_task import Leftover
 
         leftover = Leftover(self._client.id, os.fsencode(path))
-        remote: Any = self._client.scheduler
         with suppress(Exception):  # the jobs run without plugins too
-            self._client.sync(
-                remote.register_scheduler_plugin,
-                plugin=dumps(leftover),
-                name=leftover.name,
-                idempotent=False,
-                callback_timeout=MAX_WAIT,
-            )
+            self._call(self._client.register_plugin, leftover)
         try:
             yield
         finally:
             with suppress(Exception):
-                unregister = remote.unregister_scheduler_plugin
-                self._client.sync(unregister, name=leftover.name, callback_timeout=MAX_WAIT)
+                self._call(self._client.unregister_scheduler_plugin, leftover.name)
+
+    def _call(self, method: Any, *args: object, seconds: float = MAX_WAIT, **options: Any) -> Any:
+        """Call a method of the client, which waits forever by itself."""
+        return self._client.sync(method, *args, callback_timeout=seconds, **options)
 
     def feed(self, queue: JobQueue) -> None:
         """Submit tasks."""
@@ -175,15 +161,12 @@ class Cluster:
         if self._client.status != "running":
             raise _disconnected()
         try:
-            # Like `Client.nthreads`, which has no timeout for a stopped scheduler.
-            remote: Any = self._client.scheduler
-            workers = self._client.sync(remote.ncores, workers=None, callback_timeout=STOPPED_AFTER)
+            workers = self._call(self._client.nthreads, seconds=STOPPED_AFTER)
         except OSError:
             raise _disconnected() from None
-        if workers.keys() - self._checked_workers and now >= self._next_versions:
-            # No job has begun before the first answer, which slow workers may delay.
-            self._check_versions(VERSION_SECONDS if self._checked_workers else STOPPED_AFTER)
-            self._next_versions = now + VERSION_INTERVAL
+        if workers and not self._is_checked:
+            self._is_checked = True
+            self._check_versions()
         self._threads = sum(workers.values())
         if self._threads:
             self._empty_since = None
@@ -193,14 +176,13 @@ class Cluster:
             self._say("the scheduler has no workers: waiting for one")
             self._empty_since = float("inf")
 
-    def _check_versions(self, seconds: float) -> None:
-        """Compare the versions of the workers that answer within `seconds`."""
-        request = self._client._get_versions  # noqa: SLF001  (`get_versions` has no timeout)
+    def _check_versions(self) -> None:
+        """Compare the versions of workers before any job; those that join later check theirs."""
+        get_versions = self._client.get_versions
         try:
-            versions = self._client.sync(request, packages=["gathercli"], callback_timeout=seconds)
+            versions = self._call(get_versions, seconds=STOPPED_AFTER, packages=["gathercli"])
         except Exception:  # noqa: BLE001  (a worker died, or is busy: its first task checks)
             return
-        self._checked_workers = set(versions["workers"])
         for address, worker in versions["workers"].items():
             version = worker["packages"].get("gathercli")
             if version != __version__:
@@ -255,8 +237,7 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         with suppress(Exception):  # the scheduler may be gone
-            cancel = self._client._cancel  # noqa: SLF001  (`cancel` has no timeout)
-            self._client.sync(cancel, list(self._tasks), force=True, callback_timeout=MAX_WAIT)
+            self._call(self._client.cancel, list(self._tasks), force=True)
         with suppress(Exception):
             self._stack.close()
 
@@ -288,58 +269,56 @@ _REFUSALS: Final[dict[str, type[GatherError]]] = {
 }
 
 
-class ChunkWorkers:
-    """A context that connects to the workers of a scheduler for one output, of a job as in a file.
+@contextmanager
+def chunk_workers(
+    job: dict[str, Any], address: Address, limits: Limits, messages: Messages
+) -> Iterator[ChunkWorkers]:
+    """Connect to the workers of a scheduler for the output of a job as in a file."""
+    settings = Settings(memory=limits.memory if limits.explicit else WORKER_MEMORY)
+    with (
+        Spool() as spool,
+        Cluster(
+            spool,
+            settings,
+            address,
+            timeout=None,
+            divided=False,
+            spare=lambda: 0,
+            say=messages.announce,
+            debug=messages.debug,
+        ) as cluster,
+    ):
+        yield ChunkWorkers(settings.memory, json.dumps(job).encode(), spool, cluster)
 
-    `memory` is that of each thread of a worker in bytes; None for no limit.
-    """
 
-    def __init__(
-        self, job: dict[str, Any], address: Address, limits: Limits, messages: Messages
-    ) -> None:
-        self.memory = limits.memory if limits.explicit else WORKER_MEMORY
-        self._job = json.dumps(job).encode()
-        with ExitStack() as stack:
-            self._spool = stack.enter_context(Spool())
-            self._cluster = Cluster(
-                self._spool,
-                Settings(memory=self.memory),
-                address,
-                timeout=None,
-                divided=False,
-                spare=lambda: 0,
-                say=messages.announce,
-                debug=messages.debug,
-            )
-            stack.push(self._cluster)
-            self._close = stack.pop_all().close
+class ChunkWorkers(NamedTuple):
+    """The workers of a scheduler, which make the chunks of one output."""
+
+    memory: int | None  # of each thread of a worker in bytes; None for no limit
+    job: bytes
+    spool: Spool
+    cluster: Cluster
 
     @property
     def threads(self) -> int:
         """The number of boxes computed at a time."""
-        return self._cluster.threads
+        return self.cluster.threads
 
     def write(self, path: str, chunks: Sequence[int], boxes: Sequence[Box]) -> Generator[int]:
         """Compute boxes and write their chunks to `path`; yield the number of elements in each."""
         folder = os.getcwd()
         for box in boxes:
             part = Part(os.path.abspath(path), tuple(chunks), box)
-            self._spool.add(JobEntry(part.where, folder, self._job).record())
-        self._spool.flush()
+            self.spool.add(JobEntry(part.where, folder, self.job).record())
+        self.spool.flush()
         queue = JobQueue(range(len(boxes)), ordered=False)
         # On an error, the cluster cancels its tasks before the folder is removed.
-        with self._cluster, self._cluster.removing(os.path.abspath(path)):
-            for outcomes in queue.run(self._cluster, _is_ok):
+        with self.cluster, self.cluster.removing(os.path.abspath(path)):
+            for outcomes in queue.run(self.cluster, _is_ok):
                 for outcome in outcomes:
                     if not _is_ok(outcome):
                         raise _error_of(json.loads(outcome.line))
                     yield cells(boxes[outcome.number])
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._close()
 
 
 def _is_ok(outcome: Outcome) -> bool:

@@ -145,6 +145,6 @@ class ChunkClusterOptions(ClusterOptions):
         """Connect to the workers of the scheduler."""
         if (address := self.address()) is None:
             return nullcontext()
-        from gathercli.batch.cluster import ChunkWorkers
+        from gathercli.batch.cluster import chunk_workers
 
-        return ChunkWorkers(call.job(), address, limits, messages)
+        return chunk_workers(call.job(), address, limits, messages)

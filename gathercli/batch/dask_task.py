@@ -94,24 +94,23 @@ def _is_wanted() -> bool:
     return not closes and task is not None and task.state != "cancelled"
 
 
-class _Process:
+class _Process(ExitStack):
     """A process that runs one task after the other.
 
     It protects the worker from jobs that time out, crash, or map more memory than dask allows.
     """
 
     def __init__(self, task_settings: TaskSettings) -> None:
+        super().__init__()
         settings, folder = task_settings.settings, os.fsdecode(task_settings.folder)
         if not os.path.isdir(folder):
             raise _worker_error(f"has no folder `{clean(folder)}`")
         if task_settings.divided:
             settings = settings._replace(memory=_share())
         self.settings, self.timer = task_settings, threading.Timer(IDLE_SECONDS, self._end)
-        with ExitStack() as stack:
-            self.jobs = stack.enter_context(Spool())
-            pool = Pool(self.jobs, settings, 1, timeout=task_settings.timeout, folder=folder)
-            self.pool = stack.enter_context(pool)
-            self.close = stack.pop_all().close
+        self.jobs = self.enter_context(Spool())
+        pool = Pool(self.jobs, settings, 1, timeout=task_settings.timeout, folder=folder)
+        self.pool = self.enter_context(pool)
 
     def park(self) -> None:
         """Wait `IDLE_SECONDS` seconds for another task, then end."""

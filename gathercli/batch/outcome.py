@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from bisect import insort
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -178,22 +179,18 @@ def _statement(error: BaseException) -> tuple[str, int] | None:
 
 
 @dataclass
-class Cause:
-    """Failures of one cause: their rule and count; number, id and message of the first few."""
+class Alike:
+    """Jobs that failed by one cause, or have notes of one kind."""
 
-    rule: str
     number: int = 0
     first: list[tuple[int, str, str]] = field(default_factory=list)
+    """The number, id and text of the first few."""
 
-
-@dataclass
-class Note:
-    """A note of several jobs: their count; number, id and note of the first."""
-
-    number: int
-    first: int
-    name: str
-    text: str
+    def add(self, number: int, name: str, text: str) -> None:
+        """Add a job by its number, id and text."""
+        self.number += 1
+        insort(self.first, (number, name, text))
+        del self.first[MAX_EXAMPLES:]
 
 
 @dataclass
@@ -204,14 +201,14 @@ class BatchTotals:
     done_before: int = 0  # from an earlier run
     failed_before: int = 0  # and the failed ones among them
     faults: int = 0  # jobs that the system failed, and that may succeed when done again
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((OK, MISMATCH, ERROR), 0))
-    causes: dict[tuple[str, str], Cause] = field(default_factory=dict)
-    notes: dict[str, Note] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    causes: dict[tuple[str, str], Alike] = field(default_factory=dict)
+    notes: dict[str, Alike] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
         """The number of completed jobs."""
-        return sum(self.counts.values())
+        return self.counts.total()
 
     @property
     def failed(self) -> int:
@@ -220,7 +217,7 @@ class BatchTotals:
 
     def count(self, status: str) -> None:
         """Count a completed job."""
-        self.counts[status] = self.counts.get(status, 0) + 1
+        self.counts[status] += 1
 
     def explain(self, number: int, line: dict[str, Any]) -> None:
         """Add the cause of a failed job from its line."""
@@ -228,10 +225,8 @@ class BatchTotals:
             return
         rule = str(line.get("rule"))
         self.faults += line.get("fault") is True
-        cause = self.causes.setdefault((rule, str(line.get("cause"))), Cause(rule))
-        cause.number += 1
-        insort(cause.first, (number, str(line["id"]), str(line.get("message"))))
-        del cause.first[MAX_EXAMPLES:]
+        cause = self.causes.setdefault((rule, str(line.get("cause"))), Alike())
+        cause.add(number, str(line["id"]), str(line.get("message")))
 
     def keep(self, number: int, line: dict[str, Any]) -> None:
         """Count a job from an earlier run."""
@@ -243,14 +238,8 @@ class BatchTotals:
     def note(self, number: int, name: str, notes: dict[str, str]) -> None:
         """Count the notes of a job by kind."""
         for kind, text in notes.items():
-            note = self.notes.get(kind)
-            if note is None:
-                if len(self.notes) < MAX_NOTES:
-                    self.notes[kind] = Note(1, number, name, text)
-                continue
-            note.number += 1
-            if number < note.first:
-                note.first, note.name, note.text = number, name, text
+            if kind in self.notes or len(self.notes) < MAX_NOTES:
+                self.notes.setdefault(kind, Alike()).add(number, name, text)
 
 
 @dataclass

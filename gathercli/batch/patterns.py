@@ -19,7 +19,6 @@ from gathercli.ops import FAMILIES
 from gathercli.ops.versions import find
 from gathercli.slices import given, given_names
 from gathercli.spec.dtypes import dtype
-from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import clean, closest, counted, listed, shell_word, short
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ FedReader: TypeAlias = "Callable[[str, Sequence[str], int | None], PatternCall]"
 BRACE_NAMES: Final = ("stem", "name", "dir")
 FEED_OPTION: Final = "--feed"  # the option of the inputs of a node
 
-_POLICIES: Final = {"negative": Negative, "out_of_range": OutOfRange}
 _BRACES: Final = re.compile(r"\{([a-z_-]+)\}")
 _WILDCARD: Final = re.compile(r"[*?[]")
 # A token of raw elements: type and shape, and the file.
@@ -295,18 +293,14 @@ def check_settings(
             hint=f"`--matrix version={shell_word(version)}` tries each of them",
         )
     tried = ((key, value) for key, values in matrix.items() for value in values)
+    keys = keys_of(op)
     for key, value in (*settings.items(), *tried):
-        expected = None
+        fits, expected = keys.checks[key]
         if key == "version":
             find(value, op)
-        elif key.endswith("_dtype"):
+        elif key in keys.types:
             dtype(value)
-        elif key in keys_of(op).attrs:
-            expected = None if isinstance(integer(value), int) else "an integer"
-        elif key in _POLICIES:
-            values = [each.value for each in _POLICIES[key]]
-            expected = None if value in values else listed(values)
-        if expected is not None:
+        elif not (isinstance(integer(value), int) if key in keys.attrs else fits(value)):
             what = f"`{option_name(key)}` is `{clean(value)}`"
             raise UsageError(what, value=value, expected=expected)
 

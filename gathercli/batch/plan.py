@@ -257,18 +257,15 @@ class _JobPaths:
     ) -> Iterator[tuple[PlacedJob, InputError]]:
         """Yield errors for outputs that conflict with an output or input of another job.
 
-        Only those of equal hashes among the `count` jobs are read again and compared.
+        If any hashes are equal, the `count` jobs are read again and compared.
         """
-        outputs, parents = set(self._outputs), set(self._parents)
-        suspects = repeated(self._outputs) | outputs.intersection(self._inputs)
-        inside = not parents.isdisjoint(self._inputs)
-        reads = inside or not outputs.isdisjoint(self._inputs)
-        if inside or not outputs.isdisjoint(parents):
-            suspects = outputs  # the hash of an output below another equals no other
-        if suspects:
-            pairs = zip(self._outputs, self._writers, strict=True)
-            writing = [number for output, number in pairs if output in suspects]
-            yield from self._compared(read(writing), read(range(count if reads else 0)))
+        outputs, folders = set(self._outputs), set(self._parents)
+        if (
+            len(outputs) < len(self._outputs)
+            or not outputs.isdisjoint(folders)
+            or not (outputs | folders).isdisjoint(self._inputs)
+        ):
+            yield from self._compared(read(self._writers), read(range(count)))
 
     def _compared(
         self, writing: Iterator[PlacedJob], reading: Iterator[PlacedJob]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.batch.outcome import BatchTotals, Cause
+    from gathercli.batch.outcome import Alike, BatchTotals
     from gathercli.io.jobs import Job
     from gathercli.report.terminal import Styled
 
@@ -149,9 +149,10 @@ def summary(
 
     text = Text()
     for note in tally.notes.values():
+        (_, name, what), *_ = note.first
         others = note.number - 1
         more = f", likewise in {counted(others, 'more job')}" if others else ""
-        line = f"note: {clean(short(note.name, _MAX_ID_LENGTH))}: {clean(note.text)}{more}"
+        line = f"note: {clean(short(name, _MAX_ID_LENGTH))}: {clean(what)}{more}"
         first, *rest = _folded(line, width)
         text.append("note:", "yellow").append("\n".join([first[5:], *rest, ""]))
     text.append(f"{counted(tally.total, 'job')}: ", "bold")
@@ -160,14 +161,15 @@ def summary(
     text.append(f"   {duration(seconds, exact=True)}")
     text.append(f"   {grouped(tally.done_before)} done before\n" if tally.done_before else "\n")
     text.append("".join(f"{remark}\n" for remark in remarks))
-    for cause in sorted(tally.causes.values(), key=lambda each: (each.number, each.first)):
-        _add_cause(text, cause, width)
+    causes = tally.causes.items()
+    for (rule, _), cause in sorted(causes, key=lambda each: (each[1].number, each[1].first)):
+        _add_cause(text, rule, cause, width)
     return text
 
 
-def _add_cause(text: Text, cause: Cause, width: int | None) -> None:
+def _add_cause(text: Text, rule: str, cause: Alike, width: int | None) -> None:
     """Add the failures of one cause: the first with its message, some others by id."""
-    text.append(f"\n{cause.rule}", "bold red").append(f"   {counted(cause.number, 'job')}\n")
+    text.append(f"\n{rule}", "bold red").append(f"   {counted(cause.number, 'job')}\n")
     (_, name, message), *others = cause.first
     start = f"  {clean(short(name, _MAX_ID_LENGTH))}"
     first, *rest = _folded(f"{start}   {clean(message)}", width)

@@ -21,7 +21,7 @@ import pytest
 
 from gathercli.batch import batch_run, journal, pool
 from gathercli.batch.batch_run import RunOptions
-from gathercli.batch.outcome import BatchTotals, Note
+from gathercli.batch.outcome import Alike, BatchTotals
 from gathercli.batch.report import summary
 from gathercli.batch.work import READY_LINE, Settings, line_of
 from gathercli.io.descriptors import write_all
@@ -305,7 +305,8 @@ def test_a_note_is_that_of_the_first_job_whichever_ended_first() -> None:
     for number, name in ((2, "c"), (0, "a"), (1, "b")):
         totals.note(number, name, {"kind": f"note of {name}"})
 
-    assert totals.notes == {"kind": Note(3, 0, "a", "note of a")}
+    first = [(at, name, f"note of {name}") for at, name in enumerate("abc")]
+    assert totals.notes == {"kind": Alike(3, first)}
 
 
 def test_the_summary_names_failures_last_by_their_cause(run: Run) -> None:
