@@ -262,8 +262,6 @@ def levels_of(text: str) -> int:
 def test_brackets_are_counted_outside_strings_alone(text: str, deepest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsontext, "DEEPEST", deepest)
-        patch.setattr(jsontext, "LONG_TEXT", 0)
-        patch.setattr(jsontext, "_SCAN_BYTES", 7)
 
         found = jsontext.is_deep(text)
 
