@@ -23,6 +23,7 @@ _MACHINES: Final = ("x86_64", "aarch64")
 _SIGINFO_FLAG: Final = 4
 _ADDRESS_OFFSET: Final = 16  # the offset of the address in a ``siginfo_t``
 _FIXED_FLAG: Final = 0x10
+_BUFFER_WORDS: Final = 16  # more than a ``Py_buffer`` has, of which the first is the address
 _FAILED_ADDRESS: Final = ctypes.c_void_p(-1).value
 
 
@@ -37,26 +38,12 @@ class _Action(ctypes.Structure):
     )
 
 
-class _Buffer(ctypes.Structure):
-    """Python's ``Py_buffer``."""
-
-    _fields_ = (
-        ("start", ctypes.c_void_p),
-        ("owner", ctypes.c_void_p),
-        ("size", ctypes.c_ssize_t),
-        ("itemsize", ctypes.c_ssize_t),
-        ("readonly", ctypes.c_int),
-        ("ndim", ctypes.c_int),
-        ("pointers", ctypes.c_void_p * 5),
-    )
-
-
 def _address(memory: mmap.mmap) -> int:
     """Return the address of mapped memory."""
-    view = _Buffer()
-    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(memory), ctypes.byref(view), 0)
-    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
-    return view.start or 0
+    view = (ctypes.c_void_p * _BUFFER_WORDS)()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(memory), view, 0)
+    ctypes.pythonapi.PyBuffer_Release(view)
+    return view[0] or 0
 
 
 class Mapping:

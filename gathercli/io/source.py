@@ -212,10 +212,10 @@ class Inputs:
         self.note_file(token, "a shape")
         return Operand(shape, types.declared)
 
-    def _reading(self, name: str) -> _RoleContext:
+    def _reading(self, name: str) -> _ErrorContext:
         """Return a context that adds the role of a tensor to the prompt and to errors."""
         self._role = name
-        return _RoleContext(name)
+        return _ErrorContext(_name_role, name)
 
     def __enter__(self) -> Self:
         return self
@@ -276,7 +276,7 @@ class Inputs:
             stream = self._new_stdin() if stdin else self._open_file(raw.path)
             return Source(stream, Raw(stream, raw), None, types)
         file = self._open_input(path or "")
-        with _FileContext(file):
+        with _ErrorContext(_name_file, file):
             return Source(file, content(file), key, types)
 
     def note_file(self, token: str, what: str) -> None:
@@ -320,7 +320,7 @@ class Inputs:
     def _open_stdin(self) -> tuple[File, Content]:
         if self._stdin is None:
             file = self._new_stdin()
-            with _FileContext(file):
+            with _ErrorContext(_name_file, file):
                 self._stdin = file, content(file)
         return self._stdin
 
@@ -353,7 +353,7 @@ class Source(NamedTuple):
 
     def _read(self, read: Callable[[str | None, ElementTypes], Any]) -> Any:
         """Read the tensor by a method of its content, and convert it to the declared type."""
-        with _FileContext(self.file):
+        with _ErrorContext(_name_file, self.file):
             tensor, declared = read(self.key, self.types), self.types.declared
             if declared is None or tensor.dtype is declared:
                 return tensor
@@ -363,7 +363,7 @@ class Source(NamedTuple):
 
     def layout(self) -> Layout:
         """Describe the tensor; read only the header of a file that has one."""
-        with _FileContext(self.file):
+        with _ErrorContext(_name_file, self.file):
             layout, declared = self.content.layout(self.key, self.types), self.types.declared
             if declared is None:
                 return layout
@@ -420,45 +420,40 @@ def open_file(
     return file
 
 
-class _RoleContext:
-    """A context that adds the role of a tensor to errors; `contextmanager` takes twice as long."""
+class _ErrorContext:
+    """A context that passes an error to a function; `contextmanager` takes twice as long."""
 
-    __slots__ = ("_name",)
+    __slots__ = ("_handle", "_origin")
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
-        if not isinstance(error, GatherError) or isinstance(error, UsageError):
-            return
-        if self._name:
-            error.name(self._name)
-        if isinstance(error.advice, MemberHint):
-            error.hint = error.advice.for_input(self._name)
-
-
-class _FileContext:
-    """A context that prefixes the errors of a reader with the name of its file."""
-
-    __slots__ = ("_file",)
-
-    def __init__(self, file: File | Folder | None) -> None:
-        self._file = file
+    def __init__(self, handle: Callable[[Any, BaseException], None], origin: object) -> None:
+        self._handle, self._origin = handle, origin
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
-        file = self._file
-        if error is None or file is None:
-            return
-        if isinstance(error, InputError | LimitError | TransferError):
-            error.prefix("standard input" if file.name == "-" else clean(file.name))
-        elif isinstance(error, NoInputError) and isinstance(file, File):
-            if error.value != file.name:  # it is of a file beside
-                error.prefix(clean(file.name))
-        elif isinstance(error, OSError) and not isinstance(error, GatherError):
-            raise unreadable(file.name, error) from None
+        if error is not None:
+            self._handle(self._origin, error)
+
+
+def _name_role(name: str, error: BaseException) -> None:
+    """Add the role of a tensor to an error."""
+    if not isinstance(error, GatherError) or isinstance(error, UsageError):
+        return
+    if name:
+        error.name(name)
+    if isinstance(error.advice, MemberHint):
+        error.hint = error.advice.for_input(name)
+
+
+def _name_file(file: File | Folder | None, error: BaseException) -> None:
+    """Prefix the error of a reader with the name of its file."""
+    if file is None:
+        return
+    if isinstance(error, InputError | LimitError | TransferError):
+        error.prefix("standard input" if file.name == "-" else clean(file.name))
+    elif isinstance(error, NoInputError) and isinstance(file, File):
+        if error.value != file.name:  # it is of a file beside
+            error.prefix(clean(file.name))
+    elif isinstance(error, OSError) and not isinstance(error, GatherError):
+        raise unreadable(file.name, error) from None
