@@ -29,8 +29,6 @@ from gathercli.spec.shapes import product
 BLOCK_BYTES: Final = 1 << 20
 LOCATED_CHUNKS: Final = 1 << 17  # the number of chunks to locate at a time
 CACHE_BYTES: Final = 512 << 10  # bytes of `data` that stay in a core's cache, as in `_native.c`
-# Coordinates below which starting numpy's innermost loop costs more than it saves.
-LEAST_INNER_LOOP: Final = 32
 
 
 class Loop(NamedTuple):
@@ -340,21 +338,12 @@ class Worker:
 
     def _base(self, level: int) -> AnyArray | None:
         """Return the offsets of coordinates in a block; None if all are 0."""
-        if level in self._bases:
-            return self._bases[level]
-        kernel = self._kernel
-        loops = kernel.loops[level:]
-        most = min(loops[0].size, LOCATED_CHUNKS // kernel.spans[level])
-        sizes = [most, *(loop.size for loop in loops[1:])]
-        # A loop without a step in `data` adds nothing, and its dimension is left to broadcasting.
-        base: AnyArray | None = None
-        for after, (size, loop) in enumerate(zip(reversed(sizes), reversed(loops), strict=True)):
-            if loop.data:
-                steps = (np.arange(size) * loop.data).reshape(-1, *(1,) * after)
-                base = steps if base is None else base + steps
-        if base is not None:
-            base = base.reshape((1,) * (len(sizes) - base.ndim) + base.shape)
-            if base.shape[-1] < LEAST_INNER_LOOP:
-                base = np.ascontiguousarray(np.broadcast_to(base, sizes))
-        self._bases[level] = base
-        return base
+        if level not in self._bases:
+            kernel = self._kernel
+            loops = kernel.loops[level:]
+            most = min(loops[0].size, LOCATED_CHUNKS // kernel.spans[level])
+            base = np.zeros((), np.int64)
+            for size, loop in zip([most, *(loop.size for loop in loops[1:])], loops, strict=True):
+                base = np.add.outer(base, np.arange(size) * loop.data)
+            self._bases[level] = base if any(loop.data for loop in loops) else None
+        return self._bases[level]

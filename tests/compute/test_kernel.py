@@ -85,7 +85,6 @@ def made_small(small: Small) -> None:
         (kernel, "BLOCK_BYTES", small.block),
         (kernel, "LOCATED_CHUNKS", small.cells),
         (kernel, "CACHE_BYTES", small.each),
-        (kernel, "LEAST_INNER_LOOP", small.short),
         (check, "BLOCK_INDICES", small.cells),
         (indices, "MOST_KEPT_INDICES", small.most_kept),
         (indices, "TUPLES_AT_A_TIME", small.cells),
