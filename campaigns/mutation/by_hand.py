@@ -132,21 +132,11 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("compute/check.py", "        resolved[indices < 0] = -1", "        pass"),
     ("compute/check.py", "resolved[indices < 0] = -1", "resolved[indices <= 0] = -1"),
     ("compute/check.py", "resolved[indices < 0] = -1", "resolved[indices < -1] = -1"),
-    # Tuples: the last of them, those of another byte order, and those in another order of memory
-    (
-        "compute/indices.py",
-        "rows = np.concatenate([wide.reshape(FOLDED_TUPLES, k), rows])",
-        "rows = wide.reshape(FOLDED_TUPLES, k)",
-    ),
+    # Indices of another byte order
     (
         "compute/indices.py",
         '"i8" and indices.dtype.isnative',
         '"i8"',
-    ),
-    (
-        "compute/indices.py",
-        'native = np.ascontiguousarray(block, block.dtype.newbyteorder("="))',
-        "native = block",
     ),
     ("compute/indices.py", "            positions[none] = -1", "            pass"),
     ("compute/check.py", "        in_order=tuples,\n", ""),

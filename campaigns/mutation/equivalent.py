@@ -13,8 +13,6 @@ TUNED: Final = "It chooses between two ways to one answer, by what was measured 
 
 PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "compute/indices.py": (
-        ("None is empty.", "if len(set(sizes)) == 1:", "if len(set(sizes)) <= 1:"),
-        ("The other kind is u.", '(tuples.dtype.kind == "i")', '(tuples.dtype.kind <= "i")'),
         (
             "The other kind is i.",
             '    if indices.dtype.kind == "u":\n        return IndexKind',
@@ -41,16 +39,6 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "zip(self.policies, self.strides, strict=False)",
         ),
         (
-            "There is a size for each component.",
-            "zip(largest, sizes, strict=True)",
-            "zip(largest, sizes, strict=False)",
-        ),
-        (
-            "There is a size for each component.",
-            "zip(smallest, largest, sizes, strict=True)",
-            "zip(smallest, largest, sizes, strict=False)",
-        ),
-        (
             "NumPy shifts by more than all bits as by all.",
             "np.right_shift(indices, 8 * indices.itemsize - 1",
             "np.right_shift(indices, 8 * indices.itemsize + 1",
@@ -68,22 +56,12 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ),
         ("NumPy takes any negative size so.", "room(shape).reshape(-1)", "room(shape).reshape(-2)"),
         (
-            "All components of a call wrap, or none; there are at least two here.",
-            "if not policies[0].wraps:",
-            "if not policies[1].wraps:",
-        ),
-        (
-            "NumPy takes any negative size so.",
-            "reshape(-1, FOLDED_TUPLES * k)",
-            "reshape(-2, FOLDED_TUPLES * k)",
-        ),
-        (
             "The other kind is i.",
             'elif indices.dtype.kind == "u":',
             'elif indices.dtype.kind >= "u":',
         ),
         (TUNED, "if stride != 1:", "if stride != 0:"),
-        (TUNED, "if len(set(sizes)) == 1:", "if len(set(sizes)) == 0:"),
+        (TUNED, "for policy in policies}) == 1:", "for policy in policies}) == 0:"),
         (
             TUNED,
             "MOST_KEPT_INDICES: Final = 1 << 20",
@@ -97,12 +75,6 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "TUPLES_AT_A_TIME: Final = 1 << 13",
             "TUPLES_AT_A_TIME: Final = 1 << 15",
             "TUPLES_AT_A_TIME: Final = 2 << 14",
-        ),
-        (
-            TUNED,
-            "FOLDED_TUPLES: Final = 256",
-            "FOLDED_TUPLES: Final = 255",
-            "FOLDED_TUPLES: Final = 257",
         ),
     ),
     "io/write.py": (

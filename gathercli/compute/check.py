@@ -22,6 +22,7 @@ from gathercli.compute.indices import (
     index_kind,
     resolve,
     tuple_kind,
+    widest,
     wrap_negative,
 )
 from gathercli.compute.native import reads
@@ -184,8 +185,6 @@ def count(
     lock, kinds = Lock(), {IndexKind.PLAIN}
 
     def count_block(block: AnyArray, start: int) -> None:
-        if tuples:
-            block = np.ascontiguousarray(block, block.dtype.newbyteorder("="))
         kind = tuple_kind(block, policies)
         kinds.add(kind)
         if kind in passing:
@@ -210,8 +209,7 @@ def count(
         cells=BLOCK_INDICES // k * k or k,  # whole tuples, so that block[j::k] is component j
         in_order=tuples,
     )
-    widest_first = (IndexKind.MIXED, IndexKind.SIGNED, IndexKind.PLAIN)
-    return sums, next(kind for kind in widest_first if kind in kinds)
+    return sums, widest(kinds)
 
 
 def scan(

@@ -19,7 +19,7 @@ from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from gathercli.compute.storage import AnyArray
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 MOST_KEPT_INDICES: Final = 1 << 20
 # The number of tuples to resolve at a time: their positions stay in a core's cache.
 TUPLES_AT_A_TIME: Final = 1 << 14
-# The number of adjacent tuples in a row that is compared with the next row at once.
-FOLDED_TUPLES: Final = 256
 
 
 class IndexPolicy(NamedTuple):
@@ -73,35 +71,18 @@ def index_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
 def tuple_kind(tuples: AnyArray, policies: Sequence[IndexPolicy]) -> IndexKind:
     """Return the narrowest kind of all components of tuples, by the policies of their K components.
 
-    The flat `tuples` have shape (T * K,), K > 0, and an integer type. If policies differ in size,
-    they are C-contiguous in native byte order.
+    The flat `tuples` have shape (T * K,), K > 0, and an integer type.
     """
-    k, unsigned = len(policies), np.dtype(f"u{tuples.itemsize}")
-    sizes = [policy.size for policy in policies]
-    if len(set(sizes)) == 1:
+    k = len(policies)
+    if len({policy.size for policy in policies}) == 1:
         return index_kind(tuples, policies[0])
-    # As an unsigned integer a negative index is a large one: one maximum finds both.
-    limit = 1 << (8 * tuples.itemsize - (tuples.dtype.kind == "i"))
-    largest = _reduced(np.maximum, tuples.view(unsigned), k)
-    if all(index < min(size, limit) for index, size in zip(largest, sizes, strict=True)):
-        return IndexKind.PLAIN
-    if not policies[0].wraps:
-        return IndexKind.MIXED
-    largest, smallest = _reduced(np.maximum, tuples, k), _reduced(np.minimum, tuples, k)
-    inside = (-s <= low and top < s for low, top, s in zip(smallest, largest, sizes, strict=True))
-    return IndexKind.SIGNED if all(inside) else IndexKind.MIXED
+    return widest({index_kind(tuples[j::k], policy) for j, policy in enumerate(policies)})
 
 
-def _reduced(extreme: np.ufunc, tuples: AnyArray, k: int) -> list[int]:
-    """Return the extreme of each component of flat tuples, in one pass in memory order."""
-    # Rows of many tuples are compared with each other, as NumPy's innermost loop is then long.
-    folded = tuples.size // (FOLDED_TUPLES * k) * (FOLDED_TUPLES * k)
-    rows = tuples[folded:].reshape(-1, k)
-    if folded:
-        wide = extreme.reduce(tuples[:folded].reshape(-1, FOLDED_TUPLES * k), axis=0)
-        rows = np.concatenate([wide.reshape(FOLDED_TUPLES, k), rows])
-    extremes: list[int] = extreme.reduce(rows.T.copy(), axis=1).tolist()
-    return extremes
+def widest(kinds: Container[IndexKind]) -> IndexKind:
+    """Return the kind that includes all indices of some kinds, none of them unseen."""
+    widest_first = (IndexKind.MIXED, IndexKind.SIGNED, IndexKind.PLAIN)
+    return next(kind for kind in widest_first if kind in kinds)
 
 
 def wrap_negative(indices: AnyArray, positions: AnyArray, policy: IndexPolicy) -> None:
@@ -236,9 +217,8 @@ class ResolvedIndices:
         scratch = np.empty(min(positions.size, TUPLES_AT_A_TIME), np.int64)
         tuples = self._memory.view(start, (*shape, k), (*steps, self.distance))
         for block in row_major(tuples, TUPLES_AT_A_TIME * k):
-            native = np.ascontiguousarray(block, block.dtype.newbyteorder("="))
             last = first + block.size // k
-            self._locate(native, positions[first:last], scratch[: last - first])
+            self._locate(block, positions[first:last], scratch[: last - first])
             first = last
         return positions.reshape(shape)
 

@@ -9,7 +9,6 @@ import pytest
 
 from gathercli.compute import native
 from gathercli.compute.indices import (
-    FOLDED_TUPLES,
     MOST_KEPT_INDICES,
     TUPLES_AT_A_TIME,
     IndexKind,
@@ -68,12 +67,12 @@ AXES = [IndexPolicy(size, wraps=True, outside=OutOfRange.ERROR) for size in (3, 
         ((-4, 0), IndexKind.MIXED),
     ],
 )
-@pytest.mark.parametrize("before", [0, 1, FOLDED_TUPLES - 1, FOLDED_TUPLES, 3 * FOLDED_TUPLES])
+@pytest.mark.parametrize("before", [0, 1, 7])
 @pytest.mark.parametrize("index_type", [np.int8, np.int64])
 def test_a_tuple_at_a_bound_of_either_axis_is_of_the_narrowest_kind(
     last: tuple[int, int], kind: IndexKind, before: int, index_type: type
 ) -> None:
-    tuples: npt.NDArray[Any] = np.zeros((before + FOLDED_TUPLES, 2), index_type)
+    tuples: npt.NDArray[Any] = np.zeros((before + 2, 2), index_type)
     tuples[before] = last
 
     assert tuple_kind(tuples.reshape(-1), AXES) is kind
@@ -90,22 +89,6 @@ def test_a_negative_index_of_a_tuple_is_not_signed_where_none_counts_from_the_en
     policies = [policy._replace(wraps=False) for policy in AXES]
 
     assert tuple_kind(np.array([-1, 0]), policies) is IndexKind.MIXED
-
-
-def test_more_tuples_than_are_folded_twice_are_checked() -> None:
-    tuples = np.zeros((FOLDED_TUPLES * FOLDED_TUPLES * 2 + 1, 2), np.int8)
-
-    assert tuple_kind(tuples.reshape(-1), AXES) is IndexKind.PLAIN
-    tuples[FOLDED_TUPLES, 1] = -1
-    assert tuple_kind(tuples.reshape(-1), AXES) is IndexKind.SIGNED
-
-
-@pytest.mark.parametrize("last", [3, -4])
-def test_the_last_tuple_behind_those_that_are_folded_is_checked_too(last: int) -> None:
-    tuples = np.zeros((2 * FOLDED_TUPLES + 1, 2), np.int64)
-    tuples[-1, 0] = last
-
-    assert tuple_kind(tuples.reshape(-1), AXES) is IndexKind.MIXED
 
 
 @pytest.mark.parametrize("index_type", [">i8", "<i8", ">u8", "i1"])

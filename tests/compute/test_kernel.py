@@ -54,7 +54,6 @@ class Small:
     block: int
     cells: int
     each: int
-    short: int
     most_kept: int
     threads: int
 
@@ -88,7 +87,6 @@ def made_small(small: Small) -> None:
         (check, "BLOCK_INDICES", small.cells),
         (indices, "MOST_KEPT_INDICES", small.most_kept),
         (indices, "TUPLES_AT_A_TIME", small.cells),
-        (indices, "FOLDED_TUPLES", small.short + 1),
         (check, "MOST_KEPT_INDICES", small.most_kept),
         (check, "LEAST_SHARED_BLOCKS", 0),
         (result, "LEAST_SHARED_BYTES", 0),
@@ -102,7 +100,6 @@ smalls = st.builds(
     block=st.sampled_from((1, 7, 16, 64, 1 << 20)),
     cells=st.sampled_from((1, 2, 3, 5, 8, 64, 1 << 16)),
     each=st.sampled_from((0, 4, 40, 1 << 15)),
-    short=st.sampled_from((0, 2, 32)),
     most_kept=st.sampled_from((0, 1 << 20)),
     threads=st.sampled_from((1, 1, 2, 3)),
 )
