@@ -33,13 +33,7 @@ from gathercli.text import as_argument, as_key, as_option, in_bytes
 TYPE_CHECKING = False  # importing `typing` takes a third of the time of `gathercli --version`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, ClassVar, Protocol, Self
-
-    class Describable(Protocol):
-        """An input of a call, such as a `spec.call.Operand`, but not a tensor."""
-
-        def described(self) -> str:
-            """Return type and shape."""
+    from typing import Any, ClassVar, Self
 
 
 class Hint(str):
@@ -195,18 +189,12 @@ class GatherError(Exception):
         return cls(**data | {"hint": error.advice} | changes)
 
     def add_call(
-        self,
-        operator: str | None,
-        inputs: Mapping[str, Describable],
-        version_from: str | None = None,
+        self, operator: str | None, inputs: Mapping[str, str], version_from: str | None = None
     ) -> None:
-        """Add the operator and its inputs, unless an inner call has added its own.
-
-        The inputs are `Describable`, so that no message contains the `repr` of a tensor.
-        """
+        """Add the operator, and the type and shape of its inputs, unless an inner call has."""
         if self.operator is None:
             self.operator, self.version_from = operator, version_from
-            self.inputs = {name: each.described() for name, each in inputs.items()}
+            self.inputs = {**inputs}
 
     @property
     def data(self) -> str | None:

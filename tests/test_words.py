@@ -14,8 +14,8 @@ from gathercli.spec.shapes import Dim, Shape, parse
 from tests.hostile.judge import FIELDS
 
 
-def operand(sizes: str, dtype: DType | None = None) -> Operand:
-    return Operand(parse(f"[{sizes}]"), dtype)
+def operand(sizes: str, dtype: DType | None = None) -> str:
+    return Operand(parse(f"[{sizes}]"), dtype).described()
 
 
 def refused() -> AxisError:
@@ -149,7 +149,7 @@ def test_wide_characters_take_two_columns_of_a_line() -> None:
 )
 def test_what_strangers_wrote_is_escaped_in_every_line(raw: str, safe: str, *, color: bool) -> None:
     error = GatherError(f"message {raw}", rule="npy", hint=f"hint {raw}")
-    error.add_call(f"row {raw}", {"data": Operand(Shape([Dim(name=f"N {raw}")]))})
+    error.add_call(f"row {raw}", {"data": Operand(Shape([Dim(name=f"N {raw}")])).described()})
     text = error_text(error, color=color)
     assert text.count(safe) == 4
     assert raw not in text

@@ -163,7 +163,7 @@ class GatherResult(ComputedResult):
 
         def worker() -> Callable[[int, int], None]:
             part = self.parts()
-            return lambda start, stop: put(_bytes(part(start, stop)), start * itemsize)
+            return lambda start, stop: put(part(start, stop).view(np.uint8), start * itemsize)
 
         cells = self._block
         if self._kernel.goes_by_columns:
@@ -186,7 +186,7 @@ class GatherResult(ComputedResult):
         """Copy all elements to `out`, C-ordered, of the output's shape, in native byte order."""
         if not out.nbytes:
             return
-        flat, itemsize = _bytes(out.reshape(-1)), out.itemsize
+        flat, itemsize = out.reshape(-1).view(np.uint8), out.itemsize
 
         threads = self._most_threads
         threaded = self._kernel.threaded(threads)
@@ -315,11 +315,6 @@ def _kernel(gather: AxisGather, data: AnyArray, points: ResolvedIndices) -> Kern
     axis, count = gather.axis, data.ndim - len(gather.view) + 1
     view, steps = one_axis(data, axis, count, gather.view)
     return Kernel(gather.dim_map, view, axis, points.along(steps))
-
-
-def _bytes(flat: AnyArray) -> AnyArray:
-    """View the bytes of contiguous elements."""
-    return flat.view(np.uint8)
 
 
 def no_memory(error: MemoryError) -> LimitError:

@@ -128,7 +128,8 @@ class CallContext:
 
     def add_to(self, error: GatherError) -> None:
         """Add the operator and the inputs to an error."""
-        error.add_call(self.op and self.op.full_name, self.inputs, self.version_from)
+        inputs = {name: each.described() for name, each in self.inputs.items()}
+        error.add_call(self.op and self.op.full_name, inputs, self.version_from)
 
 
 class Call:

@@ -19,7 +19,8 @@ from gathercli.compute.chunks import CopyBlocks, count_chunks, everything, insid
 from gathercli.compute.result import BlockResult
 from gathercli.compute.storage import AnyArray, Box, slices
 from gathercli.compute.tensor import Result, Tensor
-from gathercli.errors import GatherError, InputError, LimitError, TransferError, reason_of
+from gathercli.errors import GatherError, InputError, LimitError, TransferError
+from gathercli.io.descriptors import incomplete
 from gathercli.io.files import unreadable
 from gathercli.io.folders import Folder, check_place, open_in
 from gathercli.io.formats.content import (
@@ -258,11 +259,7 @@ class ZarrArray:
         except FileNotFoundError:
             raise _vanished(self.path) from None
         except OSError as error:
-            if isinstance(error, GatherError):
-                raise
-            raise TransferError(
-                f"writing stopped ({reason_of(error)}), the output is not complete"
-            ) from None
+            raise incomplete(error, None) from None
         except (ValueError, TypeError, RuntimeError) as error:
             raise TransferError(
                 f"a chunk cannot be packed ({_reason(error)}), the output is not complete"
