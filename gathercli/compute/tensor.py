@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import takewhile
+from math import frexp, ldexp
 from struct import error as StructError  # noqa: N812  (a class)
 from struct import pack as pack_bytes
 from struct import unpack as unpack_bytes
@@ -277,6 +278,7 @@ _PYTHON_TYPES: dict[Kind, set[type]] = {
 _SIGNIFICANT_BITS = {16: 11, 32: 24, 64: 53}
 # The smallest normal float32: from it on, six digits name at most one value.
 _LEAST_NORMAL = 2.0**-126
+_LEAST_EXPONENT = -149  # of the smallest float32, a power of two
 # The most elements for which writing one by one takes less than importing NumPy.
 MOST_TEXTS = 1 << 12
 
@@ -353,40 +355,24 @@ def float32_text(value: float) -> str:
 
 
 def _shortest(value: float) -> str:
-    (bits,) = unpack_bytes("<I", pack_bytes("<f", value))
-    # The step beyond the largest is infinite, and the nearest digits come before those between.
-    low, high = ((value + _of_bits(bits + step)) / 2 for step in (-1, 1))
-    is_even, is_power = bits % 2 == 0, bits & 0x7FFFFF == 0
+    # value = m * 2**e, with as many bits in m as a float32 has
+    e = max(frexp(value)[1] - _SIGNIFICANT_BITS[32], _LEAST_EXPONENT)
+    m, step = int(ldexp(value, -e)), ldexp(1.0, e)
+    is_power = m == 1 << (_SIGNIFICANT_BITS[32] - 1) and e > _LEAST_EXPONENT
     for digits in range(6 if value >= _LEAST_NORMAL else 1, 10):
-        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        text = f"{value:.{digits - 1}e}"
+        if abs(float(text) - value) > step:
+            continue
+        mantissa, _, exponent = text.partition("e")
         number, scale = int(mantissa.replace(".", "")), int(exponent) - digits + 1
+        quarter = 10 ** max(-scale, 0) << max(e - 2, 0)  # a quarter of the step of m
         # The values below a power of two are closer than those above: the nearest digits may be
         # too far below it, and the next above it near enough.
         for each in (number, number + 1) if is_power else (number,):
-            if _is_between(each, scale, low, high, is_even):
+            gap = (each * 10 ** max(scale, 0) << max(2 - e, 0)) - 4 * m * quarter
+            room = quarter if is_power and gap < 0 else 2 * quarter
+            if abs(gap) < room or (abs(gap) == room and m % 2 == 0):
                 nearest = float(f"{each}e{scale}")
                 (read_back,) = unpack_bytes("<f", pack_bytes("<f", nearest))
                 return repr(nearest if read_back == value else value)
     return repr(value)
-
-
-def _of_bits(bits: int) -> float:
-    value: float
-    (value,) = unpack_bytes("<f", pack_bytes("<I", bits))
-    return value
-
-
-def _is_between(number: int, scale: int, low: float, high: float, inclusive: bool) -> bool:
-    """Tell whether number * 10**scale is between two float64, compared exactly."""
-    nearest = float(f"{number}e{scale}")
-    if low < nearest < high:
-        return True
-    if nearest not in (low, high):
-        return False
-    middle = low if nearest == low else high
-    top, bottom = middle.as_integer_ratio()
-    exact = number * bottom * 10 ** max(scale, 0), top * 10 ** max(-scale, 0)
-    if exact[0] == exact[1]:
-        return inclusive
-    is_above = exact[0] > exact[1]
-    return is_above if middle == low else not is_above

@@ -433,30 +433,6 @@ def test_tuples_of_a_small_call_point_row_major() -> None:
         assert output.array.tolist() == [[20, 21, 22, 23], [12, 13, 14, 15], [4, 5, 6, 7]]
 
 
-@pytest.mark.parametrize(
-    ("number", "scale", "low", "high", "is_between"),
-    [
-        (5, -1, 0.4, 0.6, (True, True)),
-        (5, -1, 0.6, 0.7, (False, False)),
-        (5, -1, 0.3, 0.4, (False, False)),
-        (5, -1, 0.5, 0.6, (True, False)),
-        (5, -1, 0.4, 0.5, (True, False)),
-        (1, 22, 1e22, 1e23, (True, False)),
-        (1, 22, 1e21, 1e22, (True, False)),
-        (1, -1, 0.1, 0.2, (False, False)),  # the float64 0.1 is a little above a tenth
-        (1, -1, 0.0, 0.1, (True, True)),
-        (1, 23, 1e23, 1e24, (True, True)),  # and 1e23 a little below
-        (1, 23, 1e22, 1e23, (False, False)),
-    ],
-)
-def test_a_decimal_is_compared_exactly_with_what_it_lies_between(
-    number: int, scale: int, low: float, high: float, is_between: tuple[bool, bool]
-) -> None:
-    between = [tensor._is_between(number, scale, low, high, ends) for ends in (True, False)]
-
-    assert tuple(between) == is_between
-
-
 def test_elements_are_written_one_by_one() -> None:
     nonfinite = {"nan": "NaN", "inf": "Infinity"}
 
