@@ -357,14 +357,14 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     max_seq_len (B,) and end_token (). Raise `OutOfRangeError` (``integer-values``) if a value is no
     integer.
     """
-    steps, parents, lengths, end = (_integers(name, tensor) for name, tensor in tensors.items())
+    steps, parents, lengths, end = (integers_of(name, tensor) for name, tensor in tensors.items())
     size, batches, width = steps.shape
     lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
     if not steps.size:  # a dimension beside that of size 0 may be larger than memory
         beams, ends = np.empty(steps.shape, np.int64), np.broadcast_to(size, (batches, width))
         return BeamPaths(beams, lengths.reshape(-1), ends, [], None, beams, 0, parents)
     batch, written = np.arange(batches).reshape(-1, 1), parents
-    parents, policy = _as_indices(parents, width), _unrefused(call, along)
+    parents, policy = parent_indices(parents, width), _unrefused(call, along)
     used = np.zeros(parents.shape, bool)
     beams = np.empty(steps.shape, np.int64)
     ends = np.full((batches, width), size)
@@ -410,7 +410,7 @@ def as_written(written: AnyArray, at: int, value: float) -> float:
     return float(written.flat[at]) if is_large else value
 
 
-def _integers(name: str, tensor: Tensor) -> AnyArray:
+def integers_of(name: str, tensor: Tensor) -> AnyArray:
     """Return the elements of an input, floats as float64; raise if one is no integer."""
     values = tensor.values()
     if tensor.dtype.kind is not Kind.FLOAT:
@@ -423,15 +423,7 @@ def _integers(name: str, tensor: Tensor) -> AnyArray:
     return wide
 
 
-def parent_indices(name: str, parents: Tensor, size: int) -> AnyArray:
-    """Return the parents of an input as integers; raise if one is no integer.
-
-    Floats beyond 2^62 become congruent integers modulo `size`.
-    """
-    return _as_indices(_integers(name, parents), size)
-
-
-def _as_indices(parents: AnyArray, size: int) -> AnyArray:
+def parent_indices(parents: AnyArray, size: int) -> AnyArray:
     """Return parents as integers; floats beyond 2^62 become congruent integers modulo `size`.
 
     Those are outside any axis too.

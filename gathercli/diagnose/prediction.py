@@ -201,11 +201,11 @@ class CellSource:
     @cached_property
     def _beams(self) -> tuple[AnyArray, int]:
         """The beam of each cell, and the fate of a cell that copies nothing."""
-        from gathercli.compute.check import follow_beams, parent_indices
+        from gathercli.compute.check import follow_beams, integers_of, parent_indices
 
         ((name, (along,)),) = indexed_inputs(self.call).items()
         h, tensors = self._hypothesis, dict(self._tensors)
-        parents = parent_indices(name, tensors[name], along.size)
+        parents = parent_indices(integers_of(name, tensors[name]), along.size)
         converted = h.conversion.function(parents, along.size, h.others[0])
         position, fates = h.treatment.function(converted, along.size, h.others[1])
         outside = (position < 0) | (position >= along.size)
