@@ -391,7 +391,7 @@ class TransferError(GatherError, OSError):
 def reason_of(error: Exception) -> str:
     """Return why a file cannot be used; Python itself rejects a name with a NUL."""
     reason = getattr(error, "strerror", None)
-    if reason is None and isinstance(error, ValueError):
+    if reason is None and isinstance(error, ValueError) and not isinstance(error, GatherError):
         return "a NUL in its name"
     return str(reason or error).lower()
 

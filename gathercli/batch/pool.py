@@ -55,14 +55,9 @@ class JobQueue:
     def __init__(self, numbers: Iterable[int], *, ordered: bool) -> None:
         self._numbers, self._ordered = iter(numbers), ordered
         self._again: deque[int] = deque()
-        self._under_way = self._yielded = 0
+        self.under_way = self._yielded = 0  # the jobs that run, and those before `_waiting`
         self._waiting: dict[int, Outcome] = {}
         self._bytes = 0
-
-    @property
-    def under_way(self) -> bool:
-        """Whether any job is running."""
-        return self._under_way > 0
 
     def run(
         self, workers: Workers, ended: Callable[[Outcome], bool], *, every: float = 1.0
@@ -92,12 +87,12 @@ class JobQueue:
         """Begin a job and return its number; None if there is none, or too many are waiting."""
         if self._again:
             return self._again.popleft()
-        begun = self._under_way + len(self._waiting)
+        begun = self.under_way + len(self._waiting)
         if (self._ordered and begun >= MAX_WAITING_JOBS) or self._bytes >= MAX_WAITING_BYTES:
             return None
         number = next(self._numbers, None)
         if number is not None:
-            self._under_way += 1
+            self.under_way += 1
         return number
 
     def give_back(self, numbers: Iterable[int]) -> None:
@@ -110,7 +105,7 @@ class JobQueue:
 
     def end(self, outcome: Outcome) -> None:
         """Add a completed job."""
-        self._under_way -= 1
+        self.under_way -= 1
         self._waiting[outcome.number] = outcome
         self._bytes += len(outcome.line)
 
@@ -252,8 +247,8 @@ class Pool:
     """A context for up to `count` processes that run the jobs of a spool.
 
     A job has `timeout` seconds; up to `ahead` jobs are sent to a process at a time; relative paths
-    are of `folder`, None for the working folder; `known` returns the outcome of a job that needs no
-    process; `debug` shows the stderr of the processes.
+    are of `folder`, None for the working folder; small jobs need no process if it `infers` them;
+    `debug` shows the stderr of the processes.
     """
 
     def __init__(

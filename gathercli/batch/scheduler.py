@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.errors import InputError, NoInputError, TransferError, UsageError
-from gathercli.io.files import check_kind
+from gathercli.io.files import check_kind, unreadable
 from gathercli.io.formats import jsontext as json
 from gathercli.text import clean, short
 
@@ -155,13 +155,7 @@ def _opened(path: str, expected: str) -> Iterator[BinaryIO]:
     except NoInputError:
         raise
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise NoInputError(
-            f"`{clean(path)}` cannot be read ({clean(reason).lower()})",
-            rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
-            value=path,
-            expected=expected,
-        ) from None
+        raise unreadable(path, error, expected) from None
 
 
 async def _server_type(url: str, security: Security | None) -> str:

@@ -354,12 +354,13 @@ def check_kind(path: str, name: str, expected: str = "a file", *, pipes: bool = 
             raise NoInputError(f"`{clean(name)}` is {kind}", value=name, expected=expected)
 
 
-def unreadable(path: str, error: Exception) -> NoInputError:
-    """Return the error for an existing input that cannot be read, with the ``errno`` of `error`."""
+def unreadable(path: str, error: Exception, expected: str = "a readable file") -> NoInputError:
+    """Return the error for an input that cannot be read, with the ``errno`` of `error`."""
     refusal = NoInputError(
         f"`{clean(path)}` cannot be read ({reason_of(error)})",
+        rule="missing" if isinstance(error, FileNotFoundError) else "unreadable",
         value=path,
-        expected="a readable file",
+        expected=expected,
     )
     refusal.errno = getattr(error, "errno", None)
     return refusal

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from gathercli.errors import GatherError, Hint, InputError, LimitError, NoInputError, reason_of
-from gathercli.io.files import STDIN, File, check_kind
+from gathercli.errors import GatherError, Hint, InputError, LimitError
+from gathercli.io.files import STDIN, File, check_kind, unreadable
 from gathercli.io.folders import raise_unlisted
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.table import SNIFF_SIZE
@@ -137,15 +137,10 @@ def read_entries(path: str) -> Iterator[JobEntry]:
             raise
         from gathercli.io.suggest import similar_file
 
-        missing = isinstance(error, FileNotFoundError)
-        near = similar_file(path, "") if missing else None
-        raise NoInputError(
-            f"`{name}` cannot be read ({reason_of(error)})",
-            rule="missing" if missing else "unreadable",
-            value=path,
-            expected="a file of jobs",
-            hint=Hint("did you mean {source}?", source=near) if near else None,
-        ) from None
+        refusal = unreadable(path, error, "a file of jobs")
+        if refusal.rule == "missing" and (near := similar_file(path, "")):
+            refusal.hint = Hint("did you mean {source}?", source=near)
+        raise refusal from None
     file = File(name, fd, None)
     file.guarded = True
     try:
