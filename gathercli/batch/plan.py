@@ -222,7 +222,10 @@ class _JobPaths:
     def add(self, placed: PlacedJob) -> None:
         """Add the files of a job; raise if its output is reserved or cannot be written."""
         number, where, job = placed
-        is_link = job.output is not None and _check_output(job, job.output, where)
+        try:
+            is_link = job.output is not None and _check_output(job.output_path, job.output)
+        except GatherError as refusal:
+            raise error_at(where, refusal, "`$.output`", value=job.output) from None
         for path in self._candidates(job):
             what = self._reserved.get(path)
             if what is not None and what != JOB_FILE:
@@ -329,32 +332,19 @@ class _JobPaths:
         return self._folders[path]
 
 
-def _check_output(job: Job, output: str, where: str) -> bool:
-    """Raise if the output of a job cannot be written; return whether it may be a link."""
-    path, why, is_link = os.path.join(job.folder, output), None, False
+def _check_output(path: str, output: str) -> bool:
+    """Raise if an output of this name cannot be written; return whether it may be a link."""
+    expected = "the name of a file"
     if len(output) > _MAX_PATH:
-        why = f"it has {counted(len(output), 'character')}"
-    else:
-        try:
-            fmt = save.format_of(output)
-            if names_chunks(output):
-                save.creator(fmt)(path)
-                return True
-        except GatherError as error:
-            raise error_at(where, error, "`$.output`", value=output) from None
-        is_link = not _is_plain(path)
-        obstacle = _obstacle(path) if is_link else None
-        why = obstacle and f"`{clean(output)}` {obstacle}"
-    if why is not None:
-        raise InputError(
-            why,
-            rule="job",
-            places=(where, "`$.output`"),
-            where=where,
-            value=output,
-            expected="the name of a file",
-        )
-    return is_link
+        raise InputError(f"it has {counted(len(output), 'character')}", expected=expected)
+    fmt = save.format_of(output)
+    if names_chunks(output):
+        save.creator(fmt)(path)
+    elif _is_plain(path):
+        return False
+    elif obstacle := _obstacle(path):
+        raise InputError(f"`{clean(output)}` {obstacle}", expected=expected)
+    return True
 
 
 def _is_plain(path: str) -> bool:
