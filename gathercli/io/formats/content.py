@@ -201,16 +201,10 @@ def check_pointer(start: bytes) -> None:
 
 
 def malformed(
-    what: str,
-    expected: str,
-    hint: str | None = None,
-    *,
-    rule: str = "format",
-    where: str | None = None,
-    value: Any = None,
+    what: str, expected: str, hint: str | None = None, *, rule: str = "format", value: Any = None
 ) -> InputError:
     """Return the error for a source that violates its format, or one of its rules."""
-    return InputError(what, rule=rule, where=where, value=value, expected=expected, hint=hint)
+    return InputError(what, rule=rule, value=value, expected=expected, hint=hint)
 
 
 def truncated(size: int, expected: str, *, inside: str = "", rule: str = "format") -> InputError:

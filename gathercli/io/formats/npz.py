@@ -39,8 +39,8 @@ _ENCRYPTED = 0x1
 _END_MARK, _END_SIZE, MAX_COMMENT = b"PK\x05\x06", 22, 65535
 
 
-def _refuse(what: str, expected: str, hint: str | None = None) -> NoReturn:
-    raise malformed(what, expected, hint, rule="npz")
+def _refuse(what: str, expected: str) -> NoReturn:
+    raise malformed(what, expected, rule="npz")
 
 
 @contextmanager
