@@ -414,7 +414,7 @@ class View(ABC):
         provenance, call = self.provenance, self.provenance.call
         fields: dict[str, Any] = {"operator": call.op.full_name}
         fields |= {each.name: header.attr_number(call, each.name)[0] for each in call.op.attrs}
-        fields |= dict(header.policies(call))
+        fields |= call.policies
         for name, operand in call.inputs.items():
             fields[name] = header.tensor_json(operand.dtype, operand.shape)
         return fields | {

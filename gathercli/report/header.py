@@ -80,16 +80,12 @@ def attr_number(call: Call, name: str) -> tuple[int | None, int | None]:
     return call.batch_dims_number, call.batch_dims
 
 
-def policies(call: Call) -> list[tuple[str, str]]:
-    """Return the names and values of the index policies other than ``spec``."""
-    pairs = [("negative", call.negative.value), ("out_of_range", call.out_of_range.value)]
-    return [(name, value) for name, value in pairs if value != "spec"]
-
-
 def attributes(call: Call) -> list[str]:
     """Return the attributes of a call, and the policies other than ``spec``: ``axis -1 → 1``."""
     words = [f"{each.name} {_from_front(*attr_number(call, each.name))}" for each in call.op.attrs]
-    return words + [f"--{name.replace('_', '-')} {policy}" for name, policy in policies(call)]
+    return words + [
+        f"--{name.replace('_', '-')} {policy}" for name, policy in call.policies.items()
+    ]
 
 
 def header(call: Call, out: Shape, width: int | None) -> Text:

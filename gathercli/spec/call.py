@@ -229,6 +229,12 @@ class Call:
         return self.axis, self.batch_dims
 
     @property
+    def policies(self) -> dict[str, str]:
+        """The values of the index policies other than ``spec``, by name."""
+        values = {"negative": self.negative.value, "out_of_range": self.out_of_range.value}
+        return {name: value for name, value in values.items() if value != "spec"}
+
+    @property
     def wraps_negative(self) -> bool:
         """Whether a negative index counts from the end, once."""
         if self.negative is Negative.SPEC:
