@@ -17,8 +17,8 @@ from gathercli.compute.run import run
 from gathercli.compute.storage import broadcast, storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
-from gathercli.io.graphs.ir import ir_files, read_ir_graph
-from gathercli.io.graphs.onnx import onnx_bytes, read_onnx
+from gathercli.io.graphs.ir import ir_files
+from gathercli.io.graphs.onnx import onnx_bytes
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.ops import OPERATORS, gather, gather_elements, gather_nd, gather_tree
 from gathercli.ops.versions import find
@@ -30,6 +30,7 @@ from gathercli.translate.code import code
 from gathercli.translate.graph import IR_OPSETS, ONNX_OPSET, ir_graph, onnx_graph, onnx_text
 from gathercli.translate.lowering import lowered
 from gathercli.translate.program import PRIMITIVES, Program, Step
+from gathercli.translate.reading import read_ir_graph, read_onnx
 from gathercli.translate.targets import OwnOperator, TranslationTarget
 
 

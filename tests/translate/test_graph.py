@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 import pytest
 
-from gathercli.io.graphs.ir import IrFiles, read_ir_graph
+from gathercli.io.graphs.ir import IrFiles
 from gathercli.io.graphs.layers import ELEMENT_TYPES
-from gathercli.io.graphs.onnx import read_onnx
 from gathercli.models.files import read
+from gathercli.translate.reading import read_ir_graph, read_onnx
 from tests.translate.pairs import PAIRS, Pair, name, translation_of
 
 if TYPE_CHECKING:

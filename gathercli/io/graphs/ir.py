@@ -1,4 +1,4 @@
-"""Graphs as OpenVINO IR of version 11, read and written: text of an .xml, bytes of a .bin."""
+"""Graphs written as OpenVINO IR of version 11, text of an .xml and bytes of a .bin; the weights."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ import numpy as np
 from gathercli.compute.conversion import store
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError
-from gathercli.io.files import File, HeldFile
+from gathercli.io.files import File
 from gathercli.io.formats.content import check_pointer, malformed
 from gathercli.io.graphs.graph import (
-    Budget,
     Constant,
     Graph,
-    GraphNode,
     GraphValue,
     decoded,
     open_beside,
@@ -28,14 +26,13 @@ from gathercli.io.graphs.graph import (
 )
 from gathercli.io.graphs.layers import (
     ELEMENT_TYPES,
-    IrReader,
     Layer,
     integer,
     precision,
     shape_of,
     type_of,
 )
-from gathercli.spec.dtypes import INT64, STRING, DType
+from gathercli.spec.dtypes import STRING, DType
 from gathercli.spec.shapes import Place, product
 from gathercli.text import clean, counted, in_bytes, short
 
@@ -219,33 +216,3 @@ def _port(number: int, value: GraphValue, names: str = "") -> str:
 def element_type(dtype: DType) -> str:
     """Return the name of a type in an attribute; ours, which OpenVINO refuses, if it has none."""
     return ELEMENT_TYPES.get(dtype, dtype.name)
-
-
-# Reading
-
-
-def read_ir_graph(files: IrFiles) -> Graph:
-    """Read the graph of an .xml and its .bin; layers are in an order to run them."""
-    xml = HeldFile("model.xml", files.xml.encode())
-    weights = Weights([], xml, HeldFile("model.bin", files.weights))
-    reader = IrReader(xml, Budget())
-    reader.read()
-    layers = reader.bodies[0].layers
-    inputs: list[GraphValue] = []
-    outputs: list[GraphValue] = []
-    constants: dict[str, Tensor] = {}
-    nodes: list[GraphNode] = []
-    names = {key: each.name for key, each in layers.items()}
-    for each in layers.values():
-        sources = tuple(names[each.sources[port.id][0]] for port in each.inputs)
-        if each.type == "Parameter":
-            inputs.append(GraphValue(each.name, type_of(each.data["element_type"]) or INT64, ()))
-        elif each.type == "Const":
-            constants[each.name] = weights.of_layer(each).tensor()
-        elif each.type == "Result":
-            outputs.append(GraphValue(sources[0], INT64, ()))
-        else:
-            port = GraphValue(each.name, INT64, ())
-            settings = dict(each.data) | {"opset": each.opset}
-            nodes.append(GraphNode(each.type, sources, (port,), settings))
-    return Graph(tuple(inputs), tuple(outputs), tuple(nodes), constants)

@@ -1,4 +1,4 @@
-"""Graphs as models of ONNX, read and written; the messages that models need: nodes, values.
+"""Graphs as models of ONNX, written; the messages that models need: nodes, values.
 
 The numbers of the fields are those of `onnx.proto`.
 """
@@ -9,10 +9,9 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from gathercli.compute.tensor import Tensor
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, Value
-from gathercli.io.graphs.tensorproto import ONNX_TYPES, TensorProto, tensor_message, type_or_none
+from gathercli.io.graphs.tensorproto import ONNX_TYPES, tensor_message, type_or_none
 from gathercli.io.graphs.wire import (
     Span,
     WireReader,
@@ -22,7 +21,7 @@ from gathercli.io.graphs.wire import (
     signed,
     span_of,
 )
-from gathercli.spec.dtypes import INT64, foreign
+from gathercli.spec.dtypes import foreign
 from gathercli.spec.shapes import LARGEST, MAX_RANK, UNKNOWN, AnyDim, Dim, Shape
 from gathercli.text import clean, in_bytes
 
@@ -207,50 +206,3 @@ def _attribute(name: str, value: Any) -> bytes:
     if isinstance(value, Graph):
         return encoded_fields((1, name), (6, _graph(value, name)), (20, _GRAPH_TYPE))
     return encoded_fields((1, name), *((8, number) for number in value), (20, _INTEGERS_TYPE))
-
-
-# Reading
-
-
-def read_onnx(content: bytes) -> Graph:
-    """Read the graph of a model: the bytes that were written, or those of another."""
-    wire = WireReader(content)
-    for field, value in wire.fields(wire.whole):
-        if field == 7:
-            return _read_graph(wire, span_of(value, "the graph"))
-    raise ValueError("a model without a graph")
-
-
-def _read_graph(wire: WireReader, message: Span) -> Graph:
-    nodes: list[GraphNode] = []
-    constants: dict[str, Tensor] = {}
-    values: dict[int, list[GraphValue]] = {11: [], 12: []}
-    for field, value in wire.fields(message):
-        span = value if isinstance(value, Span) else Span(0, 0)
-        if field == 1:
-            nodes.append(_read_node(wire, span))
-        elif field == 5:
-            proto = TensorProto(wire, span)
-            constants[proto.name] = proto.constant().tensor()
-        elif field in values:
-            values[field].append(_read_value(wire, span))
-    return Graph(tuple(values[11]), tuple(values[12]), tuple(nodes), constants)
-
-
-def _read_value(wire: WireReader, message: Span) -> GraphValue:
-    name, value = value_info(wire, message)
-    if value is None or value.shape.rank is None:
-        return GraphValue(name, (value and value.dtype) or INT64, (), ranked=False)
-    sizes = (size if isinstance(size, int) else None for size in value.shape)
-    return GraphValue(name, value.dtype or INT64, tuple(sizes))
-
-
-def _read_node(wire: WireReader, message: Span) -> GraphNode:
-    fields = node_fields(wire, message)
-    attributes = dict(
-        attribute(wire, each, lambda _: None, lambda body: _read_graph(wire, body))
-        for each in fields.attributes
-    )
-    outputs = (GraphValue(wire.text(each), INT64, ()) for each in fields.outputs)
-    inputs = tuple(map(wire.text, fields.inputs))
-    return GraphNode(fields.operator, inputs, tuple(outputs), attributes, fields.name)
