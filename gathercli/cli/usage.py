@@ -7,20 +7,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from gathercli.cli import hints
 from gathercli.cli.declarations import HELP, VERSION, Parameter
-from gathercli.cli.hints import (
-    PICTURE_FORMATS,
-    complete,
-    did_you_mean,
-    inputs_as_arguments,
-    members_of_all,
-    rejoin,
-    shell_line,
-    similar_option,
-    suggest_example,
-    translate,
-    translate_value,
-)
 from gathercli.cli.parser import CommandLine, Problem, WordsError, looks_negative, parse
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.errors import UsageError
@@ -103,7 +91,7 @@ def _equals_sign(line: CommandLine, error: WordsError) -> UsageError:
         f"`{short(error.subject)}` has an equals sign",
         value=error.subject,
         expected=f"`{short(f'{name} {value}')}`",
-        hint=did_you_mean(_translation(line)),
+        hint=hints.did_you_mean(_translation(line)),
     )
 
 
@@ -113,7 +101,7 @@ def _one_dash(line: CommandLine, error: WordsError) -> UsageError:
         f"`{name}` has one dash",
         value=name,
         expected=f"`-{name}`",
-        hint=did_you_mean(line.replace(error.at, "-" + error.subject)),
+        hint=hints.did_you_mean(line.replace(error.at, "-" + error.subject)),
     )
 
 
@@ -144,9 +132,9 @@ def _other_form(line: CommandLine, option: str) -> str | None:
 
 def _option_hint(line: CommandLine, option: str, at: int) -> str | None:
     """Suggest a replacement for an unknown option of a command, at a word of the line."""
-    if inputs_hint := inputs_as_arguments(line, option):
+    if inputs_hint := hints.inputs_as_arguments(line, option):
         return inputs_hint
-    similar = similar_option(line, option)
+    similar = hints.similar_option(line, option)
     param = line.param(similar) if similar else None
     is_word, following = line.words[at].text == option, line.words[at + 1 : at + 2]
     is_full = len(line.arguments) > line.required
@@ -154,15 +142,15 @@ def _option_hint(line: CommandLine, option: str, at: int) -> str | None:
     if similar and param and param.count and ":" not in option and lacks_value:
         return _version_hint(param, similar)
     if option == "--job" and is_word and following and "explain" in COMMANDS:
-        return did_you_mean(["explain", "--job", following[0].text])
+        return hints.did_you_mean(["explain", "--job", following[0].text])
     if similar and len(line.arguments) < line.required:
         return f"did you mean `{similar}`?"
-    return did_you_mean(_translation(line))
+    return hints.did_you_mean(_translation(line))
 
 
 def _translation(line: CommandLine) -> list[str]:
     """Return the command and the translated words; an empty list if it lacks an option."""
-    translation = translate(line)
+    translation = hints.translate(line)
     return [line.command, *translation.texts] if translation else []
 
 
@@ -171,11 +159,11 @@ def _program_hint(line: CommandLine, option: str, _: int) -> str | None:
     texts = line.texts
     at = next((n for n, text in enumerate(texts) if text in COMMANDS), None)
     if at is not None:
-        return did_you_mean([*texts[at:], *texts[:at]])
+        return hints.did_you_mean([*texts[at:], *texts[:at]])
     if option in ("-v", "-V"):
         return _PROGRAM
-    similar = similar_option(line, option)
-    return did_you_mean([similar]) if similar else None
+    similar = hints.similar_option(line, option)
+    return hints.did_you_mean([similar]) if similar else None
 
 
 def _no_value(line: CommandLine, error: WordsError) -> UsageError:
@@ -188,7 +176,7 @@ def _no_value(line: CommandLine, error: WordsError) -> UsageError:
             subject=option,
             value=word.text,
             expected="none",
-            hint=did_you_mean(line.replace(error.at, option)),
+            hint=hints.did_you_mean(line.replace(error.at, option)),
         )
     count = sum(word.option == option and word.value is not None for word in line.words)
     has = f"{count} of {counted(param.count, 'value')}" if count else "no value"
@@ -221,18 +209,19 @@ def _missing(line: CommandLine, error: WordsError) -> UsageError:
         option = param.names[0]
         values = given("values", str(param.metavar)) or param.choices
         expected = listed(values) if values else f"`{option} {param.metavar}`"
-        hint = complete(line, op, inputs) or hint
+        hint = hints.complete(line, op, inputs) or hint
         return UsageError("is missing", subject=option, expected=expected, hint=hint)
     is_last = param.metavar == "INDICES" and line.command in ("gather", "compare")
     if is_last:
-        if short_line := shell_line([line.command, *line.arguments, "0,", *line.options]):
+        if short_line := hints.shell_line([line.command, *line.arguments, "0,", *line.options]):
             hint = f"`{short_line}` is an example"
         hint += ", and `-` reads INDICES from standard input"
     names = [name for name in line.metavars if not name.endswith("]...")]
     first = str(param.metavar).partition(" ")[0].removesuffix("...")
     if op is not None:
-        if (example is None or members_of_all(op, inputs)) and not (is_last and inputs == ["-"]):
-            hint = suggest_example(line.command, op, inputs, line.options)
+        is_stdin = is_last and inputs == ["-"]
+        if (example is None or hints.members_of_all(op, inputs)) and not is_stdin:
+            hint = hints.suggest_example(line.command, op, inputs, line.options)
         if names[0] == "OP":
             names = ["OP", *(each.name.upper() for each in op.inputs)]
         first = names[line.metavars.index(str(param.metavar))]
@@ -255,11 +244,11 @@ def _wrong_value(line: CommandLine, error: WordsError) -> UsageError:
     word = line.words[at]
     value = word.text if word.value is None else word.value
     hint = None
-    if value.lower() in PICTURE_FORMATS and line.param("--save"):
+    if value.lower() in hints.PICTURE_FORMATS and line.param("--save"):
         others = [each.text for each in line.words if each.param is not param]
-        hint = did_you_mean([line.command, *others, "--save", f"picture.{value.lower()}"])
-    elif param.choices and (similar := translate_value(param, value)):
-        hint = did_you_mean(line.replace(at, word.text.removesuffix(value) + similar))
+        hint = hints.did_you_mean([line.command, *others, "--save", f"picture.{value.lower()}"])
+    elif param.choices and (similar := hints.translate_value(param, value)):
+        hint = hints.did_you_mean(line.replace(at, word.text.removesuffix(value) + similar))
     return UsageError(
         f"`{word.option or param.metavar}` is `{short(value)}`",
         value=value,
@@ -284,7 +273,7 @@ def _too_many(line: CommandLine, error: WordsError) -> UsageError:
         f"`{short(error.subject)}` is one argument too many",
         value=error.subject,
         expected=listed(line.metavars, "and"),
-        hint=did_you_mean(*_with_fewer(line, len(line.metavars)))
+        hint=hints.did_you_mean(*_with_fewer(line, len(line.metavars)))
         or (suggest and suggest(line))
         or _list_hint(line),
     )
@@ -297,7 +286,7 @@ def _only_version(line: CommandLine) -> str | None:
     count = len(line.arguments)
     for family in FAMILIES.values():
         if len(family.ROWS) == 1 and len(family.ROWS[0].inputs) == count:
-            checked = shell_line(["check", family.COMMAND, *line.arguments])
+            checked = hints.shell_line(["check", family.COMMAND, *line.arguments])
             what = counted(count, "input")
             return f"{family.ROWS[0]} is the only version with {what}: `{checked}`"
     return None
@@ -307,7 +296,7 @@ def _lesson_hint(line: CommandLine) -> str | None:
     """Suggest the lesson whose name has blanks on the line, or all lessons."""
     name = "-".join(line.arguments).lower()
     if any(name in param.known() for param in line.params):
-        return did_you_mean(["demo", name])
+        return hints.did_you_mean(["demo", name])
     return "`gathercli demo --all` shows every lesson"
 
 
@@ -328,7 +317,7 @@ def _with_fewer(line: CommandLine, most: int) -> list[list[str]]:
         is_repeated = param is not None and param.metavar == "INT" and before.text[2:].isalpha()
         if is_repeated and word.option is None:  # -aa 0
             return [line.replace(at, before.text[:2])]
-    translation = translate(line)
+    translation = hints.translate(line)
     if translation and translation != line and len(translation.arguments) <= most:
         return [_translation(line)]
     first, *others = line.arguments
@@ -339,7 +328,7 @@ def _with_fewer(line: CommandLine, most: int) -> list[list[str]]:
 
 def _joined(line: CommandLine, most: int) -> list[list[str]]:
     """Join arguments that a shell split, so that at most `most` remain."""
-    words = rejoin(line.arguments)
+    words = hints.rejoin(line.arguments)
     lists = [words] if len(words) == most else []
     if len(words) > most > 1:
         data, *after = words[most - 2 :]
@@ -363,7 +352,7 @@ def _last_as_option(line: CommandLine, words: Sequence[str]) -> list[list[str]]:
         return [[*others, middle, "--axis", last]] if is_axis else []
     output = next((name for name in ("-o", "--save") if line.param(name)), None)
     suffix = os.path.splitext(last)[1]
-    is_output = suffix in BY_SUFFIX if output == "-o" else suffix[1:] in PICTURE_FORMATS
+    is_output = suffix in BY_SUFFIX if output == "-o" else suffix[1:] in hints.PICTURE_FORMATS
     if output and is_output and not os.path.lexists(last):
         return [[*others, middle, output, last]]
     # DATA, axis, INDICES: the order of other frameworks

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gathercli.compute.tensor import ChunkedTensor, Tensor
-    from gathercli.compute.verdicts import Case
     from gathercli.io.source import Inputs
     from gathercli.spec.call import Call, CallContext
     from gathercli.spec.dtypes import DType
@@ -422,21 +421,13 @@ def bind_operands(job: Job, op: Op, inputs: Inputs) -> Call:
     return _shared_call(job, op, of_one_type(op, described))[0]
 
 
-def case_of(job: Job, op: Op, inputs: Inputs) -> Case:
-    """Return the inputs of a job, read into memory, with the function that binds its call."""
-    from gathercli.compute.verdicts import Case
-
-    tensors = of_one_type(op, [job.tensor(each.name, inputs) for each in op.inputs])
-    return Case(lambda row: _bind_call(job, row, map(Operand.of, tensors)), *tensors)
-
-
 def _shared_call(job: Job, op: Op, inputs: Sequence[ChunkedTensor | Operand]) -> tuple[Call, bool]:
     """Return the call of jobs that differ in the elements of their inputs alone.
 
     Also return whether an earlier job had it.
     """
     if not all(type(value) is int for value in job.attrs.values()):  # True and 1.0 equal 1
-        return _bind_call(job, op, map(Operand.of, inputs)), False
+        return bind_call(job, op, map(Operand.of, inputs)), False
     # Whether the rules accept a call depends on these; on elements only hints do.
     key = (
         id(op),  # which the call keeps alive
@@ -449,14 +440,15 @@ def _shared_call(job: Job, op: Op, inputs: Sequence[ChunkedTensor | Operand]) ->
     call = _calls.get(key)
     if call is not None:
         return call, True
-    call = _bind_call(job, op, map(Operand.of, inputs))
+    call = bind_call(job, op, map(Operand.of, inputs))
     if len(_calls) >= _MOST_CALLS:
         _calls.clear()
     _calls[key] = call
     return call, False
 
 
-def _bind_call(job: Job, op: Op, operands: Iterable[Operand]) -> Call:
+def bind_call(job: Job, op: Op, operands: Iterable[Operand]) -> Call:
+    """Bind the call of a job to a version and its inputs."""
     return ops.bind(
         op,
         *operands,

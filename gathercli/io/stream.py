@@ -15,7 +15,6 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from tempfile import TemporaryDirectory
     from typing import IO, Any, Final
 
     from gathercli.compute.tensor import Result
@@ -71,21 +70,12 @@ def temporary_file() -> IO[bytes]:
     """Return a new unnamed file; raise TransferError if no folder can be written."""
     import tempfile
 
-    file: IO[bytes] = _created("file", tempfile.TemporaryFile)
+    file: IO[bytes] = created("file", tempfile.TemporaryFile)
     return file
 
 
-def temporary_folder() -> TemporaryDirectory[str]:
-    """Return a new folder, a context that removes it, as `temporary_file` does a file."""
-    import tempfile
-
-    folder: TemporaryDirectory[str] = _created(
-        "folder", lambda: tempfile.TemporaryDirectory(prefix="gathercli-")
-    )
-    return folder
-
-
-def _created(kind: str, create: Callable[[], Any]) -> Any:
+def created(kind: str, create: Callable[[], Any]) -> Any:
+    """Return what a function creates in the folder for temporary files; raise as above."""
     try:
         return create()
     except OSError as error:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from gathercli.errors import GatherError
 from gathercli.io.files import File
 from gathercli.io.formats.content import malformed
-from gathercli.io.graphs.graph import MAX_DEPTH, Constant, Value, check_location, open_beside
+from gathercli.io.graphs.graph import MAX_DEPTH, Constant, Value, open_beside
 from gathercli.io.graphs.onnx import NodeFields, attribute, dimension, node_fields, value_info
 from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto, type_of, type_or_none
 from gathercli.io.graphs.wire import (
@@ -259,7 +259,10 @@ class _OnnxReader:
 
     def _open_beside(self, location: str) -> File:
         if location not in self._beside:
-            check_location(location)
+            parts = location.split("/")
+            if "\0" in location or "\\" in location or not {"", ".", ".."}.isdisjoint(parts):
+                what = f"the elements are in `{clean(location)}`"
+                raise malformed(what, "a file beside the model", value=location)
             model = self._file
             file = self._beside[location] = open_beside(model.path, location, model.limit)
             file.guarded = model.guarded

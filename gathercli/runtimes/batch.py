@@ -9,14 +9,17 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from gathercli.batch.journal import open_locked, place_of
+from gathercli.compute.bound import of_one_type
 from gathercli.compute.compare import compared
+from gathercli.compute.verdicts import Case
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.descriptors import STDOUT, write_all
-from gathercli.io.jobs import SHAPE, case_of, row_of
+from gathercli.io.jobs import SHAPE, bind_call, row_of
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.report.terminal import print_text
 from gathercli.runtimes.verdict import Expected, RuntimeOutcome, runtime_json
+from gathercli.spec.call import Operand
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
@@ -105,7 +108,8 @@ class RuntimeBatch:
 
     def _verdicts(self, job: Job, inputs: Inputs) -> Iterator[RuntimeVerdict]:
         op = row_of(job, self._messages.notes)
-        case = case_of(job, op, inputs)
+        tensors = of_one_type(op, [job.tensor(each.name, inputs) for each in op.inputs])
+        case = Case(lambda row: bind_call(job, row, map(Operand.of, tensors)), *tensors)
         comparison = compared([op], case, self._running.memory.limits.result, named={op})
         error = comparison.verdicts[0].error
         if isinstance(error, LimitError):  # of ours, which says nothing about the version

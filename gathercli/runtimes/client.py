@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
@@ -31,7 +32,7 @@ from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.io.source import Inputs
-from gathercli.io.stream import temporary_folder
+from gathercli.io.stream import created
 from gathercli.runtimes import worker
 from gathercli.runtimes.calls import MODEL_THREADS, OWN_NAMES
 from gathercli.spec.dtypes import DType, named
@@ -104,6 +105,14 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
             hint=f"`{option} numpy`",
         )
     return list(chosen.values())
+
+
+def temporary_folder() -> TemporaryDirectory[str]:
+    """Return a new folder, a context that removes it; raise TransferError if there can be none."""
+    folder: TemporaryDirectory[str] = created(
+        "folder", lambda: TemporaryDirectory(prefix="gathercli-")
+    )
+    return folder
 
 
 class Versions(NamedTuple):

@@ -23,7 +23,6 @@ from gathercli.compute.storage import AnyArray, byte_values
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import Verdict
 from gathercli.errors import UsageError
-from gathercli.io.stream import temporary_folder
 from gathercli.report.header import header
 from gathercli.report.verdicts import outcome
 from gathercli.runtimes.calls import (
@@ -44,6 +43,7 @@ from gathercli.runtimes.client import (
     ending_of,
     shortened,
     started_worker,
+    temporary_folder,
 )
 from gathercli.runtimes.verdict import (
     MAX_SHOWN_ELEMENTS,

@@ -16,19 +16,7 @@ from gathercli.compute.tensor import MOST_PACKED_VALUES, Tensor, is_packed, pack
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats.content import UNSAID, ElementTypes
 from gathercli.io.formats.values import tensor_of
-from gathercli.spec.dtypes import (
-    BFLOAT16,
-    BOOL,
-    DTYPES,
-    E8M0,
-    FLOAT64,
-    INT64,
-    STRING,
-    DType,
-    Kind,
-    described,
-    named,
-)
+from gathercli.spec import dtypes
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.text import NON_FINITE, Overflow, closest, in_bytes, is_integer
 
@@ -196,10 +184,10 @@ def _literal_error(problem: str, expected: str, token: str, hint: str | None = N
     return InputError(problem, rule="literal", value=token[:80], expected=expected, hint=hint)
 
 
-def _dtype(name: str, token: str) -> DType:
-    dtype = named(name)
+def _dtype(name: str, token: str) -> dtypes.DType:
+    dtype = dtypes.named(name)
     if dtype is None:
-        near = closest(name, (each.short for each in DTYPES))
+        near = closest(name, (each.short for each in dtypes.DTYPES))
         raise _literal_error(
             f"`{name}` in the literal is not a type",
             "one such as i64, f32 or bf16",
@@ -219,13 +207,13 @@ def _sizes(dims: str, token: str) -> tuple[int, ...]:
     return sizes
 
 
-def _check_size(shape: tuple[int, ...], dtype: DType, max_bytes: int | None) -> None:
+def _check_size(shape: tuple[int, ...], dtype: dtypes.DType, max_bytes: int | None) -> None:
     size = product(shape) * dtype.itemsize
     allowed = LARGEST if max_bytes is None else max_bytes
     if size > allowed or product([n for n in shape if n]) * dtype.itemsize > LARGEST:
         sizes = ",".join(map(str, shape))
         raise LimitError(
-            f"the tensor {described(dtype, sizes)} takes {in_bytes(size)}",
+            f"the tensor {dtypes.described(dtype, sizes)} takes {in_bytes(size)}",
             value=size,
             expected=f"at most {in_bytes(allowed)}",
             hint=None if max_bytes is None else Hint("{max_bytes} lifts the limit", max_bytes=0),
@@ -326,17 +314,17 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
             _suggest_shape(token),
         )
     name, dims, type_name, rest = match.groups()
-    default = FLOAT64 if name == "rand" else INT64
+    default = dtypes.FLOAT64 if name == "rand" else dtypes.INT64
     dtype = _dtype(type_name, token) if type_name else default
     shape, options = _sizes(dims, token), _options(name, rest, token)
     _check_size(shape, dtype, max_bytes)
-    if dtype is E8M0:
+    if dtype is dtypes.E8M0:
         raise _literal_error(f"{dtype} has no zero", "a type that has one", token)
     if name == "rand":
         return Tensor(dtype, _random(shape, dtype, options, token))
     if name == "zeros":
         return _zeros(dtype, shape)
-    if dtype in (BOOL, STRING):
+    if dtype in (dtypes.BOOL, dtypes.STRING):
         raise _literal_error(f"arange counts, which {dtype} cannot", "a number type", token)
     if (count := product(shape)) <= MOST_PACKED_VALUES and (
         raw := pack(dtype, range(count), {int})
@@ -347,13 +335,13 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
     from gathercli.compute.conversion import convert
 
     try:
-        return convert(Tensor(INT64, np.arange(product(shape)).reshape(shape)), dtype)
+        return convert(Tensor(dtypes.INT64, np.arange(product(shape)).reshape(shape)), dtype)
     except GatherError as error:
         error.rule, error.value, error.hint = "literal", token[:80], "a wider type counts further"
         raise
 
 
-def _zeros(dtype: DType, shape: tuple[int, ...]) -> Tensor:
+def _zeros(dtype: dtypes.DType, shape: tuple[int, ...]) -> Tensor:
     if is_packed(dtype) and product(shape) <= MOST_PACKED_VALUES:
         return Tensor.of_bytes(dtype, shape, bytes(product(shape) * dtype.itemsize))
     import numpy as np
@@ -381,7 +369,9 @@ def _options(name: str, rest: str, token: str) -> dict[str, int]:
     return options
 
 
-def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token: str) -> AnyArray:
+def _random(
+    shape: tuple[int, ...], dtype: dtypes.DType, options: dict[str, int], token: str
+) -> AnyArray:
     """Draw floats from [0, 1), integers from [0, high), or booleans, repeatably by seed."""
     import numpy as np
 
@@ -402,9 +392,9 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
         return generator.integers(0, high, shape, storage_of(dtype).type)
     if "high" in options:
         raise _literal_error(f"high= is for integers, not {dtype}", "none", token)
-    if dtype is BOOL:
+    if dtype is dtypes.BOOL:
         return generator.integers(0, 2, shape, np.uint8).astype(np.bool_)
-    if dtype.kind is not Kind.FLOAT:
+    if dtype.kind is not dtypes.Kind.FLOAT:
         raise _literal_error(f"rand draws no {dtype}", "a real type", token)
     if dtype.bits > 16:
         return generator.random(shape, storage_of(dtype).type)
@@ -413,5 +403,5 @@ def _random(shape: tuple[int, ...], dtype: DType, options: dict[str, int], token
 
         steps = steps_below_one(dtype)
     else:
-        steps = 2**8 if dtype is BFLOAT16 else 2**11
+        steps = 2**8 if dtype is dtypes.BFLOAT16 else 2**11
     return as_bits(generator.integers(0, steps, shape) / steps, dtype)

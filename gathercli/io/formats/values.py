@@ -11,17 +11,7 @@ from itertools import chain
 from gathercli.compute.tensor import Tensor, pack
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import UNSAID, ElementTypes, check_shape
-from gathercli.spec.dtypes import (
-    BOOL,
-    COMPLEX128,
-    EXACT,
-    FLOAT64,
-    INT64,
-    STRING,
-    UINT64,
-    DType,
-    Kind,
-)
+from gathercli.spec import dtypes
 from gathercli.spec.shapes import MAX_RANK, Place, cell, product
 from gathercli.text import NON_FINITE, Overflow, counted, in_bytes, value_text
 
@@ -111,7 +101,7 @@ def tensor_of(
     sizes, flat, kinds = flatten(value, root)
     if (
         declared is not None
-        and declared.kind is Kind.COMPLEX
+        and declared.kind is dtypes.Kind.COMPLEX
         and sizes != shape
         and sizes[-1:] == (2,)
         and complex not in kinds
@@ -125,7 +115,7 @@ def tensor_of(
     dtype, first = (declared, 0) if declared else _infer(flat, kinds, where, types.empty)
     if declared is not None and kinds - {int, float}:
         _check_mixture(flat, where)
-    if dtype is STRING and max_bytes is not None:
+    if dtype is dtypes.STRING and max_bytes is not None:
         _check_strings(flat, max_bytes)
     typed, decided_by = declared is not None, where(first) if flat else None
     raw = pack(dtype, flat, kinds)
@@ -136,7 +126,7 @@ def tensor_of(
     return Tensor(dtype, store(flat, dtype, where, kinds).reshape(sizes), typed, decided_by)
 
 
-def _fold(flat: list[Any], dtype: DType, root: str, shape: tuple[int, ...]) -> list[complex]:
+def _fold(flat: list[Any], dtype: dtypes.DType, root: str, shape: tuple[int, ...]) -> list[complex]:
     """Combine a last axis of real and imaginary parts."""
     from gathercli.compute.conversion import PART_TYPES, store
 
@@ -159,25 +149,25 @@ def _check_fit(sizes: tuple[int, ...], shape: tuple[int, ...], root: str, rule: 
 
 
 def _infer(  # noqa: PLR0911  (a type each)
-    flat: list[Any], kinds: set[type], where: Place, empty: DType
-) -> tuple[DType, int]:
+    flat: list[Any], kinds: set[type], where: Place, empty: dtypes.DType
+) -> tuple[dtypes.DType, int]:
     """Return the type of elements, and the position of the first one that requires it."""
     if not kinds:
         return empty, 0
     if kinds == {int}:
-        if max(flat) <= INT64.bounds[1] or min(flat) < 0:
-            return INT64, 0
-        return UINT64, next(i for i, v in enumerate(flat) if v > INT64.bounds[1])
+        if max(flat) <= dtypes.INT64.bounds[1] or min(flat) < 0:
+            return dtypes.INT64, 0
+        return dtypes.UINT64, next(i for i, v in enumerate(flat) if v > dtypes.INT64.bounds[1])
     if kinds == {bool}:
-        return BOOL, 0
+        return dtypes.BOOL, 0
     if kinds == {str} and not NON_FINITE.keys() >= set(flat):
-        return STRING, 0
+        return dtypes.STRING, 0
     if not kinds <= {int, float}:
         _check_mixture(flat, where)
     if complex in kinds:
-        return COMPLEX128, next(i for i, v in enumerate(flat) if type(v) is complex)
+        return dtypes.COMPLEX128, next(i for i, v in enumerate(flat) if type(v) is complex)
     for at, v in enumerate(flat if int in kinds else ()):
-        if type(v) is int and abs(v) > EXACT:
+        if type(v) is int and abs(v) > dtypes.EXACT:
             raise InputError(
                 f"the integer at `{where(at)}` is {value_text(v)}, among fractions",
                 rule="dtype",
@@ -186,7 +176,7 @@ def _infer(  # noqa: PLR0911  (a type each)
                 expected="-2^53 to 2^53",
                 remark=", where float64 is exact",
             )
-    return FLOAT64, next(i for i, v in enumerate(flat) if type(v) is not int)
+    return dtypes.FLOAT64, next(i for i, v in enumerate(flat) if type(v) is not int)
 
 
 def _check_mixture(flat: list[Any], where: Place) -> None:

@@ -25,8 +25,6 @@ MOST_NODES: Final = 400_000  # the most nodes of a model
 MAX_DEPTH: Final = 64  # the deepest body in a body
 # Copies in memory of elements that are converted: the values, the result, their comparison.
 CONVERSION_COPIES: Final = 4
-# Parts of a name that lead out of a folder, or do nothing.
-_OUTER_PARTS: Final = frozenset(("", ".", ".."))
 # How a file beside a model is opened: without waiting for the writer of a pipe.
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -255,14 +253,6 @@ def raw_elements(tensor: Tensor) -> bytes:
     if tensor.dtype.bits < 8:
         return packed(tensor.array.reshape(-1), tensor.dtype.bits)
     return tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
-
-
-def check_location(location: str) -> None:
-    """Raise InputError, ``format``, if a name that a model has leads out of its folder."""
-    if "\0" in location or "\\" in location or not _OUTER_PARTS.isdisjoint(location.split("/")):
-        raise malformed(
-            f"the elements are in `{clean(location)}`", "a file beside the model", value=location
-        )
 
 
 def open_beside(path: str, location: str, limit: int | None) -> File:
