@@ -45,8 +45,8 @@ def run() -> NoReturn:
 class RoomForNumPy:
     """A finder of modules that raises MemoryError where NumPy would end the process."""
 
+    # Bytes of address space; with less, OpenBLAS exits with the status of a negative answer.
     LEAST = 100_000_000
-    """Bytes of address space; with less, OpenBLAS exits with the status of a negative answer."""
 
     @classmethod
     def find_spec(cls, name: str, *_: object) -> None:

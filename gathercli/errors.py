@@ -294,8 +294,8 @@ class OperatorError(GatherError, ValueError):
     """The call breaks a rule of the operator's specification."""
 
     status = 65
+    # The `spec.call.Call`, which may break more rules; None for one whose indices are illegal.
     refused: Any = None
-    """The `spec.call.Call`, which may break more rules; None for one whose indices are illegal."""
 
 
 class DtypeError(OperatorError, TypeError):

@@ -163,8 +163,7 @@ class BatchRequest(NamedTuple):
     running: RunOptions
     reporting: ReportOptions
     messages: Messages
-    external: bool
-    """Whether the tensors of models that are in files beside them are read."""
+    external: bool  # whether the tensors of models that are in files beside them are read
 
     @property
     def is_pretty(self) -> bool:
@@ -183,8 +182,8 @@ class Batch:
         self._from_files = from_files
         self._pretty = request.is_pretty
         report = self._reporting.path
+        # What temporary files show: the same for all runs of a report, one of which runs.
         self._owner = digest(os.fsencode(real_path(report)) if report else os.urandom(8)).hex()
-        """What temporary files show: the same for all runs of a report, one of which runs."""
         self._totals = BatchTotals(len(self._plan))
         self._most_failures = self._running.most_failures(len(self._plan))
         self._start = time.monotonic()

@@ -79,17 +79,13 @@ class Cluster:
         self._jobs, self._settings, self._spare, self._say = jobs, settings, spare, say
         self._answers: SimpleQueue[tuple[Future, Any]] = SimpleQueue()
         self._tasks: dict[Future, list[int]] = {}
-        self._suspects: deque[int] = deque()
-        """Jobs of tasks that killed their workers."""
-        self._suspect: int | None = None
-        """The suspect that runs now, without any other task."""
-        self._mean = TASK_SECONDS
-        """Moving average of the seconds of a job."""
+        self._suspects: deque[int] = deque()  # jobs of tasks that killed their workers
+        self._suspect: int | None = None  # the suspect that runs now, without any other task
+        self._mean = TASK_SECONDS  # moving average of the seconds of a job
         self._threads, self._next_count = 0, 0.0
-        self._is_checked = False
-        """Whether the versions of the first workers were compared."""
+        self._is_checked = False  # whether the versions of the first workers were compared
+        # The time when the last worker left; infinite after the message to the user.
         self._empty_since: float | None = None
-        """The time when the last worker left; infinite after the message to the user."""
         with ExitStack() as stack:
             if not debug:
                 stack.callback(logging.disable, logging.root.manager.disable)

@@ -49,8 +49,7 @@ class Journal:
     def __init__(self, path: str, plan: Plan, *, resumes: bool) -> None:
         self.path, self._plan = path, plan
         self._fd = open_locked(path, resumes=resumes)
-        self._offsets = array("q", [_NO_OFFSET]) * len(plan)
-        """The offset of the line of each job."""
+        self._offsets = array("q", [_NO_OFFSET]) * len(plan)  # the offset of the line of each job
         self._end = self._count = 0
         self._sorted = True
         self.foreign = 0

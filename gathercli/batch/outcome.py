@@ -183,8 +183,8 @@ class Alike:
     """Jobs that failed by one cause, or have notes of one kind."""
 
     number: int = 0
+    # The number, id and text of the first few.
     first: list[tuple[int, str, str]] = field(default_factory=list)
-    """The number, id and text of the first few."""
 
     def add(self, number: int, name: str, text: str) -> None:
         """Add a job by its number, id and text."""

@@ -128,8 +128,8 @@ class Plan(Spool):
         self._paths = _JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
         self._kinds = jobs.JobKinds(limit)
+        # The position of each job among all entries, including malformed ones.
         self._positions = array(_DIGEST_TYPECODE)
-        """The position of each job among all entries, including malformed ones."""
         self._entries = 0
         try:
             self._read_all(entries)
@@ -214,10 +214,10 @@ class _JobPaths:
         self._allow_outside = allow_outside
         self._folders: dict[str, str] = {}
         self._reserved = {self._real("", path): what for path, what in reserved.items()}
+        # The hashes of the paths of inputs and outputs, and the jobs of the outputs.
         self._inputs, self._outputs, self._writers = array("q"), array("q"), array("q")
-        """The hashes of the paths of inputs and outputs, and the jobs of the outputs."""
+        # The hashes of folders of outputs, and the last of these folders.
         self._parents, self._last = array("q"), ""
-        """The hashes of folders of outputs, and the last of these folders."""
 
     def add(self, placed: PlacedJob) -> None:
         """Add the files of a job; raise if its output is reserved or cannot be written."""

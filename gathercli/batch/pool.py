@@ -269,12 +269,9 @@ class Pool:
         self._timeout, self._debug = timeout, debug
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
-        self._early_deaths = 0
-        """The number of processes that died before they were ready."""
-        self._mean = SECONDS_AHEAD
-        """Moving average of the seconds of a job."""
-        self._pause = 0.0
-        """Seconds to wait before the next answers are read."""
+        self._early_deaths = 0  # the number of processes that died before they were ready
+        self._mean = SECONDS_AHEAD  # moving average of the seconds of a job
+        self._pause = 0.0  # seconds to wait before the next answers are read
 
     def feed(self, queue: JobQueue) -> None:
         """Send jobs to processes with few, and start processes."""

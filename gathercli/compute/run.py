@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
 
+    # The output of a call, with every index checked.
     GatherOutput: TypeAlias = SmallOutput | GatherResult | StreamedResult
-    """The output of a call, with every index checked."""
 
     _T = TypeVar("_T")
 

@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.spec.call import Call
 
+    # A function of k, s and the size of another axis to the converted k, of any integer type.
     Conversion = Callable[[AnyArray, int, int], AnyArray]
-    """A function of k, s and the size of another axis to the converted k, of any integer type."""
 
-    Outcome = tuple[AnyArray, AnyArray]
-    """Positions, int64, and the fate of each."""
+    Outcome = tuple[AnyArray, AnyArray]  # positions, int64, and the fate of each
 
+    # A function of k, s and the size of another axis to positions and fates.
     Outcomes = Callable[[AnyArray, int, int], Outcome]
-    """A function of k, s and the size of another axis to positions and fates."""
 
 
 class CellFate(IntEnum):

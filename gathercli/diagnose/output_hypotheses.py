@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
 
+    # A function of flat cells of the output to those of the right output; -1 holds zero.
     Cells = Callable[[AnyArray], AnyArray]
-    """A function of flat cells of the output to those of the right output; -1 holds zero."""
 
     Placements = Iterator["OutputPlacement"]
 
+    # Names, sentences, and functions of rows of the output to right ones; -1 for zero.
     Rows = Iterable[tuple[str, str, Cells]]
-    """Names, sentences, and functions of rows of the output to right ones; -1 for zero."""
 
+    # A function of an axis to a mask of its rows that differ, as far as both outputs go.
     Fit = Callable[[int], AnyArray]
-    """A function of an axis to a mask of its rows that differ, as far as both outputs go."""
 
 MAX_PERMUTED_RANK: Final = 5  # the largest rank of which every permutation is tried
 

@@ -100,8 +100,7 @@ class _Points:
         self._tuples, self._most = tuples, most
         self.fates: AnyArray = np.zeros((), int)
         self.before: AnyArray = np.zeros((), bool)
-        self.at_front = False
-        """Whether every distance is 0, in the shape of the positions."""
+        self.at_front = False  # whether every distance is 0, in the shape of the positions
         keeps = hypothesis.treatment.keeps
         self._kept = self._keep() if keeps and indices.size <= MAX_KEPT_INDICES else None
 

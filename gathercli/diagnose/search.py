@@ -119,8 +119,8 @@ class Search:
         progress: ProgressCallback | None = None,
     ) -> None:
         self.candidates = candidates
+        # The call as the version says; None if the shapes differ, or before the search.
         self.base: ScoredHypothesis | None = None
-        """The call as the version says; None if the shapes differ, or before the search."""
         self._output, self._progress = output, progress
         self._cells = output.cells
         self._few = np.empty(0, np.int64)

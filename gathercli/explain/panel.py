@@ -302,10 +302,8 @@ class View(ABC):
     The choices are those of the kind, which `select` makes.
     """
 
-    part: ClassVar[str]
-    """What has a letter of its own."""
-    linked: ClassVar[tuple[str, ...]]
-    """What has arrows, one and many."""
+    part: ClassVar[str]  # what has a letter of its own
+    linked: ClassVar[tuple[str, ...]]  # what has arrows, one and many
 
     provenance: Provenance[Any]
     panel_dims: range  # the output dimensions that are panels of a picture

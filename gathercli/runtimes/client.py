@@ -135,8 +135,7 @@ class RuntimeProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._answers = -1
         self._saved: dict[str, Tensor] = {}
-        self._calls = 0
-        """The calls that the process was sent."""
+        self._calls = 0  # the calls that the process was sent
         self._buffer = b""
         self.versions: Versions | None = None
         self._is_imported = False

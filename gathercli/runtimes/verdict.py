@@ -47,12 +47,10 @@ class RuntimeOutcome(Enum):
 
     AGREES = "agrees"
     DIFFERS = "differs"
-    VALUES = "values"
-    """It gives values where the version refuses."""
-    REFUSES = "refuses"
-    """It refuses what the version takes, by a rule of its own."""
+    VALUES = "values"  # it gives values where the version refuses
+    REFUSES = "refuses"  # it refuses what the version takes, by a rule of its own
+    # It refuses for a reason that is no rule's, or another's than the version's.
     UNSUPPORTED = "unsupported"
-    """It refuses for a reason that is no rule's, or another's than the version's."""
     DIES = "dies"
     HANGS = "hangs"
     UNSTEADY = "unsteady"
@@ -77,13 +75,13 @@ class Expected:
         self._case, self._outputs = case, dict[str, Tensor]()
         self._bound = {each.letter: each.bound for each in comparison.group_calls}
         self._verdicts = {each.op: each for each in comparison.verdicts}
+        # The group of equal outputs of each version, None if it refuses; a version whose result is
+        # larger than a limit of ours is left out.
         self.letters = {
             each.op: letter
             for each, letter in zip(comparison.verdicts, comparison.letters, strict=True)
             if not isinstance(each.error, LimitError)
         }
-        """The group of equal outputs of each version, None if it refuses; a version whose result
-        is larger than a limit of ours is left out."""
 
     def output(self, letter: str) -> Tensor:
         """Return the output of a group, of a size that was checked."""

@@ -37,14 +37,11 @@ if TYPE_CHECKING:
     class Family(Protocol):
         """A module of `gathercli.ops`."""
 
-        COMMAND: str
-        """The name of the command, ``gather-elements``."""
-        SUMMARY: str
-        """The first words of its help."""
-        ROWS: tuple[Op, ...]
-        """The versions; the first is the default."""
+        COMMAND: str  # the name of the command, `gather-elements`
+        SUMMARY: str  # the first words of its help
+        ROWS: tuple[Op, ...]  # the versions; the first is the default
+        # The rules of `gathercli.spec.rules` on shapes and types, in the order they are tried.
         RULES: tuple[Callable[[Call], None], ...]
-        """The rules of `gathercli.spec.rules` on shapes and types, in the order they are tried."""
 
         def infer(self, call: Call) -> Shape:
             """Return the output shape, from shapes alone."""

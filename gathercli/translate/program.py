@@ -180,10 +180,9 @@ class Program:
         self._count = 0
         self.inputs = {name: self._value(name, *each) for name, each in inputs.items()}
         self.steps: list[Step] = []
+        # How the program differs from the version, where the target cannot do the same.
         self.notes: list[str] = []
-        """How the program differs from the version, where the target cannot do the same."""
-        self.refuses = True
-        """Whether the target promises an error where the version raises one."""
+        self.refuses = True  # whether the target promises an error where the version raises one
 
     @property
     def output(self) -> ProgramValue:
