@@ -10,14 +10,7 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.result import no_memory
 from gathercli.compute.run import answer, repeat
 from gathercli.errors import DtypeError, GatherError, UsageError
-from gathercli.io.arraylike import (
-    arguments,
-    as_numpy,
-    as_tensor,
-    check_number,
-    check_out,
-    check_threads,
-)
+from gathercli.io import arraylike
 from gathercli.io.files import cores
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import is_chunked
@@ -319,7 +312,7 @@ def infer_shape(
     row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
     shapes = (data_shape, indices_shape, *more_shapes)
     with CallContext(row) as context:
-        check_number(row, len(shapes), "shapes")
+        arraylike.check_number(row, len(shapes), "shapes")
         for each, shape in zip(row.inputs, shapes, strict=True):
             context.inputs[each.name] = Operand(as_shape(shape))
         operands = context.inputs.values()
@@ -363,7 +356,7 @@ def load(
     declared = None if dtype is None else dtype_named(dtype)
     with Inputs(max_bytes, guarded=False) as inputs:
         try:
-            return as_numpy(inputs.tensor(token, "source", ElementTypes(declared)))
+            return arraylike.as_numpy(inputs.tensor(token, "source", ElementTypes(declared)))
         except MemoryError as error:
             if isinstance(error, GatherError):  # a limit
                 raise
@@ -401,7 +394,7 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
             hint="the name of the file comes first: `gathercli.save(path, array)`",
         )
     target = os.fspath(path)
-    tensor = as_tensor(array)
+    tensor = arraylike.as_tensor(array)
     if tensor.dtype.kind is Kind.OTHER:
         raise DtypeError(
             f"the array is {tensor.dtype}, which no operator takes",
@@ -440,10 +433,10 @@ def _run(
         return output
     op = find(version, command).op
     with CallContext(op) as context:
-        tensors = arguments(context, inputs)
+        tensors = arraylike.arguments(context, inputs)
         call = ops.bind(op, *context.inputs.values(), **attributes)
-        most = cores() if threads is None else check_threads(threads)
+        most = cores() if threads is None else arraylike.check_threads(threads)
         if out is not None:
-            check_out(out, Shape(call.shape), *tensors)
+            arraylike.check_out(out, Shape(call.shape), *tensors)
         result = answer(BoundCall(call, *tensors), threads=most, out=out, key=key)
-    return as_numpy(result) if out is None else out
+    return arraylike.as_numpy(result) if out is None else out

@@ -7,23 +7,9 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from gathercli.batch import patterns
 from gathercli.batch.batch_run import Batch, BatchRequest, ReportOptions, RunOptions
 from gathercli.batch.journal import check
-from gathercli.batch.patterns import (
-    FedReader,
-    FilePattern,
-    PatternCall,
-    Patterns,
-    check_settings,
-    check_taken,
-    check_templates,
-    fed_reader,
-    literal_note,
-    matrix_of,
-    options_of,
-    settings_of,
-    values_of,
-)
 from gathercli.batch.plan import JOB_FILE, Plan
 from gathercli.batch.report import Bar
 from gathercli.cli.call import TypeOptions, inputs_of
@@ -159,7 +145,7 @@ class PatternOptions(Options):
 
 
 def run(
-    patterns: PatternOptions,
+    options: PatternOptions,
     running: RunOptions,
     reporting: ReportOptions,
     messages: Messages,
@@ -168,7 +154,7 @@ def run(
     """Do the jobs, and report on each."""
     _check(running, reporting)
     running.runtimes.check(running, reporting)
-    entries, files = _entries(jobs or [], patterns, running, reporting, messages)
+    entries, files = _entries(jobs or [], options, running, reporting, messages)
     reserved = _reserved(files, reporting)
     if reporting.path is not None:
         check(reporting.path, resumes=reporting.resumes)
@@ -185,7 +171,7 @@ def run(
             progress=bar.validation,
         )
     with plan:
-        external = patterns.types.external_data
+        external = options.types.external_data
         request = BatchRequest(plan, running, reporting, messages, external=external)
         status = running.runtimes.status(request)
         return Batch(request, from_files=from_files).run() if status is None else status
@@ -247,20 +233,22 @@ def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
 
 def _entries(
     words: list[str],
-    patterns: PatternOptions,
+    options: PatternOptions,
     running: RunOptions,
     reporting: ReportOptions,
     messages: Messages,
 ) -> tuple[Iterable[JobEntry], list[str]]:
     """Return the jobs and their files, without a report in a folder of jobs."""
-    reader = fed_reader(words[0], patterns.types.feed) if words and patterns.op is None else None
-    if patterns.op is not None or reader is not None:
+    reader = (
+        patterns.fed_reader(words[0], options.types.feed) if words and options.op is None else None
+    )
+    if options.op is not None or reader is not None:
         limit = running.memory.limits.memory
-        made = _patterns(patterns, words, reader, limit, messages)
-        if (note := literal_note(made.files)) is not None and not messages.quiet:
+        made = _patterns(options, words, reader, limit, messages)
+        if (note := patterns.literal_note(made.files)) is not None and not messages.quiet:
             messages.announce(note)
         return made.entries(), []
-    if used := patterns.used():
+    if used := options.used():
         raise UsageError(
             f"`{used[0]}` is given without `--op`",
             expected="it in the jobs themselves, or `--op`",
@@ -301,10 +289,10 @@ def _check_once(paths: list[str]) -> None:
 def _patterns(
     options: PatternOptions,
     words: list[str],
-    reader: FedReader | None,
+    reader: patterns.FedReader | None,
     limit: int | None,
     messages: Messages,
-) -> Patterns:
+) -> patterns.Patterns:
     """Validate the options and return the jobs of `--op`, or of the word that `reader` reads.
 
     `limit` is the most bytes of memory that the file of the word may take.
@@ -332,23 +320,23 @@ def _patterns(
             )
         call, start = reader(word, settings.pop("feed", ()), limit), "--feed {}="
     op, files, feeds, keys = call
-    check_taken(op, settings, settings_of(op))
-    matrix = matrix_of(op, [*(options.matrix or ()), *words], settings)
+    patterns.check_taken(op, settings, patterns.settings_of(op))
+    matrix = patterns.matrix_of(op, [*(options.matrix or ()), *words], settings)
     templates = {name: text for name, text in feeds.items() if name != files.name}
-    check_templates(templates, start, files.option)
-    check_settings(op, settings, matrix)
+    patterns.check_templates(templates, start, files.option)
+    patterns.check_settings(op, settings, matrix)
     given = {*settings, *matrix}
     if reader is None and "version" not in given:  # unlike a job of a file, with a default
         row = choice(op, None)
         if row.version_from is not None:
             settings["version"] = row.op.id
             messages.announce(row.note or f"{row.op} runs, as {row.version_from} says")
-    fixed = keys(given) | values_of(op, settings) | options.near.changed()
+    fixed = keys(given) | patterns.values_of(op, settings) | options.near.changed()
     outputs = {key: value for key in ("output", "expect") if (value := getattr(options, key))}
-    return Patterns(op, files, templates | outputs, fixed, matrix)
+    return patterns.Patterns(op, files, templates | outputs, fixed, matrix)
 
 
-def _chosen_call(options: PatternOptions) -> PatternCall:
+def _chosen_call(options: PatternOptions) -> patterns.PatternCall:
     """Return the call of `--op` and of the options of inputs."""
     op, inputs = options.op or "", options.inputs.changed()
     names = keys_of(op).inputs
@@ -356,12 +344,12 @@ def _chosen_call(options: PatternOptions) -> PatternCall:
         raise UsageError(
             f"is given without `{option_name(missing[0])}`",
             subject="--op",
-            expected=options_of(names),
+            expected=patterns.options_of(names),
         )
     if op not in FAMILIES:
         from gathercli.ops.unknown import operator_error
 
         raise operator_error(op, "`--op` is")
-    check_taken(op, inputs, names)
-    files = FilePattern(names[0], option_name(names[0]), inputs[names[0]])
-    return PatternCall(op, files, {name: inputs[name] for name in names}, lambda _: {})
+    patterns.check_taken(op, inputs, names)
+    files = patterns.FilePattern(names[0], option_name(names[0]), inputs[names[0]])
+    return patterns.PatternCall(op, files, {name: inputs[name] for name in names}, lambda _: {})

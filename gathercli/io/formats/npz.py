@@ -16,15 +16,7 @@ from typing import IO, Any, NoReturn
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError
 from gathercli.io.files import File
-from gathercli.io.formats import npy
-from gathercli.io.formats.content import (
-    Content,
-    ElementTypes,
-    Layout,
-    check_limit,
-    malformed,
-    truncated,
-)
+from gathercli.io.formats import content, npy
 from gathercli.io.formats.foreign import foreign_error
 from gathercli.io.formats.npy import NamedResult
 from gathercli.io.formats.table import NPY
@@ -40,7 +32,7 @@ _END_MARK, _END_SIZE, MAX_COMMENT = b"PK\x05\x06", 22, 65535
 
 
 def _refuse(what: str, expected: str) -> NoReturn:
-    raise malformed(what, expected, rule="npz")
+    raise content.malformed(what, expected, rule="npz")
 
 
 @contextmanager
@@ -54,7 +46,7 @@ def _name_member(info: zipfile.ZipInfo) -> Iterator[None]:
         raise
 
 
-class Archive(Content):
+class Archive(content.Content):
     """A .npz file."""
 
     format = rule = "npz"
@@ -73,7 +65,7 @@ class Archive(Content):
             end = stream.read()
             if not 0 <= end.rfind(_END_MARK) <= len(end) - _END_SIZE:
                 expected = "the directory of the archive at its end"
-                raise truncated(stream.seek(0, os.SEEK_END), expected, rule="npz") from None
+                raise content.truncated(stream.seek(0, os.SEEK_END), expected, rule="npz") from None
             _refuse(f"no zip archive ({error})", "an .npz file")
         members = self._zip.infolist()
         names = [info.filename.removesuffix(".npy") for info in members]
@@ -106,20 +98,20 @@ class Archive(Content):
             key = key.removesuffix(".npy")
         return self._members[self.find(key, self._members)]
 
-    def layout(self, key: str | None, types: ElementTypes) -> Layout:
+    def layout(self, key: str | None, types: content.ElementTypes) -> content.Layout:
         """Inflate the header of a member."""
         info = self._member(key)
         with _name_member(info), self._open(info) as stream:
             return self._header(info, self._read(stream, npy.PREAMBLE), types)
 
-    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
+    def tensor(self, key: str | None, types: content.ElementTypes) -> Tensor:
         """Inflate a member; raise LimitError if it takes more memory than allowed."""
         info = self._member(key)
         with _name_member(info), self._open(info) as stream:
             start = self._read(stream, npy.PREAMBLE)
             layout = self._header(info, start, types)
             what = f"the member `{info.filename}` inflates to {in_bytes(layout.end)}"
-            check_limit(what, layout.end, self._file.limit)
+            content.check_limit(what, layout.end, self._file.limit)
             if self._file.limit is not None and info.file_size >= MAX_UNQUESTIONED_MEMBER:
                 # Beyond the ratio of tensors it may be a bomb.
                 most = MAX_RATIO * info.compress_size
@@ -127,14 +119,16 @@ class Archive(Content):
                     f"the member `{info.filename}` inflates from {info.compress_size} to "
                     f"{in_bytes(info.file_size)}, more than {MAX_RATIO} times as many"
                 )
-                check_limit(what, info.file_size, most)
+                content.check_limit(what, info.file_size, most)
             raw = bytearray(start)
             while len(raw) <= layout.end and (part := self._read(stream, 1 << 20)):
                 raw += part
             npy.check_length(layout, len(raw))
             return npy.view(layout, raw)
 
-    def _header(self, info: zipfile.ZipInfo, start: bytes, types: ElementTypes) -> Layout:
+    def _header(
+        self, info: zipfile.ZipInfo, start: bytes, types: content.ElementTypes
+    ) -> content.Layout:
         if not start.startswith(NPY):
             _refuse(f"the member `{info.filename}` is not a .npy file", ".npy members")
         layout = npy.read_header(start, types.of_untyped)
