@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import gathercli
@@ -17,6 +16,7 @@ from gathercli.spec.dtypes import DTYPES
 from gathercli.spec.op import IndexRange, OffAxis
 from gathercli.spec.shapes import Dim, product
 from tests import oracle, oracle_nd
+from tests.cases import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Choice = TypeVar("Choice")
 
-moderately = settings(derandomize=True, max_examples=60)
-amply = settings(moderately, max_examples=200)
+moderately = drawn(60)
+amply = drawn(200)
 seeds = st.integers(0, 2**64 - 1)
 """One draw a case: hypothesis picks and replays it, numpy spreads it evenly over all choices."""
 

@@ -21,6 +21,7 @@ from gathercli.io.source import Inputs
 from gathercli.io.stream import ByteTarget
 from gathercli.spec.dtypes import DTYPES, DType, Kind
 from gathercli.spec.shapes import product
+from tests.cases import drawn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 
 
 amply = settings(
-    derandomize=True,
-    max_examples=24,
+    drawn(24),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -166,7 +166,7 @@ STORED: Final = archive(
 )
 
 
-often = settings(amply, max_examples=150)
+often = drawn(150, amply)
 
 
 def outcome(token: str) -> Tensor | GatherError:

@@ -45,7 +45,7 @@ def test_a_property_has_no_deadline_and_may_draw_slowly() -> None:
 def test_every_file_leaves_time_to_one_place() -> None:
     clocks = {str(path.relative_to(TESTS)): clock_of(path) for path in FILES}
 
-    assert {name for name, clock in clocks.items() if "deadline" in clock.names} == {"conftest.py"}
+    assert {name for name, clock in clocks.items() if "deadline" in clock.names} == {"cases.py"}
     assert not [limit for clock in clocks.values() for limit in clock.limits if limit.isdigit()]
     assert not [
         checks for clock in clocks.values() for checks in clock.health if "too_slow" not in checks

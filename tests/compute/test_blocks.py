@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gathercli import ops
@@ -35,6 +35,7 @@ from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import product
 from tests import oracle, oracle_nd
+from tests.cases import drawn
 from tests.chunked import Chunks, gathering
 from tests.compute.test_kernel import unneeded
 
@@ -140,7 +141,7 @@ def by_loops(call: Any, data: Any, indices: Any) -> tuple[Any, Any]:
         return None, refused.rule
 
 
-@settings(max_examples=400)
+@drawn(400)
 @given(
     cases(),
     st.sampled_from([None, 300_000, 400_000, 500_000]),

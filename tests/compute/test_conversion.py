@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gathercli.compute.conversion import CastTensor, convert, to_bfloat16
@@ -21,6 +21,7 @@ from gathercli.errors import InputError
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.spec.dtypes import BFLOAT16, FLOAT64, INT64, PLAIN, STRING, DType, Kind, dtype
+from tests.cases import drawn
 from tests.io.formats.test_formats import specials
 from tests.tensorfiles import often, tensors
 
@@ -169,13 +170,13 @@ def test_random_bits_are_rounded_exactly() -> None:
     assert rounded(values) == [nearest_bfloat16(v) for v in values]
 
 
-@settings(derandomize=True, max_examples=300)
+@drawn(300)
 @given(values=st.lists(st.floats(allow_nan=False), min_size=1, max_size=5))
 def test_any_float_is_rounded_exactly(values: list[float]) -> None:
     assert rounded(values) == [nearest_bfloat16(v) for v in values]
 
 
-@settings(derandomize=True, max_examples=100)
+@drawn(100)
 @given(value=st.floats(width=32, allow_nan=False))
 def test_from_float32_the_rounding_is_that_of_everyone(value: float) -> None:
     with np.errstate(over="ignore"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
@@ -29,6 +29,7 @@ from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
 from gathercli.spec.op import OffAxis
+from tests.cases import drawn
 from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 TYPES = ("u1", "<i2", ">i2", "<f4", ">f8", "<c16", ">c8", "<U3", ">U2", "?")
 INDEX_TYPES = ("<i4", ">i4", "<i8", ">i8", "u1", "i1", ">u2", "<u8")
 pytestmark = pytest.mark.usefixtures("kernel_language")
-SMALL = settings(derandomize=True, max_examples=200)
+SMALL = drawn(200)
 MANY: Final = 2048
 """Cells of an output that take a second where each is a block: another is drawn instead."""
 

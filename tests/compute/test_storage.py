@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 from onnx import TensorProto, helper, numpy_helper
@@ -25,6 +25,7 @@ from gathercli.compute.storage import one_axis
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.spec.dtypes import DTYPES, DType, Kind, dtype
+from tests.cases import drawn
 from tests.compute.test_kernel import LAYOUTS, unneeded
 from tests.test_layers import loaded
 
@@ -631,7 +632,7 @@ def outcome(call: Callable[..., Array], *inputs: Array, **how: Any) -> tuple[Any
 def test_no_layout_of_inputs_changes_an_answer(kernel: str) -> None:
     fill = native.fill if kernel == "C" else None
 
-    @settings(max_examples=200)
+    @drawn(200)
     @given(made=calls(), threads=st.sampled_from((1, 3)))
     def check(made: tuple[Callable[..., Array], list[Array], dict[str, Any]], threads: int) -> None:
         call, inputs, how = made

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
@@ -18,6 +18,7 @@ from gathercli.io import jobfile
 from gathercli.io import jobs as job_files
 from gathercli.io.formats.jsontext import parse
 from gathercli.io.jobfile import JobEntry, files, read_entries
+from tests.cases import drawn
 from tests.conftest import standard_input
 from tests.jobs import parse as parse_job
 
@@ -107,7 +108,7 @@ def test_a_list_is_cut_into_its_jobs(indent: int | None) -> None:
         assert [each.where for each in found] == ["f, $[0]", "f, $[1]", "f, $[2]"]
 
 
-amply = settings(derandomize=True, max_examples=150)
+amply = drawn(150)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text('"\\[]{},:é😀\n ', max_size=6),

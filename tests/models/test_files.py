@@ -155,8 +155,8 @@ def test_a_link_that_leads_nowhere_has_no_hint(run: Run) -> None:
     assert "hint:" not in ran.err
 
 
-LIMIT: Final = 2_000_000
-COUNT: Final = 200_000
+LIMIT: Final = 1_000_000
+COUNT: Final = 100_000
 LAYER: Final = '<layer id="0" name="p" type="If" version="opset8">'
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -15,6 +15,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.report import grid
 from gathercli.spec.dtypes import PLAIN, Kind, dtype
 from gathercli.spec.shapes import product
+from tests.cases import drawn
 
 if TYPE_CHECKING:
     from tests.conftest import Array
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ESC: Final = "\x1b"
 NUMERIC: Final = [d.name for d in PLAIN if d.kind in (Kind.INT, Kind.UINT, Kind.FLOAT)]
 
-carefully = settings(derandomize=True, max_examples=300)
+carefully = drawn(300)
 
 
 def drawn(

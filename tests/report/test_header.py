@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gathercli
@@ -17,13 +17,14 @@ from gathercli.report.header import formula, header
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.shapes import parse
+from tests.cases import drawn
 
 if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from tests.conftest import Array
 
 
-carefully = settings(derandomize=True, max_examples=150)
+carefully = drawn(150)
 
 
 def operand(text: str) -> Operand:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gathercli import InputError, infer_shape
@@ -34,6 +34,7 @@ from gathercli.spec.shapes import (
     parse,
     product,
 )
+from tests.cases import drawn
 
 N, M = Dim(name="N"), Dim(name="M")
 
@@ -380,7 +381,7 @@ def test_two_dimensions_that_must_be_equal_meet(
     assert type(met) is type(both)
 
 
-@settings(derandomize=True, max_examples=300)
+@drawn(300)
 @given(
     a=st.tuples(st.integers(0, 6), st.none() | st.integers(0, 6)),
     b=st.tuples(st.integers(0, 6), st.none() | st.integers(0, 6)),

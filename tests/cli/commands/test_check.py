@@ -16,7 +16,7 @@ from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.op import OutOfRange
 from gathercli.text import listed
 from tests import oracle, oracle_nd
-from tests.io.test_stream import anonymous
+from tests.io.test_stream import anonymous, runs_with
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -545,9 +545,12 @@ def test_the_list_is_that_of_plain_loops(
     np.save(folder / "i.npy", np.asarray(indices, order=order))
     np.save(folder / "d.npy", np.zeros(sizes if op.tuples else (s, *shape[1:])))
     axis = [] if op.tuples else ["-a", "0"]
-    for negative, outside in itertools.product(
+    policies = itertools.product(
         ("spec", "wrap", "error"), ("spec", "error", "zero", "clamp", "wrap")
-    ):
+    )
+    for number, (negative, outside) in enumerate(policies):
+        if seed != 5 and (number + seed // 2) % 3:
+            continue  # two other seeds have these policies, of another rank and type
         options = ["--negative", negative, "--out-of-range", outside]
         words = ["d.npy", "i.npy", "-V", op.id, *axis, *options]
         ran = run("check", op.family, *words, "-f", "json", "--all", "-j", "2")
@@ -629,10 +632,8 @@ def test_memory_does_not_grow_with_the_indices(words: list[str], folder: Path) -
         indices[-1] = 99  # the rest is a hole
         del indices
     options = ["-a", "0", "--out-of-range", "clamp", "-j", "2"]
-    few, many = (
-        anonymous([*words, "1.5,2,3", name, *options], folder) for name in ("few.npy", "many.npy")
-    )
-    assert many <= few + 60  # MB; the indices alone are 134
+    few = anonymous([*words, "1.5,2,3", "few.npy", *options], folder)
+    assert runs_with(few + 60, [*words, "1.5,2,3", "many.npy", *options], folder)  # they are 134
 
 
 def test_a_long_list_is_written_as_it_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx import numpy_helper
 
@@ -20,6 +20,7 @@ from gathercli.io import save
 from gathercli.io.formats import literal
 from gathercli.io.formats.table import FORMATS
 from gathercli.spec.dtypes import DTYPES, DType, Kind, dtype
+from tests.cases import drawn
 from tests.tensorfiles import amply, assert_same_values, bits, encoded, read, tensors
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 every_type = pytest.mark.parametrize("held", DTYPES, ids=str)
-some = settings(amply, max_examples=12)
+some = drawn(12, amply)
 
 LACKING: Final = {
     "safetensors": (

@@ -18,6 +18,7 @@ from gathercli.io.formats.content import ElementTypes
 from gathercli.io.source import Inputs
 from gathercli.spec.dtypes import DTYPES, Kind
 from gathercli.spec.dtypes import dtype as dtype_named
+from tests.cases import drawn
 from tests.tensorfiles import encoded
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 SETTINGS = settings(
-    derandomize=True,
-    max_examples=300,
+    drawn(300),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 EDGES = (
@@ -257,7 +257,7 @@ def levels_of(text: str) -> int:
     return deepest
 
 
-@settings(SETTINGS, max_examples=400)
+@drawn(400, SETTINGS)
 @given(text=st.text('[[[]{{}"\\aé', max_size=60), deepest=st.integers(0, 6))
 def test_brackets_are_counted_outside_strings_alone(text: str, deepest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

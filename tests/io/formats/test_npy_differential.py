@@ -16,6 +16,7 @@ from campaigns.fuzz.seeds import archived, npy_bytes, saved
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.io.source import Inputs
+from tests.cases import drawn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -295,8 +296,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 
 @settings(
-    derandomize=True,
-    max_examples=200,
+    drawn(200),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(raw=files() | damaged())

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 from typing import TYPE_CHECKING
 
-from tests.io.test_stream import anonymous
+from tests.io.test_stream import anonymous, runs_with
 
 if TYPE_CHECKING:
     from tests.conftest import Run
@@ -762,9 +762,6 @@ def test_memory_does_not_grow_with_the_tuples(folder: Path, output: str) -> None
     stored(folder / "many.zarr", at, (100_000, 1))
     options = ["-o", output, "--max-bytes", "130M", "-j", "1", "-q"]
 
-    few, many = (
-        anonymous(["gather-nd", "x.zarr", f"{name}.zarr", *options], folder)
-        for name in ("few", "many")
-    )
+    few = anonymous(["gather-nd", "x.zarr", "few.zarr", *options], folder)
 
-    assert many <= few + 60
+    assert runs_with(few + 60, ["gather-nd", "x.zarr", "many.zarr", *options], folder)
