@@ -15,7 +15,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.report import grid
 from gathercli.spec.dtypes import PLAIN, Kind, dtype
 from gathercli.spec.shapes import product
-from tests.cases import drawn
+from tests import cases
 
 if TYPE_CHECKING:
     from tests.conftest import Array
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ESC: Final = "\x1b"
 NUMERIC: Final = [d.name for d in PLAIN if d.kind in (Kind.INT, Kind.UINT, Kind.FLOAT)]
 
-carefully = drawn(300)
+carefully = cases.drawn(300)
 
 
 def drawn(
