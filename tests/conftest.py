@@ -49,6 +49,8 @@ COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COL
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare the process that runs tests."""
     _take_signals()
+    if config.getoption("dist", "no") == "load":
+        config.option.dist = "worksteal"  # half of the files each, and the fixtures of these alone
     if os.environ.get("GATHERCLI_WORDS") == "rules":
         _say_rules_alone()
     if not hasattr(config, "workerinput"):
@@ -92,13 +94,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if tracer is not None:
         sys.settrace(None)
         session.config.pluginmanager.register(CountedLines(tracer))
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Hand each process one half of the tests, so that it makes the fixtures of its files alone."""
-    from xdist.scheduler import WorkStealingScheduling
-
-    return WorkStealingScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:
