@@ -704,7 +704,7 @@ def templates() -> dict[str, str]:
                 if isinstance(each, ast.JoinedStr)
                 for part in each.values
             }
-            inner |= {  # the words of Python, which test_advice.py follows
+            inner |= {  # the words of Python, which test_api.py follows
                 id(part)
                 for each in ast.walk(node)
                 if isinstance(each, ast.keyword) and each.arg == "python"
@@ -717,9 +717,9 @@ def templates() -> dict[str, str]:
 
 
 ELSEWHERE: Final = {
-    "api.py": "Python's, which test_advice.py follows",
-    "ops/__init__.py": "Python's, which test_advice.py follows",
-    "io/arraylike.py": "Python's, which test_advice.py follows",
+    "api.py": "Python's, which test_api.py follows",
+    "ops/__init__.py": "Python's, which test_api.py follows",
+    "io/arraylike.py": "Python's, which test_api.py follows",
     "batch/cluster.py": "a cluster's",
     "batch/scheduler.py": "a cluster's",
     "cli/commands/operators.py": "a cluster's",

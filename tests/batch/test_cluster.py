@@ -28,8 +28,9 @@ from gathercli.batch.work import Settings
 from gathercli.cli import main
 from gathercli.io.jobfile import JobEntry
 from tests.batch.dask_cluster import HERE, Dask
-from tests.batch.test_batch import EXPECTING, FIXTURES, LINUX, job, lines, statuses, write_jobs
+from tests.batch.test_batch_run import FIXTURES, LINUX, job, lines, statuses, write_jobs
 from tests.batch.test_resume import REPORT, lines_in, reported, when
+from tests.batch.test_work import EXPECTING
 from tests.processes import PATIENCE, Feed, is_gone, opened, start, wait_until
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from gathercli.batch import journal
 from gathercli.batch.journal import Journal
 from gathercli.cli import main
 from gathercli.errors import OutputError
-from tests.batch.test_batch import LINUX, job, lines, statuses, write_jobs
+from tests.batch.test_batch_run import LINUX, job, lines, statuses, write_jobs
 from tests.processes import PATIENCE, children, is_gone, opened, start, wait_until
 from tests.test_killed import in_small_disk
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -18,7 +17,7 @@ from tests.house import absent_slice
 
 if TYPE_CHECKING:
     from gathercli.cli.declarations import Parameter
-    from tests.conftest import Program, Run
+    from tests.conftest import Run
 
 
 FORMS: Final = (*((name,) for name in COMMANDS), *((name, "m.onnx") for name in OF_MODELS))
@@ -107,17 +106,6 @@ def test_the_help_has_at_most_sixty_lines(run: Run, form: tuple[str, ...]) -> No
 
 
 @every_form
-def test_the_help_on_a_terminal_has_at_most_sixty_lines(
-    run: Run, form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-
-    lines = run(*form, "--help", terminal=(1,)).out.splitlines()
-
-    assert len(lines) <= MOST_LINES
-
-
-@every_form
 def test_the_help_ends_with_how_many_options_it_leaves_out(run: Run, form: tuple[str, ...]) -> None:
     lines = run(*form, "--help").out.rpartition("\n\n")[2].splitlines()
 
@@ -127,14 +115,6 @@ def test_the_help_ends_with_how_many_options_it_leaves_out(run: Run, form: tuple
     manual = f"  Rules and examples: gathercli man {form[0]}"
     assert lines == [*[more] * (rare > 0), manual]
     assert run(*form, "--help", "--all").out.endswith(f"\n\n{manual}\n")
-
-
-def test_the_help_of_all_options_on_a_terminal_shows_rare_options(run: Run) -> None:
-    shown = run("gather", "-h", terminal=(1,)).out
-    every = run("gather", "-h", "--all", terminal=(1,)).out
-
-    assert "--scheduler-file" not in shown
-    assert "--scheduler-file" in every
 
 
 def test_all_without_help_is_no_option(run: Run) -> None:
@@ -165,26 +145,6 @@ def test_the_help_of_check_begins_with_both_of_its_forms(run: Run) -> None:
     assert [line.strip() for line in lines[:2]] == [
         line.strip() for line in run("check", "--help", terminal=(1,)).out.splitlines()[1:3]
     ]
-
-
-@every_command
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_terminal_shows_the_same_groups_and_examples_within_its_width(
-    run: Run, command: str, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    out = run(command, "--help", terminal=(1,)).out
-
-    panels = re.findall(r"(?m)^╭─ ([\w ]+?) ─", out)
-    plain = by_groups(run(command, "--help").out)
-    assert panels == [name for name in plain if name != "Examples"]
-    lines = [line.rstrip() for line in out.splitlines()]
-    assert max(map(len, lines)) <= width
-    for each in EXAMPLES[command][:MOST_HELP_EXAMPLES]:
-        assert f" {each.shows}" in lines
-        assert f"   {each.command}" in lines
 
 
 @every_command
@@ -315,15 +275,6 @@ def test_the_help_of_the_program_names_every_command(run: Run) -> None:
     assert (ran.status, ran.err) == (0, "")
     assert run("-h") == ran
     assert all(re.search(rf"(?m)^  {name}  ", ran.out) for name in COMMANDS)
-
-
-def test_help_on_a_terminal_is_the_rich_view(program: Program) -> None:
-    script = "import pty,sys; sys.exit(pty.spawn([sys.executable,'-m','gathercli','gather','-h']))"
-
-    ran = program(f'{sys.executable} -c "{script}"')
-
-    assert ran.returncode == 0
-    assert "╭─" in ran.stdout.decode()
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -18,7 +18,7 @@ from gathercli.compute.run import run_arrays as run_call
 from gathercli.explain.demo import LESSONS, DemoLesson, command_line, job_of, tour
 from gathercli.explain.explained_call import of_job
 from gathercli.io.jobs import jobs
-from tests.explain.test_walk import at_a_terminal
+from tests.explain.test_keys import at_a_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

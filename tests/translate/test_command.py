@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 from gathercli.translate.targets import TARGET_NAMES
@@ -66,20 +63,6 @@ def test_the_pretty_report_alone_has_the_notes(run: Run) -> None:
     note = "a fractional parent or length such as 0.5, which the version refuses, is truncated"
     assert note in pretty.out.replace("\n         ", "\n ")
     assert (pretty.err, piped.err) == ("", f"note: {note} to an integer\n")
-
-
-def test_code_that_is_written_runs_by_itself(run: Run, folder: Path) -> None:
-    ran = run(*CALL, "--to", "numpy", "-o", "take.py", "--with", "numpy")
-
-    assert ran.status == 0
-    assert f"numpy {np.__version__} agrees on all 101 calls\n" in ran.out
-    code = (
-        "import numpy as np, take; "
-        "print(take.gather(np.array([[1.5,2],[3,4]]), np.array([[0,-1],[1,7]])).tolist())"
-    )
-    words = [sys.executable, "-c", code]
-    done = subprocess.run(words, cwd=folder, capture_output=True, check=True, text=True)
-    assert done.stdout == "[[1.5, 2.0], [4.0, 0.0]]\n"
 
 
 def test_an_ir_is_written_with_its_bin(run: Run, folder: Path) -> None:
@@ -174,15 +157,6 @@ def test_a_call_that_the_version_refuses_is_translated_too(run: Run) -> None:
     assert "refuses the given tensors, as the version does, and equal on " in ran.out
 
 
-def test_an_existing_file_is_kept_with_no_clobber(run: Run, folder: Path) -> None:
-    (folder / "x.py").write_text("old")
-
-    ran = run(*CALL, "--to", "numpy", "-o", "x.py", "--no-clobber")
-
-    assert ran.status == 73
-    assert (folder / "x.py").read_text() == "old"
-
-
 def test_a_bin_of_something_else_is_kept(run: Run, folder: Path) -> None:
     (folder / "x.bin").write_text("old")
 
@@ -245,13 +219,3 @@ def test_a_target_that_refuses_no_index_is_not_said_to_refuse(
         refuses_none and "both refuse" in fields["proof"] and fields["proof"]["both refuse"]
     )
     assert refuses_none == (to == "openvino-8" and operator == "gather-nd")
-
-
-@pytest.mark.parametrize("to", TARGET_NAMES)
-def test_a_written_translation_is_quiet(to: str, run: Run, folder: Path) -> None:
-    name = {"onnx-13": "x.onnx", "openvino-8": "x.xml"}.get(to, "x.py")
-
-    ran = run("translate", "gather", "[1,2]", "[0]", "--to", to, "-o", name, "-q")
-
-    assert ran == (0, "", "")
-    assert (folder / name).exists()

@@ -8,16 +8,11 @@ import numpy as np
 import onnx
 import pytest
 
-from gathercli.io.graphs.ir import IrFiles
-from gathercli.io.graphs.layers import ELEMENT_TYPES
-from gathercli.models.files import read
-from gathercli.translate.reading import read_ir_graph, read_onnx
+from gathercli.translate.reading import read_onnx
 from tests.translate.pairs import PAIRS, Pair, name, translation_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gathercli.spec.dtypes import DType
+    pass
 
 
 ONNX = [pair for pair in PAIRS if pair.target == "onnx-13"]
@@ -127,39 +122,6 @@ def test_many_zeros_are_made_when_the_graph_runs() -> None:
 
     assert "Expand" in [node.operator for node in graph.nodes]
     assert len(translation.files[".onnx"]) < 1000
-
-
-OPENVINO = [pair for pair in PAIRS if pair.target == "openvino-8"]
-
-
-@pytest.mark.parametrize("pair", OPENVINO, ids=name)
-def test_the_reader_of_models_finds_the_operator(pair: Pair, tmp_path: Path) -> None:
-    translation = translation_of(pair.version, pair.tensors, pair.target, **pair.options)
-    for suffix, content in translation.files.items():
-        (tmp_path / f"model{suffix}").write_bytes(content)
-
-    model = read(str(tmp_path / "model.xml"))
-
-    model.close()
-    assert [node.op and node.op.framework for node in model.nodes] == ["openvino"]
-    assert model.nodes[0].call is not None
-
-
-@pytest.mark.parametrize("dtype", ELEMENT_TYPES, ids=str)
-def test_every_type_of_openvino_is_written_and_read(dtype: DType) -> None:
-    value = {"string": "'a'", "bool": "true"}.get(dtype.name, "1")
-    translation = translation_of(
-        "openvino.GatherElements-6",
-        f"3x{dtype.short}={value}; 1xi64=0",
-        "openvino-8",
-        axis=0,
-        out_of_range="zero",
-    )
-    graph = read_ir_graph(IrFiles(translation.text, translation.files[".bin"]))
-
-    assert graph.inputs[0].dtype is dtype
-    (zero,) = (each for each in graph.constants.values() if each.dtype is dtype and each.shape)
-    assert zero.array.tolist() == [type(zero.array.flat[0].item())()]
 
 
 def test_strings_of_zeros_have_a_constant_of_strings() -> None:

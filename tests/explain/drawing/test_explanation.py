@@ -11,21 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gathercli import explain
-from gathercli.errors import GatherError
 from gathercli.explain.drawing.explanation import scene_of
-from gathercli.explain.drawing.scene import Box, text_width
+from gathercli.explain.drawing.scene import Box
 from gathercli.explain.drawing.svg import svg
 from gathercli.explain.panel import Look
 from tests import oracle, oracle_nd
-from tests.explain.drawing.svgs import Drawn, Picture, points_of
-from tests.explain.test_gather_provenance import explain_case
-from tests.random_calls import Dice, any_case, every_axis_row, moderately, seeds
+from tests.explain.drawing.svgs import Drawn, Picture
+from tests.random_calls import moderately
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gathercli.explain.drawing.scene import Caption
-    from gathercli.spec.op import Op
     from tests.conftest import Array
 
     At = tuple[int, ...]
@@ -230,33 +226,6 @@ def test_no_line_runs_over_a_number(call: Call) -> None:
 
 @moderately
 @given(call=calls(), chosen=st.data())
-def test_no_line_runs_over_words_and_no_words_overlap(call: Call, chosen: st.DataObject) -> None:
-    starts = [chosen.draw(st.integers(0, size - 1)) for size in call.out().shape]
-    scene = scene_of(call.explained(), Look(None, window=tuple(slice(n, None) for n in starts)))
-
-    captions = [*scene.captions, *(each for grid in scene.grids for each in grid.captions)]
-    words = [(each, place_of(each)) for each in captions if each.text != "outside"]
-    for number, (one, box) in enumerate(words):
-        assert not [other for other, its in words[:number] if overlap(box, its)], one
-        for arrow in scene.arrows:
-            assert not any(is_within(point, box) for point in points_of(arrow.d)), (one, arrow)
-
-
-def place_of(caption: Caption) -> Box:
-    """Return the place of most of the ink of a line of text."""
-    is_mono = caption.kind.startswith(("coordinate", "step", "equation", "gap"))
-    size = {"heading": 19, "title": 15, "step": 15}.get(caption.kind, 12)
-    width = text_width(caption.text, size, mono=is_mono)
-    left = {"start": 0.0, "middle": width / 2, "end": width}[caption.anchor]
-    return Box(caption.x - left, caption.y - 9, width, 10)
-
-
-def is_within(point: tuple[float, float], box: Box) -> bool:
-    return box.x < point[0] < box.right and box.y < point[1] < box.bottom
-
-
-@moderately
-@given(call=calls(), chosen=st.data())
 def test_the_path_of_a_chosen_cell_alone_is_strong(call: Call, chosen: st.DataObject) -> None:
     out = call.out()
     cell = tuple(chosen.draw(st.integers(0, size - 1)) for size in out.shape)
@@ -296,49 +265,6 @@ def test_the_arrows_of_beams_follow_the_parents_and_carry_the_tokens(seed: int) 
             assert to == (at[0] - 1, at[1], parents[at])
 
 
-def test_a_token_of_more_beams_than_have_room_has_a_letter_and_their_number() -> None:
-    explanation = explain(
-        "gather-tree", [[[1, 2, 3, 4]], [[5, 6, 7, 8]]], [[[0] * 4], [[1] * 4]], [2], 0
-    )
-
-    texts = Picture(svg(scene_of(explanation, Look(None)))).texts
-
-    assert "a+3" in texts
-    assert "abc" not in texts
-    assert "a+n read by a and n other beams" in texts
-
-
-def test_a_drawing_says_how_many_beams_have_arrows() -> None:
-    parents = [[[0, 0, 0]], [[1, 0, 2]], [[2, 2, 0]], [[0, 1, 1]]]
-    explanation = explain("gather-tree", np.arange(12).reshape(4, 1, 3), parents, [4], 0)
-
-    picture = Picture(svg(scene_of(explanation, Look(None))))
-
-    beams = {way.target.at[2] for way in picture.ways if "lands" in way.kinds}
-    assert f"arrows for {len(beams)} of 3 beams; letters mark the rest" in picture.texts
-    assert len(beams) < 3
-
-
-def test_a_drawing_says_how_many_batches_it_shows() -> None:
-    indices = [[0, 3], [1, -1], [3, 9], [0, 0], [1, 2], [2, 1]]
-    explanation = explain("gather", np.zeros((6, 4)), indices, axis=1, batch_dims=1)
-
-    texts = Picture(svg(scene_of(explanation, Look(None)))).texts
-
-    assert "4 of 12 cells of out and 2 of 6 batches shown; --window chooses others" in texts
-
-
-def test_a_drawing_says_how_many_facets_it_shows() -> None:
-    explanation = explain("gather", np.zeros((2, 3, 4, 5)), [4, 0], axis=3)
-
-    picture = Picture(svg(scene_of(explanation, Look(None))))
-
-    (words,) = (each for each in picture.texts if each.endswith("; --window chooses others"))
-    match = re.search(r"(\d+) of 6 facets", words)
-    assert match is not None
-    assert int(match[1]) == len({at[:2] for at in picture.tensor("data")})
-
-
 def test_nothing_comes_from_outside_and_the_bytes_are_always_the_same() -> None:
     explanation = explain("gather", [['<a href="x">', "]]>"], ["&amp;", "\x00\uffff"]], [0, 3, -1])
 
@@ -364,25 +290,6 @@ def test_the_title_and_the_description_say_what_the_call_does() -> None:
     )
 
 
-def test_a_large_tensor_is_cut_and_says_so() -> None:
-    explanation = explain("gather", np.arange(1_000_000).reshape(1000, 1000), np.arange(0, 1000, 3))
-
-    picture = Picture(svg(scene_of(explanation, Look(None))))
-
-    assert len(picture.drawn) < 300
-    assert {"⋮", "⋯"} <= {*picture.texts}
-    assert any("of 334 000 cells of out shown" in text for text in picture.texts)
-
-
-def test_a_cell_that_hidden_indices_read_is_marked() -> None:
-    explanation = explain("gather", np.arange(12).reshape(6, 2), [0] * 10 + [5] * 10 + [0] * 10)
-
-    picture = Picture(svg(scene_of(explanation, Look(None))))
-
-    assert picture.texts.count("+") == 2  # a row of two cells
-    assert "+ read by indices that are not shown" in picture.texts
-
-
 @pytest.mark.parametrize("axis", [1, 2])
 def test_the_tensors_of_batches_line_up_though_one_alone_has_indices_from_the_end(
     axis: int,
@@ -400,46 +307,3 @@ def test_the_tensors_of_batches_line_up_though_one_alone_has_indices_from_the_en
         assert len(steps) == 1
         assert 0 in steps.pop()
         assert all(one.width == two.width for one, two in pairs)
-
-
-@pytest.mark.parametrize("aspect", [(16, 9), (4, 3), (1, 1)])
-def test_margins_give_the_ratio_that_is_asked_for(aspect: tuple[int, int]) -> None:
-    scene = scene_of(explain("gather", [[1, 2], [3, 4]], [1, 0]), Look(None))
-
-    root = Picture(svg(scene, aspect=aspect)).root
-
-    width, height = (float(root.attrib[key]) for key in ("width", "height"))
-    assert width / height == pytest.approx(aspect[0] / aspect[1], rel=0.01)
-    assert (width, height) >= (scene.width - 0.1, scene.height - 0.1)
-
-
-@pytest.mark.parametrize(
-    ("data", "indices"),
-    [(np.zeros((4, 3)), []), (np.zeros((0, 3)), [1]), (np.zeros((3, 0)), [0, 1]), ([1, 2], 0)],
-    ids=["no indices", "no rows", "no columns", "no dimensions"],
-)
-def test_empty_tensors_and_single_cells_are_drawn(data: Any, indices: Any) -> None:
-    explanation = explain("gather", data, np.array(indices, np.int64))
-
-    picture = Picture(svg(scene_of(explanation, Look(None))))
-
-    empty = 0 in (np.size(data), np.size(indices))
-    assert ("empty: no elements" in picture.texts) == empty
-    assert bool(picture.ways) == (not empty)
-    assert not any("letters mark the rest" in text for text in picture.texts)
-
-
-@every_axis_row
-@moderately
-@given(seed=seeds)
-def test_any_call_that_is_bound_has_a_drawing(op: Op, seed: int) -> None:
-    try:
-        explanation = explain_case(op, any_case(op, Dice(seed)))
-    except GatherError:
-        return
-
-    picture = Picture(svg(scene_of(explanation, Look(None))))
-
-    for way in picture.ways:
-        assert way.source.touches(way.start)
-        assert way.target.touches(way.end)

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
@@ -21,8 +20,6 @@ import pytest
 
 from gathercli.batch import batch_run, journal, pool
 from gathercli.batch.batch_run import RunOptions
-from gathercli.batch.outcome import Alike, BatchTotals
-from gathercli.batch.report import summary
 from gathercli.batch.work import READY_LINE, Settings, line_of
 from gathercli.io.descriptors import write_all
 from tests.jobs import parse
@@ -52,13 +49,6 @@ FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 LINUX: Final = pytest.mark.skipif(
     not os.path.isdir("/proc/self/task"), reason="the system does not list the processes"
 )
-
-
-def _short_npy() -> bytes:
-    """Return a .npy file without the end of its elements."""
-    with BytesIO() as file:
-        np.save(file, np.arange(9))
-        return file.getvalue()[:-8]
 
 
 def job(name: str, **more: Any) -> dict[str, Any]:
@@ -224,187 +214,6 @@ def test_a_dry_run_waits_for_no_pipe(run: Run) -> None:
 # What jobs expect
 
 
-EXPECTING: Final[list[tuple[dict[str, Any], str, str | None]]] = [
-    ({"expect": [7, 5]}, "ok", None),
-    ({"expect": [7, 6]}, "mismatch", "expect"),
-    ({"expect": [7, 6], "atol": 1}, "ok", None),
-    ({"expect": [7, 7], "rtol": 0.25}, "mismatch", "expect"),
-    ({"expect": [7, 7], "rtol": 0.3}, "ok", None),
-    ({"expect": [7.1, 5]}, "mismatch", "expect"),
-    ({"expect": [7.1, 5], "rtol": 0.1}, "ok", None),
-    ({"expect": [7.1, 5], "rtol": 0.01}, "mismatch", "expect"),
-    ({"expect": "[7.1,5]", "atol": 0.2}, "ok", None),
-    ({"expect": [[7, 5]]}, "mismatch", "expect"),
-    ({"expect": [7.5, 5]}, "mismatch", "expect"),
-    ({"expect": "2xi64=7 5"}, "ok", None),
-    ({"expect": "2xi32=7 5"}, "mismatch", "expect"),
-    ({"expect": {"dtype": "int32", "shape": [2], "data": [7, 5]}}, "mismatch", "expect"),
-    ({"expect": "none.npy"}, "error", "missing"),
-    ({"expect_error": True}, "mismatch", "expect"),
-    ({"expect_error": "index-range"}, "mismatch", "expect"),
-    ({"axis": 1, "expect_error": "axis-range"}, "ok", "axis-range"),
-    ({"axis": 1, "expect_error": True}, "ok", "axis-range"),
-    ({"axis": 1, "expect_error": "index-range"}, "mismatch", "axis-range"),
-    ({"axis": 1, "expect": [7, 5]}, "error", "axis-range"),
-    ({"axis": 1}, "error", "axis-range"),
-    ({"axis": True, "expect_error": "axis-type"}, "ok", "axis-type"),
-    ({"version": "openvino-1", "indices": [3], "expect_error": True}, "ok", "index-range"),
-    ({"version": "torch-1", "expect_error": True}, "ok", "version"),
-    ({"data": "none.npy", "expect_error": "missing"}, "ok", "missing"),
-    ({"data": [[1], [1, 2]], "expect_error": "ragged"}, "ok", "ragged"),
-]
-
-
-def test_a_job_is_as_it_expects_or_says_why_not(run: Run) -> None:
-    listed = [job(str(at), **more) for at, (more, _, _) in enumerate(EXPECTING)]
-    ran = run("batch", write_jobs(*listed), "-q", "-j", "1")
-    found = {json.dumps(EXPECTING[int(name)][0]): how for name, *how in statuses(ran.out)}
-    assert found == {json.dumps(more): [status, rule] for more, status, rule in EXPECTING}
-
-
-def test_another_refusal_than_the_expected_one_says_both(run: Run) -> None:
-    ran = run("batch", write_jobs(job("a", axis=1, expect_error="index-range")), "-q")
-    assert lines(ran.out)[0]["message"] == (
-        "`axis` is 1, but `data` has rank 1: expected -1 to 0 "
-        "(expected a refusal by the rule `index-range`)"
-    )
-
-
-def test_a_job_that_should_be_refused_and_is_not_writes_why_and_its_output(run: Run) -> None:
-    ran = run("batch", write_jobs(job("a", expect_error=True, output="a.npy")), "-q")
-    assert lines(ran.out)[0]["message"] == "the call is legal: expected a refusal"
-    assert np.load("a.npy").tolist() == [7, 5]
-
-
-@pytest.mark.parametrize(
-    ("expect", "status"), [("[?,2,3]", "ok"), (["?", 2, 3], "ok"), ("[1,2,3]", "mismatch")]
-)
-def test_a_shape_job_reports_its_shape_and_compares_it(expect: Any, status: str, run: Run) -> None:
-    shape = {"id": "s", "op": "shape", "of": "gather", "data": "[?,1..5,3]", "indices": "[?,2]"}
-    ran = run("batch", write_jobs({**shape, "axis": 1, "batch_dims": 1, "expect": expect}), "-q")
-    (line,) = lines(ran.out)
-    assert (line["status"], line["shape"], line["dtype"], line["result"]) == (
-        *(status, ["?", 2, 3], None, None),
-    )
-
-
-def test_notes_are_summed_up_over_the_jobs(run: Run) -> None:
-    listed = [job(name, indices=[9]) for name in "abc"]
-    ran = run("batch", write_jobs(*listed), "-j", "1")
-    assert ran.status == 0
-    assert ran.err.startswith(
-        "note: a: 1 of 1 index outside -3..2, zero-filled; first 9 at [0], "
-        "likewise in 2 more jobs\n"
-        "3 jobs: 3 ok   "
-    )
-
-
-def test_a_note_is_that_of_the_first_job_whichever_ended_first() -> None:
-    totals = BatchTotals(3)
-
-    for number, name in ((2, "c"), (0, "a"), (1, "b")):
-        totals.note(number, name, {"kind": f"note of {name}"})
-
-    first = [(at, name, f"note of {name}") for at, name in enumerate("abc")]
-    assert totals.notes == {"kind": Alike(3, first)}
-
-
-def test_the_summary_names_failures_last_by_their_cause(run: Run) -> None:
-    listed = [job("a"), job("b", axis=1), job("c", axis=2), job("d", data="none.npy")]
-    ran = run("batch", write_jobs(*listed))
-    first, *rest = ran.err.splitlines()
-    assert first.startswith("4 jobs: 1 ok, 3 errors   ")
-    assert [line.split("   ")[0] for line in rest] == [
-        *("", "missing", "  d", "", "axis-range", "  b", "  likewise 1 more job: c")
-    ]
-
-
-def test_failures_of_one_rule_with_different_causes_are_told_apart(run: Run) -> None:
-    for name in "abcdefg":
-        Path(f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00")
-    Path("short.npy").write_bytes(_short_npy())
-    ends = [job(name, data=f"{name}.npy") for name in "abcdefg"]
-
-    ran = run("batch", write_jobs(*ends, job("h", data="short.npy")))
-
-    causes = ran.err.split("\n\n")[1:]
-    assert [cause.splitlines()[0] for cause in causes] == ["npy   1 job", "npy   7 jobs"]
-    assert causes[0].splitlines()[1].startswith("  h   ")
-    assert causes[1].splitlines()[1].startswith("  a   ")
-    assert causes[1].splitlines()[2:] == ["  likewise 6 more jobs: b, c, d, e…"]
-
-
-def test_causes_of_as_many_jobs_stand_in_the_order_of_the_jobs_whichever_ended_first() -> None:
-    totals = BatchTotals(3)
-
-    for number, name in ((2, "c"), (0, "a"), (1, "b")):
-        totals.explain(number, {"id": name, "status": "error", "rule": name, "message": name})
-
-    causes = summary(totals, 1.0).plain.split("\n\n")[1:]
-    assert [cause[0] for cause in causes] == ["a", "b", "c"]
-
-
-def test_the_causes_of_an_earlier_run_are_told_apart_too(run: Run) -> None:
-    listed = [job("a", indices=[7], version="onnx-13"), job("b", indices=[9], version="onnx-13")]
-    words = ("batch", write_jobs(*listed, job("c", data="x.npy")), "--report", "r.jsonl")
-    first = run(*words)
-
-    again = run(*words, "--resume")
-
-    assert [each.splitlines()[0] for each in again.err.split("\n\n")[1:]] == [
-        "missing   1 job",
-        "index-range   2 jobs",
-    ]
-    assert again.err.split("\n\n")[1:] == first.err.split("\n\n")[1:]
-
-
-def test_the_summary_goes_to_stdout_where_a_person_reads_it(run: Run) -> None:
-    ran = run("batch", write_jobs(job("a"), job("b", axis=1)), "-f", "pretty")
-    assert ran.err == ""
-    assert ran.out.startswith(
-        "ok        a   openvino.Gather-8   int64[2]\nerror     b   `axis` is 1"
-    )
-    assert "2 jobs: 1 ok, 1 error   " in ran.out
-
-
-def test_the_lines_of_jobs_are_aligned_behind_the_longest_id(run: Run) -> None:
-    ran = run("batch", write_jobs(job("a"), job("longer")), "-f", "pretty", "--dry-run")
-
-    assert ran.out.startswith(
-        "ok        a        openvino.Gather-8   int64[2]\n"
-        "ok        longer   openvino.Gather-8   int64[2]\n"
-    )
-
-
-def test_the_shapes_of_different_operators_are_aligned(run: Run) -> None:
-    elements = job("b", op="gather-elements", data=[1], indices=[0], axis=0)
-
-    ran = run("batch", write_jobs(job("a"), elements), "-f", "pretty", "--dry-run")
-
-    first, second, *_ = ran.out.splitlines()
-    assert first.index("int64[2]") == second.index("int64[1]")
-
-
-@pytest.mark.parametrize("name", ["b", "a-very-long-name-of-a-job-of-forty-letters"])
-def test_errors_wrap_below_themselves_on_a_narrow_screen(
-    name: str, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-
-    ran = run("batch", write_jobs(job(name, axis=1)), "-f", "pretty")
-
-    lines = ran.out.partition("1 job:")[0].splitlines()
-    assert max(map(len, lines)) < 60
-    text = " ".join(line.strip() for line in lines)
-    assert text.endswith("`axis` is 1, but `data` has rank 1: expected -1 to 0")
-
-
-@pytest.mark.parametrize("option", ["-q", "--json-errors"])
-def test_nothing_is_summed_up_for_a_program(option: str, run: Run) -> None:
-    ran = run("batch", write_jobs(job("a", indices=[9])), option)
-    assert (ran.status, ran.err) == (0, "")
-
-
 def test_a_result_that_is_too_large_for_its_line_is_refused_and_fits_a_file(run: Run) -> None:
     listed = job("a", indices=[0] * 100), job("b", indices=[0] * 100, output="b.npy")
     ran = run("batch", write_jobs(*listed), "-q", "--max-bytes", "800")
@@ -467,120 +276,6 @@ def test_what_a_killed_batch_had_written_of_an_array_is_removed_when_it_is_resum
 
     assert (len(left), resumed.status) == (1, 0)
     assert os.listdir(folder / "out") == ["o.zarr"]
-
-
-# JUnit
-
-
-def junit() -> ET.Element:
-    """Read the suite of the JUnit file."""
-    suite = ET.parse("j.xml").find("testsuite")  # noqa: S314  (written here)
-    assert suite is not None
-    return suite
-
-
-def test_junit_counts_and_quotes_what_became_of_the_jobs(run: Run) -> None:
-    listed = [job('<"&\x00\x1b', axis=1), job("b", expect=[0, 0]), job("c")]
-    assert run("batch", write_jobs(*listed), "-q", "--junit", "j.xml").status == 1
-    suite = junit()
-    assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "1", "1"]
-    error, failure, good = suite.findall("testcase")
-    assert (error.get("name"), good.get("classname")) == (r'<"&\x00\x1b', "openvino.Gather-8")
-    assert [each.tag for case in (error, failure, good) for each in case] == ["error", "failure"]
-
-
-def test_junit_has_every_job_after_a_run_that_was_resumed(run: Run) -> None:
-    write_jobs(job("a"), job("b", axis=1))
-    report = ("-q", "--report", "r.jsonl")
-    run("batch", "jobs.jsonl", *report)
-    write_jobs(job("a"), job("b", axis=1), job("c"))
-    run("batch", "jobs.jsonl", *report, "--resume", "--junit", "j.xml")
-    suite = junit()
-    assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "0", "1"]
-    assert [case.get("name") for case in suite] == ["a", "b", "c"]
-
-
-def test_junit_names_the_file_and_the_line_of_a_job(run: Run) -> None:
-    Path("a.jsonl").write_text("\n".join(["", *(json.dumps(job(name)) for name in "ab")]), "ascii")
-    Path("b.json").write_text(json.dumps([job("c")]), "ascii")
-    report = ("-q", "--junit", "j.xml")
-
-    for more in ((), ("--report", "r.jsonl")):
-        run("batch", "a.jsonl", "b.json", *report, *more)
-
-        suite = junit()
-        assert [(case.get("file"), case.get("line")) for case in suite] == [
-            ("a.jsonl", "2"),
-            ("a.jsonl", "3"),
-            ("b.json", None),
-        ]
-
-
-def test_junit_names_no_file_of_jobs_that_options_make(run: Run) -> None:
-    np.save("a.npy", np.arange(3))
-
-    ran = run("batch", "--op", "gather", "--data", "*.npy", "--indices", "0,", "--junit", "j.xml")
-
-    assert ran.status == 0
-    suite = junit()
-    assert [case.get("file") for case in suite] == [None]
-
-
-@LINUX
-def test_a_junit_file_on_a_full_device_is_named(program: Program) -> None:
-    many(20)
-
-    ran = program("$G batch jobs.jsonl -q --report r.jsonl --junit /dev/full")
-
-    assert ran.returncode == 74
-    assert ran.stderr.startswith(b"error: `/dev/full`: writing stopped (no space")
-
-
-def test_a_junit_file_that_cannot_be_written_is_refused_before_the_work(run: Run) -> None:
-    listed = write_jobs(job("a", output="a.npy"))
-    ran = run("batch", listed, "--junit", "none/j.xml", "--report", "r.jsonl")
-    assert (ran.status, ran.out, os.listdir()) == (73, "", ["jobs.jsonl"])
-
-
-# A working folder that was removed
-
-
-REMOVED: Final = "mkdir gone; cd gone; rmdir ../gone"
-
-
-@pytest.mark.parametrize("more", ["", " --resume"])
-@pytest.mark.parametrize("path", ["r.jsonl", "none/r.jsonl"])
-def test_a_report_in_a_folder_that_was_removed_is_named(
-    path: str, more: str, folder: Path, program: Program
-) -> None:
-    write_jobs(job("a"))
-
-    ran = program(
-        f"mkdir gone; cd gone; rmdir ../gone; $G batch {folder}/jobs.jsonl --report {path}{more}"
-    )
-
-    assert (ran.returncode, ran.stdout) == (73, b"")
-    assert ran.stderr.decode() == (
-        f"error: the report `{path}` cannot be written (there is no such folder): "
-        "expected one that is there\n"
-        "rule: output\n"
-    )
-
-
-def test_in_a_folder_that_was_removed_a_batch_does_what_lies_elsewhere(
-    folder: Path, program: Program
-) -> None:
-    write_jobs(job("a", output="a.npy"))
-    line = '{"id":"b","op":"gather","data":"b.npy","indices":"0,"}'
-
-    ran = program(
-        f"{REMOVED}; $G batch {folder}/jobs.jsonl -q --report {folder}/r.jsonl || exit; "
-        f"echo '{line}' | $G batch - -q"
-    )
-
-    assert (ran.returncode, ran.stderr) == (1, b"")
-    assert statuses(Path("r.jsonl").read_bytes()) == [("a", "ok", None)]
-    assert statuses(ran.stdout) == [("b", "error", "missing")]
 
 
 # Jobs that do not end, or end their process
@@ -969,46 +664,6 @@ def test_failures_of_an_earlier_run_count_for_no_limit(run: Run) -> None:
     listed = write_jobs(job("a", axis=1), *map(job, "bcd"))
     assert run("batch", listed, *report, "--resume", "--fail-fast").status == 1
     assert [line["id"] for line in lines(Path("r.jsonl").read_bytes())] == list("abcd")
-
-
-# A dry run
-
-
-def test_a_dry_run_infers_shapes_from_headers_and_writes_nothing(run: Run) -> None:
-    with open("huge.npy", "wb") as file:
-        np.lib.format.write_array_header_1_0(
-            file, {"descr": "<f4", "fortran_order": False, "shape": (1 << 20, 1 << 16)}
-        )
-        file.truncate(file.tell() + (1 << 38))
-    listed = [
-        job("a", data="huge.npy", output="out/a.npy"),
-        job("b", axis=1),
-        job("c", data="none.npy"),
-        job("d", version="openvino-1", indices=[9], expect_error="index-range"),
-        job("e", axis=1, expect_error="axis-range"),
-        job("f", axis=1, expect_error="axis-type"),
-        job("g", expect=[[1, 2]]),
-        job("h", expect_error="axis-range"),
-        job("i", expect_error=True),
-        {"id": "j", "op": "shape", "of": "gather", "data": "[3]", "indices": "[2]"}
-        | {"expect_error": True},
-    ]
-    ran = run("batch", write_jobs(*listed), "-q", "--dry-run")
-    assert statuses(ran.out) == [
-        ("a", "ok", None),
-        ("b", "error", "axis-range"),
-        ("c", "error", "missing"),
-        ("d", "ok", None),
-        ("e", "ok", "axis-range"),
-        ("f", "mismatch", "axis-range"),
-        ("g", "mismatch", "expect"),
-        ("h", "mismatch", "expect"),
-        ("i", "ok", None),
-        ("j", "mismatch", "expect"),
-    ]
-    first = lines(ran.out)[0]
-    assert (first["shape"], first["dtype"], ran.status) == ([2, 65536], "float32", 1)
-    assert sorted(os.listdir()) == ["huge.npy", "jobs.jsonl"]
 
 
 # Readers that go away, and signals

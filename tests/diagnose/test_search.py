@@ -1,0 +1,70 @@
+"""Explanations are better than chance."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.diagnose.test_diagnosis import found
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Run
+
+
+def test_ties_are_told_apart_by_an_index() -> None:
+    diagnosis = found("gather", [1, 2, 3, 4, 5], [3, 10, -20], wrong=[4, 5, 1], axis=0)
+
+    assert [each.names for each in diagnosis.first] == [
+        ("clamped",),
+        ("clamped after wrapping",),
+    ]
+    assert diagnosis.apart == "an index of -1 would tell them apart"
+
+
+def test_a_rare_mistake_in_many_cells_is_named_and_proved() -> None:
+    dice = np.random.default_rng(0)
+    data, indices = dice.normal(size=(50, 8)), dice.integers(0, 50, 40_000)
+    indices[7] = 50
+
+    diagnosis = found("gather", data, indices, wrong=data[np.minimum(indices, 49)], axis=0)
+
+    assert diagnosis.is_whole
+    assert ("clamped",) in [each.names for each in diagnosis.first]
+    assert diagnosis.best.explanation.score.total == 320_000
+
+
+@pytest.mark.parametrize("factor", [0, 2])
+def test_what_no_hypothesis_explains_better_than_chance_is_said(
+    factor: int, run: Run, folder: Path
+) -> None:
+    dice = np.random.default_rng(0)
+    data = dice.random((8, 5), np.float32)
+    right = np.array([[data[0], data[-1]], [np.zeros(5), data[3]]], np.float32)
+    wrong = right * factor if factor else dice.random(right.shape, np.float32)
+    np.save(folder / "data.npy", data)
+    np.save(folder / "wrong.npy", wrong)
+    words = ("diagnose", "gather", "data.npy", "[[0,-1],[9,3]]", "wrong.npy")
+
+    text, report = run(*words), json.loads(run(*words, "-f", "json").out)
+
+    assert text.status == 1
+    assert text.out.endswith("\n\nnothing known explains it\n")
+    assert (report["verdict"], report["explanations"], report["tied"]) == ("unexplained", [], 0)
+    assert report["unexplained"] == report["differing"]
+
+
+def test_what_explains_most_cells_of_small_numbers_is_more_than_chance() -> None:
+    data, indices = np.arange(40).reshape(8, 5) % 7, [[0, -1], [9, 3]]
+    wrong = data[np.minimum(indices, 7)]
+    noise = np.random.default_rng(0).integers(0, 7, wrong.shape)
+    wrong[1, 0, 2] += 1
+
+    likely = found("gather", data, indices, wrong=wrong, axis=0).likely
+
+    assert ("clamped after wrapping",) in [each.names for each in likely]
+    assert not found("gather", data, indices, wrong=noise, axis=0).likely

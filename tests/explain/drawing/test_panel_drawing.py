@@ -1,0 +1,79 @@
+"""Tensors as they are drawn, and what has no room."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gathercli import explain
+from gathercli.explain.drawing.explanation import scene_of
+from gathercli.explain.drawing.svg import svg
+from gathercli.explain.panel import Look
+from tests.explain.drawing.svgs import Picture
+
+if TYPE_CHECKING:
+    At = tuple[int, ...]
+
+
+def test_a_token_of_more_beams_than_have_room_has_a_letter_and_their_number() -> None:
+    explanation = explain(
+        "gather-tree", [[[1, 2, 3, 4]], [[5, 6, 7, 8]]], [[[0] * 4], [[1] * 4]], [2], 0
+    )
+
+    texts = Picture(svg(scene_of(explanation, Look(None)))).texts
+
+    assert "a+3" in texts
+    assert "abc" not in texts
+    assert "a+n read by a and n other beams" in texts
+
+
+def test_a_drawing_says_how_many_beams_have_arrows() -> None:
+    parents = [[[0, 0, 0]], [[1, 0, 2]], [[2, 2, 0]], [[0, 1, 1]]]
+    explanation = explain("gather-tree", np.arange(12).reshape(4, 1, 3), parents, [4], 0)
+
+    picture = Picture(svg(scene_of(explanation, Look(None))))
+
+    beams = {way.target.at[2] for way in picture.ways if "lands" in way.kinds}
+    assert f"arrows for {len(beams)} of 3 beams; letters mark the rest" in picture.texts
+    assert len(beams) < 3
+
+
+def test_a_drawing_says_how_many_batches_it_shows() -> None:
+    indices = [[0, 3], [1, -1], [3, 9], [0, 0], [1, 2], [2, 1]]
+    explanation = explain("gather", np.zeros((6, 4)), indices, axis=1, batch_dims=1)
+
+    texts = Picture(svg(scene_of(explanation, Look(None)))).texts
+
+    assert "4 of 12 cells of out and 2 of 6 batches shown; --window chooses others" in texts
+
+
+def test_a_drawing_says_how_many_facets_it_shows() -> None:
+    explanation = explain("gather", np.zeros((2, 3, 4, 5)), [4, 0], axis=3)
+
+    picture = Picture(svg(scene_of(explanation, Look(None))))
+
+    (words,) = (each for each in picture.texts if each.endswith("; --window chooses others"))
+    match = re.search(r"(\d+) of 6 facets", words)
+    assert match is not None
+    assert int(match[1]) == len({at[:2] for at in picture.tensor("data")})
+
+
+def test_a_large_tensor_is_cut_and_says_so() -> None:
+    explanation = explain("gather", np.arange(1_000_000).reshape(1000, 1000), np.arange(0, 1000, 3))
+
+    picture = Picture(svg(scene_of(explanation, Look(None))))
+
+    assert len(picture.drawn) < 300
+    assert {"⋮", "⋯"} <= {*picture.texts}
+    assert any("of 334 000 cells of out shown" in text for text in picture.texts)
+
+
+def test_a_cell_that_hidden_indices_read_is_marked() -> None:
+    explanation = explain("gather", np.arange(12).reshape(6, 2), [0] * 10 + [5] * 10 + [0] * 10)
+
+    picture = Picture(svg(scene_of(explanation, Look(None))))
+
+    assert picture.texts.count("+") == 2  # a row of two cells
+    assert "+ read by indices that are not shown" in picture.texts

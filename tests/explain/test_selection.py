@@ -1,0 +1,49 @@
+"""The cells that a picture shows."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import Run
+
+
+def test_a_window_chooses_what_is_shown(run: Run) -> None:
+    ran = run("explain", "gather", "arange:100x100", "7,9,-1", "--window", "1:,40:42")
+    assert ran.status == 0
+    table = ran.out.split("\n\n")[1]
+    assert table == (
+        "data i64[100,100]         indices i64[3]    out i64[3,100]\n"
+        "           40    41                                   40    41\n"
+        "   0  …    40    41  …      ⋮                 ⋮\n"
+        "   ⋮                      a 1   9           a 1  …   940   941  …   data[9,:]\n"
+        "a  9  …   940   941  …    b 2  -1 → 99      b 2  …  9940  9941  …   data[99,:]\n"
+        "   ⋮\n"
+        "b 99  …  9940  9941  …"
+    )
+    assert "4 of 300 cells of out shown\n" in ran.out
+    cells = json.loads(
+        run("explain", "gather", "arange:100x100", "7,9", "--window", "-1,:2", "-f", "json").out
+    )["cells"]
+    assert [cell["out"] for cell in cells] == [[1, 0], [1, 1]]
+
+
+def test_a_window_that_is_too_wide_keeps_the_ends_of_the_axis(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    out = run("explain", "gather", "arange:40x40", "3,9,-1", "--window", "0:3,:").out
+
+    table = out.split("\n\n")[1].splitlines()
+    assert [line.split()[0] for line in table[2:9]] == ["0", "⋮", "a", "⋮", "b", "⋮", "c"]
+
+
+@pytest.mark.parametrize("window", ["", "a", "1:2:3", "1 2", "0:1,0:1,0:1"])
+def test_an_unreadable_window_is_a_usage_error(run: Run, window: str) -> None:
+    ran = run("explain", "gather", "arange:4x3", "3,0,1", f"--window={window}")
+    assert (ran.status, ran.out) == (2, "")
+    assert "`--window`" in ran.err
