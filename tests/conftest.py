@@ -12,13 +12,15 @@ import threading
 import tty
 from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 import gathercli
 import tests.cases  # noqa: F401  (how many cases hypothesis draws)
-from gathercli.cli import main
+from gathercli.cli import main, registry
+from gathercli.cli.declarations import Command
 from gathercli.compute import native
 from tests.house import absent_slice
 from tests.processes import PATIENCE
@@ -49,6 +51,8 @@ COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COL
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare the process that runs tests."""
     _take_signals()
+    # A program makes the options of one command; here thousands of lines of each are run.
+    vars(registry)["Command"] = cache(Command)
     if config.getoption("dist", "no") == "load":
         config.option.dist = "worksteal"  # half of the files each, and the fixtures of these alone
     if os.environ.get("GATHERCLI_WORDS") == "rules":
