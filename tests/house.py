@@ -179,7 +179,7 @@ def job() -> Way:
     text = b'{"id":"a","op":"gather","data":[1,2],"indices":[0],"output":"o.npy"}'
 
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        return way(lambda: line_of(parse(text, where="jobs.jsonl"), text, Settings()))
+        return way(lambda: line_of(parse(text, where="jobs.jsonl"), Settings()))
 
 
 if __name__ == "__main__":

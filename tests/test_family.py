@@ -283,7 +283,7 @@ def test_a_job_has_a_key_for_each_input() -> None:
     job = {"op": COMMAND, "data": DATA.tolist(), "rows": [2, 0], "columns": [3, -4]}
     typed = job | {"columns_dtype": "int8", "batch_dims": 0, "expect": [11, 0]}
 
-    lines = [line_of(parse(each, where="here"), b"", Settings()) for each in (job, typed)]
+    lines = [line_of(parse(each, where="here"), Settings()) for each in (job, typed)]
 
     assert [(line.status, line.operator, line.shape) for line in lines] == [
         ("ok", "test.GatherPoints-2", [2])

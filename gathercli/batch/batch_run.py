@@ -367,7 +367,7 @@ class Batch:
             return lambda _: None
         width, color = width_of(STDOUT), wants_color(self._messages.color, STDOUT)
         numbers = range(min(len(self._plan), MAX_LINES))  # a dry run may have many more
-        columns = column_widths(job for *_, job in self._plan.read(numbers))
+        columns = column_widths(job for _, job in self._plan.read(numbers))
 
         def show(outcomes: list[Outcome]) -> None:
             self._bar.clear()

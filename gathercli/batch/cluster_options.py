@@ -6,8 +6,9 @@ from contextlib import nullcontext
 
 from gathercli.cli.declarations import CLUSTER, Options, option
 from gathercli.errors import UsageError
+from gathercli.io.files import new_name
 from gathercli.io.formats.table import is_chunked
-from gathercli.io.write import is_stream, new_name
+from gathercli.io.write import is_stream
 from gathercli.ops import accepted_families
 from gathercli.text import clean
 

@@ -261,7 +261,7 @@ _digests: dict[tuple[int, ...], str] = {}
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for a writer
 
 
-def stamp_of(inputs: Inputs, job: Job, text: bytes, *, digests: bool) -> dict[str, Any]:
+def stamp_of(inputs: Inputs, job: Job, *, digests: bool) -> dict[str, Any]:
     """Return what a line of the report says of the files of a job, whose inputs are open.
 
     ``job`` is the digest of its text. Of ``inputs`` and ``output`` it has the fingerprints by name
@@ -281,10 +281,10 @@ def stamp_of(inputs: Inputs, job: Job, text: bytes, *, digests: bool) -> dict[st
         else:  # a folder, or what is absent or was refused
             by_name[name] = _state_at(os.path.join(job.folder, name), digests=digests)
     output = _output(job.output_path, digests=digests) if job.output else None
-    return {"job": digest(text).hex(), "inputs": by_name, "output": output}
+    return {"job": digest(job.text).hex(), "inputs": by_name, "output": output}
 
 
-def stamp_of_names(job: Job, text: bytes, *, digests: bool) -> dict[str, Any]:
+def stamp_of_names(job: Job, *, digests: bool) -> dict[str, Any]:
     """Return the stamp of a job by the paths of its inputs, after its process died."""
     inputs = Inputs(None, folder=job.folder)
     for token in job.tensors:
@@ -292,7 +292,7 @@ def stamp_of_names(job: Job, text: bytes, *, digests: bool) -> dict[str, Any]:
             name = reference_of(token, job.folder).path if isinstance(token, str) else None
             if name is not None:
                 inputs.files_by_name[name] = None
-    return stamp_of(inputs, replace(job, output=None), text, digests=digests)
+    return stamp_of(inputs, replace(job, output=None), digests=digests)
 
 
 def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, digests: bool) -> bool:

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 from gathercli.batch.outcome import Mistakes, digest
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
@@ -34,20 +34,6 @@ _MAX_PATH: Final = 4096  # the most characters of a path; a longer token is a li
 # The ends of names of folders that are tensors, in a path.
 _CHUNKED_MARKS: Final = tuple(f"{suffix}/" for suffix in CHUNKED)
 _MAX_CACHED_FOLDERS: Final = 1000  # the most folders in the cache of real paths
-
-
-class PlacedJob(NamedTuple):
-    """A job, with its number in the plan and its place in a file."""
-
-    number: int
-    where: str
-    job: Job
-
-    def error(self, what: str, expected: str = "another file") -> InputError:
-        """Return the error for what its output is."""
-        output = self.job.output or ""
-        what = f"`$.output` is `{clean(output)}`, which {what}"
-        return job_error(self.where, what, expected, value=output)
 
 
 class Spool:
@@ -143,16 +129,15 @@ class Plan(Spool):
         """Return the entry of a job, without line and column."""
         return JobEntry.parse(self.record(number))
 
-    def read(self, numbers: Iterable[int]) -> Iterator[PlacedJob]:
-        """Parse jobs again."""
+    def read(self, numbers: Iterable[int]) -> Iterator[tuple[int, Job]]:
+        """Parse jobs again; yield each with its number."""
         for count, number in enumerate(numbers, 1):
             self._progress("compared", count)
-            entry = self.entry(number)
-            yield PlacedJob(number, entry.where, jobs.read_again(entry))
+            yield number, jobs.read_again(self.record(number))
 
     def output_folders(self, numbers: Iterable[int]) -> set[str]:
         """Return the folders into which jobs write."""
-        paths = (job.output_path for _, _, job in self.read(numbers) if job.output)
+        paths = (job.output_path for _, job in self.read(numbers) if job.output)
         return {os.path.dirname(path.rstrip("/")) for path in paths}
 
     def _read_all(self, entries: Iterable[JobEntry]) -> None:
@@ -175,7 +160,7 @@ class Plan(Spool):
             self._mistakes.add(self._entries, error)
             return
         try:
-            self._paths.add(PlacedJob(len(self), entry.where, job))
+            self._paths.add(len(self), job)
         except InputError as error:
             self._mistakes.add(self._entries, error)
         self.add(entry.record())
@@ -185,23 +170,22 @@ class Plan(Spool):
 
     def _check(self) -> None:
         """Raise for conflicts between jobs, and for all earlier mistakes."""
-        for placed, error in chain(self._repeated(), self._paths.conflicts(self.read, len(self))):
-            self._mistakes.add(self._positions[placed.number], error)
+        for number, error in chain(self._repeated(), self._paths.conflicts(self.read, len(self))):
+            self._mistakes.add(self._positions[number], error)
         self._mistakes.check()
         if not len(self):
             raise InputError("there is no job", rule="job", expected="at least one")
 
-    def _repeated(self) -> Iterator[tuple[PlacedJob, InputError]]:
+    def _repeated(self) -> Iterator[tuple[int, InputError]]:
         """Yield errors for jobs with the id of an earlier one."""
         seen: dict[str, str] = {}
         twice = repeated(self.ids)
-        for placed in self.read(at for at, each in enumerate(self.ids) if each in twice):
-            _, where, job = placed
+        for number, job in self.read(at for at, each in enumerate(self.ids) if each in twice):
             if job.id in seen:
                 what = f"`$.id` is `{json_string(short(job.id))}`, as at {seen[job.id]}"
-                yield placed, job_error(where, what, "a new one", value=job.id)
+                yield number, job_error(job.where, what, "a new one", value=job.id)
             else:
-                seen[job.id] = where
+                seen[job.id] = job.where
 
 
 class _JobPaths:
@@ -219,18 +203,17 @@ class _JobPaths:
         # The hashes of folders of outputs, and the last of these folders.
         self._parents, self._last = array("q"), ""
 
-    def add(self, placed: PlacedJob) -> None:
+    def add(self, number: int, job: Job) -> None:
         """Add the files of a job; raise if its output is reserved or cannot be written."""
-        number, where, job = placed
         try:
             is_link = job.output is not None and _check_output(job.output_path, job.output)
         except GatherError as refusal:
-            raise error_at(where, refusal, "`$.output`", value=job.output) from None
+            raise error_at(job.where, refusal, "`$.output`", value=job.output) from None
         for path in self._candidates(job):
             what = self._reserved.get(path)
             if what is not None and what != JOB_FILE:
                 what = f"`{clean(path)}`, which the job reads, is {what}"
-                raise job_error(where, what, "another file for it", value=path)
+                raise job_error(job.where, what, "another file for it", value=path)
             self._inputs.append(hash(path))
         if job.output is None:
             return
@@ -238,11 +221,11 @@ class _JobPaths:
         folder = self._folder(job.folder)
         if not self._allow_outside and not lies_in(path, folder):
             expected = f"a file in `{clean(job.folder or '.')}`"
-            error = placed.error("lies outside the folder of the job", expected)
+            error = _output_error(job, "lies outside the folder of the job", expected)
             error.hint = "`--allow-outside` lets it be written"
             raise error
         if path in self._reserved:
-            raise placed.error(f"is {self._reserved[path]}")
+            raise _output_error(job, f"is {self._reserved[path]}")
         self._outputs.append(hash(path))
         self._writers.append(number)
         parent = os.path.dirname(path)
@@ -251,13 +234,13 @@ class _JobPaths:
         self._last = parent
         while parent not in (folder, os.path.dirname(parent)):
             if parent in self._reserved:
-                raise placed.error(f"lies below {self._reserved[parent]}")
+                raise _output_error(job, f"lies below {self._reserved[parent]}")
             self._parents.append(hash(parent))
             parent = os.path.dirname(parent)
 
     def conflicts(
-        self, read: Callable[[Iterable[int]], Iterator[PlacedJob]], count: int
-    ) -> Iterator[tuple[PlacedJob, InputError]]:
+        self, read: Callable[[Iterable[int]], Iterator[tuple[int, Job]]], count: int
+    ) -> Iterator[tuple[int, InputError]]:
         """Yield errors for outputs that conflict with an output or input of another job.
 
         If any hashes are equal, the `count` jobs are read again and compared.
@@ -271,34 +254,36 @@ class _JobPaths:
             yield from self._compared(read(self._writers), read(range(count)))
 
     def _compared(
-        self, writing: Iterator[PlacedJob], reading: Iterator[PlacedJob]
-    ) -> Iterator[tuple[PlacedJob, InputError]]:
+        self, writing: Iterator[tuple[int, Job]], reading: Iterator[tuple[int, Job]]
+    ) -> Iterator[tuple[int, InputError]]:
         """Compare the outputs of `writing` with each other and with the inputs of `reading`."""
-        writers: dict[str, PlacedJob] = {}
-        for placed in writing:
-            path = self._real(placed.job.folder, placed.job.output or "")
+        writers: dict[str, tuple[int, Job]] = {}
+        for number, job in writing:
+            path = self._real(job.folder, job.output or "")
             if path in writers:
-                yield placed, placed.error(f"is the output of {writers[path].where} too")
+                what = f"is the output of {writers[path][1].where} too"
+                yield number, _output_error(job, what)
             else:
-                writers[path] = placed
+                writers[path] = number, job
         below: dict[str, str] = {}
         """An output below each folder."""
-        for path, placed in writers.items():
+        for path, (number, job) in writers.items():
             parent = os.path.dirname(path)
             while parent not in writers and parent != os.path.dirname(parent):
                 below[parent] = path
                 parent = os.path.dirname(parent)
             if parent in writers:
-                yield placed, placed.error(f"lies below the output of {writers[parent].where}")
-        for number, where, job in reading:
-            for path in self._candidates(job):
+                what = f"lies below the output of {writers[parent][1].where}"
+                yield number, _output_error(job, what)
+        for reader, reading_job in reading:
+            for path in self._candidates(reading_job):
                 if path in writers:
-                    placed = writers.pop(path)
-                    reader = "the job itself" if placed.number == number else where
-                    yield placed, placed.error(f"is an input of {reader}")
+                    number, job = writers.pop(path)
+                    where = "the job itself" if number == reader else reading_job.where
+                    yield number, _output_error(job, f"is an input of {where}")
                 elif below.get(path) in writers and names_chunks(path):
-                    placed = writers.pop(below[path])
-                    yield placed, placed.error(f"lies in an input of {where}")
+                    number, job = writers.pop(below[path])
+                    yield number, _output_error(job, f"lies in an input of {reading_job.where}")
 
     def _candidates(self, job: Job) -> Iterator[str]:
         """Yield the real paths of all files that the tokens of a job may name."""
@@ -330,6 +315,13 @@ class _JobPaths:
                 self._folders.clear()
             self._folders[path] = real_path(path)
         return self._folders[path]
+
+
+def _output_error(job: Job, what: str, expected: str = "another file") -> InputError:
+    """Return the error for what the output of a job is."""
+    output = job.output or ""
+    what = f"`$.output` is `{clean(output)}`, which {what}"
+    return job_error(job.where, what, expected, value=output)
 
 
 def _check_output(path: str, output: str) -> bool:

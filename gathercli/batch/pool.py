@@ -31,7 +31,6 @@ from gathercli.batch.work import (
     remove_unfinished,
 )
 from gathercli.errors import TransferError, reason_of
-from gathercli.io.jobfile import JobEntry
 from gathercli.io.jobs import read_again
 
 # The most completed jobs that wait for an earlier one before no more begin.
@@ -145,13 +144,12 @@ def inferred(number: int, record: bytes, settings: Settings) -> Outcome | None:
 
     A job with a file may take long, much memory, or its process with it, and is not inferred here.
     """
-    entry = JobEntry.parse(record)
-    if len(entry.text) > MAX_INFERRED_BYTES:
+    if len(record) > MAX_INFERRED_BYTES:
         return None
-    job = read_again(entry)
+    job = read_again(record)
     if any(isinstance(value, str) for value in job.tensors):
         return None
-    return Outcome.of(number, line_of(job, entry.text, settings))
+    return Outcome.of(number, line_of(job, settings))
 
 
 class _Worker:
@@ -406,8 +404,8 @@ class Pool:
         for worker in self._workers:
             worker.end()
         for worker in busy:  # which may not have had the time to
-            entry = JobEntry.parse(self._jobs.record(worker.tasks[0]))
-            remove_unfinished(read_again(entry), self._settings, self._folder)
+            job = read_again(self._jobs.record(worker.tasks[0]))
+            remove_unfinished(job, self._settings, self._folder)
         self._selector.close()
 
 

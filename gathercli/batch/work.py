@@ -39,7 +39,6 @@ from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.files import STDIN
 from gathercli.io.formats import encode
 from gathercli.io.formats.table import names_chunks
-from gathercli.io.jobfile import JobEntry
 from gathercli.io.jobs import INLINE_BYTES, SHAPE, Job, bind, bind_operands, read_again, row_of
 from gathercli.io.source import Inputs
 from gathercli.io.stream import remove_temporaries, set_owner
@@ -96,22 +95,19 @@ class Part(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The part as text, for `JobEntry.where`."""
+        """The part as text, for `Job.where`."""
         return _PART_PREFIX + json.dumps(self)
 
 
-def line_of(job: Job, text: bytes, settings: Settings, part: Part | None = None) -> Line:
-    """Run a job, or write a part of its output; its line contains any error.
-
-    `text` is the JSON of the job.
-    """
+def line_of(job: Job, settings: Settings) -> Line:
+    """Run a job, or write a part of its output; its line contains any error."""
     started = time.perf_counter()
     for attempt in range(settings.retries + 1):
         line = Line(job.id, job.output)
         inputs = Inputs(settings.memory, notes=line.notes, folder=job.folder)
         inputs.external, inputs.pipes = settings.external, not settings.dry
         run = _JobRun(job, settings, line, inputs)
-        error = run.error(text, part)
+        error = run.error()
         run.expect(error)
         if line.status != ERROR or not is_fault(error) or attempt == settings.retries:
             break
@@ -151,9 +147,10 @@ class _JobRun(NamedTuple):
         """The real path of a folder that must contain the output, if one must."""
         return None if self.settings.allow_outside else real_path(self.job.folder)
 
-    def error(self, text: bytes, part: Part | None) -> GatherError | None:
+    def error(self) -> GatherError | None:
         """Run the job once; return its error, if any."""
         settings, inputs = self.settings, self.inputs
+        part = Part.parse(self.job.where)
         try:
             with inputs:
                 try:
@@ -165,8 +162,7 @@ class _JobRun(NamedTuple):
                         self._compute()
                 finally:
                     if settings.stamps:
-                        digests = settings.digests
-                        self.line.stamp = stamp_of(inputs, self.job, text, digests=digests)
+                        self.line.stamp = stamp_of(inputs, self.job, digests=settings.digests)
         except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
             error = refusal_of(raised)
             if error is not raised:  # where it was raised decides its cause
@@ -277,12 +273,10 @@ class _JobRun(NamedTuple):
 
     def _write(self, path: str, result: Result) -> None:
         """Write the output to a file atomically."""
-        with Output(path, within=self.within) as output:
+        with Output(path, self.inputs, within=self.within) as output:
             fmt, results = save.format_of(path), [("output", result)]
             output.open(save.least_sum(fmt, results), parents=True)
-            stream = save.CheckedStream(output.stream, self.inputs)
-            save.write(fmt, results, stream, max_bytes=self.settings.memory)
-            self.inputs.recheck()
+            save.write(fmt, results, output.stream, max_bytes=self.settings.memory)
             output.commit()
 
     def _write_chunks(self, path: str, result: Result) -> None:
@@ -291,10 +285,10 @@ class _JobRun(NamedTuple):
         from gathercli.io.zarr import created
 
         memory, threads = self.settings.memory, self.settings.threads
-        with save.creator(save.format_of(path))(path, within=self.within) as output:
+        creator = save.creator(save.format_of(path))
+        with creator(path, self.inputs, within=self.within) as output:
             make_folder(output.folder)
             created.write(source_of(result), output, memory=memory, threads=threads)
-            self.inputs.recheck()
             output.commit()
 
     def _write_part(self, part: Part) -> None:
@@ -329,14 +323,13 @@ def lost_job(
     folder: str | None = None,
 ) -> Outcome:
     """Clear up after a job whose process died; return its failure, `why` a rule and a message."""
-    entry = JobEntry.parse(record)
-    job = read_again(entry)
+    job = read_again(record)
     remove_unfinished(job, settings, folder)
     line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
     with suppress(GatherError):
         line.operator = row_of(job, []).full_name
     if settings.stamps:
-        line.stamp = stamp_of_names(job, entry.text, digests=settings.digests)
+        line.stamp = stamp_of_names(job, digests=settings.digests)
     return Outcome.of(number, line)
 
 
@@ -357,7 +350,7 @@ def run_worker() -> None:
     threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
     warm_up()  # before jobs are timed
 
-    line_of(_WARM_UP_JOB, b"", settings)
+    line_of(_WARM_UP_JOB, settings)
     try:
         write_all(answers, READY_LINE)
         with open(requests, "rb") as tasks:
@@ -393,6 +386,4 @@ def _end_with(fd: int) -> None:
 
 def answer(number: int, record: bytes, settings: Settings) -> bytes:
     """Run a job and return its answer."""
-    entry = JobEntry.parse(record)
-    line = line_of(read_again(entry), entry.text, settings, Part.parse(entry.where))
-    return Outcome.of(number, line).record()
+    return Outcome.of(number, line_of(read_again(record), settings)).record()

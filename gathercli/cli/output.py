@@ -10,9 +10,10 @@ from gathercli.cli.options import NO_CLOBBER, PRECISION, MemoryOptions
 from gathercli.errors import UsageError
 from gathercli.io import save
 from gathercli.io.descriptors import STDOUT
+from gathercli.io.files import new_name
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, load, names_chunks
 from gathercli.io.stream import Stream
-from gathercli.io.write import Output, check_room, is_stream, new_name, real_path
+from gathercli.io.write import CheckedStream, Output, check_room, is_stream, real_path
 from gathercli.ops import accepted_families
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.call import as_integer
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Result, Tensor
     from gathercli.io.formats.npy import NamedResult
     from gathercli.io.source import Inputs
+    from gathercli.io.stream import ByteTarget
     from gathercli.io.zarr.created import BoxWorkers, Creation
     from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
@@ -102,13 +104,13 @@ class WriteOptions(Options):
             )
         self.chunk_sizes = tuple(int(size) for size in text.split(",") if size)
 
-    def file(self, path: str) -> Output:
-        """Return a context for an output file."""
-        return Output(path, no_clobber=self.no_clobber, fsync=self.fsync)
+    def file(self, path: str, inputs: Inputs | None = None) -> Output:
+        """Return a context for an output file, made of `inputs`."""
+        return Output(path, inputs, no_clobber=self.no_clobber, fsync=self.fsync)
 
-    def folder(self, path: str, fmt: str) -> Creation:
-        """Return a context for an output folder in a format of chunks."""
-        return save.creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)
+    def folder(self, path: str, fmt: str, inputs: Inputs | None = None) -> Creation:
+        """Return a context for an output folder in a format of chunks, made of `inputs`."""
+        return save.creator(fmt)(path, inputs, no_clobber=self.no_clobber, fsync=self.fsync)
 
     def store(
         self,
@@ -116,7 +118,7 @@ class WriteOptions(Options):
         fmt: str,
         results: Sequence[NamedResult],
         inputs: Inputs,
-        encode: Callable[[save.CheckedStream], None],
+        encode: Callable[[ByteTarget], None],
         *,
         way: str = "-o ",
         **chunked: Any,
@@ -129,24 +131,22 @@ class WriteOptions(Options):
         if path is None:
             if save.is_binary(fmt) and is_terminal(STDOUT):
                 raise binary_error(fmt, "stdout", way=way)
-            encode(save.CheckedStream(Stream(STDOUT), inputs))
+            encode(CheckedStream(Stream(STDOUT), inputs))
             inputs.recheck()
         elif is_chunked(fmt):
             from gathercli.compute.result import source_of
             from gathercli.io.zarr import created
 
-            with self.folder(path, fmt) as folder:
+            with self.folder(path, fmt, inputs) as folder:
                 source = source_of(results[0][1])
                 created.write(source, folder, chunks=self.chunk_sizes, **chunked)
-                inputs.recheck()
                 folder.commit()
         else:
-            with self.file(path) as file:
+            with self.file(path, inputs) as file:
                 file.open(save.least_sum(fmt, results))
                 if save.is_binary(fmt) and file.is_terminal:
                     raise binary_error(fmt, f"`{clean(path)}`", way=way)
-                encode(save.CheckedStream(file.stream, inputs))
-                inputs.recheck()
+                encode(file.stream)
                 file.commit()
 
 
@@ -274,7 +274,7 @@ class OutputOptions(WriteOptions):
         if path is not None:
             messages.say(f"wrote {clean(path)}: {result}")
 
-    def _encode(self, result: GatherOutput, messages: Messages, out: save.CheckedStream) -> None:
+    def _encode(self, result: GatherOutput, messages: Messages, out: ByteTarget) -> None:
         call = result.bound.call
         if self.chosen_format == "pretty":
             text = self._pretty(call, result.whole(), messages.color)

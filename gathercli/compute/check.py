@@ -29,7 +29,6 @@ from gathercli.compute.native import reads
 from gathercli.compute.storage import row_major
 from gathercli.compute.threads import share
 from gathercli.errors import OutOfRangeError
-from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import (
     IndexCount,
     IndexCounts,
@@ -111,7 +110,7 @@ def check_on_use(
     Empty for more than one input of indices, for indices that are better checked first, and for
     empty data, of which no index would be used and so none checked.
     """
-    (name, axes), *others = indexed_inputs(call).items()
+    (name, axes), *others = call.indexed.items()
     indices, data = tensors[name].array, next(iter(tensors.values()))
     few = 0 if reads(indices) else MOST_KEPT_INDICES
     if others or indices.size <= few or not data.nbytes:

@@ -21,7 +21,6 @@ from contextlib import nullcontext
 from gathercli.compute import small
 from gathercli.compute.tensor import MOST_PACKED_VALUES
 from gathercli.errors import GatherError, LimitError
-from gathercli.ops import indexed_inputs
 from gathercli.spec.shapes import product
 from gathercli.text import in_bytes
 
@@ -103,7 +102,7 @@ def run_arrays(
     tensors = bound.loaded()
     points: dict[str, ResolvedIndices] = {}
     adjustments: list[Adjustment] = []
-    for name, axes in indexed_inputs(call).items():
+    for name, axes in call.indexed.items():
         if call.op.input(name).follows:
             points[name], more = check.follow_parents(call, axes[0], tensors)
         else:

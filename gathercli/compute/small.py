@@ -6,7 +6,6 @@ from functools import lru_cache
 
 from gathercli.compute.bound import check_size
 from gathercli.compute.tensor import Tensor, is_packed, unpack
-from gathercli.ops import indexed_inputs
 from gathercli.records import NamedTuple
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.spec.op import OutOfRange
@@ -112,7 +111,7 @@ def runs_of(call: Call) -> Runs | None:
     """
     if call.gather is None:
         return None
-    ((name, axes),) = indexed_inputs(call).items()
+    ((name, axes),) = call.indexed.items()
     shape = known(call.inputs[name].shape)
     probe = _Probe(shape[:-1] if are_tuples(axes) else shape)
     dtype, output = call.data.dtype, known(call.shape)
@@ -150,7 +149,7 @@ def gather(
     family, itemsize = call.family, data.dtype.itemsize
     run = _run_length(call.gather)
     cells = product(shape)
-    indices = indexed_inputs(call)
+    indices = call.indexed
     steps = cells // (run or 1) + sum(product(inputs[name].shape) for name in indices)
     if cells * itemsize > MOST_BYTES or steps > most:
         return None

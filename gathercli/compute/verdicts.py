@@ -26,7 +26,6 @@ from gathercli.compute.check import BLOCK_INDICES, as_written, follow_beams, nam
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.storage import row_major
 from gathercli.errors import LimitError, OperatorError, OutOfRangeError
-from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.spec.op import FROM_THE_END, REFUSED, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape, coordinates
@@ -69,7 +68,7 @@ class Case:
     def bind(self, op: Op) -> BoundCall:
         """Return the call of a version with the tensors, or raise the error of a rule."""
         bound = BoundCall(self._bind(op), *self.tensors)
-        for name, axes in indexed_inputs(bound.call).items():
+        for name, axes in bound.call.indexed.items():
             if op.input(name).follows:
                 self._paths[name] = follow_beams(bound.call, axes[0], self.named(op))
         return bound
@@ -120,7 +119,7 @@ class Case:
 
     def counts_of(self, call: Call) -> Iterator[IndexCounts]:
         """Yield the counts of the indices of a call along each axis."""
-        for name, axes in indexed_inputs(call).items():
+        for name, axes in call.indexed.items():
             yield from self.counts(call.op, name, axes)
 
     @cached_property
@@ -206,7 +205,7 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
     try:
         bound = case.bind(op)
         call, shape = bound.call, Shape(bound.shape)
-        for name, axes in indexed_inputs(call).items():
+        for name, axes in call.indexed.items():
             counts = case.counts(op, name, axes)
             if not call.wraps_negative:
                 counts = [each.unwrapped() for each in counts]
@@ -268,7 +267,7 @@ def number_illegal(call: Call, case: Case) -> int:
 
 def illegal(call: Call, case: Case) -> Iterator[Illegal]:
     """Yield the illegal indices, row-major, in constant memory."""
-    inputs = (_illegal_of(call, case, *each) for each in indexed_inputs(call).items())
+    inputs = (_illegal_of(call, case, *each) for each in call.indexed.items())
     # The number is known: what follows the last of them is not read.
     yield from islice(chain.from_iterable(inputs), number_illegal(call, case))
 

@@ -37,7 +37,6 @@ from gathercli.diagnose.prediction import (
     Prediction,
     is_plain,
 )
-from gathercli.ops import indexed_inputs
 from gathercli.spec.call import Call
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import product as size_of
@@ -101,7 +100,7 @@ class Candidates:
 
     def _is_plain(self, call: Call) -> bool:
         """Return whether all indices of a call are from 0 on and on their axes."""
-        ((_, axes),) = indexed_inputs(call).items()
+        ((_, axes),) = call.indexed.items()
         key = tuple(each.size for each in axes), call.op.tuples
         if key not in self._plain:
             if call.op.tuples:
@@ -179,7 +178,7 @@ class Candidates:
         call = self.bound(hypothesis)
         if call is None:
             return
-        ((_, axes),) = indexed_inputs(call).items()
+        ((_, axes),) = call.indexed.items()
         own = {each.size for each in axes}
         free = {size: axis for axis, size in reversed(list(enumerate(sizes))) if {size} != own}
         nothing: dict[int, int] = {0: -1}
@@ -309,7 +308,7 @@ def _index_apart(one: Hypothesis, other: Hypothesis, call: Call | None) -> str |
     """Return an index that two hypotheses treat differently, in words."""
     if call is None:
         return None
-    ((_, axes),) = indexed_inputs(call).items()
+    ((_, axes),) = call.indexed.items()
     along = next((each for each in axes if each.size), None)
     if along is None:
         return None

@@ -15,7 +15,6 @@ from gathercli.compute.tensor import Tensor
 from gathercli.diagnose.call_hypotheses import FILLS, IN_PLACE, DataLayout, Frame, Reading
 from gathercli.diagnose.index_hypotheses import CellFate, IndexConversion, Treatment, exact
 from gathercli.diagnose.output_hypotheses import OutputPlacement
-from gathercli.ops import indexed_inputs
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING
 from gathercli.spec.op import IndexedAxis
@@ -172,7 +171,7 @@ class CellSource:
         call = self.call
         if call.op.followed is not None:
             return self._beam_positions(cells)
-        ((name, axes),) = indexed_inputs(call).items()
+        ((name, axes),) = call.indexed.items()
         points = _Points(
             self._tensors[name].array,
             axes,
@@ -191,7 +190,7 @@ class CellSource:
         return np.where(fates == CellFate.READ, at, 0), fates
 
     def _beam_positions(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
-        name = next(iter(indexed_inputs(self.call)))
+        name = next(iter(self.call.indexed))
         beams, none = self._beams
         at = self.call.family.sources(self.call, {name: beams}, cells)
         fates = np.where(at < 0, none, CellFate.READ)
@@ -202,7 +201,7 @@ class CellSource:
         """The beam of each cell, and the fate of a cell that copies nothing."""
         from gathercli.compute.check import follow_beams, integers_of, parent_indices
 
-        ((name, (along,)),) = indexed_inputs(self.call).items()
+        ((name, (along,)),) = self.call.indexed.items()
         h, tensors = self._hypothesis, dict(self._tensors)
         parents = parent_indices(integers_of(name, tensors[name]), along.size)
         converted = h.conversion.function(parents, along.size, h.others[0])

@@ -34,7 +34,6 @@ from gathercli.explain.panel import (
 )
 from gathercli.explain.provenance import Fate, Provenance
 from gathercli.explain.selection import MOST_PANELS, shown
-from gathercli.ops import indexed_inputs
 from gathercli.report.grid import GridWriter
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.shapes import coordinates
@@ -72,7 +71,7 @@ class BeamProvenance(Provenance[BeamTrace]):
         tensors = bound.loaded()
         self.step_ids, self.parent_ids, self.max_seq_len, self.end_token = tensors.values()
         self._parents = self.parent_ids.values()
-        ((axis,),) = indexed_inputs(self.call).values()
+        ((axis,),) = self.call.indexed.values()
         paths = follow_beams(self.call, axis, tensors)
         self._beams, self._cells = paths.beams, paths.cells()
         self.lengths, self.ends = paths.lengths.tolist(), paths.ends

@@ -18,7 +18,6 @@ from gathercli.compute.storage import AnyArray, elements_at
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.explain.provenance import Fate, Provenance
-from gathercli.ops import indexed_inputs
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.spec.shapes import coordinates, flat_positions, product
@@ -103,7 +102,7 @@ class GatherProvenance(Provenance[Trace]):
             )
         self.axis, self.dim_map = as_gather.axis, tuple(as_gather.dim_map)
         self.view = as_gather.view
-        indexed = indexed_inputs(call)
+        indexed = call.indexed
         self.name, self.along = next(iter(indexed.items()))
         self.is_tuple = are_tuples(self.along)
         self.axes = range(self.axis, self.axis + len(self.along))

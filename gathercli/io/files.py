@@ -366,6 +366,12 @@ def unreadable(path: str, error: Exception, expected: str = "a readable file") -
     return refusal
 
 
+def new_name(stem: str, suffix: str) -> str:
+    """Return the name of a file that does not exist, for hints."""
+    names = (f"{stem}{more}{suffix}" for more in ("", *(f"-{n}" for n in range(1, 1000))))
+    return next((each for each in names if not os.path.lexists(each)), f"{stem}-1000{suffix}")
+
+
 def changed(name: str) -> TransferError:
     """Return the error for an input that changed while it was read."""
     return TransferError(

@@ -12,7 +12,7 @@ from gathercli import ops
 from gathercli.compute.bound import BoundCall, of_one_type
 from gathercli.errors import InputError, VersionError
 from gathercli.io.formats import jsontext
-from gathercli.io.formats.content import ElementTypes
+from gathercli.io.formats.content import UNSAID, ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.io.jobfile import JobEntry, error_at, job_error, name_of, read_entries
 from gathercli.io.source import is_stdin
@@ -21,7 +21,7 @@ from gathercli.ops.versions import find
 from gathercli.slices import given, given_names
 from gathercli.spec import rules
 from gathercli.spec.call import UNKNOWN_AXIS, Operand, as_integer
-from gathercli.spec.dtypes import FLOAT64, INT64, dtype, named
+from gathercli.spec.dtypes import INT64, dtype, named
 from gathercli.spec.op import OTHER_NAMES, Negative, OutOfRange
 from gathercli.spec.shapes import as_shape
 from gathercli.text import clean, closest, listed, short, value_text
@@ -67,6 +67,8 @@ class Job:
     output: str | None = None
     node: str | None = None  # of a model, which decided other keys: ``model.onnx#/emb/Gather``
     folder: str = ""  # of relative paths
+    where: str = field(default="", compare=False)  # its place in a file
+    text: bytes = field(default=b"", compare=False)  # its JSON
 
     @property
     def operator(self) -> str:
@@ -119,8 +121,10 @@ class Job:
         return self.expect if key == EXPECT else self.inputs[key]
 
     def _types(self, key: str, assumed: DType | None = None) -> ElementTypes:
-        empty = keys_of(self.op, self.of).empty.get(key, FLOAT64)
-        return ElementTypes(self.types.get(key), assumed, empty)
+        types, declared = keys_of(self.op, self.of).untyped.get(key, UNSAID), self.types.get(key)
+        if declared is None and assumed is None:
+            return types
+        return types._replace(declared=declared, assumed=assumed)
 
 
 def _is_text(v: Any) -> bool:
@@ -171,7 +175,7 @@ class JobKeys(NamedTuple):
     types: tuple[str, ...]  # of types of inputs,
     attrs: tuple[str, ...]  # and of attributes
     required: frozenset[str]  # `of` in a shape job only
-    empty: dict[str, DType]  # the types of empty lists, by input
+    untyped: dict[str, ElementTypes]  # what is said of text, by input
 
 
 def keys_of(op: Any, of: Any = None) -> JobKeys:
@@ -202,8 +206,10 @@ def _keys_of(op: str, of: str) -> JobKeys:
         **({} if op == SHAPE else dict.fromkeys(("output", *given_names("jobs")), _TEXT_CHECK)),
     }
     required = frozenset(("op", *inputs, *(("of",) if op == SHAPE else ())))
-    empty = {each.name: INT64 if each.values else FLOAT64 for each in family.ROWS[0].inputs}
-    return JobKeys(checks, inputs, types, attrs, required, empty)
+    untyped = {
+        each.name: ElementTypes(empty=INT64) for each in family.ROWS[0].inputs if each.values
+    }
+    return JobKeys(checks, inputs, types, attrs, required, untyped)
 
 
 def read(source: JobEntry) -> Job:
@@ -224,12 +230,13 @@ def read(source: JobEntry) -> Job:
                 hint = "a .jsonl file has one job per line; a .json file may spread it over several"
         raise error_at(source.where, error, hint=hint) from None
     _check(document, source.where)
-    return _job(document, source.where, source.folder)
+    return _job(document, source)
 
 
-def read_again(source: JobEntry) -> Job:
-    """Parse the text of a valid job, such as one that `read` accepted."""
-    return _job(jsontext.parse(source.text), source.where, source.folder)
+def read_again(record: bytes) -> Job:
+    """Parse the record of a valid job, such as one that `read` accepted."""
+    source = JobEntry.parse(record)
+    return _job(jsontext.parse(source.text), source)
 
 
 def jobs(path: str) -> list[Job]:
@@ -279,11 +286,11 @@ def _check(job: Any, where: str) -> None:
     _check_attributes(job, where, keys)
 
 
-def _job(job: dict[str, Any], where: str, folder: str) -> Job:
+def _job(job: dict[str, Any], source: JobEntry) -> Job:
     """Return a valid job."""
     keys, rest = keys_of(job["op"], job.get("of")), job.copy()
     if "id" not in rest:
-        rest["id"] = name_of(where)
+        rest["id"] = name_of(source.where)
     return Job(
         inputs={name: rest.pop(name) for name in keys.inputs},
         types={
@@ -292,7 +299,9 @@ def _job(job: dict[str, Any], where: str, folder: str) -> Job:
             if key in rest
         },
         attrs={name: rest.pop(name) for name in keys.attrs if name in rest},
-        folder=folder,
+        folder=source.folder,
+        where=source.where,
+        text=source.text,
         **rest,
     )
 

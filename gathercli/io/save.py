@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from gathercli.errors import Hint, InputError, TransferError, UsageError
+from gathercli.errors import Hint, InputError, UsageError
+from gathercli.io.files import new_name
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
-from gathercli.io.stream import ByteTarget
-from gathercli.io.write import is_stream, new_name
+from gathercli.io.write import is_stream
 from gathercli.spec.shapes import product
 from gathercli.text import clean, closest, listed, short
 
@@ -16,40 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Final
 
-    from gathercli.compute.tensor import Result
     from gathercli.io.formats.encode import Piece
     from gathercli.io.formats.npy import NamedResult
-    from gathercli.io.source import Inputs
+    from gathercli.io.stream import ByteTarget
     from gathercli.io.zarr.created import Creation
     from gathercli.spec.dtypes import DType
 
 # The formats of a single file; `io.zarr.created` writes folders.
 STREAMED_FORMATS: Final = tuple(name for name in FORMATS if not FORMATS[name].chunked)
 BUFFER_BYTES: Final = 1 << 16  # bytes of text to collect before a write
-
-
-class CheckedStream(ByteTarget):
-    """A stream that checks before each write that no input changed."""
-
-    def __init__(self, stream: ByteTarget, inputs: Inputs) -> None:
-        self._stream, self._inputs = stream, inputs
-
-    def write(self, part: bytes | memoryview) -> None:
-        """Append bytes."""
-        self._inputs.check_mapped()
-        try:
-            self._stream.write(part)
-        except TransferError:
-            self._inputs.recheck()  # which raises if a write failed because an input changed
-            raise
-
-    def place(self, result: Result) -> bool:
-        """Let the threads of a result append its elements, if that is possible."""
-        try:
-            return self._stream.place(result)
-        except TransferError:
-            self._inputs.recheck()
-            raise
 
 
 def format_of(path: str) -> str:
@@ -116,10 +91,10 @@ def least_size(fmt: str, dtype: DType, shape: Sequence[int], nbytes: int) -> int
     """Return how many bytes a file takes at least for a tensor of `nbytes` in memory."""
     if fmt not in FORMATS:  # a view may leave out elements
         return 0
-    number, row = product(shape), FORMATS[fmt]
+    row = FORMATS[fmt]
     if not row.binary:
-        return 2 * number  # a digit, and what follows it
-    return number * dtype.bits // 8 if row.packs else nbytes
+        return 2 * product(shape)  # a digit, and what follows it
+    return product(shape) * dtype.bits // 8 if row.packs else nbytes
 
 
 def least_sum(fmt: str, results: Sequence[NamedResult]) -> int:

@@ -17,7 +17,7 @@ from functools import partial
 
 from gathercli.errors import GatherError, Hint, OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT
-from gathercli.io.stream import NewFile, Stream, release, temporary_name
+from gathercli.io.stream import ByteTarget, NewFile, Stream, release, temporary_name
 from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Final, Self
 
+    from gathercli.compute.tensor import Result
+    from gathercli.io.source import Inputs
 
 _REMOVED_FOLDER: Final = "/ (removed)"  # the path used for a working folder that no longer exists
 # Arguments of `unwritable`.
@@ -35,6 +37,30 @@ _O_PATH: Final = getattr(os, "O_PATH", os.O_RDONLY)
 _REMOVE_ATTEMPTS: Final = 5  # attempts at a removal interrupted by signals
 _OWN_FDS: Final = "/proc/self/fd"
 _STREAM_PATHS: Final = {"/dev/stdout": STDOUT, "/dev/stderr": STDERR}
+
+
+class CheckedStream(ByteTarget):
+    """A stream that checks before each write that no input changed."""
+
+    def __init__(self, stream: ByteTarget, inputs: Inputs) -> None:
+        self._stream, self._inputs = stream, inputs
+
+    def write(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        self._inputs.check_mapped()
+        try:
+            self._stream.write(part)
+        except TransferError:
+            self._inputs.recheck()  # which raises if a write failed because an input changed
+            raise
+
+    def place(self, result: Result) -> bool:
+        """Let the threads of a result append its elements, if that is possible."""
+        try:
+            return self._stream.place(result)
+        except TransferError:
+            self._inputs.recheck()
+            raise
 
 
 def let_signals_unwind() -> None:
@@ -106,14 +132,21 @@ class AtomicOutput(ABC):
     """A context that creates a file or a folder; without `commit` nothing remains of it.
 
     With `fsync` the commit waits until the bytes, and then the name, are on the disk. `within` is
-    the real path of a folder that must contain the output. Raise OutputError if it cannot be
-    created.
+    the real path of a folder that must contain the output. It is made of `inputs`, which must not
+    change before the commit. Raise OutputError if it cannot be created.
     """
 
     def __init__(
-        self, path: str, *, no_clobber: bool = False, fsync: bool = False, within: str | None = None
+        self,
+        path: str,
+        inputs: Inputs | None = None,
+        *,
+        no_clobber: bool = False,
+        fsync: bool = False,
+        within: str | None = None,
     ) -> None:
         self.path, self._no_clobber, self._fsync, self._within = path, no_clobber, fsync, within
+        self._inputs = inputs
         self._unwritable = partial(unwritable, path)
         self._find_target()
 
@@ -140,8 +173,10 @@ class AtomicOutput(ABC):
         """Give the output its name, replacing an older one.
 
         Raise OutputError if the target is no longer replaceable, TransferError if a system call
-        failed.
+        failed or an input changed.
         """
+        if self._inputs is not None:
+            self._inputs.recheck()
         try:
             self._finish()
         except OSError as error:
@@ -279,14 +314,17 @@ class Output(AtomicOutput):
         self._fd = os.open(self._temporary, flags, 0o666, dir_fd=self._folder)
 
     @property
-    def stream(self) -> Stream:
+    def stream(self) -> ByteTarget:
         """The stream to write to, after `open`."""
         place = f"`{clean(self.path)}`"
-        if self.is_stream:
-            return Stream(self._fd, place)
         # A file system without unnamed files may lack allocation too, and the C library would then
         # write single bytes.
-        return NewFile(self._fd, place, allocates=self._temporary is None)
+        stream = (
+            Stream(self._fd, place)
+            if self.is_stream
+            else NewFile(self._fd, place, allocates=self._temporary is None)
+        )
+        return stream if self._inputs is None else CheckedStream(stream, self._inputs)
 
     def _finish(self) -> None:
         if self.is_stream:
@@ -375,12 +413,6 @@ def real_path(path: str) -> str:
         return os.path.realpath(path)
     except FileNotFoundError:  # from `os.getcwd`
         return os.path.normpath(os.path.join(_REMOVED_FOLDER, path))
-
-
-def new_name(stem: str, suffix: str) -> str:
-    """Return the name of a file that does not exist, for hints."""
-    names = (f"{stem}{more}{suffix}" for more in ("", *(f"-{n}" for n in range(1, 1000))))
-    return next((each for each in names if not os.path.lexists(each)), f"{stem}-1000{suffix}")
 
 
 def is_stream(path: str) -> bool:

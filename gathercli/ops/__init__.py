@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any, Final, TypeVar
 
     from gathercli.spec.call import Family
-    from gathercli.spec.op import IndexedAxis
 
     _Choice = TypeVar("_Choice", Negative, OutOfRange)
 
@@ -82,16 +81,6 @@ def attributes(family: Family) -> dict[str, bool]:
     supported = {name: any(op.attr(name) for op in family.ROWS) for name in names}
     return {
         name: has for name, has in supported.items() if has or UNSUPPORTED.get(name) in family.RULES
-    }
-
-
-def indexed_inputs(call: Call) -> dict[str, list[IndexedAxis]]:
-    """Return the indexed axes of each input of indices."""
-    axes = call.family.indexed_axes(call)
-    return {
-        each.name: [along for along in axes if along.input == each.name]
-        for each in call.op.inputs
-        if each.values
     }
 
 

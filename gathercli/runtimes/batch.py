@@ -61,7 +61,7 @@ class RuntimeBatch:
         """Run the jobs and return the exit status: 1 if a runtime disagrees, or a job fails."""
         with ExitStack() as stack:
             write = self._writer(stack)
-            for _, _, job in self._plan.read(range(len(self._plan))):
+            for _, job in self._plan.read(range(len(self._plan))):
                 for line in self._lines(job):
                     write(line)
             for process in self._processes.present:

@@ -18,7 +18,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
 from gathercli.io.formats.encode import TextOptions, plain_json
-from gathercli.ops import indexed_inputs, rule_name
+from gathercli.ops import rule_name
 from gathercli.report.terminal import highlighted
 from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
@@ -149,7 +149,7 @@ def _wraps(call: Call, case: Case) -> bool:
     """Return whether an index is on the axis once the size is added."""
     return any(
         each.wrapped.number
-        for name, axes in indexed_inputs(call).items()
+        for name, axes in call.indexed.items()
         for each in case.counts(call.op, name, axes)
     )
 

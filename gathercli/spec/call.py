@@ -163,6 +163,16 @@ class Call:
         """The call as a gather along one axis of a view of `data`; None if there is none."""
         return self.family.as_gather(self)
 
+    @cached_property
+    def indexed(self) -> dict[str, list[IndexedAxis]]:
+        """The indexed axes of each input of indices."""
+        axes = self.family.indexed_axes(self)
+        return {
+            each.name: [along for along in axes if along.input == each.name]
+            for each in self.op.inputs
+            if each.values
+        }
+
     @property
     def data(self) -> Operand:
         """The first input, whose elements are copied."""

@@ -17,7 +17,6 @@ from gathercli.compute.run import run
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OperatorError
-from gathercli.ops import indexed_inputs
 from gathercli.report.header import title
 from gathercli.report.versions import aligned
 from gathercli.spec.call import Operand
@@ -165,7 +164,7 @@ class _Maker:
             out_of_range=self._call.out_of_range.value,
             **attrs,
         )
-        axes = indexed_inputs(call)
+        axes = call.indexed
         tensors = (
             self._indices(call, name, axes[name])
             if name in axes

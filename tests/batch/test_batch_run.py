@@ -607,7 +607,7 @@ def test_a_job_is_tried_again_after_a_fault(
     monkeypatch.setattr(os, "open", failing)
     monkeypatch.setattr(time, "sleep", failing.pauses.append)
     text = json.dumps(job("a", data="x.npy")).encode()
-    line = line_of(parse(text, where="here"), text, Settings(retries=retries))
+    line = line_of(parse(text, where="here"), Settings(retries=retries))
     assert line.status == status
     assert failing.pauses == pytest.approx(pauses)
     assert line.rule == (None if status == "ok" else "unreadable")
@@ -619,7 +619,7 @@ def test_what_is_no_fault_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(time, "sleep", pauses.append)
     for more in ({"data": "none.npy"}, {"axis": 3}, {"expect": [0, 0]}):
         text = json.dumps(job("a", **more)).encode()
-        line = line_of(parse(text, where="here"), text, Settings(retries=5))
+        line = line_of(parse(text, where="here"), Settings(retries=5))
         assert (line.status != "ok", pauses) == (True, [])
 
 

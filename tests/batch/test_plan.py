@@ -571,7 +571,7 @@ def test_what_was_validated_runs_even_if_the_file_changes(folder: Path) -> None:
     with Plan(read_entries("j.jsonl")) as plan:
         (folder / "j.jsonl").write_bytes(b"nonsense")
         (folder / "j.jsonl").unlink()
-        assert [(number, job.id) for number, _, job in plan.read([1, 0])] == [(1, "b"), (0, "a")]
+        assert [(number, job.id) for number, job in plan.read([1, 0])] == [(1, "b"), (0, "a")]
         assert plan.entry(1).where == "j.jsonl, line 2"
 
 
@@ -581,7 +581,7 @@ def test_a_name_that_is_no_text_is_kept(folder: Path) -> None:
     _write(f"{name}/j.jsonl", _job("a\ud800", output="o.npy"))
     with Plan(read_entries(f"{name}/j.jsonl")) as plan:
         assert plan.entry(0)[:2] == ("in\\xff/j.jsonl, line 1", name)
-        assert [job.id for *_, job in plan.read([0])] == ["a\ud800"]
+        assert [job.id for _, job in plan.read([0])] == ["a\ud800"]
 
 
 def _many(count: int, **keys: str) -> Iterator[JobEntry]:

@@ -254,3 +254,14 @@ def test_a_file_at_the_start_of_which_nothing_was_read_is_regular(folder: Path) 
     finally:
         os.dup2(saved, 0)
         os.close(saved)
+
+
+def test_a_name_for_a_hint_is_the_first_that_is_free(folder: Path) -> None:
+    assert files.new_name("x", ".npy") == "x.npy"
+    (folder / "x.npy").touch()
+    assert files.new_name("x", ".npy") == "x-1.npy"
+    (folder / "x-1.npy").symlink_to("nowhere")
+    assert files.new_name("x", ".npy") == "x-2.npy"
+    for n in range(2, 1000):
+        (folder / f"x-{n}.npy").touch()
+    assert files.new_name("x", ".npy") == "x-1000.npy"

@@ -15,7 +15,7 @@ from tests.jobs import parse
 
 
 def answer(job: dict[str, Any], *, dry: bool = False) -> tuple[Any, ...]:
-    line = line_of(parse(job, where="job.json"), b"", Settings(dry=dry))
+    line = line_of(parse(job, where="job.json"), Settings(dry=dry))
     return line.status, line.rule, line.message, line.shape, line.dtype, line.result
 
 

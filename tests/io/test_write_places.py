@@ -70,17 +70,6 @@ def test_a_signal_that_would_end_the_program_unwinds_it_and_an_ignored_one_is_ig
 # Names
 
 
-def test_a_name_for_a_hint_is_the_first_that_is_free(folder: Path) -> None:
-    assert write.new_name("x", ".npy") == "x.npy"
-    (folder / "x.npy").touch()
-    assert write.new_name("x", ".npy") == "x-1.npy"
-    (folder / "x-1.npy").symlink_to("nowhere")
-    assert write.new_name("x", ".npy") == "x-2.npy"
-    for n in range(2, 1000):
-        (folder / f"x-{n}.npy").touch()
-    assert write.new_name("x", ".npy") == "x-1000.npy"
-
-
 @pytest.mark.parametrize(
     ("path", "fd"),
     [

@@ -191,7 +191,7 @@ def test_the_page_about_jobs_has_every_key_of_a_line_of_report() -> None:
     text = b'{"id":"a","op":"gather","data":[1],"indices":[9],"expect":[1]}'
     settings = Settings(stamps=True)
 
-    line = json.loads(bytes(line_of(parse(text, where="here"), text, settings)))
+    line = json.loads(bytes(line_of(parse(text, where="here"), settings)))
 
     keys = [key for term in topic_terms("REPORT") for key in term.split(", ")]
     others = {"output", "fault"}  # in the place of a result, and of what the system failed at

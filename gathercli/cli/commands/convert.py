@@ -19,13 +19,13 @@ from gathercli.compute.tensor import Result
 from gathercli.compute.threads import ProgressCallback
 from gathercli.errors import GatherError, LimitError, OutputError, UsageError
 from gathercli.io import save
-from gathercli.io.files import cores
+from gathercli.io.files import cores, new_name
 from gathercli.io.folders import is_plain_folder, tensor_files
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, names_chunks, row_of
 from gathercli.io.source import Inputs, Source, check_stdin, reference_of
 from gathercli.io.stream import ByteTarget
-from gathercli.io.write import is_stream, make_folder, new_name, real_path
+from gathercli.io.write import is_stream, make_folder, real_path
 from gathercli.spec.dtypes import DType
 from gathercli.text import UNSAFE, clean, counted, in_bytes, listed, shell_word
 
@@ -189,7 +189,7 @@ class _Conversion:
         for _, result in results:
             messages.notes += losses(fmt, result, path, option="--to")
 
-        def encode(out: save.CheckedStream) -> None:
+        def encode(out: ByteTarget) -> None:
             stream = _ProgressStream(out, size, progress) if path else out
             nonfinite = options.nonfinite
             save.write(fmt, results, stream, nonfinite=nonfinite, max_bytes=limits.memory)
@@ -245,9 +245,7 @@ class _Conversion:
 class _ProgressStream(ByteTarget):
     """A target in order that reports progress; `size` is an estimate of the total in bytes."""
 
-    def __init__(
-        self, stream: save.CheckedStream, size: int, progress: ProgressCallback | None
-    ) -> None:
+    def __init__(self, stream: ByteTarget, size: int, progress: ProgressCallback | None) -> None:
         self._stream, self._size, self._progress = stream, size, progress
         self._written = 0
 

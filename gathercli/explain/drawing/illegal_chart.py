@@ -20,7 +20,6 @@ from gathercli.explain.drawing.chart import (
 from gathercli.explain.drawing.scene import Box, text_width
 from gathercli.explain.drawing.svg import element, hatch, path, rect, text
 from gathercli.explain.heatmap import Scale, edges
-from gathercli.ops import indexed_inputs
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import cell, coordinates, product
 from gathercli.text import counted, grouped
@@ -84,7 +83,7 @@ class IllegalMap(NamedTuple):
 
 def illegal_maps(call: Call, case: Case, most: tuple[int, int]) -> Iterator[IllegalMap]:
     """Yield the map of each input of indices, of at most so many rows and columns of bins."""
-    for name, axes in indexed_inputs(call).items():
+    for name, axes in call.indexed.items():
         shape = case.array(call.op, name).shape
         sizes = product(shape[:-1]), shape[-1] if shape else 1
         if product(sizes) and axes:

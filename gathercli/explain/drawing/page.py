@@ -26,7 +26,6 @@ from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, Theme, html, 
 from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import NO_TARGETS, OUT, Line, Look
 from gathercli.explain.provenance import Fate, Provenance
-from gathercli.ops import indexed_inputs
 from gathercli.spec.call import Call
 from gathercli.spec.op import FROM_THE_END, IndexedAxis, Op, OutOfRange
 from gathercli.spec.shapes import flat_positions
@@ -73,7 +72,7 @@ def index_fates(
 
 
 def _axes(call: Call) -> list[IndexedAxis]:
-    return [along for axes in indexed_inputs(call).values() for along in axes]
+    return [along for axes in call.indexed.values() for along in axes]
 
 
 def _tabled_values(size: int) -> Iterable[int]:

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from gathercli.errors import GatherError, Hint, InputError
-from gathercli.io.files import File
+from gathercli.io.files import File, new_name
 from gathercli.io.formats.table import FORMATS, MODELS, SNIFF_SIZE, sniff
-from gathercli.io.write import new_name
 from gathercli.text import json_string, listed, shell_word, table_beside
 
 # The supported formats, for messages.

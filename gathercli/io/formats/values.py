@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MAX_UNQUESTIONED_STRINGS: Final = 256 << 20
 MAX_PADDING: Final = 16  # the ratio of a larger array of strings to its strings without padding
 _LIST_TYPES: Final = frozenset({list, tuple})
+_MOST_INT64: Final = dtypes.INT64.bounds[1]
 
 
 def check_depth(value: Any, root: str = "$") -> None:
@@ -155,9 +156,9 @@ def _infer(  # noqa: PLR0911  (a type each)
     if not kinds:
         return empty, 0
     if kinds == {int}:
-        if max(flat) <= dtypes.INT64.bounds[1] or min(flat) < 0:
+        if max(flat) <= _MOST_INT64 or min(flat) < 0:
             return dtypes.INT64, 0
-        return dtypes.UINT64, next(i for i, v in enumerate(flat) if v > dtypes.INT64.bounds[1])
+        return dtypes.UINT64, next(i for i, v in enumerate(flat) if v > _MOST_INT64)
     if kinds == {bool}:
         return dtypes.BOOL, 0
     if kinds == {str} and not NON_FINITE.keys() >= set(flat):

@@ -13,9 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import Hint, InputError, LimitError, NoInputError
-from gathercli.io.files import File, unreadable
+from gathercli.io.files import File, new_name, unreadable
 from gathercli.io.formats.content import Layout, check_limit, check_shape, malformed
-from gathercli.io.write import new_name
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import DType
 from gathercli.spec.shapes import Shape, product

@@ -538,11 +538,11 @@ def test_a_part_with_a_refused_index_is_not_written(data: Any) -> None:
     del data
     stored("i.zarr", np.array([0, 1, 99]), (2,))
     text = {"id": "a", "op": "gather", "version": "onnx-13", "data": "x3.zarr"}
-    job = parse(text | {"indices": "i.zarr"}, where="here")
     with Creation("o.zarr") as made:
         made.open((3, 6, 7), dtype("float32"), (3, 6, 7))
         part = work.Part(made.temporary, (3, 6, 7), ((0, 3), (0, 6), (0, 7)))
-        line = work.line_of(job, b"", work.Settings(), part)
+        job = parse(text | {"indices": "i.zarr"}, where=part.where)
+        line = work.line_of(job, work.Settings())
         assert os.listdir(made.temporary) == ["zarr.json"]
 
     assert (line.status, line.rule) == ("error", "unreadable")
