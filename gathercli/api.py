@@ -404,11 +404,8 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
         )
     chosen = formats.format_of(target) if format is None else format
     if is_chunked(chosen):
-        from gathercli.compute.chunks import CopyBlocks
-        from gathercli.io.zarr import created
-
         with formats.creator(chosen)(target) as chunks:
-            created.write(CopyBlocks(tensor), chunks)
+            chunks.write(tensor)
             chunks.commit()
         return
     with Output(target) as output:

@@ -16,11 +16,15 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("io/zarr/created.py", "            sync(os.path.join(folder, name))", "            pass"),
     ("io/zarr/created.py", "        sync(folder)\n", ""),
     ("io/write.py", "        os.fsync(fd)", "        pass"),
-    ("cli/output.py", "Output(path, no_clobber=self.no_clobber, fsync=self.fsync)", "Output(path)"),
     (
         "cli/output.py",
-        "save.creator(fmt)(path, no_clobber=self.no_clobber, fsync=self.fsync)",
-        "save.creator(fmt)(path, no_clobber=self.no_clobber)",
+        "Output(path, inputs, no_clobber=self.no_clobber, fsync=self.fsync)",
+        "Output(path, inputs)",
+    ),
+    (
+        "cli/output.py",
+        "save.creator(fmt)(path, inputs, no_clobber=self.no_clobber, fsync=self.fsync)",
+        "save.creator(fmt)(path, inputs, no_clobber=self.no_clobber)",
     ),
     # A disk without room
     ("io/stream.py", "(errno.ENOSPC, errno.EDQUOT, errno.EFBIG)", "(errno.EDQUOT, errno.EFBIG)"),
@@ -41,8 +45,8 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     # Processes that die
     (
         "batch/pool.py",
-        "            )\n        queue.give_back(worker.tasks)",
-        "            )",
+        "self._settings, why, seconds)\n        queue.give_back(worker.tasks)",
+        "self._settings, why, seconds)",
     ),
     (
         "batch/pool.py",

@@ -77,8 +77,10 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "TUPLES_AT_A_TIME: Final = 2 << 14",
         ),
     ),
-    "io/write.py": (
+    "io/files.py": (
         ("The name after the last of them is the same.", "range(1, 1000)", "range(1, 1001)"),
+    ),
+    "io/write.py": (
         (
             "The next call refuses what is no folder in the same words, and Python closes on exec.",
             "_O_PATH | os.O_DIRECTORY | os.O_CLOEXEC",

@@ -312,31 +312,19 @@ class Batch:
             stamps=stamps,
             digests=self._reporting.digests,
             external=self._external,
+            timeout=running.timeout,
+            divided=not limits.explicit,
+            debug=self._messages.debug,
             owner=self._owner,
         )
         if (address := running.cluster.address()) is not None:
             from gathercli.batch.cluster import Cluster
 
-            return Cluster(
-                self._plan,
-                settings._replace(threads=1),
-                address,
-                timeout=running.timeout,
-                divided=not limits.explicit,
-                spare=self._spare,
-                say=self._remark,
-                debug=self._messages.debug,
-            )
-        return Pool(
-            self._plan,
-            settings,
-            count,
-            timeout=running.timeout,
-            # A job sent in advance begins even after too many have failed.
-            ahead=MAX_JOBS_AHEAD if self._most_failures == float("inf") else 1,
-            infers=running.dry_run,
-            debug=self._messages.debug,
-        )
+            alone = settings._replace(threads=1)
+            return Cluster(self._plan, alone, address, spare=self._spare, say=self._remark)
+        # A job sent in advance begins even after too many have failed.
+        ahead = MAX_JOBS_AHEAD if self._most_failures == float("inf") else 1
+        return Pool(self._plan, settings, count, ahead=ahead, infers=running.dry_run)
 
     def _spare(self) -> float:
         """Return how many more jobs may fail before the batch stops."""

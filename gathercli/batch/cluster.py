@@ -59,9 +59,8 @@ class Cluster:
     """A context that connects to the workers of a scheduler.
 
     If a worker dies, others take over its jobs. If the workers of a task die more often than the
-    scheduler allows, its jobs are repeated one by one to find the culprit. `divided` divides the
-    memory of a worker between its jobs; `spare` returns how many more jobs may fail before the
-    batch stops; `say` shows the user a message, and `debug` dask's log.
+    scheduler allows, its jobs are repeated one by one to find the culprit. `spare` returns how many
+    more jobs may fail before the batch stops; `say` shows the user a message.
     """
 
     def __init__(
@@ -70,11 +69,8 @@ class Cluster:
         settings: Settings,
         address: Address,
         *,
-        timeout: float | None,
-        divided: bool,
         spare: Callable[[], float],
         say: Callable[[str], object],
-        debug: bool = False,
     ) -> None:
         self._jobs, self._settings, self._spare, self._say = jobs, settings, spare, say
         self._answers: SimpleQueue[tuple[Future, Any]] = SimpleQueue()
@@ -87,11 +83,12 @@ class Cluster:
         # The time when the last worker left; infinite after the message to the user.
         self._empty_since: float | None = None
         with ExitStack() as stack:
-            if not debug:
+            if not settings.debug:  # dask's log
                 stack.callback(logging.disable, logging.root.manager.disable)
                 logging.disable()
             self._client = stack.enter_context(connect(address))
-            self._task_settings = tuple(settings), divided, timeout, os.fsencode(os.getcwd())
+            quiet = settings._replace(debug=False)  # which is for the log of this process
+            self._task_settings = tuple(quiet), os.fsencode(os.getcwd())
             self._stack = stack.pop_all()
 
     @property
@@ -270,21 +267,13 @@ def chunk_workers(
     job: dict[str, Any], address: Address, limits: Limits, messages: Messages
 ) -> Iterator[ChunkWorkers]:
     """Connect to the workers of a scheduler for the output of a job as in a file."""
-    settings = Settings(memory=limits.memory if limits.explicit else WORKER_MEMORY)
+    memory = limits.memory if limits.explicit else WORKER_MEMORY
+    settings = Settings(memory=memory, debug=messages.debug)
     with (
         Spool() as spool,
-        Cluster(
-            spool,
-            settings,
-            address,
-            timeout=None,
-            divided=False,
-            spare=lambda: 0,
-            say=messages.announce,
-            debug=messages.debug,
-        ) as cluster,
+        Cluster(spool, settings, address, spare=lambda: 0, say=messages.announce) as cluster,
     ):
-        yield ChunkWorkers(settings.memory, json.dumps(job).encode(), spool, cluster)
+        yield ChunkWorkers(memory, json.dumps(job).encode(), spool, cluster)
 
 
 class ChunkWorkers(NamedTuple):

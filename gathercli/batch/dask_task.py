@@ -11,7 +11,7 @@ import shutil
 import threading
 import time
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from distributed import SchedulerPlugin, get_worker
 from distributed.protocol.pickle import dumps
@@ -41,22 +41,14 @@ CANCEL_INTERVAL: Final = 1.0  # seconds between checks whether a task was cancel
 Answer = tuple[int, str, bytes, dict[str, str]]  # an `Outcome` as plain values
 
 
-class TaskSettings(NamedTuple):
-    """Settings of all tasks of a batch."""
-
-    settings: Settings
-    divided: bool  # whether a job has its share of the worker's memory, not `settings.memory`
-    timeout: float | None  # seconds of a job
-    folder: bytes  # of relative paths
-
-
 def do(
-    version: str, settings: tuple[Any, ...], records: list[tuple[int, bytes]]
+    version: str, settings: tuple[tuple[Any, ...], bytes], records: list[tuple[int, bytes]]
 ) -> tuple[float, list[Answer]]:
     """Run the jobs of a task, by number and record; return the seconds, and those that ended.
 
     Limits of time and memory leave the rest to other workers. Arguments and answers are plain
-    values, `settings` those of `TaskSettings`, which another version of gathercli can unpickle.
+    values, `settings` those of `Settings` and the folder of relative paths, which another version
+    of gathercli can unpickle.
     RuntimeError says that this worker cannot run the jobs, or that the task was cancelled.
     """
     if version != __version__:
@@ -69,7 +61,8 @@ def do(
         size += len(outcome.line)
         return size < MAX_ANSWER_BYTES and time.monotonic() - start < MAX_TASK_SECONDS
 
-    with _process(TaskSettings(Settings(*settings[0]), *settings[1:])) as process:
+    values, folder = settings
+    with _process(Settings(*values)._replace(folder=os.fsdecode(folder))) as process:
         for _, record in records:
             process.jobs.add(record)
         process.jobs.flush()
@@ -100,17 +93,15 @@ class _Process(ExitStack):
     It protects the worker from jobs that time out, crash, or map more memory than dask allows.
     """
 
-    def __init__(self, task_settings: TaskSettings) -> None:
+    def __init__(self, settings: Settings) -> None:
         super().__init__()
-        settings, folder = task_settings.settings, os.fsdecode(task_settings.folder)
-        if not os.path.isdir(folder):
+        if not os.path.isdir(folder := settings.folder or ""):
             raise _worker_error(f"has no folder `{clean(folder)}`")
-        if task_settings.divided:
-            settings = settings._replace(memory=_share())
-        self.settings, self.timer = task_settings, threading.Timer(IDLE_SECONDS, self._end)
+        self.settings, self.timer = settings, threading.Timer(IDLE_SECONDS, self._end)
         self.jobs = self.enter_context(Spool())
-        pool = Pool(self.jobs, settings, 1, timeout=task_settings.timeout, folder=folder)
-        self.pool = self.enter_context(pool)
+        if settings.divided:
+            settings = settings._replace(memory=_share())
+        self.pool = self.enter_context(Pool(self.jobs, settings, 1))
 
     def park(self) -> None:
         """Wait `IDLE_SECONDS` seconds for another task, then end."""
@@ -134,7 +125,7 @@ _lock: Final = threading.Lock()
 
 
 @contextmanager
-def _process(settings: TaskSettings) -> Iterator[_Process]:
+def _process(settings: Settings) -> Iterator[_Process]:
     """Provide an idle process of this batch, or a new one."""
     with _lock:
         idle = next((each for each in _idle if each.settings == settings), None)

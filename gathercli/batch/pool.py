@@ -159,7 +159,7 @@ class _Worker:
     later while it starts; `late` is the job that timed out, for which the process was killed.
     """
 
-    def __init__(self, jobs: Spool, settings: Settings, *, folder: str | None, debug: bool) -> None:
+    def __init__(self, jobs: Spool, settings: Settings) -> None:
         path = json.dumps([folder for folder in sys.path if folder])
         # Not pipes, which a job could open again as /dev/fd/3.
         self.socket, theirs = socket.socketpair()
@@ -168,9 +168,9 @@ class _Worker:
                 [sys.executable, "-I", "-c", _PROGRAM, path, str(jobs.fd), json.dumps(settings)],
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
-                stderr=None if debug else subprocess.DEVNULL,
+                stderr=None if settings.debug else subprocess.DEVNULL,
                 pass_fds=(jobs.fd,),
-                cwd=folder,
+                cwd=settings.folder,
                 process_group=0,  # the parent alone handles an interrupt from the keyboard
             )
         self.tasks: deque[int] = deque()
@@ -244,9 +244,8 @@ class _Worker:
 class Pool:
     """A context for up to `count` processes that run the jobs of a spool.
 
-    A job has `timeout` seconds; up to `ahead` jobs are sent to a process at a time; relative paths
-    are of `folder`, None for the working folder; small jobs need no process if it `infers` them;
-    `debug` shows the stderr of the processes.
+    Up to `ahead` jobs are sent to a process at a time; small jobs need no process if it `infers`
+    them.
     """
 
     def __init__(
@@ -255,16 +254,12 @@ class Pool:
         settings: Settings,
         count: int,
         *,
-        timeout: float | None = None,
         ahead: int = MAX_JOBS_AHEAD,
-        folder: str | None = None,
         infers: bool = False,
-        debug: bool = False,
     ) -> None:
         self._jobs, self._settings, self._count = jobs, settings, count
         self._infers, self._ended = infers, list[Outcome]()
-        self._ahead, self._folder = ahead, folder
-        self._timeout, self._debug = timeout, debug
+        self._ahead, self._timeout = ahead, settings.timeout
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
         self._early_deaths = 0  # the number of processes that died before they were ready
@@ -316,7 +311,7 @@ class Pool:
     def _start(self) -> bool:
         """Start a process; return False if that fails and there are others."""
         try:
-            worker = _Worker(self._jobs, self._settings, folder=self._folder, debug=self._debug)
+            worker = _Worker(self._jobs, self._settings)
         except OSError as error:
             if not self._workers:
                 raise TransferError(
@@ -385,9 +380,7 @@ class Pool:
                 why = "timeout", f"it took longer than the {self._timeout:g} s of `--timeout`"
             number, seconds = worker.tasks.popleft(), time.monotonic() - worker.began
             record = self._jobs.record(number)
-            yield lost_job(
-                record, number, self._settings, why, seconds=seconds, folder=self._folder
-            )
+            yield lost_job(record, number, self._settings, why, seconds)
         queue.give_back(worker.tasks)
 
     def __enter__(self) -> Self:
@@ -405,7 +398,7 @@ class Pool:
             worker.end()
         for worker in busy:  # which may not have had the time to
             job = read_again(self._jobs.record(worker.tasks[0]))
-            remove_unfinished(job, self._settings, self._folder)
+            remove_unfinished(job, self._settings)
         self._selector.close()
 
 

@@ -74,6 +74,10 @@ class Settings(NamedTuple):
     stamps: bool = False  # whether lines have a `journal.stamp_of` their files
     digests: bool = False  # and whether it has digests of their contents
     external: bool = False  # whether the tensors of models that are in files beside them are read
+    timeout: float | None = None  # seconds of a job
+    divided: bool = False  # whether a job has its share of a dask worker's memory, not `memory`
+    debug: bool = False  # whether the stderr of processes is shown
+    folder: str | None = None  # of relative paths; None for the working folder
     # what names of temporary files show, by which those of a killed process are found
     owner: str = ""
 
@@ -281,14 +285,11 @@ class _JobRun(NamedTuple):
 
     def _write_chunks(self, path: str, result: Result) -> None:
         """Write the output in chunks atomically."""
-        from gathercli.compute.result import source_of
-        from gathercli.io.zarr import created
-
         memory, threads = self.settings.memory, self.settings.threads
         creator = save.creator(save.format_of(path))
         with creator(path, self.inputs, within=self.within) as output:
             make_folder(output.folder)
-            created.write(source_of(result), output, memory=memory, threads=threads)
+            output.write(result, memory=memory, threads=threads)
             output.commit()
 
     def _write_part(self, part: Part) -> None:
@@ -306,25 +307,19 @@ def _check_shape(shape: Shape, expected: Shape) -> None:
         raise MismatchError(f"the shape is {shape}", rule="expect", expected=str(expected))
 
 
-def remove_unfinished(job: Job, settings: Settings, folder: str | None = None) -> None:
-    """Remove the unfinished output of a job whose process was killed; `folder` as for `Pool`."""
+def remove_unfinished(job: Job, settings: Settings) -> None:
+    """Remove the unfinished output of a job whose process was killed."""
     if job.output is not None:
-        path = os.path.join(folder or "", job.output_path.rstrip("/"))
+        path = os.path.join(settings.folder or "", job.output_path.rstrip("/"))
         remove_temporaries(os.path.dirname(path), settings.owner, os.path.basename(path))
 
 
 def lost_job(
-    record: bytes,
-    number: int,
-    settings: Settings,
-    why: tuple[str, str],
-    *,
-    seconds: float = 0.0,
-    folder: str | None = None,
+    record: bytes, number: int, settings: Settings, why: tuple[str, str], seconds: float = 0.0
 ) -> Outcome:
     """Clear up after a job whose process died; return its failure, `why` a rule and a message."""
     job = read_again(record)
-    remove_unfinished(job, settings, folder)
+    remove_unfinished(job, settings)
     line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
     with suppress(GatherError):
         line.operator = row_of(job, []).full_name

@@ -126,7 +126,7 @@ class WriteOptions(Options):
         """Write a file with `encode`, atomically and if there is room; to stdout without a path.
 
         The single result of a folder of chunks is written with the options `chunked` of
-        `created.write`. The hint for binary on a terminal has `way` before the name of a file.
+        `Creation.write`. The hint for binary on a terminal has `way` before the name of a file.
         """
         if path is None:
             if save.is_binary(fmt) and is_terminal(STDOUT):
@@ -134,12 +134,8 @@ class WriteOptions(Options):
             encode(CheckedStream(Stream(STDOUT), inputs))
             inputs.recheck()
         elif is_chunked(fmt):
-            from gathercli.compute.result import source_of
-            from gathercli.io.zarr import created
-
             with self.folder(path, fmt, inputs) as folder:
-                source = source_of(results[0][1])
-                created.write(source, folder, chunks=self.chunk_sizes, **chunked)
+                folder.write(results[0][1], chunks=self.chunk_sizes, **chunked)
                 folder.commit()
         else:
             with self.file(path, inputs) as file:

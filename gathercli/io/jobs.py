@@ -444,7 +444,7 @@ def _shared_call(job: Job, op: Op, inputs: Sequence[ChunkedTensor | Operand]) ->
         job.negative,
         job.out_of_range,
         *job.attrs.items(),
-        *[(each.shape, each.dtype, each.decided_by) for each in inputs],
+        *[(each.shape, each.dtype and each.dtype.name, each.decided_by) for each in inputs],
     )
     call = _calls.get(key)
     if call is not None:

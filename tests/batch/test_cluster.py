@@ -664,7 +664,7 @@ def test_without_dask_it_is_said_how_to_get_it(program: Program) -> None:
 
 
 def given(*, divided: bool = False) -> tuple[Any, ...]:
-    return tuple(Settings()), divided, None, os.fsencode(os.getcwd())
+    return tuple(Settings(divided=divided)), os.fsencode(os.getcwd())
 
 
 def records(*listed: dict[str, Any]) -> list[tuple[int, bytes]]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli.compute.chunks import ChunkGrid, CopyBlocks, cells, cut_boxes, inside
+from gathercli.compute.result import source_of
 from gathercli.compute.storage import slices, storage_of
 from gathercli.compute.threads import share
 from gathercli.errors import GatherError, LimitError, TransferError, UsageError, reason_of
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.chunks import BlockSource
     from gathercli.compute.storage import Box
-    from gathercli.compute.tensor import ChunkedTensor
+    from gathercli.compute.tensor import ChunkedTensor, Result
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.zarr.arrayspec import Codec
 
@@ -187,6 +188,69 @@ class Creation(AtomicOutput):
             for name, members in documents.items():
                 with open(os.path.join(self.temporary, name), "x", encoding="utf-8") as out:
                     json.dump(members, out, indent=2)
+
+    def write(
+        self,
+        result: Result,
+        chunks: Sequence[int] | None = None,
+        *,
+        memory: int | None = None,
+        threads: int = 1,
+        progress: ProgressCallback | None = None,
+        workers: BoxWorkers | None = None,
+    ) -> None:
+        """Create the array and write all its chunks, without `commit`.
+
+        `chunks` are the sizes of a chunk, None to choose them; `memory` is in bytes, None for no
+        limit. `progress` is called with the bytes of the output written so far and the total.
+        `workers` are processes that compute the boxes, each with `workers.memory` bytes; None for
+        this process. Raise UsageError if `chunks` has another rank than the output, LimitError if a
+        chunk needs more than `memory`.
+        """
+        source = source_of(result)
+        if workers is None:
+            cut = partial(cut_boxes, source, memory=memory, threads=threads)
+        else:
+            cut = partial(
+                cut_boxes, source, memory=workers.memory, threads=1, least=workers.threads
+            )
+        if chunks is None:
+            chunks, (threads, boxes) = _choose_chunks(source, cut)
+        else:
+            if len(chunks) != len(source.shape):
+                raise UsageError(
+                    f"has {counted(len(chunks), 'size')}, and the result has "
+                    f"{counted(len(source.shape), 'dimension')}",
+                    subject="--chunks",
+                    value=",".join(map(str, chunks)),
+                    expected="one for each",
+                )
+            threads, boxes = cut(chunks)
+        data, itemsize = source.data, source.data.storage.itemsize
+        total = product(source.shape) * itemsize
+        if memory is not None:
+            check_room(self.path, self.folder, total, packs=True)
+        copies = isinstance(source, CopyBlocks) and source.elements is data
+        self.open(
+            source.shape, data.dtype, chunks, data, storage=data.storage, copy_attributes=copies
+        )
+        counts: Generator[int]
+        if workers is None:
+            writer = writer_at(self.temporary)
+            counts = (fill(source, writer, chunks, box, threads) for box in boxes)
+        else:
+            counts = workers.write(self.temporary, chunks, boxes)
+        done = 0
+        try:
+            with closing(counts):
+                for count in counts:
+                    done += count * itemsize
+                    if progress is not None:
+                        progress("gathered", done, total)
+        except GatherError as error:
+            if error.rule == "output":
+                error.prefix(f"`{clean(self.path)}`")
+            raise
 
     def _finish(self) -> None:
         self._check_target()
@@ -349,71 +413,6 @@ def obstacle(path: str, most: int | None = None) -> str | None:
         names = (name for name, _ in islice(entries, most))
         other = next((name for name in names if not _OWN_NAMES.fullmatch(name)), None)
     return other and f"it holds `{clean(other)}`, which is not part of an array"
-
-
-# Writing
-
-
-def write(
-    source: BlockSource,
-    output: Creation,
-    chunks: Sequence[int] | None = None,
-    *,
-    memory: int | None = None,
-    threads: int = 1,
-    progress: ProgressCallback | None = None,
-    workers: BoxWorkers | None = None,
-) -> None:
-    """Create `output` and write all its chunks, without `Creation.commit`.
-
-    The source has the elements of a tensor, or of the output of a call with checked indices.
-    `chunks` are the sizes of a chunk, None to choose them; `memory` is in bytes, None for no limit.
-    `progress` is called with the bytes of the output written so far and the total. `workers` are
-    processes that compute the boxes, each with `workers.memory` bytes; None for this process. Raise
-    UsageError if `chunks` has another rank than the output, LimitError if a chunk needs more than
-    `memory`.
-    """
-    if workers is None:
-        cut = partial(cut_boxes, source, memory=memory, threads=threads)
-    else:
-        cut = partial(cut_boxes, source, memory=workers.memory, threads=1, least=workers.threads)
-    if chunks is None:
-        chunks, (threads, boxes) = _choose_chunks(source, cut)
-    else:
-        if len(chunks) != len(source.shape):
-            raise UsageError(
-                f"has {counted(len(chunks), 'size')}, and the result has "
-                f"{counted(len(source.shape), 'dimension')}",
-                subject="--chunks",
-                value=",".join(map(str, chunks)),
-                expected="one for each",
-            )
-        threads, boxes = cut(chunks)
-    data, itemsize = source.data, source.data.storage.itemsize
-    total = product(source.shape) * itemsize
-    if memory is not None:
-        check_room(output.path, output.folder, total, packs=True)
-    copies = isinstance(source, CopyBlocks) and source.elements is data
-    output.open(
-        source.shape, data.dtype, chunks, data, storage=data.storage, copy_attributes=copies
-    )
-    counts: Generator[int]
-    if workers is None:
-        writer = writer_at(output.temporary)
-        counts = (fill(source, writer, chunks, box, threads) for box in boxes)
-    else:
-        counts = workers.write(output.temporary, chunks, boxes)
-    done = 0
-    try:
-        with closing(counts):
-            for count in counts:
-                done += count * itemsize
-                if progress is not None:
-                    progress("gathered", done, total)
-    except GatherError as error:
-        if error.rule == "output":
-            error.prefix(f"`{clean(output.path)}`")
-        raise
 
 
 def fill(
