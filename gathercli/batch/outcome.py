@@ -29,6 +29,7 @@ MAX_MESSAGE: Final = 2000  # the most characters of a message in the report
 
 _JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 _NO_NOTES: Final = b"{}"
+_FIRST_FIELDS: Final = ("id", "status", "rule", "message", "operator", "shape", "dtype")
 
 # Names and numbers in what was expected: two files of other lengths end too early alike.
 _VARYING: Final = re.compile(r"`[^`]*`|\d+(?:[.,]+\d+)*")
@@ -80,15 +81,7 @@ class Line:
 
     def __bytes__(self) -> bytes:
         """Return the line as JSON with a newline."""
-        fields: dict[str, Any] = {
-            "id": self.id,
-            "status": self.status,
-            "rule": self.rule,
-            "message": self.message,
-            "operator": self.operator,
-            "shape": self.shape,
-            "dtype": self.dtype,
-        }
+        fields = {name: getattr(self, name) for name in _FIRST_FIELDS}
         end: dict[str, Any] = {"seconds": round(self.seconds, 6)}
         if self.status != OK and self.cause is not None:
             end["cause"] = self.cause

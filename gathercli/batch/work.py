@@ -268,28 +268,23 @@ class _JobRun(NamedTuple):
         if not self.job.output_path:
             line.result = encode.typed_json(result)
             self.inputs.recheck()
-        elif self.is_chunked:
-            self._write_chunks(self.job.output_path, result)
         else:
             self._write(self.job.output_path, result)
         if job.expect is not None and (error := tolerance.difference(result, expected)) is not None:
             raise error
 
     def _write(self, path: str, result: Result) -> None:
-        """Write the output to a file atomically."""
+        """Write the output to a file, or in chunks to a folder, atomically."""
+        fmt, settings, results = save.format_of(path), self.settings, [("output", result)]
+        if self.is_chunked:
+            with save.creator(fmt)(path, self.inputs, within=self.within) as array:
+                make_folder(array.folder)
+                array.write(result, memory=settings.memory, threads=settings.threads)
+                array.commit()
+            return
         with Output(path, self.inputs, within=self.within) as output:
-            fmt, results = save.format_of(path), [("output", result)]
             output.open(save.least_sum(fmt, results), parents=True)
-            save.write(fmt, results, output.stream, max_bytes=self.settings.memory)
-            output.commit()
-
-    def _write_chunks(self, path: str, result: Result) -> None:
-        """Write the output in chunks atomically."""
-        memory, threads = self.settings.memory, self.settings.threads
-        creator = save.creator(save.format_of(path))
-        with creator(path, self.inputs, within=self.within) as output:
-            make_folder(output.folder)
-            output.write(result, memory=memory, threads=threads)
+            save.write(fmt, results, output.stream, max_bytes=settings.memory)
             output.commit()
 
     def _write_part(self, part: Part) -> None:
