@@ -49,7 +49,7 @@ def commands_of(name: str) -> list[str]:
     return [word for word in WORDS_OF_SLICES[name] if not word.startswith("-")]
 
 
-QUICK: Final = ("tests/report", "tests/ops", "-k", "not laws and not random")
+QUICK: Final = ("tests/report", "tests/ops", "-k", "not laws and not random and not test_gather_nd")
 """Tests of the core that take seconds."""
 
 LINES: Final = {
