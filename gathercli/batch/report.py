@@ -12,6 +12,7 @@ from gathercli.batch.outcome import ERROR, MISMATCH, OK, SKIPPED
 from gathercli.io.stream import temporary_file
 from gathercli.io.write import Output
 from gathercli.ops import FAMILIES
+from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.words import StatusLine, duration
 from gathercli.spec.shapes import cell
 from gathercli.text import clean, counted, grouped, short
@@ -30,7 +31,7 @@ BAR_INTERVAL: Final = 0.1  # seconds between two updates of the bar
 LINE_INTERVAL: Final = 10.0  # seconds between two lines without a terminal
 BAR_WIDTH: Final = 20  # columns of the bar
 
-_STATUS_STYLES: Final = {OK: "green", MISMATCH: "yellow", ERROR: "red"}
+_STATUS_STYLES: Final = {OK: "green", MISMATCH: "yellow", ERROR: ERROR_STYLE}
 _MAX_ID_LENGTH: Final = 60
 
 
@@ -195,7 +196,7 @@ def _counts(tally: BatchTotals) -> Iterator[tuple[str, str]]:
     if counts["mismatch"]:
         yield counted(counts["mismatch"], "mismatch", "mismatches"), "yellow"
     if counts["error"]:
-        yield counted(counts["error"], "error"), "red"
+        yield counted(counts["error"], "error"), ERROR_STYLE
     if left:
         yield f"{grouped(left)} not done", "bold"
 

@@ -219,8 +219,10 @@ def _missing(line: CommandLine, error: WordsError) -> UsageError:
     names = [name for name in line.metavars if not name.endswith("]...")]
     first = str(param.metavar).partition(" ")[0].removesuffix("...")
     if op is not None:
-        is_stdin = is_last and inputs == ["-"]
-        if (example is None or hints.members_of_all(op, inputs)) and not is_stdin:
+        if is_last and inputs == ["-"]:
+            both = hints.shell_line([line.command, "-#data", "-#indices", *line.options])
+            hint = f"`{both}` reads both from standard input"
+        elif example is None or hints.members_of_all(op, inputs):
             hint = hints.suggest_example(line.command, op, inputs, line.options)
         if names[0] == "OP":
             names = ["OP", *(each.name.upper() for each in op.inputs)]

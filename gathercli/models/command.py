@@ -9,6 +9,7 @@ from gathercli.cli.declarations import INPUT, OUTPUT, Options, argument, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import EXTERNAL_DATA, TEXT_FORMAT, MemoryOptions
 from gathercli.io.descriptors import STDOUT
+from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.terminal import highlighted, print_text, rendered, wants_color, width_of
 from gathercli.report.words import cut, error_fields
 from gathercli.spec.op import FRAMEWORKS
@@ -95,7 +96,7 @@ _NODE_LEGEND: Final = (
 )
 _NODE_STYLES: Final = (
     (r"(?m)^(node|tensor) .*", "bold"),
-    (r"(?m)(?<=  )refused: .*", "red"),
+    (r"(?m)(?<=  )refused: .*", ERROR_STYLE),
     (r"(?m)(?<=  )(fills|unread|unknown)$", "yellow"),
     (r"(?m)(?<=  )legal$", "green"),
 )

@@ -12,6 +12,7 @@ from gathercli.batch.outcome import ERROR as ERROR_STATUS
 from gathercli.batch.outcome import MISMATCH, OK, SKIPPED
 from gathercli.errors import sentence
 from gathercli.ops.portability import CLAMPED, UNDEFINED, ZERO
+from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json
 from gathercli.spec import rules
@@ -108,7 +109,7 @@ def finding_of(error: GatherError) -> Finding:
 
 # Reports
 
-_LEVEL_STYLES: Final = {ERROR: "red", WARNING: "yellow", NOTE: "cyan"}
+_LEVEL_STYLES: Final = {ERROR: ERROR_STYLE, WARNING: "yellow", NOTE: "cyan"}
 
 
 class CheckedModel(NamedTuple):

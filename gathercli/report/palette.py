@@ -36,6 +36,7 @@ REFUSED_ON_LIGHT: Final = "#b00020"
 REFUSED_ON_DARK: Final = "#ff8a80"
 ON_REFUSED: Final = "#ffffff"
 
+# The styles in a terminal: of letters, of refused cells, and of words on what is refused or wrong.
 STYLES: Final = tuple(f"{ON_FILL} on {hue.fill}" for hue in HUES)
-# The styles of letters in a terminal, and of what is refused.
 REFUSED_STYLE: Final = f"{ON_REFUSED} on {REFUSED_ON_LIGHT}"
+ERROR_STYLE: Final = "red"

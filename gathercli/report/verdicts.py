@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.compute.verdicts import legal_ends, number_illegal
 from gathercli.errors import GatherError
 from gathercli.report.header import header, tensor_json
+from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.terminal import PICTURE_WIDTH, highlighted
 from gathercli.report.versions import columns, hanging
 from gathercli.spec.adjustments import outside_of
@@ -29,7 +30,7 @@ _STYLES: Final = (
     (r"(?m)^version .*", "bold"),
     (r"(?m)^(openvino|onnx)\.\S+", "bold"),
     (r"(?m)^warning:", "yellow"),
-    (r"\S+ refuses\b", "red"),
+    (r"\S+ refuses\b", ERROR_STYLE),
     (r"\bzero-filled\b", "yellow"),
     (r"(?m)(?<=  )fine$", "green"),
 )

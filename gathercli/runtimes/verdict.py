@@ -19,6 +19,7 @@ from gathercli.compute.verdicts import illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
 from gathercli.io.formats.encode import TextOptions, plain_json
 from gathercli.ops import rule_name
+from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.terminal import highlighted
 from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
@@ -313,7 +314,7 @@ _OUTCOME_STYLES: Final = (
     (r"(?m)^runtime .*", "bold"),
     (r"(?<=  )agrees\b", "green"),
     (r"(?<=  )(differs|gives)\b", "yellow"),
-    (r"(?<=  )(dies|does not take the call|refuses|unsteady)\b", "red"),
+    (r"(?<=  )(dies|does not take the call|refuses|unsteady)\b", ERROR_STYLE),
 )
 
 

@@ -186,9 +186,14 @@ def batch_dims_axis(call: Call) -> None:
             value=number,
             expected=interval(0, highest),
             hint=Hint("{axis} gathers on the first dimension after the batch", axis=batch_dims)
-            if rank is None or batch_dims < rank
+            if rank is None or (batch_dims < rank and _has_batch(call, batch_dims))
             else None,
         )
+
+
+def _has_batch(call: Call, batch_dims: int) -> bool:
+    pairs = zip(call.data.shape[:batch_dims], call.indices.shape[:batch_dims], strict=False)
+    return all(meet(one, other) is not None for one, other in pairs)
 
 
 def _axes(call: Call) -> str | None:
