@@ -69,6 +69,7 @@ CALLS: Final = (
     Wrong("gather - 0", 1, b'{"data":[1],"indices":[0]}', names=("-#data -#indices",)),
     Wrong("gather - -", names=("-#data", "-#indices")),
     Wrong("gather - 0", stdin=b"0,x", names=("0,1,2", "0 1 2")),
+    Wrong("gather -", stdin=b'{"data":[1,2],"indices":[0]}'),
     Wrong("gather - 0", 1, b"0 1\n2 3"),
     Wrong("gather - 0", 1, b"x.npy\n", names=("-",)),
     Wrong("gather - 0", 1, b"x.npz#a\n", names=("-",)),
