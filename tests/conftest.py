@@ -45,6 +45,9 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 COUNTED_CASES = 12
 """Of so many cases of a test, evenly spaced, lines are counted."""
 
+COVERED = pytest.StashKey[object]()
+"""Whether others cover what a test runs; pytest-cov takes longer to stop for `no_cover`."""
+
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COLORTERM")
 
 
@@ -83,8 +86,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         test = _test_of(item)
         is_counted = numbers[test] * COUNTED_CASES % cases[test] < COUNTED_CASES
         numbers[test] += 1
-        if not is_counted or item.get_closest_marker("hypothesis"):
-            item.add_marker(pytest.mark.no_cover)
+        is_covered = not is_counted or item.get_closest_marker("hypothesis")
+        item.stash[COVERED] = is_covered or item.get_closest_marker("no_cover")
 
 
 def _test_of(item: pytest.Item) -> str:
@@ -141,7 +144,7 @@ class CountedLines:
             return (yield)
 
     def _tracer_of(self, node: pytest.Item) -> Any:
-        return None if node.get_closest_marker("no_cover") else self._tracer
+        return None if node.stash.get(COVERED, None) else self._tracer
 
     @contextmanager
     def _tracing(self, tracer: Any) -> Iterator[None]:
