@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import tty
-from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,10 +41,7 @@ REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
-COUNTED_CASES = 12
-"""Of so many cases of a test, evenly spaced, lines are counted."""
-
-COVERED = pytest.StashKey[object]()
+COVERED = pytest.StashKey[bool]()
 """Whether others cover what a test runs; pytest-cov takes longer to stop for `no_cover`."""
 
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COLORTERM")
@@ -76,25 +72,16 @@ def kernel_language(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Count no lines where many cases run what others have covered: counting takes as long again.
+    """Count no lines where hundreds of drawn cases run what others have covered: it takes twice.
 
-    Those are drawn cases, and all but `COUNTED_CASES` of those that a test lists.
+    Tests of hundreds of cases that are listed, not drawn, are marked `no_cover` themselves.
     """
-    cases = Counter(map(_test_of, items))
-    numbers: Counter[str] = Counter()
     for item in items:
-        test = _test_of(item)
-        is_counted = numbers[test] * COUNTED_CASES % cases[test] < COUNTED_CASES
-        numbers[test] += 1
-        is_covered = not is_counted or item.get_closest_marker("hypothesis")
-        item.stash[COVERED] = is_covered or item.get_closest_marker("no_cover")
+        marks = map(item.get_closest_marker, ("hypothesis", "no_cover"))
+        item.stash[COVERED] = any(marks)
 
 
-def _test_of(item: pytest.Item) -> str:
-    """Return the name of a test without its case."""
-    return item.nodeid.partition("[")[0]
-
-
+@pytest.hookimpl(trylast=True)  # pytest-cov counts anew then, in a process that is given tests
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Count lines in tests, fixtures and imports alone."""
     tracer = sys.gettrace()
@@ -144,7 +131,7 @@ class CountedLines:
             return (yield)
 
     def _tracer_of(self, node: pytest.Item) -> Any:
-        return None if node.stash.get(COVERED, None) else self._tracer
+        return None if node.stash.get(COVERED, False) else self._tracer
 
     @contextmanager
     def _tracing(self, tracer: Any) -> Iterator[None]:
