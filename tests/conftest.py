@@ -41,9 +41,6 @@ REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
-COVERED = pytest.StashKey[bool]()
-"""Whether others cover what a test runs; pytest-cov takes longer to stop for `no_cover`."""
-
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COLORTERM")
 
 
@@ -77,48 +74,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Tests of hundreds of cases that are listed, not drawn, are marked `no_cover` themselves.
     """
     for item in items:
-        marks = map(item.get_closest_marker, ("hypothesis", "no_cover"))
-        item.stash[COVERED] = any(marks)
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker(pytest.mark.no_cover)
 
 
-@pytest.hookimpl(trylast=True)  # pytest-cov counts anew then, in a process that is given tests
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Count lines in tests, fixtures and imports alone."""
-    tracer = sys.gettrace()
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepare to run the tests, or to hand them out to processes that do."""
+    gc.freeze()  # thousands of tests, which no search for garbage and no fork has to visit
+    plugins, tracer = session.config.pluginmanager, sys.gettrace()
     if tracer is not None:
         sys.settrace(None)
-        session.config.pluginmanager.register(CountedLines(tracer))
-
-
-def pytest_collection_finish() -> None:
-    """Prepare to run the tests."""
-    gc.freeze()  # thousands of tests, which no search for garbage and no fork has to visit
+        if not plugins.hasplugin("dsession"):
+            plugins.register(CountedLines(tracer))
 
 
 class CountedLines:
-    """A plugin that counts no lines of pytest itself, which would take a tenth longer."""
+    """A plugin that counts lines in tests and fixtures alone: pytest's own take a tenth longer."""
 
     def __init__(self, tracer: Any) -> None:
         self._tracer = tracer
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
-        """Count the lines of what a file imports."""
-        if isinstance(collector, pytest.File):
-            with self._tracing(self._tracer):
-                return (yield)
-        return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_pycollect_makeitem(self) -> Iterator[None]:
-        """Count no lines where the cases of a test are listed."""
-        with self._tracing(None):
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Count the lines of a test."""
-        with self._tracing(self._tracer_of(item)):
+        with self._counting(item):
             return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -127,16 +106,14 @@ class CountedLines:
     ) -> Iterator[None]:
         """Count the lines of a fixture."""
         del fixturedef
-        with self._tracing(self._tracer_of(request.node)):
+        with self._counting(request.node):
             return (yield)
 
-    def _tracer_of(self, node: pytest.Item) -> Any:
-        return None if node.stash.get(COVERED, False) else self._tracer
-
     @contextmanager
-    def _tracing(self, tracer: Any) -> Iterator[None]:
+    def _counting(self, node: pytest.Item) -> Iterator[None]:
         before = sys.gettrace()  # a fixture may ask for another
-        sys.settrace(tracer)
+        if not node.get_closest_marker("no_cover"):
+            sys.settrace(self._tracer)
         try:
             yield
         finally:
