@@ -361,5 +361,4 @@ def _words(each: Illegal) -> str:
 
 def _kind(each: Illegal) -> str:
     """Return the class of an index: ``refused``, or ``filled`` for one that has another fate."""
-    refusals = [policy.done for policy in OutOfRange if policy.refuses]
-    return "refused" if each.does in refusals else "filled"
+    return "refused" if each.does == OutOfRange.ERROR.done else "filled"
