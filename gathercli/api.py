@@ -10,11 +10,11 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.result import no_memory
 from gathercli.compute.run import answer, repeat
 from gathercli.errors import DtypeError, GatherError, UsageError
+from gathercli.frameworks.versions import family_of, find
 from gathercli.io import arraylike
 from gathercli.io.files import cores
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import is_chunked
-from gathercli.ops.versions import family_of, find
 from gathercli.spec.call import CallContext, Operand
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.dtypes import dtype as dtype_named
@@ -31,7 +31,7 @@ def gather(
     data: Any,
     indices: Any,
     *,
-    axis: Any = 0,
+    axis: Any = None,
     batch_dims: Any = 0,
     version: str | int = "openvino-8",
     negative: str = "spec",
@@ -52,7 +52,8 @@ def gather(
     indices
         Shape (B.., I..), integers; any rank, 0-D included.
     axis
-        The position of A: an integer, or a 0-D or one-element tensor; negative from the end.
+        The position of A: an integer, or a 0-D or one-element tensor; negative from the end. None
+        for the default of the version, 0.
     batch_dims
         How many leading dimensions B.. are batches; negative values count from the rank of
         `indices`. Only OpenVINO's 7 and 8 have it.

@@ -10,9 +10,9 @@ from typing import Final
 from gathercli.cli.declarations import Parameter
 from gathercli.cli.pages import TOPICS
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
+from gathercli.frameworks import every_row
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.dtypes import DTYPES
-from gathercli.spec.equivalents import every_equivalent
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
@@ -24,17 +24,19 @@ def _values(command: str, param: Parameter) -> list[str]:
         return list(values)
     if "--version" in param.names:
         families = [command] if command in FAMILIES else list(FAMILIES)
-        return list(dict.fromkeys(op.id for op in OPERATORS if op.family in families))
+        rows = [op for op in OPERATORS if op.family in families]
+        rows += [each.op for name in families for each in every_row(name)]
+        return list(dict.fromkeys(op.id for op in rows))
     if param.metavar == "DTYPE":
         return [dtype.name for dtype in DTYPES]
+    names = [op.full_name for op in OPERATORS] + [each.name for each in every_row()]
     return {
         "OP": list(FAMILIES),
         "[COMMAND]": [*COMMANDS, *TOPICS],
-        "[ID]": [op.full_name for op in OPERATORS],
+        "[ID]": names,
         "--op": list(FAMILIES),
-        "--diff": [op.full_name for op in OPERATORS],
-        # A shell would expand brackets.
-        "--like": [each.name for each in every_equivalent() if "[" not in each.name],
+        "--diff": names,
+        "--like": [each.name for each in every_row()],
         "--ops": [*FAMILIES, *(op.full_name for op in OPERATORS)],
     }.get(param.names[0] if param.names else str(param.metavar), [])
 

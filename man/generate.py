@@ -13,9 +13,9 @@ from typing import Final
 from gathercli.cli.generated import HELP, MANUAL, SCRIPTS, help_name
 from gathercli.cli.helptext import help_of, help_of_program
 from gathercli.cli.registry import COMMANDS, command_of
+from gathercli.frameworks import every_row
 from gathercli.ops import OPERATORS
 from gathercli.report.terminal import print_text
-from gathercli.spec.equivalents import every_equivalent
 from man.completions import bash, fish, zsh
 from man.pages import examples, pages
 from man.prose import markdown
@@ -56,7 +56,7 @@ def indices_table() -> str:
     outcomes: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for op in OPERATORS:
         outcomes.setdefault((op.negative, op.out_of_range.done), ([], []))[0].append(op.full_name)
-    for each in every_equivalent():
+    for each in every_row():
         outcomes.setdefault((each.negative, each.outside), ([], []))[1].append(f"`{each.name}`")
     return _table(
         ("index from -s to -1", "any other", "versions", "calls of other frameworks"),

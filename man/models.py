@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from gathercli.models.findings import MODEL_STATEMENTS
+from gathercli.models.targets import ONNX, ConversionTarget, every_target
 from gathercli.ops import FAMILIES, gather
-from gathercli.ops.portability import ONNX, ConversionTarget, every_target
 from gathercli.spec.dtypes import INT64, PLAIN
 from gathercli.spec.op import REFUSED, IndexRange
 from gathercli.text import listed

@@ -10,15 +10,15 @@ from typing import Final
 from gathercli.cli.declarations import GROUPS, HELP, MESSAGES, Parameter
 from gathercli.cli.pages import TOPICS
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
+from gathercli.frameworks import FrameworkRow, every_row
 from gathercli.io.jobfile import JOB_SUFFIXES, LINE_SUFFIXES, MAX_JOB_BYTES
 from gathercli.io.jobs import INLINE_BYTES, SHAPE, Job, keys_of
-from gathercli.ops import FAMILIES, OPERATORS, version_named
+from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report.versions import table, timeline, version_text
 from gathercli.spec import rules
 from gathercli.spec.decisions import every_decision
 from gathercli.spec.dtypes import DTYPES
-from gathercli.spec.equivalents import Equivalent, every_equivalent
-from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.op import OUT_OF_RANGE_CHOICES, Negative
 from gathercli.text import listed
 from man import prose
 from man.prose import EXAMPLES, Block, Console, Page, Section, Terms, console
@@ -63,7 +63,7 @@ def _jobs() -> Page:
             "each": listed([*FAMILIES, SHAPE]),
             "either": listed(FAMILIES),
             "negatives": listed(each.value for each in Negative),
-            "outside": listed(each.value for each in OutOfRange),
+            "outside": listed(OUT_OF_RANGE_CHOICES),
             "lines": ", ".join(LINE_SUFFIXES),
             "suffixes": listed(JOB_SUFFIXES),
             "longest": str(MAX_JOB_BYTES >> 20),
@@ -89,18 +89,18 @@ def _operators() -> Page:
                     for each in every_decision()
                 )
             ),
-            "equivalents": Terms(tuple((each.name, _meaning(each)) for each in every_equivalent())),
+            "equivalents": Terms(tuple((each.name, _meaning(each)) for each in every_row())),
         },
     )
 
 
-def _meaning(each: Equivalent) -> str:
-    op = version_named(each.rows[0])
+def _meaning(each: FrameworkRow) -> str:
+    op = each.op
     words = [one.name.upper() for one in op.inputs]
     words += ["-a AXIS"] if op.attr("axis") and "axis" in each.call else []
     words += ["-b BATCH_DIMS"] if "batch_dims" in each.call else []
     sentences = (
-        f"{each.call} equals {listed(each.rows, 'and')}",
+        f"{each.call} equals {listed(each.rows, 'and')}" if each.rows else each.call,
         f"Here: `gathercli {op.family} {' '.join(words)} -V {op.id}`",
         f"An index from -s to -1 is {each.negative}, one outside [-s, s-1] {each.outside}",
         *(f"{line[0].upper()}{line[1:]}" for line in each.differs),
@@ -192,7 +192,7 @@ def _description(command: str) -> tuple[Block, ...]:
     values: dict[str, str | tuple[Block, ...]] = {
         **{name: family.ROWS[0].id for name, family in FAMILIES.items()},
         "operators": listed(FAMILIES),
-        "calls": ", ".join(each.name for each in every_equivalent()),
+        "calls": ", ".join(each.name for each in every_row()),
         "chunks": prose.sections("chunks")["CHUNKS"],
     }
     return prose.sections_of_all("commands", values).get(command, (COMMANDS[command].help,))

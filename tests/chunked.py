@@ -11,7 +11,7 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.chunks import tiled
 from gathercli.compute.storage import Box, dtype_of, slices
 from gathercli.compute.tensor import Tensor
-from gathercli.ops.versions import find
+from gathercli.frameworks.versions import find
 from gathercli.spec.call import Operand
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[1]
 ROOMS: Final = [
-    f"tests/{room}" for room in ("spec", "ops", "compute", "io", "report", "cli", "batch", "man")
+    *(f"tests/{room}" for room in ("spec", "ops", "frameworks", "compute", "io", "report")),
+    *("tests/cli", "tests/batch", "tests/man"),
 ]
 
 

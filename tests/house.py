@@ -24,7 +24,19 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = Path(__file__).parents[1] / "gathercli"
 ROOMS: Final = (
-    *("records", "slices", "text", "errors", "spec", "ops", "compute", "io", "report", "cli"),
+    *(
+        "records",
+        "slices",
+        "text",
+        "errors",
+        "spec",
+        "ops",
+        "frameworks",
+        "compute",
+        "io",
+        "report",
+        "cli",
+    ),
     "batch",
 )
 """The rooms of the core: each imports those left of it."""

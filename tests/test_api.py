@@ -112,7 +112,7 @@ def test_a_hint_quotes_names_for_the_shell_and_for_python() -> None:
 
 
 UNREACHABLE: Final = (
-    "spec/equivalents.py",
+    "frameworks/equivalents.py",
     *("compute/conversion.py", "compute/chunks.py", "io/zarr/created.py", "io/jobfile.py"),
 )
 """What only the command reaches: prose of `ops`, `convert`, limits of a .zarr output, jobs."""

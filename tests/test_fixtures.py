@@ -13,10 +13,10 @@ from gathercli import OPERATORS, ops
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.run import run_arrays as run
 from gathercli.errors import GatherError, InputError, NoInputError
+from gathercli.frameworks.versions import find
 from gathercli.io import jobs as job_files
 from gathercli.io.jobs import Job, jobs
 from gathercli.io.source import Inputs
-from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.rules import STATEMENTS

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 LEFT_OF = {
     **{name: {*ROOMS[:number]} for number, name in enumerate(ROOMS)},
     **{name: {*ROOMS} for name in SLICES},
-    "api": {"errors", "text", "spec", "ops", "compute", "io"},
+    "api": {"errors", "text", "spec", "ops", "frameworks", "compute", "io"},
     "__init__": {"api", "explain", "report", "spec", "errors"},
     "__main__": {"cli"},
 }
-MOST_SIZE = Size(lines=50_320, core=31_470, files=201, longest=485)
+MOST_SIZE = Size(lines=50_300, core=31_450, files=201, longest=485)
 WAYS_AT_MOST = [(line, Way(108, 5)), (token, Way(8, 0)), (job, Way(39, 1))]
 LOW = ("errors", "text", "spec", "ops", "compute")
 """The rooms that compute, and do nothing else."""

@@ -31,7 +31,7 @@ from gathercli.io.formats.table import NPY
 from gathercli.models.files import read
 from gathercli.models.findings import CheckedModel, line, sarif_log
 from gathercli.models.lint import findings
-from gathercli.ops.portability import every_target
+from gathercli.models.targets import every_target
 from gathercli.report.words import LONGEST_MESSAGE, error_json, error_text
 from gathercli.spec import shapes as dims
 from gathercli.spec.dtypes import FLOAT64, STRING, DType, Kind

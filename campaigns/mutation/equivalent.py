@@ -228,7 +228,7 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("No type has 9 bits.", "self.bits <= 8", "self.bits <= 9"),
         ("There are no more.", "len(narrow) == len(DTYPES)", "len(narrow) >= len(DTYPES)"),
     ),
-    "spec/equivalents.py": (
+    "frameworks/equivalents.py": (
         (
             "There is one.",
             "if len(axes) != 1 or _MASK.search(parts[axes[0]])",

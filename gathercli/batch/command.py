@@ -347,7 +347,7 @@ def _chosen_call(options: PatternOptions) -> patterns.PatternCall:
             expected=patterns.options_of(names),
         )
     if op not in FAMILIES:
-        from gathercli.ops.unknown import operator_error
+        from gathercli.frameworks.unknown import operator_error
 
         raise operator_error(op, "`--op` is")
     patterns.check_taken(op, inputs, names)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from gathercli.cli.options import integer, option_name
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
+from gathercli.frameworks.versions import find
 from gathercli.io.folders import is_plain_folder, raise_unlisted, tensor_files
 from gathercli.io.jobfile import JobEntry
 from gathercli.io.jobs import keys_of
 from gathercli.io.source import reference_of
 from gathercli.ops import FAMILIES
-from gathercli.ops.versions import find
 from gathercli.slices import given, given_names
 from gathercli.spec.dtypes import dtype
 from gathercli.text import clean, closest, counted, listed, shell_word, short

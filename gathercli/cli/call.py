@@ -14,9 +14,9 @@ from gathercli.cli.options import (
     type_of,
 )
 from gathercli.errors import UsageError
+from gathercli.frameworks.versions import family_of
 from gathercli.io.files import cores
 from gathercli.ops import accepted_families
-from gathercli.ops.versions import family_of
 from gathercli.records import NamedTuple
 from gathercli.slices import given_names
 from gathercli.spec.call import Operand

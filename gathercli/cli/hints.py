@@ -12,9 +12,10 @@ from gathercli.cli.declarations import Parameter
 from gathercli.cli.parser import CommandLine
 from gathercli.cli.registry import COMMANDS, command_of
 from gathercli.errors import GatherError, UsageError, VersionError
-from gathercli.ops import FAMILIES, version_named
+from gathercli.frameworks import FrameworkRow
+from gathercli.frameworks.equivalents import arguments_of, find_equivalent
+from gathercli.ops import FAMILIES
 from gathercli.slices import given
-from gathercli.spec.equivalents import Equivalent, arguments_of, find_equivalent
 from gathercli.spec.op import OTHER_NAMES, Op
 from gathercli.text import beginning, closest, listed, shell_word
 
@@ -195,7 +196,7 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
 
     The words are empty if the line lacks either.
     """
-    from gathercli.ops.versions import find
+    from gathercli.frameworks.versions import find
 
     if words[0] not in COMMANDS:
         return []
@@ -214,8 +215,7 @@ def _change_operator(words: Sequence[str], value: str, command: str, version: st
     if len(FAMILIES[other].ROWS[0].inputs) != len(FAMILIES[command].ROWS[0].inputs):
         return []
     changed[operator] = changed[operator].removesuffix(other) + command
-    axis = find(version, command).op.attr("axis")
-    requires_axis = axis is not None and axis.default is None
+    requires_axis = find(version, command).op.requires_axis
     has_axis = any("--axis" in word.names for word in line.words)
     return [*changed, "--axis", "0"] if requires_axis and not has_axis else changed
 
@@ -234,44 +234,48 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
     if words[0] in ("help", "man"):
         return did_you_mean([*before, name])
     call = find_equivalent(value)
-    corrected: list[str] | None = [*before, name, *rest, *options]
+    plain = [*before, name, *rest, *options]
     if call is None:
-        return did_you_mean(corrected or ())
-    op = version_named(call.rows[0])
+        return did_you_mean(plain)
+    op, corrected = call.op, plain
     if not (before and before[-1].startswith("-")):
         corrected = _write_call(call, op, [*before, name], arguments_of(value) or rest, options)
     elif len(op.inputs) != len(next(iter(FAMILIES.values())).ROWS[0].inputs):
-        corrected = None  # the value of an option
+        corrected = []  # the value of an option
+    elif op.requires_axis and not any("--axis" in word.names for word in _read(words).words):
+        corrected = [*plain, "--axis", "0"]
     line = shell_line(corrected) if corrected else None
     more = f"`gathercli ops --like {shell_word(call.name)}` has the rest"
     return f"`{line}`; {more}" if line else more
 
 
 def _write_call(
-    call: Equivalent, op: Op, head: list[str], words: Sequence[str], options: Sequence[str]
-) -> list[str] | None:
-    """Translate a call of another framework to a command line; None if the command lacks a part.
+    call: FrameworkRow, op: Op, head: list[str], words: Sequence[str], options: Sequence[str]
+) -> list[str]:
+    """Translate a call of another framework to a command line; empty if the command lacks a part.
 
     `head` is the command with its operator `op`; `options` are names and values, in turn, that make
     the command equal the call.
     """
     line = translate(_read([head[0], *words]))
     if line is None:
-        return None
+        return []
     present = {name for word in line.words for name in word.names}
     tensors = _order(call, op, line.arguments, has_axis="--axis" in present)
     if tensors is None:
-        return None
+        return []
     added = [
         word
         for pair in zip(options[::2], options[1::2], strict=True)
         if pair[0] not in present
         for word in pair
     ]
+    if op.requires_axis and "--axis" not in {*present, *tensors}:
+        added += ["--axis", "0"]
     return [*head, *tensors, *line.options, *added]
 
 
-def _order(call: Equivalent, op: Op, words: list[str], *, has_axis: bool) -> list[str] | None:
+def _order(call: FrameworkRow, op: Op, words: list[str], *, has_axis: bool) -> list[str] | None:
     """Reorder the arguments of another framework's call for the command."""
     if not words:
         return _sample(op)
@@ -290,7 +294,8 @@ def _sample(op: Op) -> list[str]:
     """Return small inputs of an operator; they are valid shapes too."""
     if len(op.inputs) > len(("data", "indices")):
         return ["arange:2x1x2", "zeros:2x1x2xi64", "[1]", "xi64=9"]
-    return ["arange:2x3", "[1,2]"] if op.tuples else ["arange:3", "[2]"]
+    sizes = "x".join(["3"] * max(op.least_rank, 1))
+    return ["arange:2x3", "[1,2]"] if op.tuples else [f"arange:{sizes}", "[2]"]
 
 
 def suggest_example(
@@ -302,9 +307,7 @@ def suggest_example(
     """
     members = members_of_all(op, inputs)
     head = [command] if command == op.family else [command, op.family]
-    axis = op.attr("axis")
-    lacks_axis = axis is not None and axis.default is None
-    if lacks_axis and not any(word.startswith(("-a", "--axis")) for word in options):
+    if op.requires_axis and not any(word.startswith(("-a", "--axis")) for word in options):
         options = [*options, "--axis", "0"]
     line = shell_line([*head, *(members or _sample(op)), *options])
     return f"`{line}` {'names the members' if members else 'is an example'}"

@@ -17,13 +17,13 @@ from gathercli.cli.declarations import (
     option,
 )
 from gathercli.errors import UsageError, VersionError
+from gathercli.frameworks.versions import VersionMatch, family_of, find, find_for_any, frameworks_of
 from gathercli.io.formats.table import ARGUMENTS
 from gathercli.ops import FAMILIES, accepted_families, attributes, version_list
-from gathercli.ops.versions import VersionMatch, family_of, find, find_for_any, frameworks_of
 from gathercli.records import NamedTuple
 from gathercli.spec.call import CallContext
 from gathercli.spec.dtypes import DType, dtype
-from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.op import FRAMEWORKS, OUT_OF_RANGE_CHOICES, Negative
 from gathercli.text import is_integer, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -219,7 +219,8 @@ def choice(command: str, version: str | None) -> VersionMatch:
         frameworks = frameworks_of(name)
         if len(frameworks) == 1 and frameworks.isdisjoint(op.framework for op in family.ROWS):
             (framework,) = frameworks
-            note = f"{VARIABLE}: {framework} has no {default.name}; {default} is the default"
+            name = default.name if framework in FRAMEWORKS else family.COMMAND
+            note = f"{VARIABLE}: {framework} has no {name}; {default} is the default"
             return VersionMatch(default, note)
         error.prefix(f"`{VARIABLE}`")
         near = error.near[0] if len(error.near) == 1 else None
@@ -252,7 +253,8 @@ def _attribute_option(name: str, rows: list[Op]) -> Any:
     """Return the option of an attribute; it is hidden if no row has the attribute."""
     having = {op: each for op in rows if (each := op.attr(name))}
     defaults = {each.default for each in having.values()} or {None}
-    (default,) = defaults if len(defaults) == 1 else (None,)
+    one = len(defaults) == 1 and name != "axis"  # which a framework's call may require, or flatten
+    (default,) = defaults if one else (None,)
     letters = [LETTERS[name]] if name in LETTERS else []
     return option(
         OPERATOR,
@@ -290,6 +292,14 @@ def _by_operator(ops: Iterable[Op], rows: list[Op]) -> str:
     return "; ".join(names)
 
 
+# Calls of other frameworks, as examples of versions.
+_CALLS: Final = {
+    "gather": "np.take",
+    "gather-elements": "torch.gather",
+    "gather-nd": "tf.gather_nd",
+}
+
+
 def _version_option(rows: Sequence[Op]) -> Any:
     """Return the option of the version; its help has examples of `rows`, newest first."""
     newest = {op.framework: op for op in reversed(rows)}
@@ -298,7 +308,7 @@ def _version_option(rows: Sequence[Op]) -> Any:
         *sorted((op.id for op in newest.values()), key=[op.id for op in rows].index),
         f"{'onnx' if onnx else rows[0].framework} (its newest)",
         *["'opset 17'"] * onnx,
-        rows[0].full_name,
+        _CALLS.get(rows[0].family, rows[0].full_name),
     ]
     return option(
         OPERATOR,
@@ -328,10 +338,10 @@ class OperatorOptions(Options):
         OPERATOR,
         "--out-of-range",
         metavar="POLICY",
-        choices=tuple(each.value for each in OutOfRange),
+        choices=OUT_OF_RANGE_CHOICES,
         default="spec",
-        help="An index outside the axis: spec (the version's rule), error, zero, clamp or wrap "
-        "(modulo the size).",
+        help="An index outside the axis: spec (the version's rule), error, zero, nan, extreme (NaN "
+        "or an end of the type, as JAX fills), clamp or wrap (modulo the size).",
     )
 
     @classmethod

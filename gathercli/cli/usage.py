@@ -27,7 +27,7 @@ def refusal(line: CommandLine, error: WordsError) -> UsageError:
     """
     for word in line.words if line.metavars[:1] == ["OP"] else ():
         if word.option is None:
-            from gathercli.ops.versions import family_of
+            from gathercli.frameworks.versions import family_of
 
             family_of(word.text)
             break
@@ -69,7 +69,7 @@ def program_refusal(words: Sequence[str]) -> UsageError | None:
 
 def _no_command(name: str) -> UsageError:
     from gathercli.cli.pages import TOPICS
-    from gathercli.ops.unknown import foreign_name_error
+    from gathercli.frameworks.unknown import foreign_name_error
 
     page = f"`gathercli man {name}` is a page"
     hint = page if name in TOPICS else "`gathercli --help` lists the commands"

@@ -33,6 +33,10 @@ class BoundCall:
 
     def __init__(self, call: Call, *tensors: ChunkedTensor, repeated: bool = False) -> None:
         self.call, self.repeated = call, repeated
+        if call.op.adapts is not None:
+            from gathercli.compute.adapt import adapted
+
+            tensors = adapted(call, tensors)
         self.tensors = dict(zip(call.inputs, tensors, strict=True))
 
     @property

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.fill import fill_value
 from gathercli.compute.indices import (
     MOST_KEPT_INDICES,
     IndexKind,
@@ -94,7 +95,7 @@ def check_input(
     )
     adjustments = check_counts(call, axes, counts, indices.shape)
     outside = any(each.outside.number for each in counts)
-    fills = outside and call.outside is OutOfRange.ZERO
+    fills = outside and call.outside.fills
     if not policies:  # all empty tuples have the position 0 on an axis of size 1
         policies = [IndexPolicy(1, wraps=False, outside=OutOfRange.ZERO)]
         indices, tuples = np.broadcast_to(np.int64(0), indices.shape[:-1]), False
@@ -116,7 +117,8 @@ def check_on_use(
     if others or indices.size <= few or not data.nbytes:
         return {}
     policies = policies_of(call, axes)
-    if reports or call.negative is Negative.ERROR:  # refused, whatever becomes of others
+    # Refused, whatever becomes of others; and the kernel fills with zeros alone.
+    if reports or call.negative is Negative.ERROR or fill_value(call) is not None:
         policies = [policy._replace(outside=OutOfRange.ERROR) for policy in policies]
     if reports and call.op.index_range is IndexRange.UNSIGNED:  # wrapping is an adjustment
         policies = [policy._replace(wraps=False) for policy in policies]
@@ -125,9 +127,10 @@ def check_on_use(
 
 def policies_of(call: Call, axes: Sequence[IndexedAxis]) -> list[IndexPolicy]:
     """Return the policy of a call for the indices of each axis; an empty one refuses or fills."""
-    empty = call.outside if call.outside is OutOfRange.ZERO else OutOfRange.ERROR
+    outside = call.outside.position
+    empty = OutOfRange.ZERO if call.outside.fills else OutOfRange.ERROR
     return [
-        IndexPolicy(along.size, call.wraps_negative, call.outside if along.size else empty)
+        IndexPolicy(along.size, call.wraps_negative, outside if along.size else empty)
         for along in axes
     ]
 

@@ -222,7 +222,7 @@ def compared(
     families = {op.family for op in rows if not op.tuples or every[op].bound is not None}
     kept = {op: op in named or op.family in families for op in rows}
     verdicts = tuple(each for op, each in every.items() if kept[op])
-    left_out = {op.family: each for op, each in every.items() if not kept[op]}
+    left_out = {op.family: each for op, each in reversed(every.items()) if not kept[op]}
     grouping = _Grouping(case, max_bytes)
     letters = tuple(map(grouping.letter, verdicts))
     grouping.differences.sort(key=lambda difference: difference.groups)
@@ -244,7 +244,8 @@ class _Grouping:
         """Return the letter of the group of a verdict; None if it refuses."""
         if each.error is not None or each.bound is None or each.shape is None:
             return None
-        key = self._key(each.bound.call), each.shape
+        tensors = (*map(id, each.bound.tensors.values()),)
+        key = self._key(each.bound.call), each.shape, tensors
         if key not in self._letters:
             self._letters[key] = self._find(each.bound, each.shape)
         return self._letters[key]
@@ -306,7 +307,7 @@ def _cell(result: GatherOutput, position: int) -> Tensor:
 def first_difference(one: GatherOutput, other: GatherOutput) -> int | None:
     """Return the flat position of the first difference of two outputs; None if they are equal.
 
-    Both have one shape and type.
+    Both have one shape, and their types are of one kind.
     """
     total, lock = prod(one.shape), Lock()
     first = total

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gathercli.compute.fill import fill_bytes, fill_value
 from gathercli.compute.kernel import BLOCK_BYTES, Kernel
 from gathercli.compute.native import UNINTERRUPTED_BYTES, CallPlan
 from gathercli.compute.storage import one_axis
@@ -110,7 +111,7 @@ class GatherResult(ComputedResult):
         self.shape = bound.shape
         self.threads, self.progress, self._points = threads, progress, points
         try:
-            if call.gather is None:
+            if call.gather is None or (fill_value(call) is not None and points["indices"].fills):
                 self._kernel: Kernel | SourceKernel = SourceKernel(call, tensors, points)
             else:
                 (indices,) = points.values()
@@ -131,7 +132,7 @@ class GatherResult(ComputedResult):
         from gathercli.compute.blocks import GatherBlocks
         from gathercli.compute.chunks import CopyBlocks
 
-        if self.bound.call.gather is None:
+        if isinstance(self._kernel, SourceKernel):
             return CopyBlocks(self.whole(), self.bound.data)
         return GatherBlocks(self.bound)
 
@@ -339,7 +340,7 @@ class SourceKernel:
         self.dtype, self.size = data.dtype, product(known(call.shape))
         self.block = SOURCE_CELLS
         self.uses_each_once = self.goes_by_columns = False
-        self._call = call
+        self._call, self._fill = call, fill_bytes(call, next(iter(tensors.values())).dtype)
         self._copied = [each.reshape(-1) for each in (data, *more)]
         self._points = {name: each.whole() for name, each in points.items()}
 
@@ -359,6 +360,8 @@ class SourceKernel:
         cells = np.arange(start, stop)
         at = self._call.family.sources(self._call, self._points, cells)
         elements = np.zeros(stop - start, native)
+        if any(self._fill):
+            elements[:] = np.frombuffer(self._fill, native.newbyteorder("<"))
         for each in self._copied:
             copied = (at >= 0) & (at < each.size)
             elements[copied] = each[at[copied]]

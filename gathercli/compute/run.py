@@ -19,6 +19,7 @@ import sys
 from contextlib import nullcontext
 
 from gathercli.compute import small
+from gathercli.compute.fill import fill_value
 from gathercli.compute.tensor import MOST_PACKED_VALUES
 from gathercli.errors import GatherError, LimitError
 from gathercli.spec.shapes import product
@@ -94,10 +95,11 @@ def run_arrays(
     from gathercli.compute import check, result
 
     bound.check_size(max_bytes)  # before indices are read, of which a file may declare any number
-    if bound.in_memory is None and call.gather is not None:
+    filled = fill_value(call) is not None  # which blocks of chunks are not
+    if bound.in_memory is None and call.gather is not None and not filled:
         adjusted = check.check_chunks(bound, threads=threads, progress=progress)
         return result.StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
-    if call.gather is None and memory is not None:
+    if (call.gather is None or filled) and memory is not None:
         _check_memory(bound, memory)
     tensors = bound.loaded()
     points: dict[str, ResolvedIndices] = {}
@@ -187,6 +189,10 @@ def boxes(bound: BoundCall) -> BlockSource:
     """Return a source of any box of an output along one axis, whose indices are checked."""
     from gathercli.compute.blocks import GatherBlocks
 
+    if fill_value(bound.call) is not None:
+        from gathercli.compute.result import source_of
+
+        return source_of(run_arrays(bound))
     return GatherBlocks(bound)
 
 

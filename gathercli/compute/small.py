@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gathercli.compute.bound import check_size
+from gathercli.compute.fill import fill_bytes
 from gathercli.compute.tensor import Tensor, is_packed, unpack
 from gathercli.records import NamedTuple
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
@@ -158,11 +159,11 @@ def gather(
     for name, axes in indices.items():
         points[name], more = _resolve(call, axes, inputs[name])
         adjustments += more
-    zeros = bytes(run * itemsize) if cells else b""
+    filling = fill_bytes(call, data.dtype) * run if cells else b""
     parts = []
     for cell in range(0, cells, run or 1):
         at = family.sources(call, points, cell) * itemsize
-        parts.append(elements[at : at + run * itemsize] if at >= 0 else zeros)
+        parts.append(elements[at : at + run * itemsize] if at >= 0 else filling)
     return SmallOutput.of(bound, shape, b"".join(parts), adjustments)
 
 
@@ -179,7 +180,7 @@ def _gather_runs(
     if min(at) < 0:
         for n, (used, _, _) in enumerate(runs.starts):
             if at[used] < 0:
-                parts[n] = bytes(length)
+                parts[n] = fill_bytes(bound.call, data.dtype) * (length // data.dtype.itemsize)
     return SmallOutput.of(bound, runs.shape, b"".join(parts), adjustments)
 
 
@@ -245,7 +246,7 @@ def _position(call: Call, size: int, k: int, at: int, counts: IndexCounts) -> in
             counts.wrapped.add_one(k, at)
             return position
     counts.outside.add_one(k, at)
-    outside = call.outside
+    outside = call.outside.position
     if not size or outside in (OutOfRange.ZERO, OutOfRange.ERROR):
         return -1  # a refused index has no position either
     if outside is OutOfRange.CLAMP:

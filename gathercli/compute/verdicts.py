@@ -13,7 +13,7 @@ Nothing here opens a file or prints.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, islice
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from gathercli.compute import check
+from gathercli.compute.adapt import adapted, conform
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.check import BLOCK_INDICES, as_written, follow_beams, name_as_written, scan
 from gathercli.compute.indices import IndexPolicy
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from gathercli.errors import GatherError
     from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import IndexedAxis, Op
 
 MOST_INT32_INDEX: Final = 2**31 - 1  # the largest index of a runtime with 32-bit indices
@@ -62,20 +64,25 @@ class Case:
         self._bind, self.tensors = bind, tensors
         self.data, self.indices = tensors[:2]
         self.threads, self.progress = threads, progress
-        self._counts: dict[tuple[str, tuple[int, ...], bool], list[IndexCounts]] = {}
+        self._counts: dict[tuple[object, tuple[int, ...], bool], list[IndexCounts]] = {}
         self._paths: dict[str, BeamPaths] = {}
+        self._named: dict[Op, dict[str, Tensor]] = {}
+        self._conform = cache(conform)  # so that calls share what they gather from
 
     def bind(self, op: Op) -> BoundCall:
         """Return the call of a version with the tensors, or raise the error of a rule."""
-        bound = BoundCall(self._bind(op), *self.tensors)
+        call = self._bind(op)
+        bound = BoundCall(call, *adapted(call, self.tensors, self._conform))
+        self._named[op] = bound.loaded()
         for name, axes in bound.call.indexed.items():
             if op.input(name).follows:
                 self._paths[name] = follow_beams(bound.call, axes[0], self.named(op))
         return bound
 
     def named(self, op: Op) -> dict[str, Tensor]:
-        """Return the tensors by their names in a version."""
-        return {each.name: tensor for each, tensor in zip(op.inputs, self.tensors, strict=True)}
+        """Return the tensors by their names in a version, as its call gathers from them."""
+        pairs = zip(op.inputs, self.tensors, strict=True)
+        return self._named.get(op) or {each.name: tensor for each, tensor in pairs}
 
     def array(self, op: Op, name: str) -> AnyArray:
         """Return the indices of an input, 0 in place of those that no output uses."""
@@ -100,7 +107,8 @@ class Case:
 
         The counts for the same sizes are cached.
         """
-        key = name, tuple(along.size for along in axes), are_tuples(axes)
+        which = name, id(self.named(op)[name])
+        key = which, tuple(along.size for along in axes), are_tuples(axes)
         if key not in self._counts:
             policies = [IndexPolicy(s, wraps=True, outside=OutOfRange.ERROR) for s in key[1]]
             array = self.array(op, name)
@@ -180,6 +188,7 @@ class Verdict(NamedTuple):
     shape: Shape | None = None
     adjustments: tuple[Adjustment, ...] = ()  # the treatment of indices outside the axis
     error: GatherError | None = None  # None if the version accepts the call
+    cut: DType | None = None  # the type that the elements of `data` are cut to, if any
 
     @property
     def call(self) -> Call | None:
@@ -193,9 +202,9 @@ class Verdict(NamedTuple):
 
     @property
     def filled(self) -> int:
-        """The number of zero-filled indices."""
-        zero = OutOfRange.ZERO.done
-        return sum(each.number for each in self.adjustments if each.how == zero)
+        """The number of indices whose cells copy nothing."""
+        fills = [each.done for each in OutOfRange if each.fills]
+        return sum(each.number for each in self.adjustments if each.how in fills)
 
 
 def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
@@ -215,7 +224,9 @@ def verdict(op: Op, case: Case, max_bytes: int | None = None) -> Verdict:
         bound.check_size(max_bytes)
     except (OperatorError, LimitError) as error:
         return Verdict(op, bound, shape, error=error)
-    return Verdict(op, bound, shape, tuple(adjustments))
+    own = bound.data.dtype
+    cut = None if own is case.data.dtype else own
+    return Verdict(op, bound, shape, tuple(adjustments), cut=cut)
 
 
 # Illegal indices
@@ -251,7 +262,10 @@ def _is_signed(call: Call) -> bool:
 def fate(call: Call, along: IndexedAxis) -> Callable[[int], str]:
     """Return a function from an illegal index to its fate, in the words of `Adjustment`."""
     (policy,) = check.policies_of(call, [along])
-    outside, first = policy.outside.done, -policy.size if policy.wraps else 0
+    # On an empty axis no index is moved, but refused.
+    is_own = policy.outside is call.outside.position
+    outside = (call.outside if is_own else policy.outside).done
+    first = -policy.size if policy.wraps else 0
     if call.negative is Negative.ERROR:
         return lambda k: REFUSED if k < 0 else outside
     return lambda k: FROM_THE_END if first <= k < 0 else outside
@@ -320,5 +334,6 @@ class CheckedCall(NamedTuple):
 
 def checked(op: Op, family: Iterable[Op], case: Case) -> CheckedCall:
     """Try every version of a family."""
-    verdicts = tuple(verdict(each, case) for each in family)
+    rows = dict.fromkeys((*family, op))  # a call of another framework is not of the family
+    verdicts = tuple(verdict(each, case) for each in rows)
     return CheckedCall(next(each for each in verdicts if each.op is op), verdicts, case)

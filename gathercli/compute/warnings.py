@@ -54,7 +54,8 @@ def _fate_of_minus_one(call: Call) -> str:
         FROM_THE_END: f"takes the last {what}",
         OutOfRange.WRAP.done: f"takes the last {what}",
         OutOfRange.CLAMP.done: f"takes the first {what}",
-        OutOfRange.ZERO.done: "fills with zeros",
+        OutOfRange.UNDEFINED.done: "promises nothing for it",
+        **{each.done: f"fills with {each.filling}" for each in OutOfRange if each.fills},
     }
     return does.get(fate(call, along)(-1), "refuses it")
 
@@ -86,7 +87,8 @@ def _off_axis(checked: CheckedCall) -> str | None:
     data, indices = checked.case.data.shape, checked.case.indices.shape
     for d, (n, m) in enumerate(zip(data, indices, strict=True)):
         if d != call.axis and m < n:
-            equals = [v.op for v in checked.family if v.op.off_axis is OffAxis.EQUAL]
+            others = [v.op for v in checked.family if v.call is None]
+            equals = [op for op in others if op.off_axis is OffAxis.EQUAL]
             return (
                 f"dimension {d} of `indices` is {m}, smaller than {n} in `data`: only "
                 f"{_ids(checked.accepting)} may take that, {_ids(equals)} not"
@@ -99,12 +101,13 @@ def _type_refused(checked: CheckedCall, name: str) -> str | None:
 
     The operator may have no input of this name.
     """
-    ops = [each.op for each in checked.family]
+    calls = {each.op: each.call for each in checked.family}
+    ops = [*calls]
     tensor = checked.case.named(ops[0]).get(name)
     if tensor is None:
         return None
     dtype = tensor.dtype
-    accepting = [op for op in ops if dtype in op.input(name).dtypes]
+    accepting = [op for op in ops if calls[op] is not None or dtype in op.input(name).dtypes]
     others = [op for op in ops if op not in accepting]
     if not accepting or not others:
         return None

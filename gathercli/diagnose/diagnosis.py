@@ -16,12 +16,12 @@ from gathercli.diagnose.index_hypotheses import specified
 from gathercli.diagnose.prediction import ObservedOutput
 from gathercli.diagnose.search import Search
 from gathercli.errors import InputError, OperatorError, sentence
-from gathercli.ops.portability import named_targets
-from gathercli.ops.versions import family_of, find
+from gathercli.frameworks import FrameworkRow, every_framework, every_row
+from gathercli.frameworks.versions import family_of, find
 from gathercli.report.header import tensor_json, title
 from gathercli.report.versions import hanging
 from gathercli.spec.call import Call, Operand
-from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.op import Adaptation, Negative, OutOfRange
 from gathercli.spec.shapes import cell, coordinates
 from gathercli.text import clean, counted, grouped
 
@@ -231,25 +231,28 @@ def _named(explanation: ScoredHypothesis, candidates: Candidates) -> Named:
 
 def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
     """Return who is known to do all departures of a hypothesis; nobody if one has none."""
-    dtype, bits = next(iter(candidates.tensors.values())).dtype, h.conversion.bits
+    dtype, rows = next(iter(candidates.tensors.values())).dtype, every_row(candidates.row.family)
 
-    def targets(condition: Callable[[Any, Any], bool]) -> Iterator[str]:
-        for target in named_targets().values():
-            operator = target.operators.get(candidates.row.family)
-            if operator is not None and condition(target, operator):
-                yield target.title
+    def names(hypothesis: str, condition: Callable[[FrameworkRow, Adaptation], bool]) -> list[str]:
+        known = [name for each in every_framework() for name in each.known.get(hypothesis, ())]
+        doing = [row.name for row in rows if condition(row, row.op.adapts or Adaptation())]
+        return doing + known
 
-    cuts = targets(lambda target, _: target.index_bits == bits)
-    treats = targets(lambda _, operator: (operator.negative, operator.outside) == h.treatment.fates)
-    narrows = targets(
-        lambda target, _: dtype in target.narrow and target.narrow[dtype].name == h.reading.narrow
+    cuts = names(h.conversion.name, lambda _, how: how.index_bits == h.conversion.bits)
+    treats = names(
+        h.treatment.name,
+        lambda row, _: (row.negative, row.op.out_of_range.done) == h.treatment.fates,
+    )
+    narrows = names(
+        h.reading.name,
+        lambda _, how: dtype in how.narrow and how.narrow[dtype].name == h.reading.narrow,
     )
     by_row = (
         (h.frame, _callers(h, candidates.call)),
         (h.layout, ()),
-        (h.conversion, (*h.conversion.known, *cuts)),
-        (h.treatment, (*h.treatment.known, *treats)),
-        (h.reading, (*h.reading.known, *narrows)),
+        (h.conversion, cuts),
+        (h.treatment, treats),
+        (h.reading, narrows),
         (h.placement, _placers(h, candidates.storage)),
     )
     first, *others = [names for row, names in by_row if row.name] or [()]

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.ops.portability import CLAMPED, UNDEFINED, ZERO
 from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
 from gathercli.text import table_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from gathercli.compute.storage import AnyArray
     from gathercli.spec.call import Call
@@ -50,7 +49,6 @@ class IndexConversion(NamedTuple):
     other: int | None = None
     fortran: bool = False  # whether indices are read in Fortran order instead
     sentence: str = ""  # what became of the indices
-    known: Sequence[str] = ()  # runtimes that do so
 
 
 class Treatment(NamedTuple):
@@ -58,16 +56,15 @@ class Treatment(NamedTuple):
 
     name: str
     function: Outcomes
-    # of negative indices and of others outside, as a conversion target states them
+    # of negative indices and of others outside, as a row states them
     fates: tuple[str, str] | None = None
     fill: str = "zero"  # the value of a cell that is filled, a key of `FILLS`
     other: int | None = None  # as for `IndexConversion`
     keeps: bool = False  # whether a filled slice keeps that of the index before it
     sentence: str = ""  # what became of the indices
-    known: Sequence[str] = ()  # runtimes that do so
 
 
-_WORDS: Final = table_beside(__name__)  # the sentences and the runtimes of hypotheses, by name
+_WORDS: Final = table_beside(__name__)  # the sentences of hypotheses, by name
 
 
 def exact(k: AnyArray, s: int) -> AnyArray:
@@ -193,15 +190,23 @@ _FILLS: Final = {
     "minus one": "-1",
 }
 
+_ZERO, _CLAMPED = OutOfRange.ZERO.done, OutOfRange.CLAMP.done
+_UNDEFINED = OutOfRange.UNDEFINED.done
+
 TREATMENTS: Final = tuple(
     each._replace(**_TREATMENT_WORDS.get(each.name, {}))
     for each in (
-        Treatment("wrapped once", _after_wrapping(_filled), (FROM_THE_END, ZERO)),
-        Treatment("zero-filled", _filled, (ZERO, ZERO)),
-        Treatment("modulo", _modulo),
-        Treatment("clamped", _clamped, (CLAMPED, CLAMPED)),
-        Treatment("clamped after wrapping", _after_wrapping(_clamped), (FROM_THE_END, CLAMPED)),
-        Treatment("filled with NaN after wrapping", _after_wrapping(_filled), fill="nan"),
+        Treatment("wrapped once", _after_wrapping(_filled), (FROM_THE_END, _ZERO)),
+        Treatment("zero-filled", _filled, (_ZERO, _ZERO)),
+        Treatment("modulo", _modulo, (FROM_THE_END, OutOfRange.WRAP.done)),
+        Treatment("clamped", _clamped, (_CLAMPED, _CLAMPED)),
+        Treatment("clamped after wrapping", _after_wrapping(_clamped), (FROM_THE_END, _CLAMPED)),
+        Treatment(
+            "filled with NaN after wrapping",
+            _after_wrapping(_filled),
+            (FROM_THE_END, OutOfRange.EXTREME.done),
+            fill="nan",
+        ),
         Treatment("filled with NaN", _filled, fill="nan"),
         *(
             Treatment(
@@ -216,9 +221,9 @@ TREATMENTS: Final = tuple(
         Treatment(
             "no bounds check after wrapping",
             _after_wrapping(_unchecked),
-            (FROM_THE_END, UNDEFINED),
+            (FROM_THE_END, _UNDEFINED),
         ),
-        Treatment("no bounds check", _unchecked, (UNDEFINED, UNDEFINED)),
+        Treatment("no bounds check", _unchecked, (_UNDEFINED, _UNDEFINED)),
         Treatment("stale after wrapping", _after_wrapping(_filled), keeps=True),
         Treatment("stale", _filled, keeps=True),
         Treatment("modulo another axis", _modulo_another, other=-1),

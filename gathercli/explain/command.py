@@ -20,9 +20,9 @@ from gathercli.explain.explained_call import (
     view_of,
 )
 from gathercli.explain.pictures import PictureFile, SaveOptions, check_window, slices_of, unreadable
+from gathercli.frameworks.versions import family_of
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS
-from gathercli.ops.versions import family_of
 from gathercli.report.terminal import PICTURE_WIDTH, print_text, rendered, wants_color, width_of
 from gathercli.spec.shapes import Shape, coordinates, product
 from gathercli.text import clean, grouped, listed, shell_word, short

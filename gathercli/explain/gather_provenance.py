@@ -14,12 +14,13 @@ import numpy as np
 
 from gathercli.compute import check, threads
 from gathercli.compute.bound import BoundCall
+from gathercli.compute.fill import fill_bytes
 from gathercli.compute.storage import AnyArray, elements_at
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.explain.provenance import Fate, Provenance
 from gathercli.spec.adjustments import are_tuples
-from gathercli.spec.op import Negative, OutOfRange
+from gathercli.spec.op import Negative
 from gathercli.spec.shapes import coordinates, flat_positions, product
 from gathercli.text import listed
 
@@ -111,6 +112,12 @@ class GatherProvenance(Provenance[Trace]):
         self.panel_shape = tuple(
             self.index_shape[i] if i is not None else self.view[d or 0] for d, i in self.dim_map
         )
+        filling = fill_bytes(call, self.data.dtype)[: self.data.array.itemsize]
+        self._fill = (
+            np.frombuffer(filling, self.data.array.dtype.newbyteorder("<"))[0]
+            if any(filling)
+            else np.zeros((), self.data.array.dtype)
+        )
         bound.check_size(None)
         try:
             for name, axes in indexed.items():
@@ -127,7 +134,7 @@ class GatherProvenance(Provenance[Trace]):
             return Fate.COPIED
         negative = any(number < 0 for number in numbers(k))
         refused = negative and self.call.negative is Negative.ERROR
-        fills = self.call.outside is OutOfRange.ZERO and not refused
+        fills = self.call.outside.fills and not refused
         return Fate.FILLED if fills else Fate.REFUSED
 
     def telling(self, trace: Trace) -> tuple[Any, ...]:
@@ -257,10 +264,10 @@ class GatherProvenance(Provenance[Trace]):
         if array.size:
             from_data = coordinates(np.maximum(sources, 0), self.data.shape)
             elements = elements_at(array, from_data)
-            elements[sources < 0] = np.zeros((), array.dtype)
+            elements[sources < 0] = self._fill
         else:
             from_data = tuple(np.zeros_like(cells) for _ in self.data.shape)
-            elements = np.zeros(cells.shape, array.dtype)
+            elements = np.full(cells.shape, self._fill, array.dtype)
         out = coordinates(cells, self.shape)
         return Block(out, tuple(at), from_data, k, positions, Tensor(self.data.dtype, elements))
 

@@ -120,7 +120,7 @@ class GatherView(View):
         if any(cell.letter == marks.hidden for cell in sources):
             yield [(f"{marks.hidden} read by indices that are not shown", "")]
         if Fate.FILLED in fates:
-            yield [(marks.nowhere, "italic"), (" zero-filled", "")]
+            yield [(marks.nowhere, "italic"), (f" {self.provenance.call.outside.done}", "")]
         if Fate.REFUSED in fates:
             yield [(marks.refused, REFUSED_STYLE), (" refused", "")]
         if any(cell.mark for cell in sources):
@@ -267,7 +267,7 @@ class GatherView(View):
         for k, position, dim, along in each:
             axis, it = f"axis {dim}, whose size is {along.size}", k if provenance.is_tuple else "it"
             if position < 0:
-                done = "zeros" if trace.fate is Fate.FILLED else "refused"
+                done = call.outside.filling if trace.fate is Fate.FILLED else "refused"
                 yield f"{k} points nowhere on {axis}: {done}"
             elif position == k:
                 yield f"{it} is a position on {axis}"

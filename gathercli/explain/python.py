@@ -13,8 +13,8 @@ from gathercli.explain.beams import BeamProvenance, BeamTrace
 from gathercli.explain.gather_provenance import GatherProvenance, Trace
 from gathercli.explain.panel import Look
 from gathercli.explain.provenance import CellTrace, Provenance
+from gathercli.frameworks.versions import family_of, find
 from gathercli.io.arraylike import arguments
-from gathercli.ops.versions import family_of, find
 from gathercli.report.terminal import PICTURE_WIDTH, STDOUT, width_of
 from gathercli.spec.call import CallContext
 

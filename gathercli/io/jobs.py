@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli import ops
 from gathercli.compute.bound import BoundCall, of_one_type
 from gathercli.errors import InputError, VersionError
+from gathercli.frameworks.versions import find
 from gathercli.io.formats import jsontext
 from gathercli.io.formats.content import UNSAID, ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.io.jobfile import JobEntry, error_at, job_error, name_of, read_entries
 from gathercli.io.source import is_stdin
 from gathercli.ops import FAMILIES, attributes
-from gathercli.ops.versions import find
 from gathercli.slices import given, given_names
 from gathercli.spec import rules
 from gathercli.spec.call import UNKNOWN_AXIS, Operand, as_integer
 from gathercli.spec.dtypes import INT64, dtype, named
-from gathercli.spec.op import OTHER_NAMES, Negative, OutOfRange
+from gathercli.spec.op import OTHER_NAMES, OUT_OF_RANGE_CHOICES, Negative, OutOfRange
 from gathercli.spec.shapes import as_shape
 from gathercli.text import clean, closest, listed, short, value_text
 
@@ -199,7 +199,7 @@ def _keys_of(op: str, of: str) -> JobKeys:
         **dict.fromkeys(types, _DTYPE_CHECK),
         **dict.fromkeys(attrs, _ATTRIBUTE_CHECK),
         "negative": _one_of(*(each.value for each in Negative)),
-        "out_of_range": _one_of(*(each.value for each in OutOfRange)),
+        "out_of_range": _one_of(*OUT_OF_RANGE_CHOICES),
         EXPECT: tensor,
         "expect_error": (lambda v: v is True or v in ERROR_RULES, "the name of a rule, or true"),
         **dict.fromkeys(("rtol", "atol"), _TOLERANCE_CHECK),
@@ -352,7 +352,7 @@ def _hint(key: str, value: Any) -> str | None:
     if key in ("op", "of"):
         near = closest(value.lower().replace("_", "-"), FAMILIES, cutoff=0.8)
         if near is None:
-            from gathercli.ops.unknown import foreign_name_error
+            from gathercli.frameworks.unknown import foreign_name_error
 
             refusal = foreign_name_error(value, "")
             return getattr(refusal and refusal.advice, "job", None)

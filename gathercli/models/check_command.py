@@ -31,7 +31,7 @@ from gathercli.models.findings import (
     total,
 )
 from gathercli.models.node_call import MODEL_NODE
-from gathercli.ops.portability import target, target_names
+from gathercli.models.targets import target, target_names
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.slices import MODEL_SUFFIXES
 from gathercli.text import clean, listed, some
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gathercli.models.graph import Model
-    from gathercli.ops.portability import ConversionTarget
+    from gathercli.models.targets import ConversionTarget
 
 MODEL_WORDS: Final = argument(
     "MODEL...", "ONNX models (.onnx), OpenVINO IR (.xml), or folders with models.", kind=list

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.batch.outcome import ERROR as ERROR_STATUS
 from gathercli.batch.outcome import MISMATCH, OK, SKIPPED
 from gathercli.errors import sentence
-from gathercli.ops.portability import CLAMPED, UNDEFINED, ZERO
+from gathercli.models.targets import CLAMPED, UNDEFINED, ZERO
 from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json

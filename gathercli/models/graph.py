@@ -18,10 +18,10 @@ import numpy as np
 from gathercli.compute.conversion import cast as cast_tensor
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, Hint, InputError, VersionError
+from gathercli.frameworks.versions import find
 from gathercli.io.files import File
 from gathercli.io.graphs.graph import Budget, Constant, Value
 from gathercli.ops import FAMILIES, attributes, bind
-from gathercli.ops.versions import find
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import DType, Kind
 from gathercli.spec.dtypes import dtype as dtype_named

@@ -19,8 +19,8 @@ from gathercli.compute.storage import AnyArray
 from gathercli.errors import GatherError, OperatorError, OutOfRangeError, VersionError
 from gathercli.models.findings import NOTE, UNREAD, WARNING, Finding, finding_of
 from gathercli.models.graph import Model, ModelNode, bound, unread_text
+from gathercli.models.targets import ZERO, ConversionTarget, TargetOperator
 from gathercli.ops import attributes
-from gathercli.ops.portability import ZERO, ConversionTarget, TargetOperator
 from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
 from gathercli.spec.call import Call, CallContext
 from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, IndexRange, OutOfRange

@@ -7,16 +7,25 @@ in `_FAMILIES` below.
 
 from __future__ import annotations
 
-from gathercli.errors import OperatorError, UsageError
+from gathercli.errors import Hint, OperatorError, UsageError
 from gathercli.ops import gather, gather_elements, gather_nd, gather_tree
+from gathercli.spec.adapt import adapted
 from gathercli.spec.call import Call, Operand
-from gathercli.spec.op import FRAMEWORKS, OTHER_NAMES, Negative, Op, OutOfRange
+from gathercli.spec.dtypes import BOOL, STRING
+from gathercli.spec.op import (
+    FRAMEWORKS,
+    OTHER_NAMES,
+    OUT_OF_RANGE_CHOICES,
+    Negative,
+    Op,
+    OutOfRange,
+)
 from gathercli.spec.rules import UNSUPPORTED
 from gathercli.text import closest, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Final, TypeVar
 
     from gathercli.spec.call import Family
@@ -111,14 +120,18 @@ def bind(
     version; for ``axis`` also ``"unknown"``. A policy that does not exist raises `UsageError`.
     """
     family = FAMILIES[op.family]
-    defaults = {each.name: each.default for each in op.attrs}
+    values = {each.name: each.default for each in op.attrs}
+    values |= {name: value for name, value in attrs.items() if value is not None}
+    operands = {each.name: operand for each, operand in zip(op.inputs, inputs, strict=True)}
+    if op.adapts is not None:
+        adapted(op, op.adapts, operands, values)
     call = Call(
         op,
         family,
-        {each.name: operand for each, operand in zip(op.inputs, inputs, strict=True)},
-        defaults | {name: value for name, value in attrs.items() if value is not None},
-        negative=_choice(Negative, "negative", negative),
-        out_of_range=_choice(OutOfRange, "out_of_range", out_of_range),
+        operands,
+        values,
+        negative=_choice(Negative, "negative", negative, [each.value for each in Negative]),
+        out_of_range=_choice(OutOfRange, "out_of_range", out_of_range, OUT_OF_RANGE_CHOICES),
         shapes_only=shapes_only,
         version_from=version_from,
     )
@@ -128,6 +141,7 @@ def bind(
     except OperatorError as error:
         error.rule, error.version, error.refused = rule_name(rule), op.full_name, call
         raise
+    _check_fill(call)
     return call
 
 
@@ -136,17 +150,30 @@ def rule_name(rule: Callable[[Call], None]) -> str:
     return rule.__name__.replace("_", "-")
 
 
-def _choice(choices: type[_Choice], name: str, value: str) -> _Choice:
-    try:
-        return choices(value)
-    except ValueError:
-        names = [choice.value for choice in choices]
-        expected = listed(names)
-        near = OTHER_NAMES.get(str(value).lower())
-        near = near if near in names else closest(str(value).lower(), names)
+def _check_fill(call: Call) -> None:
+    """Raise for a type of data without the value that cells are to be filled with."""
+    dtype, policy = call.data.dtype, call.outside
+    if dtype is None or policy not in (OutOfRange.NAN, OutOfRange.EXTREME):
+        return
+    is_number = dtype.integral or dtype is BOOL
+    if dtype is STRING or (policy is OutOfRange.NAN and is_number):
+        near = OutOfRange.ZERO if dtype is STRING else OutOfRange.EXTREME
         raise UsageError(
-            f"`{name}` is `{value}`",
-            value=value,
-            expected=expected,
-            hint=f'did you mean `{name}="{near}"`?' if near else None,
-        ) from None
+            f"`out_of_range` is `{policy.value}`, which {dtype} has not",
+            value=policy.value,
+            expected="zero, clamp, wrap or error" if dtype is STRING else "extreme or zero",
+            hint=Hint("{out_of_range} has a value of each type", out_of_range=near.value),
+        )
+
+
+def _choice(kind: type[_Choice], name: str, value: str, choices: Sequence[str]) -> _Choice:
+    if value in choices:
+        return kind(value)
+    near = OTHER_NAMES.get(str(value).lower())
+    near = near if near in choices else closest(str(value).lower(), choices)
+    raise UsageError(
+        f"`{name}` is `{value}`",
+        value=value,
+        expected=listed(choices),
+        hint=f'did you mean `{name}="{near}"`?' if near else None,
+    )

@@ -98,6 +98,7 @@ ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_7, OPENVINO_1, ONNX_13, ONNX_11, ON
 RULES: tuple[Callable[[Call], None], ...] = (
     type_rules.data_dtype,
     type_rules.indices_dtype,
+    rules.call_rank,
     rules.data_rank,
     rules.axis_required,
     rules.axis_type,

@@ -104,6 +104,7 @@ ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_5, ONNX_13, ONNX_12, ONNX_11)
 RULES: tuple[Callable[[Call], None], ...] = (
     type_rules.data_dtype,
     type_rules.indices_dtype,
+    rules.call_rank,
     rules.data_rank,
     rules.indices_rank,
     rules.axis_unsupported,

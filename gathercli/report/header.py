@@ -30,7 +30,8 @@ def formula(call: Call, out: Shape) -> list[str]:
 
     ``data[:0] + indices[0:] + data[1:]``, ``[] + [3] + []``, ``[3]``
     """
-    numbers = {each.name: attr_number(call, each.name)[1] for each in call.op.attrs}
+    numbers: dict[str, int | None] = {"batch_dims": 0}  # of a call that has none
+    numbers |= {each.name: attr_number(call, each.name)[1] for each in call.op.attrs}
     # For tuples, b is batch_dims, and k the length of a tuple.
     numbers |= {"b": numbers.get("batch_dims", 0), "k": _tuple_length(call)}
     if None in (numbers if call.op.tuples else numbers | {"k": 0}).values():

@@ -48,13 +48,16 @@ def outcome(verdict: Verdict, plain: str) -> str:
         f"{grouped(each.number)} {each.how}, first {each.value} at {each.where}"
         for each in verdict.adjustments
     )
-    return "; ".join(parts) or plain
+    cut = "" if verdict.cut is None else f", as {verdict.cut}"
+    return ("; ".join(parts) or plain) + cut
 
 
-def _reasons_of(verdicts: Iterable[Verdict]) -> dict[tuple[str, str], None]:
+def _reasons_of(
+    verdicts: Iterable[Verdict], version: str = "the version"
+) -> dict[tuple[str, str], None]:
     """Return the distinct errors of the rules of shapes, types and attributes."""
     return {
-        (each.error.rule, GatherError.of(each.error, version="the version").message): None
+        (each.error.rule, GatherError.of(each.error, version=version).message): None
         for each in verdicts
         if each.error is not None and not each.refuses_index
     }
@@ -222,11 +225,12 @@ class ComparisonText(NamedTuple):
     elements: Sequence[Sequence[str]] = ()  # the first of the output of each group
 
     def text(self, width: int | None) -> Text:
-        """Format all of it, a line for each version."""
-        reasons = self._reasons()
+        """Format all of it: a line for each version, and for each answer of other frameworks."""
+        reasons, others = self._reasons(), self._others()
         parts = (
             hanging("", clean(self.inputs), width) + "\n" + columns(self.table(), width),
             *[_reason_lines(reasons, width)] * bool(reasons),
+            *["".join(hanging(*each, width) for each in others)] * bool(others),
             "".join(hanging(*each, width) for each in self._results())
             + "".join(f"{line}\n" for line in self._outputs(width)),
         )
@@ -235,19 +239,42 @@ class ComparisonText(NamedTuple):
     def lines(self, width: int) -> list[str]:
         """Write what a picture has below its tables."""
         reasons = [": ".join(each) for each in self._reasons()]
-        return [*reasons, *map("".join, self._results()), *self._outputs(width)]
+        words = map("".join, [*self._others(), *self._results()])
+        return [*reasons, *words, *self._outputs(width)]
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return the words of each version, below headings."""
+        """Return the words of each version, or of what there is in its place, below headings."""
         lines: list[tuple[str, ...]] = [("version", "shape", "group", "outcome")]
-        for each, letter in zip(self.comparison.verdicts, self.comparison.letters, strict=True):
+        for each, letter in self._rows():
             shape = "" if each.shape is None else str(each.shape)
             lines.append((each.op.full_name, shape, letter or "-", outcome(each, "values")))
         return lines
 
+    def _rows(self, *, others: bool = False) -> list[tuple[Verdict, str | None]]:
+        """Return what the table has, or only the groups of other frameworks, with the letters."""
+        every = [*zip(self.comparison.verdicts, self.comparison.letters, strict=True)]
+        versions = [each for each in every if not each[0].op.text]
+        if others:
+            return [each for each in every if each[0].op.text] if versions else []
+        return versions or every
+
+    def _others(self) -> list[tuple[str, str]]:
+        """Return the answers of other frameworks by group, and whose they are."""
+        names: dict[tuple[str, str], list[str]] = {}
+        for each, letter in self._rows(others=True):
+            answer = outcome(each, "values")
+            for _, reason in _reasons_of([each], "it"):
+                answer += f": {reason}"
+            names.setdefault((letter or "", clean(answer)), []).append(each.op.full_name)
+        lines = [("group  ", "other frameworks")] if names else []
+        for letter, answer in sorted(names, key=lambda key: (not key[0], key[0])):
+            lines.append((f"{letter or '-':<7}", answer))
+            lines.append((" " * 9, ", ".join(names[letter, answer])))
+        return lines
+
     def _reasons(self) -> list[tuple[str, str]]:
         """Return the rules that refuse versions, or leave out an operator without axis, and why."""
-        reasons = [*_reasons_of(self.comparison.verdicts)]
+        reasons = [*_reasons_of(each for each, _ in self._rows())]
         for each in self.comparison.left_out:
             if each.error is not None and each.error.rule == "axis-unsupported":
                 reason = GatherError.of(each.error, version=each.op.name).statement
@@ -255,9 +282,15 @@ class ComparisonText(NamedTuple):
         return reasons
 
     def _results(self) -> list[tuple[str, str]]:
-        """Return the first difference of each pair of groups, or that versions agree."""
+        """Return the first difference of each pair of groups, or that versions agree.
+
+        A group of other frameworks alone is compared with the first one.
+        """
         results = []
+        letters = {"A", *(letter for _, letter in self._rows())}
         for each, (one, other) in zip(self.comparison.differences, self.values, strict=True):
+            if each.groups[0] != "A" and not letters.issuperset(each.groups):
+                continue
             text = "have the shapes {} and {}".format(*each.shapes)
             if each.at is not None:
                 text = f"first differ at {cell(each.at)}: {clean(one)} and {clean(other)}"

@@ -12,16 +12,16 @@ from gathercli.report.terminal import highlighted, rendered
 from gathercli.spec import rules
 from gathercli.spec.decisions import concerning
 from gathercli.spec.dtypes import DTYPES, PLAIN, in_words
-from gathercli.spec.op import INTEGERS, IndexRange, OffAxis
+from gathercli.spec.op import INTEGERS, Adaptation, IndexRange, OffAxis, OutOfRange
 from gathercli.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from gathercli.frameworks import FrameworkRow
     from gathercli.spec.decisions import Decision
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.equivalents import Equivalent
-    from gathercli.spec.op import Attr, Input, Op
+    from gathercli.spec.op import Input, Op
 
 
 _HEADINGS: Final = ("version", "legal indices", "other indices", "batch_dims")
@@ -97,8 +97,8 @@ def aligned(pairs: Iterable[tuple[str, str]], width: int | None, indent: int = 2
 
 def rule_names(op: Op) -> list[str]:
     """Return the rules that can refuse a call of a version, in checking order."""
-    axis, impossible = op.attr("axis"), set[str]()
-    if axis is None or axis.default is not None:
+    impossible = set[str]()
+    if not op.requires_axis:
         impossible.add("axis-required")
     if op.has_batch_dims:
         impossible.add("batch-dims-unsupported")
@@ -106,8 +106,12 @@ def rule_names(op: Op) -> list[str]:
         impossible |= {"batch-dims-range", "batch-dims-axis", "batch-shape"}
     if len(op.inputs[0].dtypes) == len(DTYPES):
         impossible.add("data-dtype")
+    most = op.most_rank, op.most_index_rank, op.most_batch_dims, op.only_axis
+    if all(each is None for each in most) and not op.least_rank:
+        impossible.add("call-rank")
+    impossible.add("index-range" if op.out_of_range is OutOfRange.UNDEFINED else "index-undefined")
     checked = set(map(rule_name, FAMILIES[op.family].RULES))
-    checked |= {"index-negative", "index-range", "limit"}
+    checked |= {"index-negative", "index-range", "index-undefined", "limit"}
     if op.followed:
         checked.add("integer-values")
     return [name for name in rules.STATEMENTS if name in checked - impossible]
@@ -118,8 +122,9 @@ _ABSENT: Final = "not in this version"
 
 def traits(op: Op) -> dict[str, tuple[object, str]]:
     """Return the traits of a version by their headings: the value of each, and its words."""
-    axis = op.attr("axis")
+    axis, adapts = op.attr("axis"), op.adapts or Adaptation()
     off_axis = op.off_axis.value if op.off_axis else "nothing to compare"
+    off_axis += ", or one of them is 1" * adapts.broadcasts
     tuples = counted(op.shortest_tuple, "number") if op.tuples else "no tuples"
     sizes = (
         "dimensions that must be equal are narrowed to what both inputs allow"
@@ -127,12 +132,13 @@ def traits(op: Op) -> dict[str, tuple[object, str]]:
         else "dimensions are those of one input"
     )
     return {
-        "axis": (axis, _axis_text(axis)),
-        "batch_dims": (op.has_batch_dims, _batch_dims_text(op)),
-        **{each.name: (each.dtypes, _input_text(op, each)) for each in op.inputs},
+        "axis": ((axis, op.only_axis, adapts.flattens, adapts.axis_of_batch), _axis_text(op)),
+        "batch_dims": ((op.has_batch_dims, op.most_batch_dims), _batch_dims_text(op)),
+        **{each.name: (_input_traits(op, each), _input_text(op, each)) for each in op.inputs},
         "legal indices": (op.index_range, f"{op.index_range.value} for an axis of size s"),
         "other indices": (op.out_of_range, op.out_of_range.done),
-        "beside the axis": (op.off_axis, off_axis),
+        "empty outputs": (op.checks_empty, _empty_text(op)),
+        "beside the axis": (off_axis, off_axis),
         "shortest tuple": (op.shortest_tuple, tuples),
         "inference": (op.narrows, sizes),
         "equation": (op.equation, op.equation),
@@ -147,27 +153,69 @@ def differences(a: Op, b: Op) -> list[tuple[str, str, str]]:
     return [(name, x, y) for name, (one, x), (other, y) in pairs if one != other]
 
 
-def _input_text(op: Op, each: Input) -> str:
-    rank = "rank 1 or more"
+def _empty_text(op: Op) -> str:
+    return "indices are checked" if op.checks_empty else "no index is checked"
+
+
+def _input_traits(op: Op, each: Input) -> tuple[object, ...]:
+    """Return what a version says of an input."""
+    adapts = op.adapts or Adaptation()
     if each.values:
-        rank = "the rank of data" if op.off_axis else "any rank"
-    return f"{each.rank or rank}; {_types(each.dtypes)}"
+        ranks = op.least_index_rank, op.most_index_rank
+        return each.dtypes, *ranks, each.name in adapts.scalars, adapts.index_bits
+    return each.dtypes, *_data_ranks(op), each.name in adapts.scalars, adapts.narrow, op.full
 
 
-def _axis_text(axis: Attr | None) -> str:
+def _data_ranks(op: Op) -> tuple[int, int | None]:
+    return op.least_rank or int(op.most_rank is not None), op.most_rank
+
+
+def _input_text(op: Op, each: Input) -> str:
+    adapts = op.adapts or Adaptation()
+    if each.values:
+        usual = "the rank of data" if op.off_axis else "any rank"
+        limits = _ranks(op.least_index_rank, op.most_index_rank)
+        cut = [f"the last {adapts.index_bits} bits are read"] * (adapts.index_bits < 64)
+    else:
+        usual, limits = "rank 1 or more", _ranks(*_data_ranks(op))
+        cut = [f"{wide} as {narrow}" for wide, narrow in adapts.narrow.items()]
+        cut += ["with elements, if there is an index"] * (op.full == "data")
+        cut += ["the axis not empty, if there is an index"] * (op.full == "axis")
+    rank = ", ".join(filter(None, (each.rank, limits))) or usual
+    rank += ", 0-D as 1-D" * (each.name in adapts.scalars)
+    return "; ".join((rank, _types(each.dtypes), *cut))
+
+
+def _ranks(least: int, most: int | None) -> str:
+    """Describe the ranks that the call of a framework takes; empty if it takes any."""
+    if most is None:
+        return f"rank {least} or more" if least else ""
+    if not least:
+        return f"rank {most} at most"
+    return f"rank {most}" if least == most else f"rank {least} to {most}"
+
+
+def _axis_text(op: Op) -> str:
+    axis, adapts = op.attr("axis"), op.adapts or Adaptation()
     if axis is None:
         return _ABSENT
+    if op.only_axis is not None:
+        return f"{op.only_axis} alone"
     kind = "an input" if axis.is_input else "an attribute"
     default = "required" if axis.default is None else f"default {axis.default}"
-    return f"{kind}, [-r, r-1] for data of rank r, {default} ({axis.source})"
+    default = "default batch_dims" if adapts.axis_of_batch else default
+    default = "without one data are flattened" if adapts.flattens else default
+    source = f" ({axis.source})" if axis.source else ""
+    return f"{kind}, [-r, r-1] for data of rank r, {default}{source}"
 
 
 def _batch_dims_text(op: Op) -> str:
     if not op.has_batch_dims:
         return _ABSENT
+    most = "" if op.most_batch_dims is None else f"; {op.most_batch_dims} at most"
     if op.tuples:
-        return "[0, min(N, M)-1] for ranks N of data and M of indices; default 0"
-    return "[-M, M] for indices of rank M, not beyond the axis; default 0"
+        return f"[0, min(N, M)-1] for ranks N of data and M of indices; default 0{most}"
+    return f"[-M, M] for indices of rank M, not beyond the axis; default 0{most}"
 
 
 _LEGEND: Final = """\
@@ -176,16 +224,22 @@ More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
 """
 
 
+def _command(op: Op) -> str:
+    """Return the line that runs a version."""
+    inputs = " ".join(each.name.upper() for each in op.inputs)
+    return f"gathercli {op.family} {inputs} -V {op.id}"
+
+
 def version_text(op: Op, width: int | None) -> str:
     """Format the sheet of a version: its traits below its name."""
-    inputs = " ".join(each.name.upper() for each in op.inputs)
     words = {name: text for name, (_, text) in traits(op).items()}
     names = ["equation", "shape", *(each.name for each in op.inputs), "axis", "batch_dims"]
     names += ["legal indices", "other indices"]
+    names += ["empty outputs"] * (not op.checks_empty)
     names += ["beside the axis"] * bool(op.off_axis) + ["shortest tuple"] * op.tuples
     lines = [
-        ("command", f"gathercli {op.family} {inputs} -V {op.id}"),
-        ("changes", op.changes),
+        ("command", _command(op)),
+        *[("changes", op.changes)] * bool(op.changes),
         *((name, words[name]) for name in names),
         ("source", op.source),
     ]
@@ -196,29 +250,40 @@ def version_text(op: Op, width: int | None) -> str:
 
 def sheets(ops: Iterable[Op], width: int | None) -> str:
     """Format the sheets of versions, with the rules and decisions of each."""
-    return "\n".join(
-        version_text(op, width)
-        + "  rules, in the order they are checked\n"
-        + aligned(((name, rules.STATEMENTS[name]) for name in rule_names(op)), width, indent=4)
-        + "  decisions, where the text is silent or contradicts itself\n"
-        + aligned(
-            ((each.id, f"{each.question} Decision: {each.choice}") for each in concerning(op)),
-            width,
-            indent=4,
+    texts = []
+    for op in ops:
+        decisions = [
+            (each.id, f"{each.question} Decision: {each.choice}") for each in concerning(op)
+        ]
+        texts.append(
+            version_text(op, width)
+            + "  rules, in the order they are checked\n"
+            + aligned(((name, rules.STATEMENTS[name]) for name in rule_names(op)), width, indent=4)
+            + "  decisions, where the text is silent or contradicts itself\n" * bool(decisions)
+            + aligned(decisions, width, indent=4)
         )
-        for op in ops
-    )
+    return "\n".join(texts)
 
 
 def listing(
-    ops: Sequence[Op], width: int | None, defaults: Collection[Op] = (), by: str = ""
+    ops: Sequence[Op],
+    width: int | None,
+    defaults: Collection[Op] = (),
+    by: str = "",
+    calls: Iterable[Op] = (),
 ) -> str:
-    """List versions: the changes of each, then the treatment of indices.
+    """List versions: the changes of each, the treatment of indices, and calls of frameworks.
 
     A star marks the `defaults`, which the setting `by` selects, if any.
     """
+    names: dict[str, list[str]] = {}
+    for op in calls:
+        names.setdefault(op.family, []).append(f"{op.id}{' *' * (op in defaults)}")
+    others = aligned(((family, ", ".join(own)) for family, own in names.items()), width)
+    others = others and f"calls of other frameworks, which are versions too\n{others}"
     mark = f"* runs where no version is named{by and f', by {by}'}.\n"
-    return f"{timeline(ops, width)}\n{table(ops, defaults)}\n{mark}{_LEGEND}"
+    parts = (timeline(ops, width), table(ops, defaults), others, mark + _LEGEND)
+    return "\n".join(filter(None, parts))
 
 
 # The styles of names and headings.
@@ -255,7 +320,7 @@ def version_json(op: Op) -> dict[str, Any]:
         "axis": axis
         and {
             "default": axis.default,
-            "required": axis.default is None,
+            "required": op.requires_axis,
             "input": axis.is_input,
             "source": axis.source,
         },
@@ -281,7 +346,8 @@ def difference_text(a: Op, b: Op, width: int | None) -> str:
         lines += hanging(f"  {name:<15}  - ", x, width) + hanging(f"  {'':<15}  + ", y, width)
     if not lines:
         return f"{a} and {b}: no difference\n"
-    return f"{a} → {b}\n{lines}\nto move a model\n{aligned(moving(a, b), width)}"
+    moves = aligned(moving(a, b), width)
+    return f"{a} → {b}\n{lines}" + (moves and f"\nto move a model\n{moves}")
 
 
 def difference_json(a: Op, b: Op) -> dict[str, Any]:
@@ -336,9 +402,23 @@ def _forms(op: Op) -> dict[str, str]:
     """Return the forms of a call and of its output; blank for what a version does not have."""
     axis, off_axis = op.attr("axis"), op.off_axis
     default = f"axis {axis.default}" if axis and axis.default is not None else "refused"
+    adapts = op.adapts or Adaptation()
+    default = "the axis batch_dims" if adapts.axis_of_batch else default
     return {
         "an axis": _taken(now=axis is not None),
-        "no axis given": default if axis else "",
+        "0-D data": _taken(now="data" in adapts.scalars),
+        "0-D indices": "taken as 1-D" if "indices" in adapts.scalars else "as any other",
+        "the only axis": "any" if op.only_axis is None else str(op.only_axis),
+        "the least dimensions of data": str(op.least_rank or 1),
+        "the most dimensions of data": str(op.most_rank or "any"),
+        "the least dimensions of indices": str(op.least_index_rank),
+        "the most dimensions of indices": str(op.most_index_rank or "any"),
+        "what is not empty if there is an index": op.full or "the axis, unless it is filled",
+        "the most batch_dims": str(op.most_batch_dims or "any"),
+        "bits of an index": str(adapts.index_bits),
+        "an output without elements": _empty_text(op),
+        "dimensions of 1 beside the axis": "repeated" if adapts.broadcasts else "as any other",
+        "no axis given": ("data flattened" if adapts.flattens else default) if axis else "",
         "indices smaller beside the axis": (
             _taken(now=off_axis is OffAxis.AT_MOST) if off_axis else ""
         ),
@@ -361,12 +441,14 @@ def _type_changes(what: str, a: Sequence[DType], b: Sequence[DType]) -> Iterator
 
 def _as_before(a: Op, b: Op) -> str:
     """Return the options with which `b` treats every index as `a` does."""
-    if a.name != b.name:
+    if a.family != b.family:
         return ""
+    if a.index_range is not b.index_range is IndexRange.SIGNED and not a.out_of_range.refuses:
+        return ""  # no option treats a negative index as any other
     options = []
     if a.index_range is not b.index_range:
         options.append(f"--negative {'wrap' if a.index_range is IndexRange.SIGNED else 'error'}")
-    if a.out_of_range is not b.out_of_range:
+    if a.out_of_range not in (b.out_of_range, OutOfRange.UNDEFINED):
         options.append(f"--out-of-range {a.out_of_range.value}")
     return " ".join(options)
 
@@ -384,11 +466,13 @@ def decisions_text(decisions: Iterable[Decision], width: int | None) -> str:
     )
 
 
-def equivalent_text(each: Equivalent, nearest: Op, width: int | None) -> str:
+def equivalent_text(each: FrameworkRow, width: int | None) -> str:
     """Format a call: the equal versions, the differences, and code without differences."""
+    nearest, equals = each.nearest, f"{listed(each.rows, 'and')}, for legal indices"
     pairs = [
         ("call", each.call),
-        ("equals", f"{listed(each.rows, 'and')}, for legal indices"),
+        ("here", _command(each.op)),
+        *[("equals", equals)] * bool(each.rows),
         ("index from -s to -1", _beside(each.negative, nearest.negative, nearest)),
         ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done, nearest)),
         *(("" if at else "otherwise", line) for at, line in enumerate(each.differs)),
@@ -397,10 +481,19 @@ def equivalent_text(each: Equivalent, nearest: Op, width: int | None) -> str:
     return f"{each.name} beside {nearest}\n{aligned(pairs, width)}{''.join(fixes)}"
 
 
-def equivalent_json(each: Equivalent) -> dict[str, Any]:
+def equivalent_json(each: FrameworkRow) -> dict[str, Any]:
     """Return the fields of a call for JSON."""
-    fields = {"name": each.name, "aliases": each.aliases} | each._asdict()
-    return fields | {"fixes": [{"equals": row, "code": code} for row, code in each.fixes.items()]}
+    return {
+        "name": each.name,
+        "aliases": each.aliases,
+        "call": each.call,
+        "here": _command(each.op),
+        "rows": each.rows,
+        "negative": each.negative,
+        "outside": each.outside,
+        "differs": each.differs,
+        "fixes": [{"equals": row, "code": code} for row, code in each.fixes.items()],
+    }
 
 
 def _beside(theirs: str, ours: str, op: Op) -> str:

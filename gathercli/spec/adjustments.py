@@ -5,7 +5,7 @@ from __future__ import annotations
 from gathercli.errors import Hint, OutOfRangeError
 from gathercli.records import NamedTuple
 from gathercli.spec.call import version_that
-from gathercli.spec.op import FROM_THE_END, IndexRange, Negative, OutOfRange
+from gathercli.spec.op import FRAMEWORKS, FROM_THE_END, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import cell, coordinates, product
 from gathercli.text import counted, grouped, interval
 
@@ -113,6 +113,8 @@ def check_counts(
     The counts are those of each axis, with s added to negative indices if the call does so. `shape`
     is that of the indices, of which `used` count; None for all.
     """
+    if not call.op.checks_empty and 0 in call.shape:
+        return []
     used = product(shape) if used is None else used
     outside, pairs = call.outside, [*zip(axes, counts, strict=True)]
     if call.negative is Negative.ERROR:
@@ -121,9 +123,10 @@ def check_counts(
     refused = [
         (along, each.outside)
         for along, each in pairs
-        if outside is OutOfRange.ERROR or (along.size == 0 and outside is not OutOfRange.ZERO)
+        if outside.refuses or (along.size == 0 and not outside.fills)
     ]
-    _refuse_first(call, "index-range", refused, shape, used)
+    rule = "index-undefined" if outside is OutOfRange.UNDEFINED else "index-range"
+    _refuse_first(call, rule, refused, shape, used)
     wraps = call.wraps_negative and call.op.index_range is IndexRange.UNSIGNED
     several = len(axes) > 1
     wrapped = [("negative", each.wrapped) for each in counts if wraps]
@@ -175,6 +178,7 @@ def _refuse_first(
     else:
         data = call.op.inputs[0].name
         why = f"is outside axis {along.axis} of `{data}`, whose size is {along.size}"
+        why += f", and {call.op} promises nothing" * (rule == "index-undefined")
         hint = _hint(call, along.size, value)
     of = "" if along.input == "indices" else f" of `{along.input}`"
     legal, number = call.legal(along.size), sum(count.number for _, count in hits)
@@ -192,7 +196,8 @@ def _refuse_first(
 
 def _hint(call: Call, size: int, value: float) -> Hint | None:
     """Name a version or a setting that takes an index outside an axis; None if the call has one."""
-    fills = version_that(
+    is_version = call.op.framework in FRAMEWORKS  # else another is another framework's call
+    fills = is_version and version_that(
         call,
         lambda op: op.out_of_range is OutOfRange.ZERO,
         "fills such slices with zeros",
@@ -206,7 +211,9 @@ def _hint(call: Call, size: int, value: float) -> Hint | None:
         return fills or Hint(text, out_of_range="zero")
     if -size <= value < 0 and not call.wraps_negative and call.negative is Negative.SPEC:
         counts = "counts negative indices from the end"
-        signed = version_that(call, lambda op: op.index_range is IndexRange.SIGNED, counts)
+        signed = is_version and version_that(
+            call, lambda op: op.index_range is IndexRange.SIGNED, counts
+        )
         return signed or Hint(f"{{negative}} {counts}", negative="wrap")
     if call.out_of_range is OutOfRange.SPEC:
         text = "{out_of_range} fills such cells with zeros, `clamp` and `wrap` move them"

@@ -11,7 +11,7 @@ from gathercli.spec.dtypes import BFLOAT16, PLAIN, DType, Kind
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Final, TypeAlias
 
 DimMap: TypeAlias = "Sequence[tuple[int | None, int | None]]"
@@ -48,14 +48,44 @@ class OutOfRange(Enum):
     SPEC = "spec"
     ERROR = "error"
     ZERO = "zero"
+    NAN = "nan"
+    EXTREME = "extreme"
     CLAMP = "clamp"
     WRAP = "wrap"
+    UNDEFINED = "undefined"
 
     @property
     def done(self) -> str:
         """The past participle, for messages: ``zero-filled``."""
         return _DONE[self]
 
+    @property
+    def filling(self) -> str:
+        """What the cells of such an index get, for people: ``zeros``; empty if they copy."""
+        return _FILLINGS.get(self, "")
+
+    @property
+    def fills(self) -> bool:
+        """Whether the cells of such an index copy nothing, and get a value."""
+        return self in _FILLINGS
+
+    @property
+    def refuses(self) -> bool:
+        """Whether there is no answer for such an index."""
+        return self in (OutOfRange.ERROR, OutOfRange.UNDEFINED)
+
+    @property
+    def position(self) -> OutOfRange:
+        """The policy by which positions are computed: refused, none, or moved."""
+        if self.fills:
+            return OutOfRange.ZERO
+        return OutOfRange.ERROR if self.refuses else self
+
+
+# The values of `--out-of-range`; what a framework leaves undefined is nobody's wish.
+OUT_OF_RANGE_CHOICES: Final = tuple(
+    each.value for each in OutOfRange if each is not OutOfRange.UNDEFINED
+)
 
 # The names of `OutOfRange` in other programs, with those here.
 OTHER_NAMES: Final = {
@@ -72,8 +102,18 @@ _DONE = {
     OutOfRange.SPEC: "as the version says",
     OutOfRange.ERROR: "refused",
     OutOfRange.ZERO: "zero-filled",
+    OutOfRange.NAN: "filled with NaN",
+    OutOfRange.EXTREME: "filled with NaN or an extreme of the type",
     OutOfRange.CLAMP: "clamped",
     OutOfRange.WRAP: "wrapped",
+    OutOfRange.UNDEFINED: "undefined",
+}
+
+
+_FILLINGS = {
+    OutOfRange.ZERO: "zeros",
+    OutOfRange.NAN: "NaN",
+    OutOfRange.EXTREME: "NaN or an extreme",
 }
 
 
@@ -136,12 +176,23 @@ AXIS = Attr(
 BATCH_DIMS = Attr("batch_dims", default=0, doc="Leading dimensions that are batches")
 
 
+class Adaptation(NamedTuple):
+    """What a call of a framework does to its inputs before it gathers."""
+
+    flattens: bool = False  # `data` are flattened if there is no axis
+    axis_of_batch: bool = False  # the axis defaults to batch_dims
+    scalars: Sequence[str] = ()  # the inputs that are 1-D if they are 0-D
+    broadcasts: bool = False  # beside the axis, dimensions of 1 of `data` and `indices` repeat
+    narrow: Mapping[DType, DType] = {}  # the types whose elements are cut to others
+    index_bits: int = 64  # the bits of an index that are read
+
+
 class Op(NamedTuple):
-    """One version of one operator."""
+    """One version of one operator, or the operator of a framework that numbers no versions."""
 
     framework: str
     name: str
-    version: int
+    version: int  # 0 for an operator without versions
     family: str  # the command, and the module of `gathercli.ops`
     inputs: tuple[Input, ...]
     attrs: tuple[Attr, ...]
@@ -160,6 +211,17 @@ class Op(NamedTuple):
     shortest_tuple: int = 0  # the smallest length of a tuple
     flattens_batch: bool = False  # the output has its batch dimensions flattened into one
     one_type: bool = False  # all inputs have one type; untyped inputs take that of the others
+    adapts: Adaptation | None = None  # None if the inputs are used as they are
+    least_rank: int = 0  # of `data`
+    most_rank: int | None = None
+    least_index_rank: int = 0  # of `indices`
+    most_index_rank: int | None = None
+    most_batch_dims: int | None = None
+    only_axis: int | None = None  # None for any
+    checks_empty: bool = True  # whether indices are checked if the output has no elements
+    full: str = ""  # what has elements if there is an index: the ``axis``, or all ``data``
+    prefix: str = ""  # of the number of a version: ``ios`` of ``coreml-ios17``
+    text: str = ""  # what the row was read in, or run with; empty for `FRAMEWORKS`
 
     def input(self, name: str) -> Input:
         """Return the input of this name."""
@@ -180,14 +242,21 @@ class Op(NamedTuple):
         return self.attr("batch_dims") is not None
 
     @property
+    def requires_axis(self) -> bool:
+        """Whether a call without an axis is refused."""
+        axis, how = self.attr("axis"), self.adapts or Adaptation()
+        return axis is not None and axis.default is None and not (how.flattens or how.axis_of_batch)
+
+    @property
     def full_name(self) -> str:
-        """The full name: ``openvino.Gather-8``."""
-        return f"{self.framework}.{self.name}-{self.version}"
+        """The full name: ``openvino.Gather-8``, ``torch.gather``."""
+        name = f"{self.framework}.{self.name}"
+        return f"{name}-{self.prefix}{self.version}" if self.version else name
 
     @property
     def id(self) -> str:
-        """The short name, for `--version`: ``openvino-8``."""
-        return f"{self.framework}-{self.version}"
+        """The short name, for `--version`: ``openvino-8``, ``torch.gather``."""
+        return f"{self.framework}-{self.prefix}{self.version}" if self.version else self.full_name
 
     @property
     def negative(self) -> str:
@@ -196,13 +265,13 @@ class Op(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The specification."""
-        return FRAMEWORKS[self.framework].source.format(op=self)
+        """The specification, or what was read or run in its place."""
+        return self.text or FRAMEWORKS[self.framework].source.format(op=self)
 
     @property
     def page(self) -> str:
-        """The address of the specification."""
-        return FRAMEWORKS[self.framework].page.format(op=self)
+        """The address of the specification; empty if there is none."""
+        return "" if self.text else FRAMEWORKS[self.framework].page.format(op=self)
 
     def __str__(self) -> str:
         return self.full_name

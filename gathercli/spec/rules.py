@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from gathercli.spec.call import Call
+    from gathercli.spec.op import Op
 
 # What every rule says, by its name, in the order they are checked. No docstrings, which ``-OO``
 # strips.
@@ -34,6 +35,8 @@ STATEMENTS: Final = {
     "data-dtype": "`data` has an element type of the version's list.",
     "indices-dtype": "`indices` has an integer type of the version's list.",
     "tree-dtype": "All inputs of GatherTree are numbers of one type.",
+    "call-rank": "The ranks, the axis, batch_dims and elements of `data` are what the call of a "
+    "framework takes.",
     "data-rank": "`data` has rank 1 or more.",
     "indices-rank": "`indices` of GatherElements have the rank of `data`; Gather's have any rank, "
     "GatherND's 1 or more.",
@@ -55,11 +58,13 @@ STATEMENTS: Final = {
     "index-negative": "No index is negative, where `--negative error` asks for that.",
     "index-range": "Every index lies on the axis, where the version or `--out-of-range` does not "
     "replace it.",
+    "index-undefined": "Every index lies on the axis, where a framework does not say what becomes "
+    "of others.",
     "limit": "What is held, and a result, stays below `--max-bytes`, the rank below 65.",
 }
 
 # The rules that read elements; those before them only read shapes, types and attributes.
-VALUE_RULES: Final = ("integer-values", "index-negative", "index-range")
+VALUE_RULES: Final = ("integer-values", "index-negative", "index-range", "index-undefined")
 
 
 def axis_unsupported(call: Call) -> None:
@@ -192,14 +197,48 @@ def batch_dims_axis(call: Call) -> None:
 
 
 def _has_batch(call: Call, batch_dims: int) -> bool:
-    data, indices = call.data.shape, call.indices.shape
-    if data.rank is None or indices.rank is None:
-        return True
-    return all(meet(data[d], indices[d]) is not None for d in range(min(batch_dims, indices.rank)))
+    pairs = zip(call.data.shape[:batch_dims], call.indices.shape[:batch_dims], strict=False)
+    return all(meet(one, other) is not None for one, other in pairs)
 
 
 def _axes(call: Call) -> str | None:
     return None if call.rank is None else interval(-call.rank, call.rank - 1)
+
+
+def call_rank(call: Call) -> None:
+    """Refuse ranks, an axis, batch_dims or empty `data` that the call of a framework refuses."""
+    op, data, indices = call.op, call.data.shape, call.indices.shape
+    for error, subject, number, least, most in (
+        (RankError, "data", data.rank, op.least_rank, op.most_rank),
+        (RankError, "indices", indices.rank, op.least_index_rank, op.most_index_rank),
+        (BatchDimsError, "batch_dims", call.batch_dims, 0, op.most_batch_dims),
+        (AxisError, "axis", call.axis, op.only_axis, op.only_axis),
+    ):
+        if number is None or (least or number) <= number <= (number if most is None else most):
+            continue
+        expected = (
+            str(most) if least == most else f"{least} or more" if least else f"{most} or less"
+        )
+        rank = "rank " * (error is RankError)
+        raise error(
+            f"{'has' if rank else 'is'} {rank}{number}, which {{version}} does not take",
+            subject=subject,
+            value=number,
+            expected=f"{rank}{expected}",
+        )
+    sizes, numbers = data.sizes, indices.sizes
+    if not op.full or sizes is None or numbers is None or 0 in numbers[: -1 if op.tuples else None]:
+        return
+    b = call.batch_dims or 0
+    axes = range(b, b + numbers[-1]) if op.tuples and numbers else [call.axis]
+    for axis, size in enumerate(sizes):
+        if not size and (op.full == "data" or axis in axes):
+            raise RankError(
+                f"has no elements on axis {axis}, where {{version}} takes no index",
+                subject="data",
+                value=str(data),
+                expected=f"elements on {'every' if op.full == 'data' else 'the'} axis",
+            )
 
 
 def data_rank(call: Call) -> None:
@@ -222,8 +261,9 @@ def indices_rank(call: Call) -> None:
     if call.op.tuples:
         if rank == 0:
             raise RankError(
-                f"is 0-D, but {call.op.name} takes tuples",
+                f"is 0-D, but {_named(call.op)} takes tuples",
                 subject="indices",
+                version=call.op.full_name,
                 value=0,
                 expected="rank 1 or more",
                 hint="one tuple is 1-D, such as `[2]` or `[0,1]`",
@@ -232,13 +272,19 @@ def indices_rank(call: Call) -> None:
     if rank == 0 or (expected is not None and rank != expected):
         wanted = "1 or more" if expected is None else str(expected)
         raise RankError(
-            f"has rank {rank}, but {call.op.name} takes one index per element",
+            f"has rank {rank}, but {_named(call.op)} takes one index per element",
             subject="indices",
+            version=call.op.full_name,
             value=rank,
             expected=f"rank {wanted}",
             remark=", the rank of `data`",
             hint=Hint("{command} takes indices of any rank", command="gather"),
         )
+
+
+def _named(op: Op) -> str:
+    """Return the name of an operator, which another framework's call has with its module."""
+    return "{version}" if op.text else op.name
 
 
 def indices_depth(call: Call) -> None:

@@ -16,12 +16,12 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.run import run
 from gathercli.compute.storage import broadcast, storage_of
 from gathercli.compute.tensor import Tensor
+from gathercli.frameworks.versions import find
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
 from gathercli.io.graphs.ir import ir_files
 from gathercli.io.graphs.onnx import onnx_bytes
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.ops import OPERATORS, gather, gather_elements, gather_nd, gather_tree
-from gathercli.ops.versions import find
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BOOL, INT64
 from gathercli.spec.op import Op

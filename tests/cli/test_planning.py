@@ -20,7 +20,7 @@ from gathercli.compute.blocks import (
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.chunks import BOX_SHARE, CHUNK_COPIES, PROGRAM_BYTES, cut_boxes
 from gathercli.compute.tensor import Tensor
-from gathercli.ops.versions import find
+from gathercli.frameworks.versions import find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
 from man.pages import page

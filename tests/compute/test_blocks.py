@@ -30,7 +30,7 @@ from gathercli.compute.run import run_arrays as run
 from gathercli.compute.storage import dtype_of, slices
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, LimitError, TransferError
-from gathercli.ops.versions import find
+from gathercli.frameworks.versions import find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import product

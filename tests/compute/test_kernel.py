@@ -23,8 +23,8 @@ from gathercli.compute.run import run_arrays as run
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OutOfRangeError
+from gathercli.frameworks.versions import find
 from gathercli.ops import FAMILIES, OPERATORS
-from gathercli.ops.versions import find
 from gathercli.spec.call import Operand
 from gathercli.spec.op import OffAxis
 from tests.cases import drawn

@@ -25,7 +25,7 @@ from gathercli.compute.run import run_arrays as run
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, LimitError
-from gathercli.ops.versions import find
+from gathercli.frameworks.versions import find
 from gathercli.spec.call import Operand
 from tests.chunked import Chunks, gathering
 

@@ -17,10 +17,10 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.result import GatherResult
 from gathercli.compute.run import run_arrays as bound_run
 from gathercli.errors import OutOfRangeError
+from gathercli.frameworks.versions import find
 from gathercli.io.arraylike import arguments
 from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES
-from gathercli.ops.versions import find
 from gathercli.spec.call import CallContext
 from gathercli.spec.dtypes import DTYPES
 from tests import oracle, oracle_nd

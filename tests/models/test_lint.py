@@ -15,7 +15,7 @@ from gathercli.io.graphs.graph import Constant
 from gathercli.models.files import ReadOptions, read
 from gathercli.models.findings import ERROR, NOTE, WARNING
 from gathercli.models.lint import findings, node_findings
-from gathercli.ops.portability import target
+from gathercli.models.targets import target
 from gathercli.spec.dtypes import INT64 as INDEX
 from tests.modelfiles import (
     FLOAT,

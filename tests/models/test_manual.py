@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gathercli.ops.portability import target_names
+from gathercli.models.targets import target_names
 from man.models import targets_table
 
 

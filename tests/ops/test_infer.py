@@ -11,7 +11,7 @@ import pytest
 import gathercli
 from gathercli import GatherError, infer_shape
 from gathercli.errors import UsageError
-from gathercli.ops.versions import find
+from gathercli.frameworks.versions import find
 from tests import oracle, oracle_nd
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import pytest
 
 import gathercli
 from gathercli.errors import VersionError
+from gathercli.frameworks import every_equivalent
+from gathercli.frameworks.versions import find
 from gathercli.ops import OPERATORS
-from gathercli.ops.versions import find
-from gathercli.spec.equivalents import every_equivalent
 from tests.ops.test_versions import SMALLEST
 from tests.rows import newest
 
@@ -179,7 +179,7 @@ def test_a_framework_without_versions_is_answered_by_the_nearest_to_its_call(
 
 @pytest.mark.parametrize("each", every_equivalent(), ids=[each.name for each in every_equivalent()])
 def test_the_name_of_a_call_is_no_version_and_the_hint_says_which_is_near(
-    each: gathercli.spec.equivalents.Equivalent,
+    each: gathercli.frameworks.FrameworkRow,
 ) -> None:
     (row,) = (op for op in OPERATORS if op.full_name == each.rows[0])
 

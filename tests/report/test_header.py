@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import gathercli
 from gathercli import ops
+from gathercli.frameworks.versions import find
 from gathercli.ops import FAMILIES
-from gathercli.ops.versions import find
 from gathercli.report.header import formula, header
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype

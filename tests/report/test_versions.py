@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import pytest
 
+from gathercli.frameworks import FrameworkRow, every_row
 from gathercli.ops import OPERATORS, gather, gather_nd
 from gathercli.report import versions
-from gathercli.spec.dtypes import BFLOAT16
-from gathercli.spec.op import Attr, IndexRange, Input, OffAxis, Op, OutOfRange
+from gathercli.spec.dtypes import BFLOAT16, FLOAT64
+from gathercli.spec.op import Adaptation, Attr, IndexRange, Input, OffAxis, Op, OutOfRange
 from tests.conftest import Ran
 
 Run = Callable[..., Ran]
@@ -30,6 +31,7 @@ OTHER: Final[dict[str, dict[str, Any]]] = {
     "other indices": {"out_of_range": OutOfRange.CLAMP},
     "beside the axis": {"off_axis": OffAxis.EQUAL},
     "inference": {"narrows": False},
+    "empty outputs": {"checks_empty": False},
     "equation": {"equation": "out = data"},
     "shape": {"shape": "[]"},
 }
@@ -44,13 +46,96 @@ NAMING: Final[dict[str, Any]] = {
     "flattens_batch": True,
     "one_type": True,
     "changes": "x",
+    "prefix": "x",
+    "text": "x",
+}
+CALL_OF_TF: Final = ROW._replace(
+    attrs=(ROW.attrs[0]._replace(default=None), *ROW.attrs[1:]),
+    adapts=Adaptation(axis_of_batch=True),
+)
+# Of a call of a framework, each of which changes a trait.
+CALL: Final[dict[str, tuple[str, Op]]] = {
+    "rank 2 or more; ": ("data", ROW._replace(least_rank=2)),
+    "rank 2; ": ("data", ROW._replace(least_rank=2, most_rank=2)),
+    "0 alone": ("axis", ROW._replace(only_axis=0)),
+    "; with elements, if there is an index": ("data", ROW._replace(full="data")),
+    "; the axis not empty, if there is an index": ("data", ROW._replace(full="axis")),
+    "default batch_dims": ("axis", CALL_OF_TF),
+    "rank 1 to 5; ": ("data", ROW._replace(most_rank=5)),
+    "rank 1 at most; ": ("indices", ROW._replace(most_index_rank=1)),
+    "rank 1; ": ("indices", ROW._replace(least_index_rank=1, most_index_rank=1)),
+    "; 1 at most": ("batch_dims", ROW._replace(most_batch_dims=1)),
+    ", 0-D as 1-D; ": ("data", ROW._replace(adapts=Adaptation(scalars=("data",)))),
+    "; float64 as bfloat16": ("data", ROW._replace(adapts=Adaptation(narrow={FLOAT64: BFLOAT16}))),
+    "; the last 32 bits are read": ("indices", ROW._replace(adapts=Adaptation(index_bits=32))),
+    "without one data are flattened": ("axis", ROW._replace(adapts=Adaptation(flattens=True))),
+    ", or one of them is 1": (
+        "beside the axis",
+        ROW._replace(adapts=Adaptation(broadcasts=True)),
+    ),
 }
 
 
 def test_every_field_of_a_row_makes_a_difference_or_names_the_row() -> None:
     changed = {field for fields in OTHER.values() for field in fields}
 
-    assert {*changed, *NAMING, "shortest_tuple"} == set(Op._fields)
+    of_calls = {
+        "adapts",
+        "least_rank",
+        "only_axis",
+        "full",
+        "most_rank",
+        "least_index_rank",
+        "most_index_rank",
+        "most_batch_dims",
+    }
+    assert {*changed, *NAMING, *of_calls, "shortest_tuple"} == set(Op._fields)
+
+
+def test_the_ranks_of_tuples_make_a_difference() -> None:
+    ((name, _, after),) = versions.differences(ON_TUPLES, ON_TUPLES._replace(most_index_rank=5))
+    assert name == "indices"
+    assert ", tuples in the last dimension, rank 5 at most; " in after
+
+
+@pytest.mark.parametrize("said", CALL)
+def test_what_a_call_of_a_framework_does_to_its_inputs_makes_a_difference(said: str) -> None:
+    trait, other = CALL[said]
+
+    ((name, before, after),) = versions.differences(ROW, other)
+    assert name == trait
+    assert said in after
+    assert said not in before
+    assert versions.difference_text(ROW, other, None).splitlines()[0] == f"{ROW} → {other}"
+
+
+@pytest.mark.parametrize("row", every_row(), ids=lambda row: row.name)
+def test_a_call_and_the_version_nearest_to_it_are_compared(row: FrameworkRow) -> None:
+    text = versions.difference_text(row.op, row.nearest, 80)
+
+    assert max(map(len, text.splitlines())) <= 80
+    assert "to move a model\n\n" not in text
+    sheet = versions.sheets([row.op], 80)
+    assert max(map(len, sheet.splitlines())) <= 80
+    assert not any(line.endswith("  ") for line in sheet.splitlines())
+
+
+@pytest.mark.parametrize("row", every_row(), ids=lambda row: row.name)
+def test_the_options_named_for_a_call_give_its_answers(row: FrameworkRow, run: Run) -> None:
+    other = row.nearest
+    options = dict(versions.moving(row.op, other)).get("to treat indices as before", "").split()
+    axis = ["-a", "0"] if row.op.attr("axis") else []
+    cells = {"gather-nd": "[[{}]]"}.get(row.op.family, "[{}]")
+
+    def answers(op: Op, *options: str) -> list[tuple[int, str]]:
+        ran = [
+            run(op.family, "3xi32=1,2,3", cells.format(k), *axis, "-V", op.id, "-q", *options)
+            for k in (-4, -1, 2, 3)
+        ]
+        return [(each.status, each.out) for each in ran]
+
+    if row.op.family != "gather-tree" and options:
+        assert answers(other, *options) == answers(row.op)
 
 
 def test_the_shortest_tuple_makes_a_difference() -> None:

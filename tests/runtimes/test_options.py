@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -226,3 +227,19 @@ def test_options_that_name_no_runtime_or_time_are_refused(
 
     assert ran.status == 2
     assert only_error(ran).startswith(f"error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--of", "numpy"], "refuses, as every version does: IndexError: index 9"),
+        (["--of", "jax"], "refuses: IndexError: index 9"),
+        (["--of", "onnx,jax"], "refuses, as every version does: IndexError: index 9"),
+    ],
+)
+def test_a_runtime_is_compared_with_its_own_calls_where_no_version_is(
+    words: list[str], said: str, run: Run
+) -> None:
+    ran = run("compare", "5,6", "9", "--ops", "gather", *words, "-a", "0", "--with", "numpy")
+
+    assert re.search(rf"np.take\(data, indices, axis=0\) +- +{said}", ran.out)

@@ -11,8 +11,8 @@ import pytest
 import gathercli
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import AxisError, BatchDimsError, DtypeError
+from gathercli.frameworks.versions import find
 from gathercli.ops import FAMILIES, OPERATORS, bind, gather, gather_elements
-from gathercli.ops.versions import find
 from gathercli.spec.call import MOST_HINT_ELEMENTS, Call, Operand, version_that
 from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, FLOAT64, INT64, STRING, DType
 from gathercli.spec.rules import axis_type

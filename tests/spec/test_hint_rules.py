@@ -14,10 +14,10 @@ from gathercli.errors import (
     OutOfRangeError,
     TreeShapeError,
 )
+from gathercli.frameworks.equivalents import arguments_of
 from gathercli.ops import bind, gather, gather_nd, gather_tree
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64
-from gathercli.spec.equivalents import arguments_of
 from gathercli.spec.shapes import DEEPEST, UNKNOWN, AnyDim, Shape, as_shape, parse
 
 INSIDE, OUTSIDE = [[0, 1], [1, 0]], [[5, 6], [7, 8]]

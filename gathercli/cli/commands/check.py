@@ -10,8 +10,8 @@ from gathercli.cli.declarations import OUTPUT, Options, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, THREADS
 from gathercli.cli.slice_options import PictureOptions
+from gathercli.frameworks.versions import family_of
 from gathercli.io.descriptors import STDOUT
-from gathercli.ops.versions import family_of
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 
 if TYPE_CHECKING:

@@ -12,12 +12,14 @@ from gathercli.cli.declarations import OPERATOR, Answer, Options, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, THREADS, OperatorOptions
 from gathercli.cli.slice_options import PictureOptions, RuntimeOptions
-from gathercli.errors import VersionError
-from gathercli.ops import FAMILIES, OPERATORS, accepted_families
-from gathercli.ops.versions import VersionMatch
+from gathercli.errors import UsageError, VersionError
+from gathercli.frameworks import every_row
+from gathercli.frameworks.equivalents import SHORT
+from gathercli.frameworks.versions import VersionMatch
+from gathercli.ops import FAMILIES, accepted_families
 from gathercli.report.terminal import PICTURE_WIDTH, rendered
 from gathercli.spec.call import CallContext
-from gathercli.text import listed
+from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
     from gathercli.cli.slice_options import Addition
@@ -35,6 +37,12 @@ MOST_ELEMENTS: Final = 512
 COMPARED: Final = tuple(op for family in accepted_families("compare") for op in family.ROWS)
 
 
+def every_op() -> list[Op]:
+    """Return the versions to compare, then those of other frameworks by family."""
+    others = (row for each in accepted_families("compare") for row in every_row(each.COMMAND))
+    return [*COMPARED, *(row.op for row in others)]
+
+
 class ComparedOperators(OperatorOptions):
     """Every operator, or those of a list in place of a version."""
 
@@ -43,7 +51,14 @@ class ComparedOperators(OperatorOptions):
         "--ops",
         metavar="LIST",
         help="Only these, with commas between: commands (gather), versions (onnx-13), full "
-        "names (openvino.Gather-8).",
+        "names (openvino.Gather-8, torch.gather).",
+    )
+    frameworks: str | None = option(
+        OPERATOR,
+        "--of",
+        metavar="LIST",
+        help="Only what these frameworks have, with commas between: openvino,onnx,torch.",
+        known=lambda: dict.fromkeys(op.framework for op in every_op()),
     )
 
     @classmethod
@@ -81,7 +96,7 @@ def run(
 
     running.chosen()
     operators = call.operator
-    rows, by_name = _rows(operators.version, messages)
+    rows, by_name = _rows(operators, messages)
     opened = call.open()
     with pictures.opened() as saved, opened:
         case = opened.case(threads)
@@ -115,13 +130,14 @@ def run(
     )
 
 
-def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]]:
-    """Return the rows of a list of commands, versions and full names, in the order of all rows.
+def _rows(options: ComparedOperators, messages: Messages) -> tuple[list[Op], set[Op]]:
+    """Return the rows of the frameworks and names in two lists, in the order of all rows.
 
-    With them, those that it names by themselves or by their command.
+    With them, those that are named by themselves or by their command.
     """
+    text, rows = options.version, _of(options.frameworks)
     if text is None:
-        return COMPARED, set()
+        return rows, set()
     chosen: set[Op] = set()
     by_name: set[Op] = set()
     for name in map(str.strip, re.split(r",(?![^(\[]*[)\]])", text)):  # but not at that of x[i, j]
@@ -135,16 +151,17 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
                 hint="`--ops gather,onnx-13`",
             )
         if name in FAMILIES:
-            by_name |= set(FAMILIES[name].ROWS)
+            by_name |= {*FAMILIES[name].ROWS, *(op for op in rows if op.family == name)}
             continue
         matches = exactly(name, named(name, "--ops "))
         ops = {each.op for each in matches}
         if len(ops) == 1:
             by_name |= ops
-        chosen |= ops & set(COMPARED) or ops
+        chosen |= ops & set(rows) or ops
         messages.notes += [each.note for each in matches if each.note]
     chosen |= by_name
-    other = next((op for op in OPERATORS if op in chosen and op not in COMPARED), None)
+    families = {op.family for op in COMPARED}
+    other = next((op for op in chosen if op.family not in families), None)
     if other is not None:
         names = listed((each.name.upper() for each in other.inputs), "and")
         raise VersionError(
@@ -154,7 +171,35 @@ def _rows(text: str | None, messages: Messages) -> tuple[tuple[Op, ...], set[Op]
             value=text,
             expected="versions of DATA and INDICES",
         )
-    return tuple(op for op in COMPARED if op in chosen), by_name
+    if not chosen.intersection(rows):
+        raise UsageError(
+            f"is `{clean(options.frameworks or '')}`, and `--ops` names nothing of theirs",
+            subject="--of",
+            value=options.frameworks,
+            expected=listed(sorted({op.framework for op in chosen}), "or"),
+        )
+    return [op for op in rows if op in chosen], by_name
+
+
+def _of(text: str | None) -> list[Op]:
+    """Return the rows of the frameworks in a list, or of all."""
+    rows = every_op()
+    if text is None:
+        return rows
+    known = dict.fromkeys(op.framework for op in rows)
+    names = [*map(str.strip, text.split(","))]
+    for name in names:
+        if name not in known:
+            meant = SHORT.get(name, name).partition(".")[0]
+            near = meant if meant in known else closest(meant, known)
+            raise UsageError(
+                f"names `{clean(name[:40])}`",
+                subject="--of",
+                value=name,
+                expected=listed(known),
+                hint=f"did you mean `{near}`?" if near else None,
+            )
+    return [op for op in rows if op.framework in names]
 
 
 def _json(comparison: Comparison, operator: OperatorOptions, case: Case, added: Addition) -> str:

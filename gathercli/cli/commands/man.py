@@ -9,7 +9,7 @@ from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.pages import TOPICS, page, page_text, terms
 from gathercli.cli.registry import COMMANDS
 from gathercli.errors import UsageError
-from gathercli.ops.unknown import foreign_name_error
+from gathercli.frameworks.unknown import foreign_name_error
 from gathercli.text import closest, listed
 
 _WIDEST: Final = 100

@@ -12,18 +12,23 @@ from gathercli.cli.declarations import VIEW, Answer, argument, flag, option
 from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.options import TEXT_FORMAT, VARIABLE, choice
 from gathercli.errors import Hint, UsageError, VersionError
-from gathercli.ops import FAMILIES, OPERATORS, version_named
-from gathercli.ops.unknown import foreign_name_error
-from gathercli.ops.versions import VersionMatch, find
+from gathercli.frameworks import every_row
+from gathercli.frameworks.equivalents import (
+    call_like,
+    equivalent,
+    framework_named,
+    of_framework,
+)
+from gathercli.frameworks.versions import VersionMatch, find
+from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report import versions
 from gathercli.spec.decisions import every_decision
-from gathercli.spec.equivalents import equivalent, of_framework
 from gathercli.spec.op import FRAMEWORKS, Op
 from gathercli.text import clean, closest, listed
 
 ID: Final = argument(
     "[ID]",
-    "A version to write out: openvino.Gather-8, or onnx-13 for all of that opset.",
+    "A version to write out: openvino.Gather-8, torch.gather, or onnx-13 for all of that opset.",
     default=None,
 )
 DIFF: Final = option(
@@ -102,9 +107,10 @@ def _list(*families: str) -> Answer:
     """List the versions of some operators, or of all."""
     defaults, by, notes = _defaults()
     ops = [op for op in OPERATORS if not families or op.family in families]
+    calls = [row.op for name in families or FAMILIES for row in every_row(name)]
     return _answer(
-        lambda width: versions.listing(ops, width, defaults, by),
-        lambda: [_object(op, defaults) for op in ops],
+        lambda width: versions.listing(ops, width, defaults, by, calls),
+        lambda: [_object(op, defaults) for op in (*ops, *calls)],
         notes,
     )
 
@@ -177,7 +183,7 @@ def _like(call: str) -> Answer:
             error.hint = f"`gathercli ops {near}` lists its versions"
         raise
     return _answer(
-        partial(versions.equivalent_text, each, version_named(each.rows[0])),
+        partial(versions.equivalent_text, each),
         partial(versions.equivalent_json, each),
     )
 
@@ -190,6 +196,8 @@ def exactly(word: str, matches: list[VersionMatch]) -> list[VersionMatch]:
 
 def named(version: str, prefix: str = "") -> list[VersionMatch]:
     """Return the versions that a word names; `prefix` precedes the nearest name in a hint."""
+    if others := of_framework(version):
+        return [VersionMatch(each.op) for each in others]
     matches: list[VersionMatch] = []
     refusals: list[VersionError] = []
     for family in FAMILIES:
@@ -206,19 +214,17 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
         first.hint = _versions_after(prefix, first.advice)
         raise first
     likely = next((each.advice for each in refusals if each.advice), None)
-    hint = _nearest(version, prefix) or _versions_after(prefix, likely)
+    of, call = framework_named(version), call_like(version)
+    known = [each.name for each in of.rows] if of else []
+    known = known or [op.full_name for op in OPERATORS]
+    near = f"did you mean `{prefix}{call.name}`?" if call else _nearest(version, prefix)
+    hint = near or _versions_after(prefix, likely)
     hint = hint or "`gathercli ops` lists the versions"
-    if others := of_framework(version):
-        row, name = others[0].rows[0], others[0].name
-        hint = f"`{prefix}{row}` is nearest to {name}: `gathercli ops --like {name}`"
-        if refusal := foreign_name_error(version, "no operator version"):
-            refusal.hint, refusal.instead = hint, ()
-            raise refusal
     raise VersionError(
         f"no operator version `{clean(version[:40])}`",
         rule="version",
         value=version,
-        expected=f"one of {' '.join(op.full_name for op in OPERATORS)}",
+        expected=f"one of {' '.join(known)}",
         hint=hint,
     )
 

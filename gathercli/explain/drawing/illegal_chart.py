@@ -361,4 +361,5 @@ def _words(each: Illegal) -> str:
 
 def _kind(each: Illegal) -> str:
     """Return the class of an index: ``refused``, or ``filled`` for one that has another fate."""
-    return "refused" if each.does == OutOfRange.ERROR.done else "filled"
+    refusals = [policy.done for policy in OutOfRange if policy.refuses]
+    return "refused" if each.does in refusals else "filled"

@@ -93,3 +93,35 @@ def test_a_verdict_counts_the_components_of_all_axes_that_were_filled(run: Run) 
     ran = run("check", "gather-nd", "arange:2x3", "[[0,9],[9,0]]", "--out-of-range", "zero")
 
     assert "openvino.GatherND-5  2 zero-filled, first 9 at [0,1]\n" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "fate"),
+    [
+        ("openvino-7", ["--out-of-range", "nan"], "filled with NaN"),
+        ("jax.numpy.take", [], "filled with NaN or an extreme of the type"),
+        ("coreml-ios17", [], "undefined"),
+        ("torch", [], "refused"),
+    ],
+)
+def test_each_illegal_index_has_its_fate(
+    version: str, options: list[str], fate: str, run: Run
+) -> None:
+    ran = run("check", "gather", "1.5,2,3", "0,9", "-a", "0", "-V", version, *options)
+
+    assert ran.status == 1
+    assert f"\n[1]      9  {fate}\n" in ran.out
+
+
+def test_a_call_that_broadcasts_takes_small_indices(run: Run) -> None:
+    words = ["arange:3x2", "[[0],[1]]", "-a", "0", "-V", "torch.take_along_dim"]
+
+    ran = run("check", "gather-elements", *words)
+
+    assert ran.out.endswith("torch.take_along_dim may take that, openvino-6 not\n")
+
+
+def test_a_call_that_cuts_a_type_takes_it(run: Run) -> None:
+    ran = run("check", "gather", "1.5,2", "0,1", "-a", "0", "-V", "coreml-ios17")
+
+    assert ran.out.endswith("coreml.gather-ios17  fine, as float32\n")

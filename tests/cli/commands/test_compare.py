@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from gathercli.cli.commands.compare import COMPARED
+from gathercli.cli.commands.compare import every_op
+from gathercli.compute.compare import COMPARED_CELLS
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
     from tests.conftest import Ran, Run
 
 
-SINGLE = [op for op in COMPARED if not op.tuples]
-"""The versions whose indices are no tuples."""
+SINGLE = [op for op in every_op() if not op.tuples]
+"""The versions and calls whose indices are no tuples."""
 
-ELEMENTS = [str(op) for op in FAMILIES["gather-elements"].ROWS]
+GATHER, ELEMENTS = (
+    [str(op) for op in every_op() if op.family == family]
+    for family in ("gather", "gather-elements")
+)
+
+
+VERSIONS = ("--of", "openvino,onnx")
 
 
 def found(ran: Ran) -> dict[str, Any]:
@@ -28,7 +37,7 @@ def found(ran: Ran) -> dict[str, Any]:
 
 
 def test_versions_that_agree_have_a_letter_and_the_others_a_reason(run: Run) -> None:
-    assert run("compare", "arange:3x3", "[[2,0]]", "-a", "0") == (
+    assert run("compare", "arange:3x3", "[[2,0]]", "-a", "0", *VERSIONS) == (
         0,
         "data i64[3,3]   indices i64[1,2]   axis 0   batch_dims 0\n"
         "\n"
@@ -52,7 +61,7 @@ def test_versions_that_agree_have_a_letter_and_the_others_a_reason(run: Run) -> 
 def test_tuples_are_compared_too_where_one_version_takes_them(run: Run) -> None:
     words = ["compare", "arange:1x2x3x2", "zeros:1x2x1xi64", "-b", "2", "--ops", "gather-nd,8"]
 
-    assert run(*words) == (
+    assert run(*words, *VERSIONS) == (
         0,
         "data i64[1,2,3,2]   indices i64[1,2,1]   default axis   batch_dims 2\n"
         "\n"
@@ -160,10 +169,46 @@ def test_json_has_everything(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    ("data", "values", "written"),
+    [
+        ("[NaN,2.5]", ["NaN", 2.5], "NaN and 2.5"),
+        ("2xc64=1+2j 3", [[1.0, 2.0], [3.0, 0.0]], "[1.0,2.0] and [3.0,0.0]"),
+        ("[true,false]", [True, False], "true and false"),
+        ('["a\\u001b[2J","b"]', ["a\x1b[2J", "b"], '"a\\u001b[2J" and "b"'),
+        ("2xbf16=1.5 2", [1.5, 2.0], "1.5 and 2.0"),
+        ("2xu64=18446744073709551615 0", [2**64 - 1, 0], "18446744073709551615 and 0"),
+    ],
+)
+def test_values_of_every_kind_are_shown(data: str, values: Any, written: str, run: Run) -> None:
+    """Without a sign in the range, -1 is moved to the first cell."""
+    words = ["compare", data, "-2,-1", "--out-of-range", "clamp", "--ops", "gather", *VERSIONS]
+
+    differs = found(run(*words, "-f", "json"))["differences"]
+
+    assert differs == [{"groups": ["A", "B"], "at": [1], "values": [values[1], values[0]]}]
+
+    first, second = written.split(" and ")
+
+    assert f"\nA and B  first differ at [1]: {second} and {first}\n" in run(*words).out
+
+
+@pytest.mark.parametrize("data", ["[NaN,NaN]", "2xc64=nan nan", "[0.0,-0.0]"])
+def test_nan_equals_nan_and_zero_its_negative(data: str, run: Run) -> None:
+    """Without a sign in the range, both indices are moved to the first cell."""
+    words = ["compare", data, "-1,-2", "--out-of-range", "clamp", "--ops", "gather", *VERSIONS]
+
+    assert "\n\nall give the same\nA = " in run(*words).out
+
+
+@pytest.mark.parametrize(
     ("names", "chosen"),
     [
         ("gather-elements", ELEMENTS),
-        ("gather, onnx-13", [*map(str, FAMILIES["gather"].ROWS), "onnx.GatherElements-13"]),
+        ("onnx-13, gather", [*GATHER[:6], "onnx.GatherElements-13", *GATHER[6:]]),
+        (
+            "np.take, torch",
+            ["numpy.take", *(name for name in GATHER + ELEMENTS if "torch" in name)],
+        ),
         ("openvino.Gather-8", ["openvino.Gather-8"]),
         ("8", ["openvino.Gather-8"]),
         ("onnx-1,openvino-7,onnx-1", ["openvino.Gather-7", "onnx.Gather-1"]),
@@ -175,6 +220,91 @@ def test_some_versions_are_chosen_and_keep_their_order(
     answer = found(run("compare", "1,2", "0", "--ops", names, "-f", "json"))
 
     assert [each["version"] for each in answer["rows"]] == chosen
+
+
+def test_other_frameworks_follow_by_their_answers(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    names = "onnx.Gather-13,numpy.take,jax.numpy.take,jax.getitem,torch.getitem,torch.embedding"
+
+    ran = run("compare", "[1.5,-2]", "0,5", "-a", "0", "--ops", names)
+
+    assert ran.out.partition("\n\n")[2] == (
+        "version         shape  group  outcome\n"
+        "onnx.Gather-13  [2]    -      index-range refuses 1, first 5 at [1]\n"
+        "\n"
+        "group  other frameworks\n"
+        "A      1 filled with NaN or an extreme of the type, first 5 at [1], as float32\n"
+        "         jax.numpy.take\n"
+        "B      1 clamped, first 5 at [1], as float32\n"
+        "         jax.getitem\n"
+        "-      index-range refuses 1, first 5 at [1]\n"
+        "         numpy.take, torch.getitem\n"
+        "-      call-rank refuses: `data` has rank 1, which it does not take: expected\n"
+        "       rank 2\n"
+        "         torch.embedding\n"
+        "\n"
+        "A and B  first differ at [1]: NaN and -2.0\n"
+        'A = [1.5,"NaN"]\n'
+        "B = [1.5,-2.0]\n"
+    )
+
+
+def test_groups_of_other_frameworks_are_compared_with_the_first_alone(run: Run) -> None:
+    names = "openvino-8,jax.numpy.take,jax.getitem,torch.take_along_dim"
+    words = ["compare", "5,6,7", "0,9", "-a", "0", "--ops", names]
+
+    ran, answer = run(*words), found(run(*words, "-f", "json"))
+
+    assert re.findall("(.) and (.)  first differ", ran.out) == [("A", each) for each in "BCD"]
+    pairs = ["".join(each["groups"]) for each in answer["differences"]]
+    assert pairs == ["AB", "AC", "AD", "BC", "BD", "CD"]
+
+
+def test_answers_are_compared_by_value_and_narrower_types_are_named(run: Run) -> None:
+    words = ["--ops", "numpy.take,jax.numpy.take,jax.getitem", "-a", "0"]
+
+    ran = run("compare", "2xu64=5 18446744073709551615", "0", *words)
+
+    assert ran.out.partition("\n\n")[2] == (
+        "version         shape  group  outcome\n"
+        "jax.numpy.take  []     A      values, as uint32\n"
+        "jax.getitem     []     A      values, as uint32\n"
+        "numpy.take      []     A      values\n"
+        "\n"
+        "all give the same\n"
+        "A = 5\n"
+    )
+
+
+@pytest.mark.parametrize("index", ["4294967297", "-4294967295"])
+def test_indices_are_judged_as_a_framework_reads_them(index: str, run: Run) -> None:
+    """JAX keeps 32 bits of an index, NumPy 64."""
+    words = ["--ops", "numpy.take,jax.numpy.take", "-f", "json"]
+
+    rows = found(run("compare", "5,6", index, *words))["rows"]
+
+    assert [(row["version"], row["outcome"], row["rule"]) for row in rows] == [
+        ("jax.numpy.take", "values", None),
+        ("numpy.take", "refused", "index-range"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--of", "np"], "names `np`: expected openvino, onnx, "),
+        (["--of", "onnx,"], "names ``: expected openvino, onnx"),
+        (["--of", "onnx", "--ops", "torch.gather"], "is `onnx`, and `--ops` names nothing of "),
+    ],
+)
+def test_a_framework_that_is_none_is_a_usage_error(words: list[str], said: str, run: Run) -> None:
+    ran = run("compare", "1,2", "0", *words)
+
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: `--of` {said}")
 
 
 @pytest.mark.parametrize("names", ["", "gather,", "gathr", "openvino.Gather-9", "1"])
@@ -196,7 +326,10 @@ def test_a_version_that_is_none_is_a_usage_error(names: str, run: Run) -> None:
 )
 def test_the_versions_that_agree_are_named(run: Run, indices: str, ops: str, said: str) -> None:
     assert (
-        run("compare", "5,6,7", indices, "--ops", ops).out.split("\n\n")[-1].splitlines()[0] == said
+        run("compare", "5,6,7", indices, "--ops", ops, *VERSIONS)
+        .out.split("\n\n")[-1]
+        .splitlines()[0]
+        == said
     )
 
 
@@ -236,7 +369,7 @@ def test_the_status_is_0_even_if_all_refuse(run: Run) -> None:
     ran = run("compare", "1,2", "0.5")
 
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out.count("indices-dtype refuses") == len(SINGLE)
+    assert ran.out.endswith("\n\nevery version refuses\n")
     assert run("compare", "nosuch.npy", "0").status == 66
     assert run("compare", "[1", "0").status == 65
     assert json.loads(run("compare", "[1", "0", "--json-errors").err)["operator"] is None
@@ -245,7 +378,7 @@ def test_the_status_is_0_even_if_all_refuse(run: Run) -> None:
 def test_a_result_beyond_the_limit_is_refused_and_never_made(run: Run) -> None:
     words = ["compare", "zeros:10", "zeros:5x20xi64", "--ops", "gather"]
 
-    assert "all give the same" in run(*words).out
+    assert "all that accept give the same" in run(*words).out
 
     ran = run(*words, "--max-bytes", "799", "--out-of-range", "zero")
 
@@ -266,6 +399,79 @@ def test_a_narrow_terminal_puts_the_reason_below(run: Run, monkeypatch: pytest.M
     assert all(len(line) <= 80 for line in ran.out.splitlines())
     assert "  A      values\n" in ran.out
     assert "\nelements-shape  dimension 3 of" in ran.out
+
+
+def test_long_results_are_compared_block_by_block(run: Run, folder: Path) -> None:
+    indices = np.zeros(3 * COMPARED_CELLS + 5, np.int64)
+    indices[[-3, -1]] = -1
+    np.save(folder / "i.npy", indices)
+    words = ["compare", "1.5,2.5", "i.npy", "--ops", "gather", "--out-of-range", "clamp"]
+    for threads in ("1", "3"):
+        answer = found(run(*words, "-j", threads, "-f", "json"))
+        at = [3 * COMPARED_CELLS + 2]
+        assert answer["differences"] == [{"groups": ["A", "B"], "at": at, "values": [2.5, 1.5]}]
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("seed", range(24))
+def test_the_outcome_is_that_of_the_command_of_each_version(seed: int, run: Run) -> None:
+    rng = np.random.default_rng(seed)
+    rank = 1 + seed % 3
+    s = int(rng.integers(0 if seed % 5 == 0 else 1, 4))
+    shape = [s, *(int(n) for n in rng.integers(1, 3, rank - 1))]
+    few = [int(rng.integers(0, 4)), *shape[1:]]
+    data = rng.integers(0, 3, shape).astype("f4")
+    indices = rng.integers(-s - (seed % 2), s + (seed % 3 == 0) + 1, few)
+    options = ["--data-dtype", "float32", "--negative", str(rng.choice(["spec", "wrap", "error"]))]
+    policies = ["spec", "error", "zero", "clamp", "wrap"]
+    options += ["--out-of-range", str(rng.choice(policies))]
+    options += ["-b", "1", "-a", "1"] if seed % 4 == 3 and rank > 1 else ["-a", "0"]
+    np.save("d.npy", data)
+    np.save("i.npy", indices)
+    answer = found(run("compare", "d.npy", "i.npy", *options, "-f", "json"))
+
+    assert [row["version"] for row in answer["rows"]] == list(map(str, SINGLE))
+    check_outcomes(answer, ["d.npy", "i.npy", *options], run)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("seed", range(16))
+def test_the_outcome_of_tuples_is_that_of_the_command_of_each_version(seed: int, run: Run) -> None:
+    rng = np.random.default_rng(seed)
+    batch = [int(n) for n in rng.integers(1, 3, seed % 3)]
+    sizes = [int(n) for n in rng.integers(1, 4, 1 + seed % 2)]
+    shape = [*batch, *(int(n) for n in rng.integers(0, 3, 1)), len(sizes)]
+    np.save("d.npy", rng.integers(0, 3, [*batch, *sizes, 2]).astype("f4"))
+    np.save("i.npy", rng.integers(-2, 3, shape))
+    options = ["-b", str(len(batch)), "--negative", str(rng.choice(["spec", "wrap", "error"]))]
+    options += ["--out-of-range", str(rng.choice(["spec", "error", "zero", "clamp", "wrap"]))]
+    answer = found(run("compare", "d.npy", "i.npy", *options, "--ops", "gather-nd", "-f", "json"))
+
+    assert len(answer["rows"]) == sum(op.tuples for op in every_op())
+    check_outcomes(answer, ["d.npy", "i.npy", *options], run)
+
+
+def check_outcomes(answer: dict[str, Any], words: list[str], run: Run) -> None:
+    """Compare the rows and groups of an answer with what the command of each version prints."""
+    outputs: dict[str, list[str]] = {}
+    ops = {op.full_name: op for op in every_op()}
+    for row in answer["rows"]:
+        op = ops[row["version"]]
+        line = [op.family, *words, "-V", op.id]
+        ran = run(*line, "-f", "literal", "-q", "--json-errors")
+        assert row["outcome"] == ("values" if ran.status == 0 else "refused")
+        if ran.status:
+            error = json.loads(ran.err)
+            assert (row["rule"], row["message"]) == (error["rule"], error["error"])
+            assert row["group"] is None
+        else:
+            assert "x".join(map(str, row["shape"])) == ran.out.split("xf32=")[0]
+            outputs.setdefault(ran.out, []).append(op.full_name)
+            noted = run(*line, "-f", "literal").err
+            assert (row["filled"] > 0) == ("filled" in noted)
+
+    assert list(answer["groups"].values()) == list(outputs.values())
+    assert len(answer["differences"]) == len(outputs) * (len(outputs) - 1) // 2
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,10 @@ import pytest
 from gathercli.cli.generated import SCRIPTS, script
 from gathercli.cli.main import SHELLS, main
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
+from gathercli.frameworks import every_row
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.dtypes import DTYPES
+from gathercli.spec.op import OUT_OF_RANGE_CHOICES
 from man import completions
 from tests.conftest import only_error
 from tests.house import absent_slice
@@ -29,7 +31,10 @@ if TYPE_CHECKING:
 
 
 SCRIPT: Final = {shell: script(shell) for shell in SHELLS}
-VERSIONS: Final = {name: [op.id for op in family.ROWS] for name, family in FAMILIES.items()}
+VERSIONS: Final = {
+    name: [op.id for op in (*family.ROWS, *(each.op for each in every_row(name)))]
+    for name, family in FAMILIES.items()
+}
 HELP: Final = ["-h", "--help"]
 
 every_command = pytest.mark.parametrize("command", COMMANDS)
@@ -126,12 +131,12 @@ def test_bash_completes_the_options_of_a_command(command: str, tmp_path: Path) -
 
 
 def test_bash_completes_both_versions_that_are_compared(tmp_path: Path) -> None:
-    names = [op.full_name for op in OPERATORS]
+    names = [str(op) for op in (*OPERATORS, *(each.op for each in every_row()))]
 
     assert completed("ops", "--diff", "", folder=tmp_path) == names
     assert completed("ops", "--diff", "openvino-7", "", folder=tmp_path) == names
     assert completed("ops", "--diff", "7", "8", "--l", folder=tmp_path) == ["--like"]
-    assert completed("ops", "--like", "torch.g", folder=tmp_path) == ["torch.gather"]
+    assert completed("ops", "--like", "torch.ga", folder=tmp_path) == ["torch.gather"]
 
 
 def test_bash_completes_options_after_other_words(tmp_path: Path) -> None:
@@ -155,7 +160,7 @@ def test_bash_completes_the_versions_of_all_operators_for_shape(tmp_path: Path) 
     versions = completed("shape", "gather", "--version", "", folder=tmp_path)
 
     assert len(versions) == len(set(versions))
-    assert set(versions) == {op.id for op in OPERATORS}
+    assert set(versions) == {version for own in VERSIONS.values() for version in own}
 
 
 @pytest.mark.parametrize("option", ["--data-dtype", "--indices-dtype"])
@@ -177,7 +182,7 @@ def test_bash_completes_dtypes(option: str, tmp_path: Path) -> None:
     ("words", "expected"),
     [
         (["gather", "--negative", ""], ["spec", "wrap", "error"]),
-        (["gather", "--out-of-range", ""], ["spec", "error", "zero", "clamp", "wrap"]),
+        (["gather", "--out-of-range", ""], ["spec", *OUT_OF_RANGE_CHOICES[1:]]),
         (["gather", "-f", ""], ["auto", "pretty", "json", "oip", "npy", "literal"]),
         (["shape", "gather", "--format", ""], ["auto", "pretty", "json"]),
         (["gather", "--nonfinite", "q"], ["quoted"]),

@@ -8,6 +8,7 @@ import pytest
 
 import gathercli
 from gathercli.cli.main import main
+from gathercli.frameworks import every_row as every_call
 from gathercli.ops import FAMILIES, OPERATORS, gather_tree
 from gathercli.report import versions as rows
 from gathercli.spec.decisions import every_decision
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tests.conftest import Run
 
 
+CALLS: Final = [each.op for name in FAMILIES for each in every_call(name)]
 every_row = pytest.mark.parametrize("op", OPERATORS, ids=str)
 
 FIELDS: Final = [
@@ -83,7 +85,7 @@ def test_the_list_tells_the_history_and_has_a_line_for_every_version(
     legal = {IndexRange.SIGNED: "[-s, s-1]", IndexRange.UNSIGNED: "[0, s-1]"}
     others = {OutOfRange.ZERO: "zero-filled", OutOfRange.ERROR: "refused"}
 
-    history, table, notes = printed(capfd).split("\n\n")
+    history, table, calls, notes = printed(capfd).split("\n\n")
 
     names = [line for line in history.splitlines() if not line.startswith(" ")]
     assert names == [family.ROWS[0].name for family in FAMILIES.values()]
@@ -99,6 +101,11 @@ def test_the_list_tells_the_history_and_has_a_line_for_every_version(
             f"{'yes' if op.has_batch_dims else '-'}"
             for op in OPERATORS
         ),
+    ]
+    title, *lines = calls.splitlines()
+    assert title == "calls of other frameworks, which are versions too"
+    assert [line.split(maxsplit=1) for line in lines] == [
+        [name, ", ".join(each.op.id for each in every_call(name))] for name in FAMILIES
     ]
     assert notes == (
         "* runs where no version is named.\n"
@@ -389,7 +396,7 @@ def test_a_version_in_json_has_every_field(capfd: pytest.CaptureFixture[str]) ->
 def test_the_list_in_json_has_every_version_in_order(capfd: pytest.CaptureFixture[str]) -> None:
     versions = as_json(capfd)
 
-    assert [row["id"] for row in versions] == [op.full_name for op in OPERATORS]
+    assert [row["id"] for row in versions] == [str(op) for op in (*OPERATORS, *CALLS)]
     assert all(
         list(row) == FIELDS for row in versions if row["command"] in ("gather", "gather-elements")
     )
@@ -474,7 +481,7 @@ def test_ops_lists_every_version_and_writes_one_out(run: Run) -> None:
 
 def test_ops_writes_json(run: Run) -> None:
     every = json.loads(run("ops", "-f", "json").out)
-    assert [op["id"] for op in every] == list(map(str, gathercli.OPERATORS))
+    assert [op["id"] for op in every] == list(map(str, (*gathercli.OPERATORS, *CALLS)))
     one = json.loads(run("ops", "onnx.Gather-11", "-f", "json").out)
     assert one == next(op for op in every if op["id"] == "onnx.Gather-11")
     assert one["indices_types"] == ["int32", "int64"]
@@ -498,7 +505,7 @@ def test_ops_refuses_an_unknown_version(run: Run) -> None:
 def test_the_name_of_an_operator_lists_its_versions(run: Run) -> None:
     versions = json.loads(run("ops", "gather_elements", "-f", "json").out)
 
-    assert len(versions) == 3
+    assert len(versions) == 3 + len(every_call("gather-elements"))
     assert run("ops", "gather").out.startswith("Gather\n")
 
 

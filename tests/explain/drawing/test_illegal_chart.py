@@ -20,7 +20,7 @@ from gathercli.explain.drawing.illegal_chart import (
     illegal_maps,
     number_line,
 )
-from gathercli.ops.versions import find
+from gathercli.frameworks.versions import find
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import IndexedAxis

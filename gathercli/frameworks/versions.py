@@ -31,7 +31,7 @@ def family_of(command: str) -> Family:
     """Return the operator of a command, or raise `UsageError`."""
     family = FAMILIES.get(command.replace("_", "-"))
     if family is None:
-        from gathercli.ops.unknown import operator_error
+        from gathercli.frameworks.unknown import operator_error
 
         raise operator_error(command)
     return family
@@ -42,12 +42,14 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> VersionMat
     """Return the row of `command` that a framework runs for a version, or raise `VersionError`.
 
     A version is a row (``openvino-8``, ``openvino.Gather-8``), an opset (``onnx-12`` runs
-    Gather-11, ``opset 12`` is ONNX's), a framework (its newest row), or a bare number that is a row
-    of one framework only. Upper or lower case; one of ``- : _ .`` or a blank may precede the
-    number.
+    Gather-11, ``opset 12`` is ONNX's), a framework (its newest row, or its first), a bare number
+    that is a row of one framework only, or the operator of another framework. Upper or lower case;
+    one of ``- : _ .`` or a blank may precede the number.
 
     >>> find("onnx-12").op.full_name, find(8).op.full_name, find("ONNX:13").op.full_name
     ('onnx.Gather-11', 'openvino.Gather-8', 'onnx.Gather-13')
+    >>> find("torch").op.full_name, find("np.take").op.full_name
+    ('torch.index_select', 'numpy.take')
     """
     family, text = family_of(command), "" if version is None else str(version)
     word = text.strip().lower()
@@ -57,7 +59,9 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> VersionMat
     match = _match(word, family)
     if isinstance(match, VersionMatch):
         return match
-    from gathercli.ops.unknown import version_error
+    if match is None and (row := _of_framework(word, family.COMMAND)):
+        return VersionMatch(row)
+    from gathercli.frameworks.unknown import version_error
 
     raise version_error(text, family, match)
 
@@ -92,6 +96,23 @@ def _match(word: str, family: Family) -> VersionMatch | str | None:
     return VersionMatch(op, note if opset > newest else None)
 
 
+def _of_framework(word: str, command: str) -> Op | None:
+    """Return the operator of a framework that a word names, or its first one for its name."""
+    if not word[:1].isalpha():
+        return None
+    from gathercli.frameworks.equivalents import SHORT, framework_named
+
+    head = word.partition(".")[0].partition("-")[0]
+    of = framework_named(head)
+    if of is None:
+        return None
+    rows = of.of(command)
+    if word == head:
+        return rows[0].op if rows else None
+    full = SHORT.get(head, of.name) + word[len(head) :]
+    return next((row.op for row in rows if full in row.names), None)
+
+
 _OPSET_FRAMEWORK: Final = "onnx"  # the framework of `opset 12`
 
 # A framework, one of its opsets, or a number, in lower case.
@@ -104,10 +125,13 @@ _VERSION: Final = (
 def find_for_any(version: str, command: str) -> VersionMatch:
     """Return the row of one operator for a version that is set for all of them.
 
-    The row of another operator means the opset that introduced it. Raise as `find` does.
+    The row of another operator means the opset that introduced it, and the call of a framework
+    without versions the framework. Raise as `find` does.
 
     >>> find_for_any("openvino.Gather-8", "gather-elements").op.full_name
     'openvino.GatherElements-6'
+    >>> find_for_any("np.take", "gather-elements").op.full_name
+    'numpy.take_along_axis'
     """
     try:
         return find(version, command)
@@ -116,7 +140,8 @@ def find_for_any(version: str, command: str) -> VersionMatch:
         frameworks = {op.framework for op in OPERATORS if str(op.version) == number}
         for other in FAMILIES if len(frameworks) <= 1 else ():
             with suppress(VersionError):
-                return find(find(version, other).op.id, command)
+                op = find(version, other).op
+                return find(op.id if op.version else op.framework, command)
         raise
 
 

@@ -17,11 +17,12 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from gathercli.errors import UsageError, VersionError
+from gathercli.frameworks import every_framework
+from gathercli.frameworks.versions import find
 from gathercli.ops import FAMILIES, version_named
-from gathercli.ops.versions import find
 from gathercli.spec.dtypes import DTYPES, DType, dtype
 from gathercli.spec.op import FRAMEWORKS, FROM_THE_END, REFUSED, IndexRange, Op, OutOfRange
-from gathercli.text import closest, listed, table_beside
+from gathercli.text import closest, listed
 
 # The fate of an index for which a target promises nothing: it reads whatever lies there.
 UNDEFINED: Final = "undefined"
@@ -78,8 +79,8 @@ class ConversionTarget(NamedTuple):
         return int(2 ** (self.index_bits - 1) - 1)
 
 
-def _target(name: str, fields: dict[str, Any]) -> ConversionTarget:
-    """Return a target from its table of `portability.toml`."""
+def _target(name: str, fields: Mapping[str, Any]) -> ConversionTarget:
+    """Return a target from the table in the file of a framework."""
     operators = {
         family: _operator(name, fields | row) for family, row in fields["operators"].items()
     }
@@ -133,8 +134,10 @@ ONNX: Final = "onnx"
 
 @cache
 def named_targets() -> dict[str, ConversionTarget]:
-    """Return the targets by name, but for the opsets of ONNX."""
-    return {name: _target(name, fields) for name, fields in table_beside(__name__).items()}
+    """Return the targets by name, but for the opsets of ONNX: first the one that has versions."""
+    targets = {each.name: each.target for each in every_framework() if each.target}
+    order = sorted(targets, key=lambda name: (name not in FRAMEWORKS, name))
+    return {name: _target(name, targets[name]) for name in order}
 
 
 def target_names() -> tuple[str, ...]:
@@ -144,7 +147,7 @@ def target_names() -> tuple[str, ...]:
 
 
 def target(name: str) -> ConversionTarget:
-    """Return a target, one of `portability.toml`, ``onnx-17``, or ``onnx`` for its newest opset.
+    """Return a target, such as ``tflite``, ``onnx-17``, or ``onnx`` for its newest opset.
 
     Raise `UsageError` if there is none.
 

@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gathercli.errors import Hint, UsageError, VersionError
-from gathercli.ops import FAMILIES, OPERATORS, version_named
-from gathercli.spec.equivalents import Equivalent, find_equivalent, not_here, of_framework
+from gathercli.frameworks import every_row
+from gathercli.frameworks.equivalents import call_like, find_equivalent, framework_named, not_here
+from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import closest, listed, shell_word, short
 
 if TYPE_CHECKING:
+    from gathercli.frameworks import FrameworkFile, FrameworkRow
     from gathercli.spec.call import Family
 
 
@@ -45,19 +47,14 @@ def foreign_name_error(name: str, what: str) -> UsageError | None:
     each = find_equivalent(name)
     if each is None:
         return None
-    op = version_named(each.rows[0])
-    settings = each.settings(op)
-    options = [f"--{key.replace('_', '-')} {value}" for key, value in settings.items()]
-    equal = " ".join((op.family, "-V", op.id, *options))
-    but = f", except that {each.exception}" if each.exception else ""
-    fields = listed((f"{{{key}}}" for key in ("version", *settings)), "and")
+    equal = f"{each.op.family} -V {shell_word(each.op.id)}"
     return UsageError(
-        f"{what} `{short(name)}`: it equals `{equal}`{but}",
+        f"{what} `{short(name)}`: it is `{equal}`",
         value=name,
         expected=equal,
         unsaid=True,
-        hint=Hint(f"`{op.family}` with {fields}", version=op.id, **settings),
-        instead=tuple(equal.split()),
+        hint=Hint(f"`{each.op.family}` with {{version}}", version=each.op.id),
+        instead=(each.op.family, "-V", each.op.id),
     )
 
 
@@ -65,13 +62,26 @@ def version_error(text: str, family: Family, why: str | None = None) -> VersionE
     """Return the error for an unknown version of an operator; `why` is a clause."""
     word = text[:40].strip().lower()
     other, elsewhere = _named_family(word), None
-    is_ours = word.startswith(tuple(FRAMEWORKS)) or word[:1].isdigit()
-    calls = [] if is_ours or not word else of_framework(word)  # which reads a file
-    near = _likely_versions(re.sub(r"(?<=\d)\.0+$", "", word), family) if word and not calls else []
+    of, call = framework_named(word), find_equivalent(word)
+    is_foreign = bool(of and of.rows) or call is not None
+    near = _likely_versions(re.sub(r"(?<=\d)\.0+$", "", word), family)
+    near = near if word and not is_foreign else []
+    expected = [op.id for op in family.ROWS]
     hint: str | None
     frameworks = {op.framework for op in family.ROWS}
     release = re.fullmatch(_RELEASE, word)
-    if other not in (None, family):
+    if is_foreign:
+        why, meant_call = _of_framework(word, family, of, call)
+        if meant_call and meant_call.op.family != family.COMMAND:
+            elsewhere = meant_call.op.family, meant_call.op.id
+            meant = "did you mean {command} with {version}?"
+            hint = Hint(meant, command=elsewhere[0], version=elsewhere[1])
+        else:
+            near = [meant_call.op.id] if meant_call else []
+            hint = Hint("did you mean {version}?", version=near) if near else None
+        if of and (own := of.of(family.COMMAND)):
+            expected = [each.op.id for each in own]
+    elif other not in (None, family):
         is_row = any(op.full_name.lower() == word for op in other.ROWS)
         likely = [] if is_row else _likely_versions(word, other)
         meant = "did you mean {command} with {version}?" if likely else "did you mean {command}?"
@@ -84,17 +94,38 @@ def version_error(text: str, family: Family, why: str | None = None) -> VersionE
     else:
         absent = (name for name in FRAMEWORKS if word.startswith(name) and name not in frameworks)
         why = why or next((f"{name} has no {family.ROWS[0].name}" for name in absent), None)
-        hint = Hint("did you mean {version}?", version=near) if near else _hint(word, family, calls)
+        hint = Hint("did you mean {version}?", version=near) if near else _hint(word, family)
+        if word[:1].isalpha() and not near and not word.startswith(tuple(FRAMEWORKS)):
+            expected += dict.fromkeys(row.op.framework for row in every_row(family.COMMAND))
     what = f"no version `{text[:40]}` of" if text.strip() else "an empty version for"
     error = VersionError(
         f"{what} {family.COMMAND}{f' ({why})' if why else ''}",
         rule="version",
         value=text,
-        expected=listed(op.id for op in family.ROWS),
+        expected=listed(expected),
         hint=hint,
     )
     error.near, error.elsewhere = near, elsewhere
     return error
+
+
+def _of_framework(
+    word: str, family: Family, of: FrameworkFile | None, call: FrameworkRow | None
+) -> tuple[str | None, FrameworkRow | None]:
+    """Return why a word that begins as a framework is no version, and the call that was meant."""
+    if call is not None:
+        return (
+            None if call.op.family == family.COMMAND else f"{call.name} is {call.op.family}",
+            call,
+        )
+    rows = of.of(family.COMMAND) if of else []
+    if of is None or not rows:
+        return f"{of.name if of else word} has no {family.COMMAND}", None
+    head = re.match(r"\w*", word)
+    rest = word[head.end() :] if head else ""
+    if not re.search("[a-z]", rest):
+        return f"the calls of {of.name} have no versions", rows[0]
+    return None, call_like(word)
 
 
 # A release of a framework; its numbers are not those of its opsets.
@@ -121,17 +152,8 @@ def _named_family(word: str) -> Family | None:
     return next((each for each in FAMILIES.values() if each.ROWS[0].name.lower() == name), None)
 
 
-def _hint(word: str, family: Family, calls: list[Equivalent]) -> Hint | None:
-    """Return a hint for a version without a guess, which may be calls of another framework."""
-    if calls:
-        rows = {op.full_name: op for op in family.ROWS}
-        for each in calls:
-            if row := rows.get(each.rows[0]):
-                more = f"`gathercli ops --like {shell_word(each.name)}`"
-                return Hint(f"{{version}} is nearest to {each.name}: {more}", version=row.id)
-        if len(family.ROWS) == 1:
-            return Hint("{version} is the only version", version=family.ROWS[0].id)
-        return Hint(f"`gathercli ops --like {calls[0].name}` says which version is nearest")
+def _hint(word: str, family: Family) -> Hint | None:
+    """Return a hint for a version without a guess."""
     if not word:
         return Hint("{version} is the default", version=family.ROWS[0].id)
     return Hint("`gathercli ops` lists the versions") if word.isdecimal() else None
@@ -161,7 +183,10 @@ def _likely_versions(word: str, family: Family) -> list[str]:
     if not number and _named_family(word) is family:
         newest = (op.id for op in family.ROWS if framework in (op.framework, op.name.lower()))
         return [next(newest, ids[0])]
-    near = closest(word, [*ids, *FRAMEWORKS])
+    others = dict.fromkeys(row.op.framework for row in every_row(family.COMMAND))
+    near = closest(word, [*ids, *FRAMEWORKS, *others])
+    if near in others:
+        return [near]
     return [op.id for op in family.ROWS if near in (op.id, op.framework)][:1]
 
 

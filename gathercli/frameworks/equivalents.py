@@ -1,86 +1,30 @@
-"""Calls of other frameworks, those of `equivalents.toml`: find one, and translate its arguments."""
+"""Find the call of a framework by what people type, and translate its arguments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
 from gathercli.errors import UsageError
-from gathercli.records import NamedTuple
-from gathercli.spec.op import FROM_THE_END, REFUSED, Negative, Op, OutOfRange
-from gathercli.text import closest, listed, shell_word, table_beside
-
-MODULO: Final = "wrapped modulo s"
-FILLED: Final = "filled with NaN or an extreme of the type"
-
-_NEGATIVE: Final = {FROM_THE_END: Negative.WRAP, REFUSED: Negative.ERROR}
-_OUTSIDE: Final = {
-    REFUSED: OutOfRange.ERROR,
-    MODULO: OutOfRange.WRAP,
-    OutOfRange.CLAMP.done: OutOfRange.CLAMP,
-    FILLED: OutOfRange.ZERO,  # the nearest
-}
-"""The option for each treatment of an index."""
-
-
-class Equivalent(NamedTuple):
-    """A call of another framework; `equivalents.toml` says what its fields are."""
-
-    name: str  # the usual one: ``torch.gather``
-    call: str
-    rows: Sequence[str]
-    negative: str
-    outside: str
-    differs: Sequence[str] = ()
-    fixes: Mapping[str, str] = {}
-    aliases: Sequence[str] = ()
-
-    def settings(self, op: Op) -> dict[str, str]:
-        """Return the options with which a version treats indices like the call, or nearly so."""
-        settings: dict[str, str] = {}
-        if self.negative != op.negative and self.negative in _NEGATIVE:
-            settings["negative"] = _NEGATIVE[self.negative].value
-        policy = _OUTSIDE[self.outside]
-        if policy is not op.out_of_range:
-            settings["out_of_range"] = policy.value
-        return settings
-
-    @property
-    def exception(self) -> str | None:
-        """The main difference from a version with these settings, as a clause."""
-        if self.outside == FILLED:
-            return f"an index outside is {FILLED}, and here {OutOfRange.ZERO.done}"
-        return next(iter(self.differs), None)
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The positional arguments of the call, in order."""
-        call = re.search(r"\((.*)\)$", self.call)
-        return tuple(each for each in call[1].split(", ") if "=" not in each) if call else ()
+from gathercli.frameworks import (
+    FrameworkFile,
+    FrameworkRow,
+    every_framework,
+    every_row,
+    framework,
+    names,
+)
+from gathercli.text import closest, listed, shell_word
 
 
 @cache
-def every_equivalent() -> tuple[Equivalent, ...]:
-    """Return all calls, by framework."""
-    return tuple(
-        Equivalent(
-            name, **each | {"differs": [" ".join(line.split()) for line in each.get("differs", ())]}
-        )
-        for name, each in table_beside(__name__).items()
-    )
-
-
-@cache
-def _by_name() -> dict[str, Equivalent]:
+def _by_name() -> dict[str, FrameworkRow]:
     """Return the calls by their names in lower case."""
-    return {
-        name.lower(): each for each in every_equivalent() for name in (each.name, *each.aliases)
-    }
+    return {name: each for each in every_row() for name in each.names}
 
 
-_SHORT: Final = {
+SHORT: Final = {
     "np": "numpy",
     "jnp": "jax.numpy",
     "tf": "tensorflow",
@@ -117,7 +61,7 @@ def _full_name(call: str) -> str:
     """Return the name of a call in lower case, without arguments or abbreviated modules."""
     name = re.sub(r"\(.*\)$", "", call.strip(), flags=re.DOTALL).lower()
     head, dot, rest = name.partition(".")
-    return _SHORT.get(head, head) + dot + rest
+    return SHORT.get(head, head) + dot + rest
 
 
 def not_here(word: str) -> str | None:
@@ -126,7 +70,7 @@ def not_here(word: str) -> str | None:
     return "it writes where a gather reads, and no operator here does" if name in _WRITING else None
 
 
-def find_equivalent(word: str) -> Equivalent | None:
+def find_equivalent(word: str) -> FrameworkRow | None:
     """Return the call with a name, or None."""
     each = _by_name().get(_full_name(word))
     if each is None and (subscript := _SUBSCRIPT.fullmatch(word.strip())):
@@ -136,7 +80,7 @@ def find_equivalent(word: str) -> Equivalent | None:
     return each
 
 
-def equivalent(call: str) -> Equivalent:
+def equivalent(call: str) -> FrameworkRow:
     """Return a call by name, ``np.take`` or ``torch.Tensor.gather()``, or raise `UsageError`.
 
     >>> equivalent("jnp.take").name
@@ -149,7 +93,7 @@ def equivalent(call: str) -> Equivalent:
     raise UsageError(
         f"no call `{call[:40]}` is known{f' ({why})' if why else ''}",
         value=call,
-        expected=listed(each.name for each in every_equivalent()),
+        expected=listed(each.name for each in every_row()),
         hint=f"did you mean {listed(near)}?" if near else None,
     )
 
@@ -164,17 +108,17 @@ def _near(call: str) -> list[str]:
     names = [each[len(library) + 1 :] for each in _by_name() if each.startswith(f"{library}.")]
     if near := closest(name, names, cutoff=0.75):
         return [_by_name()[f"{library}.{near}"].name]
-    parts = {each.name: each.name.rpartition(".") for each in every_equivalent()}
+    parts = {each.name: each.name.rpartition(".") for each in every_row()}
     module, _, last = full_name.rpartition(".")
     if module and any(module == its for its, _, _ in parts.values()):
         return []  # a known library without this call
     last = re.sub("[-_]", "", last)
     if last in _SUBSCRIPTS:
-        return ["x[i, j]"]
+        return [_by_name()["x[i, j]"].name]
     return [name for name, (*_, its) in parts.items() if last == its.replace("_", "").lower()]
 
 
-def of_framework(word: str) -> list[Equivalent]:
+def of_framework(word: str) -> list[FrameworkRow]:
     """Return the call with a name, or all calls of the framework with this name.
 
     >>> [each.name for each in of_framework("tf-2.21")]
@@ -182,13 +126,31 @@ def of_framework(word: str) -> list[Equivalent]:
     """
     if each := find_equivalent(word):
         return [each]
-    framework = re.sub(r"[\s:_-]*[\d.]*$", "", _full_name(word))
-    framework = _SHORT.get(framework, framework).partition(".")[0]
-    arrays = (f"{framework}.ndarray[", f"{framework}.tensor[")
-    calls = every_equivalent()
-    named = [each for each in calls if each.name.partition(".")[0] == framework]
-    others = [each for each in calls if any(a.lower().startswith(arrays) for a in each.aliases)]
-    return named + [each for each in others if each not in named]
+    of = framework_named(word)
+    module = re.sub(r"[\s:_-]*v?[\d.]*$", "", _full_name(word))
+    if of is None or "." not in module:
+        return [*of.rows] if of else []
+    return [*of.rows] if any(row.name.startswith(f"{module}.") for row in of.rows) else []
+
+
+def framework_named(word: str) -> FrameworkFile | None:
+    """Return the framework with whose name, full or short, a word begins, or None.
+
+    >>> framework_named("tf-2.21").name, framework_named("np.take").name
+    ('tensorflow', 'numpy')
+    """
+    head = re.match(r"[a-z_]*", word.strip().lower())
+    short = head[0].rstrip("_") if head else ""
+    name = SHORT.get(short, short).partition(".")[0]
+    if name in names():
+        return framework(name)
+    return next((each for each in every_framework() if short in each.short), None)
+
+
+def call_like(word: str) -> FrameworkRow | None:
+    """Return the call whose name is closest to a misspelt one of its library, or None."""
+    near = _near(word)
+    return find_equivalent(near[0]) if near else None
 
 
 def arguments_of(call: str) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gathercli.errors import UsageError
+from gathercli.models.targets import every_target, target, target_names
 from gathercli.ops import FAMILIES
-from gathercli.ops.portability import every_target, target, target_names
 
 EVERY = {each.name: each for each in every_target()}
 

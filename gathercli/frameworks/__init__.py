@@ -1,0 +1,257 @@
+"""Who has which gather: a file of text for each framework, with a row for each of its operators.
+
+``torch.toml`` declares PyTorch. Its `title` is for people, `release` the one that was read or run,
+`short` has other names of the framework, `runtime` the one of `gathercli.runtimes` that calls it,
+if that has another name, and `functions` are those that its code calls. ``[[mistakes]]`` are calls
+that a release answers otherwise than its row: `what` it does, and `when`, an expression of
+``campaigns.rows``. ``[rows.NAME]`` is the operator ``torch.NAME``; what its row does not say is in
+``[each]``:
+
+=================== ==============================================================================
+like                the version whose row it repeats, but for what it says itself
+call                how it is written, with the variables `data`, `indices` and `axis`
+code                an expression that calls it with the tensors `data` and `indices`; ``{axis}``,
+                    ``{batch_dims}`` and ``{before}``, a colon for each dimension before the axis,
+                    are filled in
+masks               the types of indices that it takes for a mask
+legal, outside      the legal indices, and the policy for all others, as in `gathercli.spec.op`
+data, indices       the types that it takes, by name; `lacks` has types of `data` that it does not
+default_axis        the axis of a call without one; ``false`` if one is required
+only_axis           the axis, if it takes no other
+batch_dims          ``false`` if it has no batch dimensions, or the most of them
+most_rank           the most dimensions of `data`, `least_rank` the least; `most_index_rank` and
+                    `least_index_rank` of `indices`
+flattens, scalars,  as in `gathercli.spec.op.Adaptation`
+broadcasts, narrow,
+axis_of_batch,
+index_bits
+checks_empty        ``false`` if it checks no index of an output without elements
+full                ``axis`` or ``data``, if that has elements wherever there is an index
+number              its version, as ``ios17``, if the framework counts those
+equals              the versions that equal it for legal indices, the nearest first
+differs             other differences from those, a line each
+fixes               versions, and code that equals them, whose last line is the call
+aliases             its other names
+evidence            what was run or read
+=================== ==============================================================================
+
+``[known]`` names, for hypotheses of `diagnose`, what of the framework does so without a row. The
+first row of a family is its default. A framework is loaded when a line names it.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+from gathercli.ops import FAMILIES, version_named
+from gathercli.records import NamedTuple
+from gathercli.spec.dtypes import dtype
+from gathercli.spec.op import AXIS, Adaptation, Attr, IndexRange, OffAxis, Op, OutOfRange
+from gathercli.text import table_beside
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Final
+
+    from gathercli.spec.dtypes import DType
+
+
+LIMITS: Final = (
+    *(
+        "least_rank",
+        "most_rank",
+        "least_index_rank",
+        "most_index_rank",
+        "only_axis",
+        "checks_empty",
+        "full",
+    ),
+)
+MODULO: Final = "wrapped modulo s"
+
+
+class FrameworkRow(NamedTuple):
+    """An operator of a framework, and what is known of it beside its row."""
+
+    op: Op
+    call: str
+    nearest: Op  # a version
+    rows: Sequence[str] = ()
+    differs: Sequence[str] = ()
+    fixes: Mapping[str, str] = {}
+    aliases: Sequence[str] = ()
+    code: str = ""
+    masks: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The usual name: ``torch.gather``."""
+        return self.op.full_name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All its names, in lower case."""
+        return tuple(map(str.lower, (self.op.id, self.op.full_name, *self.aliases)))
+
+    @property
+    def negative(self) -> str:
+        """The fate of an index from -s to -1, for people."""
+        return self.op.negative
+
+    @property
+    def outside(self) -> str:
+        """The fate of any other index that is not on the axis, for people."""
+        policy = self.op.out_of_range
+        return MODULO if policy is OutOfRange.WRAP else policy.done
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The positional arguments of the call, in order."""
+        import re
+
+        call = re.search(r"\((.*)\)$", self.call)
+        return tuple(each for each in call[1].split(", ") if "=" not in each) if call else ()
+
+
+class FrameworkFile(NamedTuple):
+    """A framework, as its file declares it."""
+
+    name: str
+    title: str
+    release: str
+    short: Sequence[str]
+    rows: Sequence[FrameworkRow]
+    known: Mapping[str, Sequence[str]]  # who else does what a hypothesis of `diagnose` says
+    target: Mapping[str, Any]  # of a conversion; empty if it is none: see `portability`
+    mistakes: Sequence[Mapping[str, str]]
+    runtime: str  # that calls its rows: see `gathercli.runtimes`
+    functions: str  # that their code calls
+
+    def of(self, command: str) -> list[FrameworkRow]:
+        """Return the operators of a family, the default first."""
+        return [row for row in self.rows if row.op.family == command]
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Return the frameworks that have a file."""
+    files = os.listdir(os.path.dirname(__file__))
+    return tuple(sorted(each.removesuffix(".toml") for each in files if each.endswith(".toml")))
+
+
+@cache
+def framework(name: str) -> FrameworkFile:
+    """Read the file of a framework, which exists."""
+    table = table_beside(f"{__name__}.{name}")
+    return FrameworkFile(
+        name,
+        table["title"],
+        table["release"],
+        tuple(table.get("short", ())),
+        tuple(
+            _row(name, table, each, {**table.get("each", {}), **fields})
+            for each, fields in table.get("rows", {}).items()
+        ),
+        table.get("known", {}),
+        table.get("target", {}),
+        table.get("mistakes", ()),
+        table.get("runtime", name),
+        table.get("functions", ""),
+    )
+
+
+def every_framework() -> list[FrameworkFile]:
+    """Read the files of all frameworks."""
+    return list(map(framework, names()))
+
+
+def every_row(command: str | None = None) -> list[FrameworkRow]:
+    """Return the operators of all frameworks, or those of a family."""
+    rows = [row for each in every_framework() for row in each.rows]
+    return [row for row in rows if command in (None, row.op.family)]
+
+
+def _row(
+    name: str, table: Mapping[str, Any], operator: str, fields: dict[str, Any]
+) -> FrameworkRow:
+    """Return the row of an operator; raise `KeyError` for a field that no row has."""
+    fields = dict(fields)
+    base = version_named(fields.pop("like"))
+    said = {
+        key: [" ".join(line.split()) for line in fields.pop(key, ())]
+        for key in ("equals", "differs", "aliases")
+    }
+    fixes, evidence = fields.pop("fixes", {}), fields.pop("evidence", "")
+    equals = said["equals"]
+    row = FrameworkRow(
+        _op(base, name, operator, fields)._replace(
+            text=evidence or f"{table['title']} {table['release']}"
+        ),
+        fields.pop("call"),
+        version_named(equals[0]) if equals else base,
+        equals,
+        said["differs"],
+        fixes,
+        said["aliases"],
+        fields.pop("code", ""),
+        fields.pop("masks", ()),
+    )
+    if fields:
+        raise KeyError(*fields)
+    return row
+
+
+def _op(base: Op, framework: str, name: str, fields: dict[str, Any]) -> Op:
+    """Take the fields of a row, and return the operator that they make of a version."""
+    take = fields.pop
+    number = take("number", "")
+    prefix = number.rstrip("0123456789")
+    types = {each: _types(take(each)) for each in ("data", "indices") if each in fields}
+    lacks = _types(take("lacks", ""))
+    inputs = [
+        each._replace(dtypes=types[each.name]) if each.name in types else each
+        for each in base.inputs
+    ]
+    inputs[0] = inputs[0]._replace(dtypes=tuple(d for d in inputs[0].dtypes if d not in lacks))
+    adapts = Adaptation(
+        flattens=take("flattens", False),
+        axis_of_batch=take("axis_of_batch", False),
+        scalars=tuple(take("scalars", ())),
+        broadcasts=take("broadcasts", False),
+        narrow={dtype(wide): dtype(cut) for wide, cut in take("narrow", {}).items()},
+        index_bits=take("index_bits", 64),
+    )
+    axis, batch = take("default_axis", 0), take("batch_dims", base.has_batch_dims)
+    attrs = [_axis(each, axis) for each in base.attrs if each.name == "axis"]
+    attrs += [each for each in base.attrs if each.name == "batch_dims" and batch is not False]
+    rows = FAMILIES[base.family].ROWS
+    has_batch = base.has_batch_dims and batch is not False
+    plain = next((op for op in (base, *rows) if op.has_batch_dims == has_batch), base)
+    return base._replace(
+        equation=plain.equation,
+        shape=plain.shape,
+        framework=framework,
+        name=name.removesuffix(f"-{number}"),
+        version=int(number.removeprefix(prefix) or 0),
+        prefix=prefix,
+        inputs=tuple(inputs),
+        attrs=tuple(attrs),
+        index_range=IndexRange(take("legal")),
+        out_of_range=OutOfRange(take("outside")),
+        changes="",
+        off_axis=OffAxis.EQUAL if adapts.broadcasts and base.off_axis else base.off_axis,
+        adapts=None if adapts == Adaptation() else adapts,
+        **{each: take(each) for each in LIMITS if each in fields},
+        most_batch_dims=None if isinstance(batch, bool) else batch,
+    )
+
+
+def _axis(base: Attr, default: int | bool) -> Attr:
+    number = None if default is False else int(default)
+    return AXIS._replace(default=number, source="", doc=base.doc)
+
+
+def _types(names: str) -> tuple[DType, ...]:
+    return tuple(map(dtype, names.split()))
