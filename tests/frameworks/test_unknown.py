@@ -9,10 +9,11 @@ import pytest
 
 import gathercli
 from gathercli.errors import VersionError
-from gathercli.frameworks import every_equivalent
+from gathercli.frameworks import FrameworkRow
+from gathercli.frameworks import every_row as framework_rows
 from gathercli.frameworks.versions import find
-from gathercli.ops import OPERATORS
-from tests.ops.test_versions import SMALLEST
+from gathercli.ops import FAMILIES
+from tests.frameworks.test_versions import SMALLEST
 from tests.rows import newest
 
 if TYPE_CHECKING:
@@ -142,53 +143,50 @@ def test_a_version_of_another_operator_is_named_in_the_words_of_python_and_of_jo
 
 
 @pytest.mark.parametrize(
-    ("command", "framework", "hint"),
+    ("command", "version", "why", "hint"),
     [
-        (
-            "gather",
-            "torch",
-            "`-V openvino-7` is nearest to torch.index_select: "
-            "`gathercli ops --like torch.index_select`",
-        ),
-        (
-            "gather-elements",
-            "PyTorch-2.1",
-            "`-V onnx-13` is nearest to torch.gather: `gathercli ops --like torch.gather`",
-        ),
-        (
-            "gather",
-            "tf",
-            "`-V openvino-7` is nearest to tensorflow.gather: "
-            "`gathercli ops --like tensorflow.gather`",
-        ),
-        (
-            "gather-elements",
-            "tf",
-            "`gathercli ops --like tensorflow.gather` says which version is nearest",
-        ),
+        ("gather", "torch-2.1", " (the calls of torch have no versions)", "torch.index_select"),
+        ("gather-elements", "torch.gahter", "", "torch.gather"),
+        ("gather", "numpi", "", "numpy"),
+        ("gather", "take", "", "numpy.take"),
+        ("gather-elements", "tf", " (tensorflow has no gather-elements)", None),
+        ("gather", "torch.put", "", None),
+        ("gather", "mxnet", "", None),
     ],
 )
-def test_a_framework_without_versions_is_answered_by_the_nearest_to_its_call(
-    command: str, framework: str, hint: str, run: Run
+def test_what_is_no_call_of_a_framework_names_one_that_is(
+    command: str, version: str, why: str, hint: str | None, run: Run
 ) -> None:
-    ran = run(command, "[1]", "[0]", "-V", framework)
+    ran = run(command, *SMALLEST[command], "-V", version)
 
     assert (ran.status, ran.out) == (2, "")
-    assert ran.err.splitlines()[1] == f"hint: {hint}"
+    said = f"error: no version `{version}` of {command}{why}: expected "
+    assert ran.err.startswith(said)
+    for listed in ran.err.splitlines()[0].removeprefix(said).replace(" or ", ", ").split(", "):
+        assert find(listed, command)
+    if hint is None:
+        assert "hint" not in ran.err
+    else:
+        assert ran.err.splitlines()[1] == f"hint: did you mean `-V {hint}`?"
+        assert run(command, *SMALLEST[command], "-V", hint).status == 0
 
 
-@pytest.mark.parametrize("each", every_equivalent(), ids=[each.name for each in every_equivalent()])
-def test_the_name_of_a_call_is_no_version_and_the_hint_says_which_is_near(
-    each: gathercli.frameworks.FrameworkRow,
-) -> None:
-    (row,) = (op for op in OPERATORS if op.full_name == each.rows[0])
+def test_other_frameworks_are_named_where_a_version_is_like_none(run: Run) -> None:
+    frameworks = dict.fromkeys(each.op.framework for each in framework_rows("gather"))
+
+    said = run("gather", "[1]", "0", "-V", "mxnet").err.splitlines()[0]
+
+    assert said.endswith(", ".join([*frameworks][:-1]) + f" or {[*frameworks][-1]}")
+
+
+@pytest.mark.parametrize("each", framework_rows(), ids=[each.name for each in framework_rows()])
+def test_a_call_of_another_operator_is_named_with_it(each: FrameworkRow) -> None:
+    other = next(name for name in FAMILIES if name != each.op.family)
 
     with pytest.raises(VersionError) as refused:
-        find(each.name, row.family)
+        find(each.name, other)
 
-    assert refused.value.advice == (
-        f"`-V {row.id}` is nearest to {each.name}: `gathercli ops --like {shlex.quote(each.name)}`"
-    )
+    assert f"({each.name} is {each.op.family})" in str(refused.value)
 
 
 @pytest.mark.parametrize(
