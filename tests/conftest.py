@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import tty
-from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,9 +41,6 @@ REPR = re.compile(r"\btensor=|\barray=|\barray\(\[|DType\(|<gathercli|object at 
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
-COUNTED_CASES = 12
-"""Of so many cases of a test, evenly spaced, lines are counted."""
-
 COLOR_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COLORTERM")
 
 
@@ -73,62 +69,35 @@ def kernel_language(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Count no lines where many cases run what others have covered: counting takes as long again.
+    """Count no lines where hundreds of drawn cases run what others have covered: it takes twice.
 
-    Those are drawn cases, and all but `COUNTED_CASES` of those that a test lists.
+    Tests of hundreds of cases that are listed, not drawn, are marked `no_cover` themselves.
     """
-    cases = Counter(map(_test_of, items))
-    numbers: Counter[str] = Counter()
     for item in items:
-        test = _test_of(item)
-        is_counted = numbers[test] * COUNTED_CASES % cases[test] < COUNTED_CASES
-        numbers[test] += 1
-        if not is_counted or item.get_closest_marker("hypothesis"):
+        if item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.no_cover)
 
 
-def _test_of(item: pytest.Item) -> str:
-    """Return the name of a test without its case."""
-    return item.nodeid.partition("[")[0]
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Count lines in tests, fixtures and imports alone."""
-    tracer = sys.gettrace()
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepare to run the tests, or to hand them out to processes that do."""
+    gc.freeze()  # thousands of tests, which no search for garbage and no fork has to visit
+    plugins, tracer = session.config.pluginmanager, sys.gettrace()
     if tracer is not None:
         sys.settrace(None)
-        session.config.pluginmanager.register(CountedLines(tracer))
-
-
-def pytest_collection_finish() -> None:
-    """Prepare to run the tests."""
-    gc.freeze()  # thousands of tests, which no search for garbage and no fork has to visit
+        if not plugins.hasplugin("dsession"):
+            plugins.register(CountedLines(tracer))
 
 
 class CountedLines:
-    """A plugin that counts no lines of pytest itself, which would take a tenth longer."""
+    """A plugin that counts lines in tests and fixtures alone: pytest's own take a tenth longer."""
 
     def __init__(self, tracer: Any) -> None:
         self._tracer = tracer
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
-        """Count the lines of what a file imports."""
-        if isinstance(collector, pytest.File):
-            with self._tracing(self._tracer):
-                return (yield)
-        return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_pycollect_makeitem(self) -> Iterator[None]:
-        """Count no lines where the cases of a test are listed."""
-        with self._tracing(None):
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Count the lines of a test."""
-        with self._tracing(self._tracer_of(item)):
+        with self._counting(item):
             return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -137,16 +106,14 @@ class CountedLines:
     ) -> Iterator[None]:
         """Count the lines of a fixture."""
         del fixturedef
-        with self._tracing(self._tracer_of(request.node)):
+        with self._counting(request.node):
             return (yield)
 
-    def _tracer_of(self, node: pytest.Item) -> Any:
-        return None if node.get_closest_marker("no_cover") else self._tracer
-
     @contextmanager
-    def _tracing(self, tracer: Any) -> Iterator[None]:
+    def _counting(self, node: pytest.Item) -> Iterator[None]:
         before = sys.gettrace()  # a fixture may ask for another
-        sys.settrace(tracer)
+        if not node.get_closest_marker("no_cover"):
+            sys.settrace(self._tracer)
         try:
             yield
         finally:

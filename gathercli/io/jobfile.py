@@ -132,6 +132,7 @@ def read_entries(path: str) -> Iterator[JobEntry]:
         if path != "-":
             check_kind(path, path, "a file of jobs")
         fd = STDIN if path == "-" else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = File(name, fd, None)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if isinstance(error, GatherError):
             raise
@@ -141,7 +142,6 @@ def read_entries(path: str) -> Iterator[JobEntry]:
         if refusal.rule == "missing" and (near := similar_file(path, "")):
             refusal.hint = Hint("did you mean {source}?", source=near)
         raise refusal from None
-    file = File(name, fd, None)
     file.guarded = True
     try:
         text = file.buffer()

@@ -197,8 +197,10 @@ def batch_dims_axis(call: Call) -> None:
 
 
 def _has_batch(call: Call, batch_dims: int) -> bool:
-    pairs = zip(call.data.shape[:batch_dims], call.indices.shape[:batch_dims], strict=False)
-    return all(meet(one, other) is not None for one, other in pairs)
+    data, indices = call.data.shape, call.indices.shape
+    if data.rank is None or indices.rank is None:
+        return True
+    return all(meet(data[d], indices[d]) is not None for d in range(min(batch_dims, indices.rank)))
 
 
 def _axes(call: Call) -> str | None:
