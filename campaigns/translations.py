@@ -14,7 +14,7 @@ from gathercli.errors import UsageError
 from gathercli.ops import OPERATORS
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import PLAIN
-from gathercli.spec.op import Negative, OffAxis, OutOfRange
+from gathercli.spec.op import OUT_OF_RANGE_CHOICES, Negative, OffAxis
 from gathercli.translate.proof import calls_of, prove
 from gathercli.translate.targets import TRANSLATION_TARGETS
 from gathercli.translate.translation import translated
@@ -34,7 +34,7 @@ def translation(seed: int) -> str:
     options: dict[str, Any] = {}
     if op.followed is None:
         options["negative"] = dice.one_of([each.value for each in Negative])
-        options["out_of_range"] = dice.one_of([each.value for each in OutOfRange])
+        options["out_of_range"] = dice.one_of(OUT_OF_RANGE_CHOICES)
     tensors = _tensors(op, dice, options)
     call = ops.bind(op, *map(Operand.of, tensors), **options)
     try:

@@ -343,7 +343,8 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         ),
         (
             GATHER | {"out_of_range": None},
-            "here: `$.out_of_range` is null: expected spec, error, zero, clamp or wrap",
+            "here: `$.out_of_range` is null: expected spec, error, zero, nan, "
+            "extreme, clamp or wrap",
         ),
         (
             GATHER | {"data_dtype": "f31"},

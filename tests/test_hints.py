@@ -182,7 +182,7 @@ CALLS: Final = (
     Wrong("explain gather-nd --data 1,2 --indices 1, -q"),
     Wrong("gather-elements --data 1,2"),
     Wrong("compare arange:2x1x2 zeros:2x1x2xi64 [1] 9"),
-    Wrong("gather 1,2 0 -V torch-2"),
+    Wrong("gather 1,2 0 -a 0 -V torch-2"),
     Wrong("gather 1,2 0 -V numpi"),
     Wrong("gather 1,2 0, -V torch.gather"),
     Wrong("gather 1,2 -1 -a 0 -V torch"),

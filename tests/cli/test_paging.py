@@ -69,22 +69,22 @@ def test_a_pipe_has_no_pager(
 
 
 @pytest.mark.parametrize(
-    ("lines", "columns", "pages"),
-    [("24", "80", False), ("15", "80", False), ("14", "80", True), ("24", "20", True)],
+    ("free", "columns", "pages"),
+    [(24, 80, False), (1, 80, False), (0, 80, True), (1, 20, True)],
 )
 def test_text_that_fits_the_terminal_needs_no_pager(
     run: Run,
     folder: Path,
-    lines: str,
-    columns: str,
+    free: int,
+    columns: int,
     *,
     pages: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert run(*SHORT, terminal=(1,)).out.count("\n") == 14
+    lines = run(*SHORT, terminal=(1,)).out.count("\n")
     monkeypatch.setenv("PAGER", KEEPS)
-    monkeypatch.setenv("LINES", lines)
-    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("LINES", str(lines + free))
+    monkeypatch.setenv("COLUMNS", str(columns))
 
     run(*SHORT, terminal=(1,))
 
