@@ -5,7 +5,7 @@ from __future__ import annotations
 from gathercli.errors import GatherError, LimitError
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import described
-from gathercli.spec.shapes import LARGEST, MAX_RANK, known, product
+from gathercli.spec.shapes import LARGEST, MAX_RANK, Place, known, product
 from gathercli.text import counted, in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -75,6 +75,15 @@ class BoundCall:
         from gathercli.compute.chunks import load
 
         return {name: each.in_memory or load(each) for name, each in self.tensors.items()}
+
+
+def fill_bytes(call: Call, dtype: DType) -> bytes:
+    """Return the bytes of an element that the cells of an index outside the axis get."""
+    if call.fill is None:
+        return bytes(dtype.itemsize)
+    from gathercli.compute.conversion import store
+
+    return store([call.fill], dtype, Place("$", ())).tobytes()
 
 
 def of_one_type(op: Op, tensors: Sequence[_Tensor]) -> list[_Tensor]:

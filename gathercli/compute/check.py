@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.fill import fill_value
 from gathercli.compute.indices import (
     MOST_KEPT_INDICES,
     IndexKind,
@@ -118,7 +117,7 @@ def check_on_use(
         return {}
     policies = policies_of(call, axes)
     # Refused, whatever becomes of others; and the kernel fills with zeros alone.
-    if reports or call.negative is Negative.ERROR or fill_value(call) is not None:
+    if reports or call.negative is Negative.ERROR or call.fill is not None:
         policies = [policy._replace(outside=OutOfRange.ERROR) for policy in policies]
     if reports and call.op.index_range is IndexRange.UNSIGNED:  # wrapping is an adjustment
         policies = [policy._replace(wraps=False) for policy in policies]

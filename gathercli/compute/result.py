@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.compute.fill import fill_bytes, fill_value
+from gathercli.compute.bound import fill_bytes
 from gathercli.compute.kernel import BLOCK_BYTES, Kernel
 from gathercli.compute.native import UNINTERRUPTED_BYTES, CallPlan
 from gathercli.compute.storage import one_axis
@@ -111,7 +111,7 @@ class GatherResult(ComputedResult):
         self.shape = bound.shape
         self.threads, self.progress, self._points = threads, progress, points
         try:
-            if call.gather is None or (fill_value(call) is not None and points["indices"].fills):
+            if call.gather is None or (call.fill is not None and points["indices"].fills):
                 self._kernel: Kernel | SourceKernel = SourceKernel(call, tensors, points)
             else:
                 (indices,) = points.values()
@@ -340,7 +340,8 @@ class SourceKernel:
         self.dtype, self.size = data.dtype, product(known(call.shape))
         self.block = SOURCE_CELLS
         self.uses_each_once = self.goes_by_columns = False
-        self._call, self._fill = call, fill_bytes(call, next(iter(tensors.values())).dtype)
+        self._call = call
+        self._fill = fill_bytes(call, next(iter(tensors.values())).dtype)
         self._copied = [each.reshape(-1) for each in (data, *more)]
         self._points = {name: each.whole() for name, each in points.items()}
 

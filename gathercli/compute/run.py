@@ -19,7 +19,6 @@ import sys
 from contextlib import nullcontext
 
 from gathercli.compute import small
-from gathercli.compute.fill import fill_value
 from gathercli.compute.tensor import MOST_PACKED_VALUES
 from gathercli.errors import GatherError, LimitError
 from gathercli.spec.shapes import product
@@ -95,7 +94,7 @@ def run_arrays(
     from gathercli.compute import check, result
 
     bound.check_size(max_bytes)  # before indices are read, of which a file may declare any number
-    filled = fill_value(call) is not None  # which blocks of chunks are not
+    filled = call.fill is not None  # which blocks of chunks are not
     if bound.in_memory is None and call.gather is not None and not filled:
         adjusted = check.check_chunks(bound, threads=threads, progress=progress)
         return result.StreamedResult(bound, adjusted, memory, threads=threads, progress=progress)
@@ -189,7 +188,7 @@ def boxes(bound: BoundCall) -> BlockSource:
     """Return a source of any box of an output along one axis, whose indices are checked."""
     from gathercli.compute.blocks import GatherBlocks
 
-    if fill_value(bound.call) is not None:
+    if bound.call.fill is not None:
         from gathercli.compute.result import source_of
 
         return source_of(run_arrays(bound))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gathercli.compute.bound import check_size
-from gathercli.compute.fill import fill_bytes
+from gathercli.compute.bound import check_size, fill_bytes
 from gathercli.compute.tensor import Tensor, is_packed, unpack
 from gathercli.records import NamedTuple
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from gathercli.compute import check, threads
-from gathercli.compute.bound import BoundCall
-from gathercli.compute.fill import fill_bytes
+from gathercli.compute.bound import BoundCall, fill_bytes
 from gathercli.compute.storage import AnyArray, elements_at
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OutOfRangeError, UsageError

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from gathercli.errors import Hint, OperatorError, UsageError
 from gathercli.ops import gather, gather_elements, gather_nd, gather_tree
-from gathercli.spec.adapt import adapted
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BOOL, STRING
 from gathercli.spec.op import (
@@ -124,6 +123,8 @@ def bind(
     values |= {name: value for name, value in attrs.items() if value is not None}
     operands = {each.name: operand for each, operand in zip(op.inputs, inputs, strict=True)}
     if op.adapts is not None:
+        from gathercli.spec.adapt import adapted
+
         adapted(op, op.adapts, operands, values)
     call = Call(
         op,

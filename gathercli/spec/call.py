@@ -259,6 +259,20 @@ class Call:
             return self.op.out_of_range
         return self.out_of_range
 
+    @property
+    def fill(self) -> bool | float | None:
+        """The value of cells whose index is outside; None for zero, or if nothing is filled.
+
+        The extreme of a type is NaN, the least of signed and the greatest of unsigned integers, or
+        true.
+        """
+        dtype = self.data.dtype
+        if dtype is None or self.outside not in (OutOfRange.NAN, OutOfRange.EXTREME):
+            return None
+        if dtype.integral:
+            return dtype.bounds[dtype.kind is Kind.UINT]
+        return True if dtype.kind is Kind.BOOL else float("nan")
+
 
 def _from_front(number: int | None, rank: int | None) -> int | None:
     if number is None or number >= 0:
