@@ -7,6 +7,7 @@ from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli import ops as operators
+from gathercli.frameworks import framework
 from gathercli.ops import FAMILIES, rule_name
 from gathercli.report.terminal import highlighted, rendered
 from gathercli.spec import rules
@@ -32,9 +33,9 @@ def timeline(ops: Sequence[Op], width: int | None) -> str:
     text = ""
     for name, versions in groupby(ops, key=lambda op: op.name):
         text += f"{name}\n"
-        for framework, rows in groupby(versions, key=lambda op: op.framework):
+        for whose, rows in groupby(versions, key=lambda op: op.framework):
             for at, op in enumerate(sorted(rows, key=lambda op: op.version)):
-                start = f"  {'' if at else framework:<9} {op.version:>2}  "
+                start = f"  {'' if at else whose:<9} {op.version:>2}  "
                 text += hanging(start, op.changes, width)
     return text
 
@@ -137,7 +138,10 @@ def traits(op: Op) -> dict[str, tuple[object, str]]:
         **{each.name: (_input_traits(op, each), _input_text(op, each)) for each in op.inputs},
         "legal indices": (op.index_range, f"{op.index_range.value} for an axis of size s"),
         "other indices": (op.out_of_range, op.out_of_range.done),
-        "empty outputs": (op.checks_empty, _empty_text(op)),
+        "empty outputs": (
+            op.checks_empty,
+            "indices are checked" if op.checks_empty else "no index is checked",
+        ),
         "beside the axis": (off_axis, off_axis),
         "shortest tuple": (op.shortest_tuple, tuples),
         "inference": (op.narrows, sizes),
@@ -151,10 +155,6 @@ def differences(a: Op, b: Op) -> list[tuple[str, str, str]]:
     of_a, of_b, none = traits(a), traits(b), (None, _ABSENT)
     pairs = [(name, of_a.get(name, none), of_b.get(name, none)) for name in of_a | of_b]
     return [(name, x, y) for name, (one, x), (other, y) in pairs if one != other]
-
-
-def _empty_text(op: Op) -> str:
-    return "indices are checked" if op.checks_empty else "no index is checked"
 
 
 def _input_traits(op: Op, each: Input) -> tuple[object, ...]:
@@ -237,10 +237,13 @@ def version_text(op: Op, width: int | None) -> str:
     names += ["legal indices", "other indices"]
     names += ["empty outputs"] * (not op.checks_empty)
     names += ["beside the axis"] * bool(op.off_axis) + ["shortest tuple"] * op.tuples
+    calls = [row for row in framework(op.framework).rows if row.op is op] if op.text else []
     lines = [
         ("command", _command(op)),
+        *(("call", row.call) for row in calls),
         *[("changes", op.changes)] * bool(op.changes),
         *((name, words[name]) for name in names),
+        *(pair for row in calls for pair in _otherwise(row)),
         ("source", op.source),
     ]
     return f"{op.full_name}\n" + "".join(
@@ -406,18 +409,6 @@ def _forms(op: Op) -> dict[str, str]:
     default = "the axis batch_dims" if adapts.axis_of_batch else default
     return {
         "an axis": _taken(now=axis is not None),
-        "0-D data": _taken(now="data" in adapts.scalars),
-        "0-D indices": "taken as 1-D" if "indices" in adapts.scalars else "as any other",
-        "the only axis": "any" if op.only_axis is None else str(op.only_axis),
-        "the least dimensions of data": str(op.least_rank or 1),
-        "the most dimensions of data": str(op.most_rank or "any"),
-        "the least dimensions of indices": str(op.least_index_rank),
-        "the most dimensions of indices": str(op.most_index_rank or "any"),
-        "what is not empty if there is an index": op.full or "the axis, unless it is filled",
-        "the most batch_dims": str(op.most_batch_dims or "any"),
-        "bits of an index": str(adapts.index_bits),
-        "an output without elements": _empty_text(op),
-        "dimensions of 1 beside the axis": "repeated" if adapts.broadcasts else "as any other",
         "no axis given": ("data flattened" if adapts.flattens else default) if axis else "",
         "indices smaller beside the axis": (
             _taken(now=off_axis is OffAxis.AT_MOST) if off_axis else ""
@@ -475,7 +466,7 @@ def equivalent_text(each: FrameworkRow, width: int | None) -> str:
         *[("equals", equals)] * bool(each.rows),
         ("index from -s to -1", _beside(each.negative, nearest.negative, nearest)),
         ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done, nearest)),
-        *(("" if at else "otherwise", line) for at, line in enumerate(each.differs)),
+        *_otherwise(each),
     ]
     fixes = (f"\nto be equal to {row}\n{indent(code, '  ')}\n" for row, code in each.fixes.items())
     return f"{each.name} beside {nearest}\n{aligned(pairs, width)}{''.join(fixes)}"
@@ -494,6 +485,10 @@ def equivalent_json(each: FrameworkRow) -> dict[str, Any]:
         "differs": each.differs,
         "fixes": [{"equals": row, "code": code} for row, code in each.fixes.items()],
     }
+
+
+def _otherwise(each: FrameworkRow) -> list[tuple[str, str]]:
+    return [("" if at else "otherwise", line) for at, line in enumerate(each.differs)]
 
 
 def _beside(theirs: str, ours: str, op: Op) -> str:
