@@ -1,9 +1,10 @@
-"""Rows of frameworks beside the frameworks: ``python -m campaigns.rows [-n CALLS] [ROW]...``.
+"""Rows beside their runtimes: ``python -m campaigns.rows [-n CALLS] [--with NAMES] [ROW]...``.
 
-``GATHERCLI_PEERS=torch=/venv/bin/python,…`` names the Pythons that have them. Each row that has
-code is called with random tensors of all types, legal and illegal indices, and empty shapes; each
-difference is printed as a call that repeats it, and counted by its kind. A mistake that the file of
-the framework knows is counted by its text.
+``GATHERCLI_PEERS=torch=/venv/bin/python,…`` names the Pythons that have the runtimes. Each row that
+has code, and each version that has models, is called with random tensors of all types, legal and
+illegal indices, and empty shapes, in each of its ways; each difference is printed as a call that
+repeats it, and counted by its kind. A mistake that the file of the framework knows is counted by
+its text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections import Counter
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -22,111 +22,108 @@ from gathercli.compute.run import run
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
-from gathercli.frameworks import FrameworkRow, every_row, framework
-from gathercli.runtimes.client import RUNTIMES, RuntimeProcess, runtimes_of
+from gathercli.frameworks import FrameworkRow, every_framework, framework
+from gathercli.frameworks.mistakes import known_mistake
+from gathercli.ops import OPERATORS
+from gathercli.runtimes.calls import CONSTANT, DYNAMIC, STATIC, RuntimeCall
+from gathercli.runtimes.client import RuntimeProcess, runtimes_of
+from gathercli.runtimes.declared import NAMES, OPENVINO, runtimes
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import BOOL, DTYPES, STRING, DType, Kind
 from gathercli.spec.op import IndexRange
 from tests.random_calls import Dice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
 
     from gathercli.cli.slice_options import Observation
     from gathercli.spec.op import Op
 
-    Answers = Callable[[Mapping[str, Tensor], str], Observation]
+    Answers = Callable[["Drawn"], Observation]
 
 MOST_PRINTED: Final = 3  # the most calls to print for a kind of difference
-NO_OUTPUT: Final = SimpleNamespace(shape=(), ndim=0, size=-1, dtype="")
 
 
 class Drawn(NamedTuple):
     """A call of a row."""
 
+    call: RuntimeCall
     tensors: dict[str, Tensor]
     attrs: dict[str, Any]
-    code: str
 
     def __str__(self) -> str:
         inputs = (f"{each} {_text(each)}" for each in self.tensors.values())
-        return f"{self.code}\n    {'; '.join(inputs)}"
+        return f"{self.call.text} {self.attrs}\n    {'; '.join(inputs)}"
 
 
 def main() -> None:
-    """Call every row, and print where the framework differs."""
+    """Call every row, and print where the runtime differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-n", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--x64", action="store_true", help="let JAX keep 64 bits")
+    parser.add_argument("--with", dest="names", default=",".join(NAMES))
     parser.add_argument("rows", nargs="*")
     words = parser.parse_args()
-    peers = {
-        each.name: each
-        for each in runtimes_of(os.environ.get("GATHERCLI_PEERS", ",".join(RUNTIMES)))
-    }
-    for each in every_row():
-        row, runtime = each, framework(each.op.framework).runtime
-        named = not words.rows or row.name in words.rows or row.op.framework in words.rows
-        if not row.code or not named or runtime not in peers:
-            continue
-        if words.x64 and row.op.adapts:
-            adapts = row.op.adapts._replace(narrow={})
-            row = row._replace(op=row.op._replace(adapts=adapts))
-        with RuntimeProcess(peers[runtime], 60) as process:
-            kinds = differences(row, _answers(process, row), words.n, words.seed)
-            print(f"{row.name}, {process.full_name}: {dict(kinds)}", flush=True)
+    peers = runtimes_of(os.environ.get("GATHERCLI_PEERS", ",".join(NAMES)))
+    for peer in peers:
+        for row in _rows(peer.name) if peer.name in words.names.split(",") else ():
+            if words.rows and not {row.name, row.op.framework} & {*words.rows}:
+                continue
+            with RuntimeProcess(peer, 60) as process:
+                kinds = differences(row, _answers(process), words.n, words.seed, peer.name)
+                name = ", ".join(filter(None, (row.name, row.way, process.full_name)))
+                print(f"{name}: {sum(kinds.values())} calls", flush=True)
+                for kind, count in kinds.most_common():
+                    print(f"  {count:6} {kind}", flush=True)
 
 
-def _answers(process: RuntimeProcess, row: FrameworkRow) -> Answers:
-    """Return a function that calls a row in a process."""
-    functions = framework(row.op.framework).functions
-    model = {"functions.py": functions.encode()} if functions else None
-    x64 = not (row.op.adapts and row.op.adapts.narrow)
+def _rows(runtime: str) -> Iterator[FrameworkRow]:
+    """Yield the rows of a runtime, and the versions of its models in each way."""
+    for of in every_framework() if not runtimes()[runtime].models else ():
+        yield from (row for row in (*of.rows, *of.ways) if row.code and of.runtime == runtime)
+    for op in OPERATORS:
+        if op.framework in runtimes()[runtime].models and not op.followed:
+            is_own = op.framework == OPENVINO
+            for way in (STATIC, DYNAMIC, CONSTANT) if is_own else ("",):
+                yield FrameworkRow(op, "", op, way=way)
 
-    def answer(tensors: Mapping[str, Tensor], code: str) -> Observation:
-        return process.call(tensors, code=code, model=model, x64=x64)
 
-    return answer
+def _answers(process: RuntimeProcess) -> Answers:
+    return lambda drawn: drawn.call.run(process, drawn.tensors, drawn.attrs)
 
 
-def differences(row: FrameworkRow, answer: Answers, count: int, seed: int) -> Counter[str]:
+def differences(
+    row: FrameworkRow, answer: Answers, count: int, seed: int, runtime: str = ""
+) -> Counter[str]:
     """Call a row so many times, print the differences, and count the calls by their outcome."""
     kinds: Counter[str] = Counter()
     for number in range(count):
-        call = _drawn(row, Dice(seed * count + number))
-        ours, theirs = _ours(row, call), answer(call.tensors, call.code)
+        call = _drawn(row, Dice(seed * count + number), runtime)
+        ours, theirs = _ours(row, call), answer(call)
         said = _difference(ours, theirs)
         if said.startswith("!"):
-            said = known_mistake(row, call, ours, theirs) or said
+            said = known(row, call, ours, theirs) or said
         kind = said if said.startswith("known") else said.partition(":")[0]
         kinds[kind] += 1
         if said.startswith("!") and kinds[kind] <= MOST_PRINTED:
-            print(f"  {row.name}, seed {seed * count + number}: {said}\n    {call}")
+            print(f"  {row.name}, seed {seed * count + number}: {said}\n    {call}", flush=True)
     return kinds
 
 
-def known_mistake(row: FrameworkRow, call: Drawn, ours: Tensor | str, theirs: Observation) -> str:
+def known(row: FrameworkRow, drawn: Drawn, ours: Tensor | str, theirs: Observation) -> str:
     """Return the mistake of the framework that a difference is; empty for none."""
-    names: dict[str, Any] = {
-        "row": row.op.name,
-        "axis": call.attrs.get("axis"),
-        "batch_dims": call.attrs.get("batch_dims", 0),
-        "refused": ours.partition(":")[0] if isinstance(ours, str) else "",
-        "output": NO_OUTPUT if theirs.tensor is None else _plain(theirs.tensor),
-        **{name: _plain(each) for name, each in call.tensors.items()},
-    }
-    for each in framework(row.op.framework).mistakes:
-        if eval(" ".join(each["when"].split()), names):  # noqa: S307  (of our own files)
-            return f"known: {each['what']}"
-    return ""
-
-
-def _plain(tensor: Tensor) -> SimpleNamespace:
-    array = tensor.array
-    return SimpleNamespace(
-        shape=array.shape, ndim=array.ndim, size=array.size, dtype=tensor.dtype.name, array=array
+    of = framework(row.op.framework)
+    mistake = known_mistake(
+        (each for each in of.mistakes if each.runtime == drawn.call.runtime),
+        drawn.tensors,
+        theirs.tensor,
+        **{"axis": None, "batch_dims": 0, **drawn.attrs},
+        row=row.op.name,
+        way=row.way,
+        refused=ours.partition(":")[0] if isinstance(ours, str) else "",
+        problem=theirs.problem or "",
     )
+    return f"known of {mistake.release}: {mistake.what}" if mistake else ""
 
 
 def _text(tensor: Tensor) -> str:
@@ -167,7 +164,7 @@ def _bits(tensor: Tensor) -> Any:
     return tensor.array.astype(str) if tensor.dtype is STRING else tensor.array
 
 
-def _drawn(row: FrameworkRow, dice: Dice) -> Drawn:
+def _drawn(row: FrameworkRow, dice: Dice, runtime: str = "") -> Drawn:
     """Draw tensors, attributes and the code of a call; most are near a legal one."""
     op, how = row.op, row.op.adapts
     rank = dice.number(0, 4) if dice.number(0, 5) == 0 else dice.number(1, 3)
@@ -201,9 +198,13 @@ def _drawn(row: FrameworkRow, dice: Dice) -> Drawn:
     words = {
         "axis": attrs.get("axis", default and default.default),
         "batch_dims": batch,
+        "position": place,
         "before": ":, " * place,
     }
-    return Drawn(tensors, attrs, " ".join(row.code.format(**words).split()))
+    code, of = " ".join(row.code.format(**words).split()), framework(op.framework)
+    text = ", ".join(filter(None, (code or op.full_name, row.way)))
+    name = runtime or of.runtime
+    return Drawn(RuntimeCall(name, text, op, code, of.functions, row.way), tensors, attrs)
 
 
 def _shape_of_indices(
@@ -224,10 +225,9 @@ def _shape_of_indices(
 
 
 def _type_of_data(op: Op, dice: Dice) -> DType:
-    """Draw a type that a file holds, most often one that the row takes."""
+    """Draw a type that the row takes, or at times one that a file holds."""
     held = [each for each in DTYPES if not each.narrow or each.bits == 8]
-    taken = [each for each in op.inputs[0].dtypes if each in held]
-    return dice.one_of(taken if dice.number(0, 5) else held)
+    return dice.one_of(op.inputs[0].dtypes if dice.number(0, 5) else held)
 
 
 def _indices(

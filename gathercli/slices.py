@@ -101,7 +101,7 @@ SLICES: Final = (
             "runtimes": "runtimes.options:TimedRuntimes",
             "runtimes of batch": "runtimes.options:BatchRuntimes",
         },
-        values={"RUNTIME": "runtimes.client:RUNTIMES"},
+        values={"RUNTIME": "runtimes.declared:NAMES"},
         examples={"RUNTIME": "runtimes.options:example"},
     ),
     Slice(

@@ -1,18 +1,19 @@
 """Who has which gather: a file of text for each framework, with a row for each of its operators.
 
 ``torch.toml`` declares PyTorch. Its `title` is for people, `release` the one that was read or run,
-`short` has other names of the framework, `runtime` the one of `gathercli.runtimes` that calls it,
-if that has another name, and `functions` are those that its code calls. ``[[mistakes]]`` are calls
-that a release answers otherwise than its row: `what` it does, and `when`, an expression of
-``campaigns.rows``. ``[rows.NAME]`` is the operator ``torch.NAME``; what its row does not say is in
-``[each]``:
+`short` has other names of the framework, `runtime` the one that calls it, if that has another name,
+and `functions` are those that its code calls. ``[runtimes.NAME]`` says how a runtime is started and
+called, as `gathercli.runtimes.declared` reads it, and ``[[mistakes]]`` what one answers otherwise
+than a row: see `gathercli.frameworks.mistakes`. ``[ways.NAME]`` is another way to call every row,
+with what is then otherwise; ``{code}`` of its `code` is that of the row. ``[rows.NAME]`` is the
+operator ``torch.NAME``; what its row does not say is in ``[each]``:
 
 =================== ==============================================================================
 like                the version whose row it repeats, but for what it says itself
 call                how it is written, with the variables `data`, `indices` and `axis`
 code                an expression that calls it with the tensors `data` and `indices`; ``{axis}``,
-                    ``{batch_dims}`` and ``{before}``, a colon for each dimension before the axis,
-                    are filled in
+                    ``{batch_dims}``, ``{position}``, the axis from the front, and ``{before}``, a
+                    colon for each dimension before it, are filled in
 masks               the types of indices that it takes for a mask
 legal, outside      the legal indices, and the policy for all others, as in `gathercli.spec.op`
 data, indices       the types that it takes, by name; `lacks` has types of `data` that it does not
@@ -44,6 +45,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from gathercli.frameworks.mistakes import Mistake
 from gathercli.ops import FAMILIES, version_named
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import dtype
@@ -84,6 +86,7 @@ class FrameworkRow(NamedTuple):
     aliases: Sequence[str] = ()
     code: str = ""
     masks: Sequence[str] = ()
+    way: str = ""  # another way to call it
 
     @property
     def name(self) -> str:
@@ -125,9 +128,11 @@ class FrameworkFile(NamedTuple):
     rows: Sequence[FrameworkRow]
     known: Mapping[str, Sequence[str]]  # who else does what a hypothesis of `diagnose` says
     target: Mapping[str, Any]  # of a conversion; empty if it is none: see `portability`
-    mistakes: Sequence[Mapping[str, str]]
-    runtime: str  # that calls its rows: see `gathercli.runtimes`
+    mistakes: Sequence[Mistake]
+    runtime: str  # that calls its rows
     functions: str  # that their code calls
+    ways: Sequence[FrameworkRow]  # the rows as they are called in other ways
+    runtimes: Mapping[str, Mapping[str, Any]]  # how they are called: see `gathercli.runtimes`
 
     def of(self, command: str) -> list[FrameworkRow]:
         """Return the operators of a family, the default first."""
@@ -145,20 +150,29 @@ def names() -> tuple[str, ...]:
 def framework(name: str) -> FrameworkFile:
     """Read the file of a framework, which exists."""
     table = table_beside(f"{__name__}.{name}")
+    each, runtime = table.get("each", {}), table.get("runtime", name)
+    rows = {row: {**each, **fields} for row, fields in table.get("rows", {}).items()}
     return FrameworkFile(
         name,
         table["title"],
         table["release"],
         tuple(table.get("short", ())),
-        tuple(
-            _row(name, table, each, {**table.get("each", {}), **fields})
-            for each, fields in table.get("rows", {}).items()
-        ),
+        tuple(_row(name, table, row, fields) for row, fields in rows.items()),
         table.get("known", {}),
         table.get("target", {}),
-        table.get("mistakes", ()),
-        table.get("runtime", name),
+        tuple(
+            Mistake(**{"runtime": runtime, "release": table["release"], **fields})
+            for fields in table.get("mistakes", ())
+        ),
+        runtime,
         table.get("functions", ""),
+        tuple(
+            _row(name, table, row, {**fields, **way, "code": code})._replace(way=word)
+            for word, way in table.get("ways", {}).items()
+            for row, fields in rows.items()
+            for code in [way.get("code", "{code}").replace("{code}", fields.get("code", ""))]
+        ),
+        table.get("runtimes", {}),
     )
 
 

@@ -5,8 +5,7 @@ A call is an expression of a function, or a model of a single node: ONNX, or an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -15,32 +14,20 @@ from gathercli import ops
 from gathercli.cli.slice_options import Observation
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import OperatorError
+from gathercli.frameworks import FrameworkFile, FrameworkRow, every_framework
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
 from gathercli.io.graphs.ir import IrFiles, ir_files
-from gathercli.io.graphs.layers import ELEMENT_TYPES
 from gathercli.io.graphs.onnx import onnx_bytes
-from gathercli.io.graphs.tensorproto import ONNX_TYPES
-from gathercli.spec.call import Operand, as_integer
-from gathercli.spec.dtypes import INT64, STRING, DType, Kind
+from gathercli.ops import FAMILIES
+from gathercli.runtimes.declared import ONNX, runtimes
+from gathercli.spec.call import Call, Operand, as_integer
+from gathercli.spec.dtypes import INT64, DType
 from gathercli.spec.op import Op
+from gathercli.spec.rules import call_rank
 from gathercli.spec.shapes import known
-from gathercli.text import table_beside
 
 if TYPE_CHECKING:
     from gathercli.cli.slice_options import RuntimeCaller
-
-_NUMBERS: Final = {each: number for number, each in enumerate(ONNX_TYPES) if each is not None}
-
-OWN_NAMES: Final[Mapping[str, Mapping[DType, str | int]]] = {
-    "openvino": ELEMENT_TYPES,
-    "onnxruntime": _NUMBERS,
-    "onnx.reference": _NUMBERS,
-}
-"""The types that a runtime or its models name, each with its name or number there.
-
-The other runtimes name types as `ml_dtypes` does, and say themselves which ones they have.
-"""
-
 
 # The oldest opset that onnxruntime supports; older versions of an operator are part of it.
 OLDEST_OPSET: Final = 7
@@ -100,23 +87,28 @@ def openvino_model(
 # The operators whose indices OpenVINO checks when it computes.
 _CHECKED_WHEN_COMPUTED: Final = ("gather-elements", "gather-tree")
 MODEL_THREADS: Final = 2  # the threads of a model: with more than one, OpenVINO loses no exception
-X64: Final = "x64"  # the way of JAX that keeps 64 bits
-
-OPENVINO, ONNX = "openvino", "onnx"
-# The runtimes that have operators by version, and the frameworks of these.
-FRAMEWORKS: Final = {OPENVINO: (OPENVINO, ONNX), "onnxruntime": (ONNX,), "onnx.reference": (ONNX,)}
 
 
 class RuntimeCall(NamedTuple):
     """A call in a runtime."""
 
     runtime: str
-    family: str  # the operator
     text: str  # for people: ``torch.index_select(data, 0, indices)``, ``Gather-8 static``
+    row: Op  # what it claims to be: the version of a model, or an operator of a framework
     code: str = ""  # the expression of a function
-    op: Op | None = None  # the version that it claims to be; None for a function
-    way: str = ""  # how OpenVINO gets the indices; ``x64`` if JAX keeps 64 bits
+    functions: str = ""  # that the expression calls
+    way: str = ""  # how OpenVINO gets the indices, or another way of a framework
     masks: bool = False  # whether it takes the indices for a mask, whose refusal is of no rule
+
+    @property
+    def op(self) -> Op | None:
+        """The version of its model; None for a function."""
+        return None if self.code else self.row
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether 64 bits are kept."""
+        return bool(self.code) and not (self.row.adapts and self.row.adapts.narrow)
 
     def files(self, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]) -> dict[str, bytes]:
         """Return the files of the model of a version, by name; the first one is the model."""
@@ -132,15 +124,16 @@ class RuntimeCall(NamedTuple):
         self, process: RuntimeCaller, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
     ) -> Observation:
         """Make the call in a process of its runtime."""
-        if self.op is None:
-            return process.call(tensors, code=self.code, x64=self.way == X64)
+        if self.code:
+            files = {"functions.py": self.functions.encode()} if self.functions else None
+            return process.call(tensors, code=self.code, model=files, x64=self.is_wide)
         threads = 1 if self.way == ONE_THREAD else MODEL_THREADS
         return process.call(tensors, model=self.files(tensors, attrs), threads=threads)
 
 
 def attributes_of(op: Op, attrs: Mapping[str, int]) -> dict[str, int]:
-    """Return the attributes that a version has, from those of a call."""
-    return {each.name: attrs.get(each.name, each.default or 0) for each in op.attrs}
+    """Return the attributes that a row has, from those of a call, where 0 is the default."""
+    return {each.name: attrs.get(each.name, 0) for each in op.attrs}
 
 
 def integers(attrs: Mapping[str, Any]) -> dict[str, int] | None:
@@ -154,93 +147,96 @@ def integers(attrs: Mapping[str, Any]) -> dict[str, int] | None:
 def calls(
     runtime: str, ops: Iterable[Op], tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
 ) -> Iterator[RuntimeCall]:
-    """Yield the calls of a runtime that correspond to versions which have the attributes set."""
+    """Yield the calls of a runtime that correspond to rows which have the attributes set."""
     ops = [op for op in ops if all(_has(op, *each) for each in attrs.items())]
-    if runtime in FRAMEWORKS:
-        for op in ops:
-            if op.framework in FRAMEWORKS[runtime]:
-                yield from _operator_calls(runtime, op)
-        return
-    for family in dict.fromkeys(op.family for op in ops):
-        yield from _function_calls(runtime, family, tensors, attrs)
+    models = runtimes()[runtime].models
+    for op in ops:
+        if op.framework in models and not op.text:
+            yield from _operator_calls(runtime, op, is_own=op.framework == models[0])
+    families = dict.fromkeys(op.family for op in ops)
+    for each in every_framework():
+        if each.runtime == runtime:
+            rows = (row for family in families for row in each.of(family))
+            yield from _function_calls(each, rows, list(tensors.values()), attrs)
 
 
 def _has(op: Op, name: str, value: int) -> bool:
-    """Return whether a version has an attribute, or means the same without it."""
+    """Return whether a row has an attribute, or means the same without it."""
     return op.attr(name) is not None or (name == "batch_dims" and value == 0)
 
 
-def _operator_calls(runtime: str, op: Op) -> Iterator[RuntimeCall]:
+def _operator_calls(runtime: str, op: Op, *, is_own: bool) -> Iterator[RuntimeCall]:
     name = f"{op.name}-{op.version}"
     if op.framework == ONNX:
-        text = f"{name} of ONNX" if runtime == OPENVINO else name
-        yield RuntimeCall(runtime, op.family, text, op=op)
+        yield RuntimeCall(runtime, name if is_own else f"{name} of ONNX", op)
         return
     for way in WAYS:
         if way == ONE_THREAD and op.family not in _CHECKED_WHEN_COMPUTED:
             continue
-        yield RuntimeCall(runtime, op.family, f"{name} {way}", op=op, way=way)
-
-
-@cache
-def _functions() -> dict[str, dict[str, list[list[str]]]]:
-    """Read the functions by runtime and operator."""
-    return table_beside(__name__, "functions")
-
-
-class _Shapes(NamedTuple):
-    """What the choice of functions depends on."""
-
-    data: int  # the rank
-    indices: int
-    position: int | None  # the axis from the front, if there is such an axis
-    has_no_batch: bool
-    is_any: bool = True
-
-    @property
-    def is_position(self) -> bool:
-        return self.has_no_batch and self.position is not None
-
-    @property
-    def is_list(self) -> bool:
-        return self.has_no_batch and self.indices <= 1
-
-    @property
-    def is_table(self) -> bool:
-        return self.has_no_batch and self.position == 0 and self.data == 2
-
-
-_JITTED: Final = "tf.function(lambda data, indices: {}, jit_compile=True)(data, indices)"
-
-_JAX_BITS: Final = 32  # the bits that JAX keeps, unless it is told otherwise
+        yield RuntimeCall(runtime, f"{name} {way}", op, way=way)
 
 
 def _function_calls(
-    runtime: str, family: str, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
+    framework: FrameworkFile,
+    rows: Iterable[FrameworkRow],
+    tensors: Sequence[Tensor],
+    attrs: Mapping[str, int],
 ) -> Iterator[RuntimeCall]:
-    data, indices = list(tensors.values())[:2]
-    axis, batch_dims, rank = attrs.get("axis", 0), attrs.get("batch_dims", 0), len(data.shape)
-    position = axis + rank if axis < 0 else axis
-    known = position if 0 <= position < rank else None
-    shapes = _Shapes(rank, len(indices.shape), known, not batch_dims)
-    before = ":, " * (known or 0)
-    for expression, condition, *masks in _functions()[runtime].get(family, ()):
-        if not getattr(shapes, condition):
+    """Yield the calls of the rows that take such ranks and attributes, in each of their ways."""
+    data, indices, *_ = tensors
+    for row in rows:
+        words = _words(row, tensors, attrs)
+        if words is None:
             continue
-        code = expression.format(axis=axis, batch_dims=batch_dims, before=before)
-        call = RuntimeCall(runtime, family, code, code, masks=indices.dtype.name in masks)
-        yield call
-        # XLA has no strings, and one without elements breaks later calls.
-        if runtime == "tensorflow" and data.dtype is not STRING:
-            yield call._replace(text=f"{code}, jitted", code=_JITTED.format(code))
-        if runtime == "jax" and _are_cut(data, indices):
-            yield call._replace(text=f"{code}, {X64}", way=X64)
+        for each in (row, *(way for way in framework.ways if way.op.name == row.op.name)):
+            is_made = each is row or _may_differ(each, row, data, indices)
+            if is_made and data.dtype not in _lost_types(row, each):
+                code = " ".join(each.code.format(**words).split())
+                text = row.name if "\n" in row.code else row.code.format(**words)
+                yield RuntimeCall(
+                    framework.runtime,
+                    ", ".join(filter(None, (text, each.way))),
+                    each.op,
+                    code,
+                    framework.functions,
+                    each.way,
+                    masks=indices.dtype.name in row.masks,
+                )
 
 
-def _are_cut(data: Tensor, indices: Tensor) -> bool:
-    """Return whether JAX, which keeps 32 bits, has other data or other indices than these."""
-    parts = 2 if data.dtype.kind is Kind.COMPLEX else 1
-    return data.dtype.bits > parts * _JAX_BITS or bool(
-        indices.array.size
-        and (int(indices.array.min()) < -(2**31) or int(indices.array.max()) >= 2**31)
-    )
+def _words(
+    row: FrameworkRow, tensors: Sequence[Tensor], attrs: Mapping[str, int]
+) -> dict[str, Any] | None:
+    """Return what the code of a row is filled with; None if it is no such call."""
+    op, own = row.op._replace(full=""), attributes_of(row.op, attrs)
+    inputs = {
+        each.name: Operand.of(tensor) for each, tensor in zip(op.inputs, tensors, strict=False)
+    }
+    call = Call(op, FAMILIES[op.family], inputs, own)
+    has_place = call.axis is not None and 0 <= call.axis < len(tensors[0].shape)
+    needs_place = "{before}" in row.code or "{position}" in row.code
+    if not row.code or not all(_has(op, *each) for each in attrs.items()):
+        return None
+    try:
+        call_rank(call)
+    except OperatorError:
+        return None
+    if needs_place and "axis" in own and not has_place:
+        return None
+    place = call.axis or 0 if has_place else 0
+    return {"axis": 0, "batch_dims": 0, **own, "position": place, "before": ":, " * place}
+
+
+def _may_differ(way: FrameworkRow, row: FrameworkRow, data: Tensor, indices: Tensor) -> bool:
+    """Return whether another way has other code, or keeps bits that the row cuts."""
+    if way.code != row.code or row.op.adapts is None:
+        return True
+    bits, array = row.op.adapts.index_bits, indices.array
+    ends = [int(array.min()), int(array.max())] if indices.dtype.integral and array.size else []
+    is_beyond = any(not -(2 ** (bits - 1)) <= each < 2 ** (bits - 1) for each in ends)
+    return data.dtype in row.op.adapts.narrow or is_beyond
+
+
+def _lost_types(row: FrameworkRow, way: FrameworkRow) -> set[DType]:
+    """Return the types of data that a row takes, and another way of it does not."""
+    return {*row.op.inputs[0].dtypes} - {*way.op.inputs[0].dtypes}

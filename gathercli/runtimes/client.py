@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import cache
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
@@ -34,22 +33,10 @@ from gathercli.errors import GatherError, InputError, UsageError
 from gathercli.io.source import Inputs
 from gathercli.io.stream import created
 from gathercli.runtimes import worker
-from gathercli.runtimes.calls import MODEL_THREADS, OWN_NAMES
+from gathercli.runtimes.calls import MODEL_THREADS
+from gathercli.runtimes.declared import Refusal, runtimes
 from gathercli.spec.dtypes import DType, named
-from gathercli.text import clean, closest, listed, short, table_beside
-
-RUNTIMES: Final = tuple(worker.RUNTIMES)  # the names of the runtimes
-# The packages that install them.
-RUNTIME_PACKAGES: Final = {name: module for name, (module, _) in worker.RUNTIMES.items()}
-
-# Other names of the runtimes, for hints.
-ALIASES: Final = {
-    "np": "numpy",
-    "onnx": "onnx.reference",
-    "ort": "onnxruntime",
-    "pytorch": "torch",
-    "tf": "tensorflow",
-}
+from gathercli.text import clean, closest, listed, short
 
 MAX_ADDRESS_BYTES: Final = 16 << 30
 """The most bytes of address space, most of which a runtime reserves and never uses; and of a file.
@@ -76,15 +63,17 @@ _PROCESS_VARIABLES: Final = {
 def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
     """Return the runtimes of a list such as ``torch,tensorflow=/venvs/tf/bin/python``."""
     chosen: dict[str, Runtime] = {}
+    known = runtimes()
     for word in filter(None, map(str.strip, text.split(","))):
         name, mark, python = word.partition("=")
-        if name not in RUNTIMES or name in chosen:
-            near = None if name in chosen else ALIASES.get(name) or closest(name, RUNTIMES)
+        if name not in known or name in chosen:
+            others = (each for each, row in known.items() if name in row.aliases)
+            near = None if name in chosen else next(others, closest(name, known))
             raise UsageError(
                 f"names `{clean(name[:40])}`{' twice' * (name in chosen)}",
                 subject=option,
                 value=name,
-                expected=f"{listed(RUNTIMES)}, each once",
+                expected=f"{listed(known)}, each once",
                 hint=f"did you mean `{near}`?" if near else None,
             )
         if mark and not (os.path.isfile(python) and os.access(python, os.X_OK)):
@@ -101,7 +90,7 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
             f"is `{clean(text[:40])}`",
             subject=option,
             value=text,
-            expected=listed(RUNTIMES),
+            expected=listed(known),
             hint=f"`{option} numpy`",
         )
     return list(chosen.values())
@@ -131,6 +120,7 @@ class RuntimeProcess:
 
     def __init__(self, runtime: Runtime, seconds: float) -> None:
         self.runtime, self._seconds = runtime, seconds
+        self._row = runtimes()[runtime.name]
         self._folder = temporary_folder()
         self._process: subprocess.Popen[bytes] | None = None
         self._answers = -1
@@ -169,14 +159,12 @@ class RuntimeProcess:
         request: dict[str, Any] = {
             "code": code,
             "threads": threads,
-            "x64": x64,
+            "prepare": self._row.prepare.format(wide=x64),
             "inputs": {name: self._save(name, each) for name, each in tensors.items()},
             "output": output,
             "runs": RUNS_OF_A_CALL,
             "seconds": self._seconds,
         }
-        if own := OWN_NAMES.get(self.runtime.name):
-            request["types"] = {dtype.name: name for dtype, name in own.items()}
         for name, content in (model or {}).items():
             with open(self._path(name), "wb") as file:
                 file.write(content)
@@ -237,7 +225,7 @@ class RuntimeProcess:
         if self._process is not None or self._absence is not None:
             return
         reader, writer = os.pipe()
-        words = (self.runtime.name, str(writer))
+        words = (json.dumps(self._row.spoken()), str(writer))
         try:
             self._process = started_worker(
                 self.runtime,
@@ -385,22 +373,7 @@ def _read(path: str, dtype: DType) -> Tensor:
 MAX_SHORT_LENGTH: Final = 160  # the most characters of a message in a table
 
 
-class Refusal(NamedTuple):
-    """What a refusal of a runtime looks like, as `refusals.toml` says."""
-
-    rules: str  # that it may be the reason of
-    pattern: str
-    takes_negative: bool = True
-
-
 _OWN: Final = tuple(Refusal("index-range", text) for text in (OUTSIDE, NEGATIVE, NO_BEAM))
-
-
-@cache
-def refusals() -> dict[str, list[Refusal]]:
-    """Read the refusals of each runtime."""
-    tables = table_beside(__name__, "refusals")
-    return {name: [Refusal(*row) for row in rows] for name, rows in tables.items()}
 
 
 def reason_of(runtime: str, message: str) -> Reason | None:
@@ -408,7 +381,7 @@ def reason_of(runtime: str, message: str) -> Reason | None:
 
     A runtime that refuses a call agrees with a version only if its reason is the version's rule.
     """
-    for each in (*refusals()[runtime], *_OWN):
+    for each in (*runtimes()[runtime].refusals, *_OWN):
         if match := re.search(each.pattern, message):
             groups = match.groupdict()
             rules = [f"{groups['input']}-dtype"] if "input" in groups else each.rules.split()

@@ -42,9 +42,9 @@ def example(_: Sequence[str]) -> str:
 
 
 def _names() -> Iterable[str]:
-    from gathercli.runtimes.client import RUNTIMES
+    from gathercli.runtimes.declared import NAMES
 
-    return RUNTIMES
+    return NAMES
 
 
 class NamedRuntimes(RuntimeOptions):

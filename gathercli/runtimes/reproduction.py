@@ -28,23 +28,19 @@ from gathercli.report.verdicts import outcome
 from gathercli.runtimes.calls import (
     CONSTANT,
     ONE_THREAD,
-    ONNX,
-    OPENVINO,
-    OWN_NAMES,
-    X64,
     RuntimeCall,
     integers,
 )
 from gathercli.runtimes.client import (
     FILLING,
     MAX_ANSWER_BYTES,
-    RUNTIME_PACKAGES,
     Versions,
     ending_of,
     shortened,
     started_worker,
     temporary_folder,
 )
+from gathercli.runtimes.declared import ONNX, OPENVINO, runtimes
 from gathercli.runtimes.verdict import (
     MAX_SHOWN_ELEMENTS,
     RuntimeOutcome,
@@ -214,7 +210,7 @@ def _printed(each: Reproduction) -> Iterator[str]:
 
 def _pip(runtime: str, versions: Versions) -> str:
     """Return the line that installs a runtime and NumPy; of a local version the public part."""
-    packages = {RUNTIME_PACKAGES[runtime]: versions.runtime, "numpy": versions.numpy}
+    packages = {runtimes()[runtime].module: versions.runtime, "numpy": versions.numpy}
     words = (f"{name}=={version.partition('+')[0]}" for name, version in packages.items())
     return f"pip install {clean(' '.join(words))}"
 
@@ -239,31 +235,6 @@ VALUES_FILE: Final = "values.npy"
 
 ONNXRUNTIME: Final = "onnxruntime"
 
-
-class ScriptRow(NamedTuple):
-    """What a script of a runtime writes."""
-
-    imports: str
-    module: str  # that has the version
-    tensor: str = "{}"  # makes its tensor of an array
-    array: str = ""  # makes an array of a result of a type that numpy has; empty if it is one
-    dtype: str = ""  # the type of a result whose bits it gives; empty if it needs `ml_dtypes`
-
-
-# The runtimes.
-SCRIPT_ROWS: Final = {
-    OPENVINO: ScriptRow("import openvino", "openvino", dtype="result.element_type.get_type_name()"),
-    ONNXRUNTIME: ScriptRow("import onnxruntime", "onnxruntime", dtype="result.data_type()"),
-    "onnx.reference": ScriptRow("import onnx\nimport onnx.reference", "onnx"),
-    "torch": ScriptRow(
-        "import torch", "torch", "torch.from_numpy({})", "result.numpy()", "result.dtype"
-    ),
-    "tensorflow": ScriptRow("import tensorflow as tf", "tf", "tf.constant({})", "result.numpy()"),
-    "jax": ScriptRow(
-        "import jax\nimport jax.numpy as jnp", "jax", "jnp.asarray({})", "np.asarray(result)"
-    ),
-    "numpy": ScriptRow("", "np", array="np.asarray(result)"),
-}
 
 _PACKING_FUNCTIONS: Final = '''
 def packed(array, width):
@@ -309,7 +280,7 @@ def files_of(
     for name, tensor in tensors.items():
         files[f"{name}.npy"] = ReproductionFile(_npy(tensor), f"{name}, {tensor}")
     first = next(iter(tensors.values())).dtype
-    values = byte_values(first) if SCRIPT_ROWS[call.runtime].dtype and first.narrow else None
+    values = byte_values(first) if runtimes()[call.runtime].dtype and first.narrow else None
     if values is not None:
         files[VALUES_FILE] = ReproductionFile(_saved(values), f"the value of each byte of {first}")
     if expected is not None:
@@ -335,7 +306,7 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
     """
     runtime, dtypes = call.runtime, [each.dtype for each in tensors.values()]
     for each in dtypes:
-        if each not in OWN_NAMES.get(runtime, (each,)):
+        if each not in (runtimes()[runtime].types or (each,)):
             raise UsageError(
                 f"is `{runtime}`, which has no {each.name}",
                 rule="dtype",
@@ -343,19 +314,20 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
                 value=each.name,
                 expected="another runtime, or another type",
             )
-    row, first = SCRIPT_ROWS[runtime], dtypes[0]
+    row, first = runtimes()[runtime], dtypes[0]
     opaque = [each for each in dtypes if each.opaque]
-    own = "" if row.module == "np" else f'"{runtime}", {row.module}.__version__, '
+    own = "" if row.module == "numpy" else f'"{runtime}", {next(iter(row.imports))}.__version__, '
     lines = [f'"""{call.text}, called by itself: run `python {SCRIPT}` in this folder."""', ""]
     if opaque and runtime == ONNXRUNTIME:
         lines.append("import ctypes")
     if opaque and not row.dtype:
         lines.append("import ml_dtypes")
-    lines += ["import numpy as np", row.imports]
+    lines += ["import numpy as np", *row.import_lines()]
     if runtime == OPENVINO and any(each.bits < 8 for each in opaque):
         lines += _PACKING_FUNCTIONS.splitlines()
-    if call.way == X64:
-        lines += ["", 'jax.config.update("jax_enable_x64", True)']
+    if call.is_wide and row.prepare:
+        lines += ["", row.prepare.format(wide=True)]
+    lines += call.functions.splitlines()
     lines += [
         "",
         *(
@@ -384,11 +356,11 @@ def _input(runtime: str, name: str, tensor: Tensor, *, as_value: bool) -> str:
     dtype, array = tensor.dtype, f'np.load("{name}.npy")'
     if runtime == ONNXRUNTIME and as_value:
         make = "onnxruntime.OrtValue.ortvalue_from_numpy"
-        number = OWN_NAMES[runtime][dtype]
+        number = runtimes()[runtime].types[dtype]
         return f"{make}_with_onnx_type({array}, {number})" if dtype.opaque else f"{make}({array})"
     if dtype.opaque and runtime == OPENVINO:
         array = f"packed({array}, {dtype.bits})" if dtype.bits < 8 else array
-        own = OWN_NAMES[runtime][dtype]
+        own = runtimes()[runtime].types[dtype]
         return f"openvino.Tensor({array}, {list(tensor.shape)}, openvino.Type.{own})"
     if dtype.opaque and runtime == "torch":
         array = f"{array}.view(np.int16)" if dtype.bits > 8 else array
@@ -397,7 +369,7 @@ def _input(runtime: str, name: str, tensor: Tensor, *, as_value: bool) -> str:
         array = f"{array}.view(ml_dtypes.{dtype.name})"
     elif dtype is STRING and runtime == ONNXRUNTIME:
         array = f"{array}.astype(object)"
-    return SCRIPT_ROWS[runtime].tensor.format(array)
+    return runtimes()[runtime].tensor.format(array)
 
 
 def _expected_lines(runtime: str, dtype: DType, expected: Tensor | None) -> list[str]:
@@ -405,7 +377,7 @@ def _expected_lines(runtime: str, dtype: DType, expected: Tensor | None) -> list
     if expected is None:
         return ['print("expected an error", flush=True)']
     array = 'np.load("expected.npy")'
-    if dtype.opaque and SCRIPT_ROWS[runtime].dtype:
+    if dtype.opaque and runtimes()[runtime].dtype:
         array = _numbers(dtype, array)
     elif dtype.opaque:
         array = f"{array}.view(ml_dtypes.{dtype.name}).astype(np.{_WIDER_TYPES[dtype.kind]})"
@@ -449,7 +421,7 @@ def _call_lines(call: RuntimeCall, names: list[str], *, as_arrays: bool) -> list
 
 def _result_lines(runtime: str, dtype: DType) -> Iterator[str]:
     """Yield the lines that make numbers of `result`, and set `dtype`, the type that it has."""
-    row = SCRIPT_ROWS[runtime]
+    row = runtimes()[runtime]
     if not dtype.opaque:
         if row.array:
             yield f"result = {row.array}"

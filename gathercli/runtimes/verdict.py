@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gathercli.cli.slice_options import Absence, Addition, StartedRuntimes, absence_notes
-from gathercli.compute.compare import are_equal, difference_at
+from gathercli.compute.compare import are_equal, compared, difference_at
 from gathercli.compute.run import run
 from gathercli.compute.tensor import Tensor
-from gathercli.compute.verdicts import illegal, number_illegal
+from gathercli.compute.verdicts import Case, illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
+from gathercli.frameworks import framework
+from gathercli.frameworks.mistakes import Mistake, known_mistake
 from gathercli.io.formats.encode import TextOptions, plain_json
-from gathercli.ops import rule_name
+from gathercli.ops import bind, rule_name
 from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.terminal import highlighted
 from gathercli.report.versions import columns
-from gathercli.runtimes.calls import RuntimeCall, calls, integers
+from gathercli.runtimes.calls import RuntimeCall, attributes_of, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
+from gathercli.spec.call import Operand
 from gathercli.spec.op import INTEGERS, OutOfRange
 from gathercli.spec.shapes import Shape, cell, coordinates
 from gathercli.text import clean, listed
@@ -36,8 +39,8 @@ if TYPE_CHECKING:
 
     from gathercli.cli.slice_options import Observation, Reason, Runtime
     from gathercli.compute.compare import Comparison
-    from gathercli.compute.verdicts import Case
     from gathercli.spec.call import Call
+    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 
 _TYPES: Final = frozenset({"data-dtype", "indices-dtype"})  # the rules on element types
@@ -84,11 +87,37 @@ class Expected:
             if not isinstance(each.error, LimitError)
         }
 
+    def of_row(self, call: RuntimeCall, attrs: Mapping[str, int]) -> Expected:
+        """Return what the row of a call makes of the same inputs."""
+        tensors, own = self._case.tensors, dict[str, Any](attributes_of(call.row, attrs))
+        case = Case(lambda row: bind(row, *map(Operand.of, tensors), **own), *tensors)
+        return Expected(compared([call.row], case, named={call.row}), case)
+
+    def gives(self, letter: str, result: Tensor) -> bool:
+        """Return whether a group has an output with these elements."""
+        return self.shape_of(letter) == result.shape and are_equal(result, self.output(letter))
+
+    def type_of(self, letter: str) -> DType:
+        """Return the type of the output of a group."""
+        return self._bound[letter].data.dtype
+
+    def shape_of(self, letter: str) -> tuple[int, ...]:
+        """Return the shape of the output of a group."""
+        return self._bound[letter].shape
+
     def output(self, letter: str) -> Tensor:
         """Return the output of a group, of a size that was checked."""
         if letter not in self._outputs:
             self._outputs[letter] = run(self._bound[letter], threads=self._case.threads).whole()
         return self._outputs[letter]
+
+    def rule(self, op: Op) -> str:
+        """Return the rule by which a version refuses the call; empty if it does not."""
+        return getattr(self._verdicts[op].error, "rule", "")
+
+    def tensors(self, op: Op) -> dict[str, Tensor]:
+        """Return the tensors by their names in a version."""
+        return dict(zip((each.name for each in op.inputs), self._case.tensors, strict=True))
 
     def groups(self, ops: Iterable[Op]) -> list[str]:
         """Return the groups of versions, each once."""
@@ -170,6 +199,13 @@ class RuntimeVerdict(NamedTuple):
     values: tuple[Tensor, ...] | None = None
     dtype: str | None = None  # that the output should have, if it has another
     message: str = ""  # what it said, or how it ended
+    departs: bool = False  # whether it does otherwise than its row says
+    known: Mistake | None = None  # what it is known to do otherwise
+
+    @property
+    def row_word(self) -> str:
+        """Whether the runtime does as the row of the call says."""
+        return ("known" if self.known else "departs") if self.departs else "agrees"
 
     @property
     def disagrees(self) -> bool:
@@ -223,14 +259,37 @@ class Runtimes(StartedRuntimes):
                 seen = call.run(process, named, numbers)
                 if seen.problem == "absent":  # it was there, but could not be restarted
                     break
-                yield judge(call, seen, expected)
+                yield beside_row(judge(call, seen, expected), seen, expected, numbers)
+
+
+def beside_row(
+    verdict: RuntimeVerdict, seen: Observation, expected: Expected, attrs: Mapping[str, int]
+) -> RuntimeVerdict:
+    """Add whether a runtime does as the row of a call says; both may refuse for other reasons."""
+    call, own = verdict.call, expected.of_row(verdict.call, attrs)
+    rule = own.rule(call.row)
+    outcome = judge(call, seen, own).outcome
+    if outcome is RuntimeOutcome.AGREES or (rule and seen.problem == "refuses"):
+        return verdict
+    of = framework(call.row.framework)
+    known = known_mistake(
+        (each for each in of.mistakes if each.runtime == call.runtime),
+        expected.tensors(call.row),
+        seen.tensor,
+        **{"axis": None, "batch_dims": 0, **attributes_of(call.row, attrs)},
+        row=call.row.name,
+        way=call.way,
+        refused=rule,
+        problem=seen.problem or "",
+    )
+    return verdict._replace(departs=True, known=known)
 
 
 def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVerdict:
     """Compare what a runtime did with what the versions do, or its own rows without any."""
-    every = [op for op in expected.letters if op.family == call.family]
+    every = [op for op in expected.letters if op.family == call.row.family]
     own = [op for op in every if not op.text]
-    own = own or [op for op in every if op.framework == call.runtime] or every
+    own = own or [op for op in every if op.framework == call.row.framework] or every
     if call.op is not None:
         own = [call.op]
     groups = expected.groups(own)
@@ -242,13 +301,13 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
         return verdict._replace(outcome=outcome)
     result = seen.tensor
     letters = sorted(expected.groups(expected.letters))
-    letter = next((each for each in letters if are_equal(result, expected.output(each))), None)
+    letter = next((each for each in letters if expected.gives(each, result)), None)
     if seen.problem is not None:
         verdict = verdict._replace(outcome=RuntimeOutcome(seen.problem), result=result)
         return _unsteady(verdict, result, seen.others)
     verdict = verdict._replace(result=result, letter=letter)
     if letter in groups:
-        wanted = expected.output(letter).dtype
+        wanted = expected.type_of(letter)
         if wanted is not result.dtype:
             return verdict._replace(
                 outcome=RuntimeOutcome.DIFFERS, reference=letter, dtype=wanted.name
@@ -256,9 +315,10 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
         return verdict._replace(outcome=RuntimeOutcome.AGREES)
     if not groups:
         return verdict._replace(outcome=RuntimeOutcome.VALUES)
-    shapes = {each: expected.output(each).shape for each in groups}
-    reference = next((each for each in groups if shapes[each] == result.shape), groups[0])
-    return _differing(verdict, result, reference, expected.output(reference))
+    reference = next(
+        (each for each in groups if expected.shape_of(each) == result.shape), groups[0]
+    )
+    return _differing(verdict, result, reference, expected)
 
 
 def _refusal(
@@ -287,17 +347,19 @@ def _unsteady(verdict: RuntimeVerdict, result: Tensor, others: Sequence[Tensor])
 
 
 def _differing(
-    verdict: RuntimeVerdict, result: Tensor, reference: str, wanted: Tensor
+    verdict: RuntimeVerdict, result: Tensor, reference: str, expected: Expected
 ) -> RuntimeVerdict:
+    wanted = expected.type_of(reference)
     verdict = verdict._replace(
         outcome=RuntimeOutcome.DIFFERS,
         reference=reference,
-        dtype=None if wanted.dtype is result.dtype else wanted.dtype.name,
+        dtype=None if wanted is result.dtype else wanted.name,
     )
-    if wanted.shape != result.shape:
+    if expected.shape_of(reference) != result.shape:
         return verdict
-    first = difference_at(result, wanted)
-    values = _cell(result, first or 0), _cell(wanted, first or 0)
+    output = expected.output(reference)
+    first = difference_at(result, output)
+    values = _cell(result, first or 0), _cell(output, first or 0)
     return verdict._replace(at=coordinates(first or 0, result.shape), values=values)
 
 
@@ -310,7 +372,7 @@ def _cell(tensor: Tensor, position: int) -> Tensor:
 MAX_SHOWN_ELEMENTS: Final = 8  # the most elements of a result that is shown whole
 
 
-RUNTIME_HEADINGS: Final = ("runtime", "call", "shape", "group", "outcome")
+RUNTIME_HEADINGS: Final = ("runtime", "call", "shape", "group", "its row", "outcome")
 
 _OUTCOME_STYLES: Final = (
     (r"(?m)^runtime .*", "bold"),
@@ -329,8 +391,8 @@ def addition(
 ) -> Addition:
     """Return what calls in runtimes add to an answer; `idle` runtimes had no call."""
     rows = [RUNTIME_HEADINGS, *map(runtime_words, verdicts)]
-    rows += [(each.runtime, "-", "", "-", each.why) for each in absences]
-    rows += [(clean(name), "-", "", "-", "has no call of these versions") for name in idle]
+    rows += [(each.runtime, "-", "", "-", "-", each.why) for each in absences]
+    rows += [(clean(name), "-", "", "-", "-", "has no call of these versions") for name in idle]
 
     def text(width: int | None) -> Text:
         return highlighted("\n" + columns(rows, width), _OUTCOME_STYLES)
@@ -346,8 +408,11 @@ def runtime_words(each: RuntimeVerdict) -> tuple[str, ...]:
     """Return the words of a call in a runtime in a table with `RUNTIME_HEADINGS`."""
     runtime = " ".join(filter(None, (each.call.runtime, each.version)))
     shape = "" if each.result is None else str(Shape(each.result.shape))
-    words = (runtime, each.call.text, shape, each.letter or _no_group(each), outcome_text(each))
-    return tuple(map(clean, words))
+    said = outcome_text(each)
+    if each.known is not None:
+        said += f"; known of {each.known.release}: {each.known.what}"
+    group = each.letter or _no_group(each)
+    return tuple(map(clean, (runtime, each.call.text, shape, group, each.row_word, said)))
 
 
 def _no_group(each: RuntimeVerdict) -> str:
@@ -415,6 +480,9 @@ def runtime_json(each: RuntimeVerdict, reference: str | None = None) -> dict[str
         "call": each.call.text,
         "operator": each.call.op and each.call.op.full_name,
         "way": each.call.way or None,
+        "row": each.call.row.full_name,
+        "as_row": each.row_word,
+        "known": each.known and each.known.what,
         "outcome": each.outcome.value,
         "group": each.letter,
         "shape": None if each.result is None else list(each.result.shape),

@@ -2,15 +2,18 @@
 
 ``python -I worker.py RUNTIME DESCRIPTOR BYTES`` reads a call a line as JSON from standard input and
 writes an answer a line to the descriptor, so that a runtime may print what it likes. BYTES limits
-its address space. Tensors are .npy files. A call is an expression of tensors, possibly
-with functions of a file, or a model and its inputs::
+its address space. Tensors are .npy files. RUNTIME says in JSON what code imports by which name, the
+function here that calls it, how it makes a tensor of an array, and an array of a result, and its
+own names of types, if any.
+A call is an expression of tensors, possibly with functions of a file, or a model and its inputs::
 
+    {"imports": {"np": "numpy"}, "call": "code", "tensor": "{}", "array": "result", "types": {}}
     {"code": "np.take(data, indices, axis=0)", "runs": 3, "output": "/tmp/x/output.npy",
      "inputs": {"data": ["/tmp/x/data.npy", "float32"], "indices": ["/tmp/x/indices.npy", "int64"]}}
-    {"model": "/tmp/x/model.onnx", "types": {"bfloat16": 16, "float32": 1, "int64": 7}, ...}
+    {"model": "/tmp/x/model.onnx", ...}
 
 In files and answers a type has its name in `ml_dtypes`, and a .npy file stores one that numpy lacks
-as unsigned integers; ``types`` has the runtime's own names. An answer is ``{"dtype": "float32"}``,
+as unsigned integers. An answer is ``{"dtype": "float32"}``,
 the type of the tensor in the output file, with ``"others": 2`` if the runs differ: so many more
 results, each once, are in files with ``.1``, ``.2`` behind the name; or
 ``{"refuses": "..."}``, the text of an exception. Before the calls come ``{"python": "3.11.7"}``,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
+    Runtime = Mapping[str, Any]
     Tensors = Mapping[str, tuple[Any, str]]
 
 LONGEST = 4000  # the most characters of a message
@@ -47,7 +51,7 @@ M_PERTURB = -6  # the parameter of mallopt in glibc's malloc.h
 TELEMETRY = ("openvino_telemetry",)
 
 
-def main(runtime: str, descriptor: int, memory: int) -> None:
+def main(runtime: Runtime, descriptor: int, memory: int) -> None:
     """Answer the calls on standard input."""
     _restrict(memory)
     answers = os.fdopen(descriptor, "w", encoding="utf-8")
@@ -57,7 +61,7 @@ def main(runtime: str, descriptor: int, memory: int) -> None:
         answers.flush()
 
     answer({"python": sys.version.split()[0]})
-    module, run = RUNTIMES[runtime]
+    module = next(iter(runtime["imports"].values()))
     try:
         loaded = importlib.import_module(module)
         version = str(loaded.__version__).split("-")[0]
@@ -71,7 +75,7 @@ def main(runtime: str, descriptor: int, memory: int) -> None:
         call = json.loads(line)
         _limit_time(call["seconds"])
         try:
-            answer(_answer(call, loaded, run))
+            answer(_answer(runtime, call))
         except Exception as error:  # noqa: BLE001  (whatever a runtime raises)
             answer({"refuses": _message(error)})
 
@@ -110,21 +114,19 @@ def _message(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:LONGEST]
 
 
-def _answer(
-    call: Mapping[str, Any], module: Any, run: Callable[[Any, Mapping[str, Any], Tensors], Any]
-) -> dict[str, Any]:
+def _answer(runtime: Runtime, call: Mapping[str, Any]) -> dict[str, Any]:
     """Make a call several times, and save each distinct result, the first one first."""
     import numpy as np
 
     stored = {name: (np.load(path), dtype) for name, (path, dtype) in call["inputs"].items()}
     for _, dtype in stored.values():
-        if dtype not in call.get("types", (dtype,)):
-            raise TypeError(f"{module.__name__} has no {dtype}")
+        if dtype not in (runtime["types"] or (dtype,)):
+            raise TypeError(f"{next(iter(runtime['imports']))} has no {dtype}")
     results: dict[Any, tuple[Any, str]] = {}
     for number in range(call["runs"]):
         with _filled(FILLS[number % len(FILLS)]) as frame:
             tensors = {name: (frame(array), dtype) for name, (array, dtype) in stored.items()}
-            array, dtype = _stored(run(module, call, tensors))
+            array, dtype = _stored(CALLS[runtime["call"]](runtime, call, tensors))
             results.setdefault((array.shape, array.dtype, array.tobytes()), (array, dtype))
     for number, (array, _) in enumerate(results.values()):
         with open(call["output"] + f".{number}" * (number > 0), "wb") as file:
@@ -201,9 +203,25 @@ def _typed(array: Any, dtype: str) -> Any:
 # Expressions
 
 
-def _evaluated(call: Mapping[str, Any], names: dict[str, Any]) -> Any:
+def _code(runtime: Runtime, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    """Call an expression of tensors that a runtime makes of arrays of numpy."""
+
+    def tensor(name: str) -> Any:
+        return _evaluated(runtime["tensor"].format("array"), {**names, "array": arrays[name]})
+
+    modules = {"np": "numpy", **runtime["imports"]}
+    names = {name: importlib.import_module(each) for name, each in modules.items()}
+    arrays = {name: _typed(*each) for name, each in tensors.items()}
+    if call["prepare"]:
+        _evaluated(call["prepare"], names)
+    functions = _functions(call)  # whose file may prepare it otherwise
+    result = _evaluated(call["code"], {**names, **functions, **{n: tensor(n) for n in arrays}})
+    return _evaluated(runtime["array"], {**names, "result": result})
+
+
+def _evaluated(code: str, names: dict[str, Any]) -> Any:
     """Evaluate an expression, which is of our own table, or calls a function of our own file."""
-    return eval(call["code"], names)  # noqa: S307
+    return eval(code, names)  # noqa: S307
 
 
 def _functions(call: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,12 +229,10 @@ def _functions(call: Mapping[str, Any]) -> dict[str, Any]:
     return runpy.run_path(call["model"]) if "model" in call else {}
 
 
-def _numpy(np: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
-    arrays = {name: _typed(*each) for name, each in tensors.items()}
-    return _evaluated(call, {"np": np, **_functions(call), **arrays})
+def _torch(runtime: Runtime, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    del runtime
+    torch = importlib.import_module("torch")
 
-
-def _torch(torch: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
     def tensor(array: Any, dtype: str) -> Any:
         if _is_plain(array, dtype):
             return torch.from_numpy(array)
@@ -225,7 +241,7 @@ def _torch(torch: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
 
     operands = {name: tensor(*each) for name, each in tensors.items()}
     names = {"torch": torch, **_functions(call), **operands}
-    result = _evaluated(call, names).contiguous()
+    result = _evaluated(call["code"], names).contiguous()
     name = str(result.dtype).rpartition(".")[2]
     try:
         return result.numpy(), name
@@ -234,23 +250,11 @@ def _torch(torch: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
         return result.view(integers).numpy().view(f"u{result.element_size()}"), name
 
 
-def _jax(jax: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
-    jax.config.update("jax_enable_x64", call["x64"])
-    jnp = importlib.import_module("jax.numpy")
-    functions = _functions(call)  # whose file may set x64
-    arrays = {name: jnp.asarray(_typed(*each)) for name, each in tensors.items()}
-    return _evaluated(call, {"jax": jax, "jnp": jnp, **functions, **arrays})
-
-
-def _tensorflow(tf: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
-    operands = {name: tf.constant(_typed(*each)) for name, each in tensors.items()}
-    return _evaluated(call, {"tf": tf, **_functions(call), **operands}).numpy()
-
-
 # Models
 
 
-def _openvino(ov: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
+def _openvino(runtime: Runtime, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    ov, types = importlib.import_module("openvino"), runtime["types"]
     core = ov.Core()
     model = core.read_model(call["model"])
     compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": call["threads"]})
@@ -264,10 +268,10 @@ def _openvino(ov: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
         else:
             if _bits(dtype) < 8:
                 array = _packed(array, _bits(dtype))
-            feeds.append(ov.Tensor(array, shape, getattr(ov.Type, call["types"][dtype])))
+            feeds.append(ov.Tensor(array, shape, getattr(ov.Type, types[dtype])))
         request.set_tensor(each, feeds[-1])
     request.infer()
-    return _of_openvino(request.get_output_tensor(0), call["types"])
+    return _of_openvino(request.get_output_tensor(0), types)
 
 
 def _of_openvino(tensor: Any, types: Mapping[str, str]) -> Any:
@@ -302,7 +306,8 @@ def _unpacked(data: Any, bits: int, shape: tuple[int, ...]) -> Any:
     return np.packbits(single.reshape(count, bits), axis=1, bitorder="little").reshape(shape)
 
 
-def _onnxruntime(ort: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
+def _onnxruntime(runtime: Runtime, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    ort, types = importlib.import_module("onnxruntime"), runtime["types"]
     options = ort.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = call["threads"]
@@ -314,8 +319,8 @@ def _onnxruntime(ort: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
         }
         return session.run(None, feeds)[0]
     make = ort.OrtValue.ortvalue_from_numpy_with_onnx_type
-    values = {name: make(array, call["types"][dtype]) for name, (array, dtype) in tensors.items()}
-    return _of_onnxruntime(session.run_with_ort_values(None, values)[0], call["types"])
+    values = {name: make(array, types[dtype]) for name, (array, dtype) in tensors.items()}
+    return _of_onnxruntime(session.run_with_ort_values(None, values)[0], types)
 
 
 def _of_onnxruntime(value: Any, types: Mapping[str, int]) -> Any:
@@ -329,22 +334,20 @@ def _of_onnxruntime(value: Any, types: Mapping[str, int]) -> Any:
     return np.frombuffer(content, storage).reshape(shape), name
 
 
-def _onnx_reference(reference: Any, call: Mapping[str, Any], tensors: Tensors) -> Any:
-    del reference
+def _onnx_reference(runtime: Runtime, call: Mapping[str, Any], tensors: Tensors) -> Any:
+    del runtime
     evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(call["model"])
     feeds = {name: _typed(*each) for name, each in tensors.items()}
     return evaluator.run(None, feeds)[0]
 
 
-# The module that has the version of a runtime, and the function that calls it.
-RUNTIMES = {
-    "onnxruntime": ("onnxruntime", _onnxruntime),
-    "openvino": ("openvino", _openvino),
-    "torch": ("torch", _torch),
-    "tensorflow": ("tensorflow", _tensorflow),
-    "jax": ("jax", _jax),
-    "onnx.reference": ("onnx", _onnx_reference),
-    "numpy": ("numpy", _numpy),
+# The functions that call runtimes.
+CALLS = {
+    "code": _code,
+    "torch": _torch,
+    "openvino": _openvino,
+    "onnxruntime": _onnxruntime,
+    "onnx.reference": _onnx_reference,
 }
 
 
@@ -358,4 +361,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--script":
         run_script(sys.argv[2], int(sys.argv[3]))
     else:
-        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+        main(json.loads(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

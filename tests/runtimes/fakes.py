@@ -88,9 +88,10 @@ another type, 9 another shape, 10 dies at a
 fourth run."""
 
 ONCE = """
-import os
+import os, sys
 
 __version__ = "1"
+sys.modules["jax.numpy"] = sys.modules[__name__]
 once = os.path.join(os.environ["HOME"], "once")
 if os.path.exists(once):
     raise OSError("only once")

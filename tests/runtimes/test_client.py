@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gathercli.cli.slice_options import Observation
 
 INDICES = Tensor(INT64, np.array([1, 0]))
-CALL = RuntimeCall("onnxruntime", "gather", "Gather-13", op=ONNX_13)
+CALL = RuntimeCall("onnxruntime", "Gather-13", ONNX_13)
 
 
 @pytest.fixture(scope="module")

@@ -31,8 +31,8 @@ def test_a_runtime_that_refuses_is_beside_the_versions_that_fill(run: Run) -> No
     assert [(name, rest) for name, _, rest in rows[1:]] == [
         (
             "numpy",
-            f"{call:<50}-      {outcome}: IndexError: index 5 is out of bounds for axis 0 with "
-            "size 3",
+            f"{call:<50}-      agrees   {outcome}: IndexError: index 5 is out of bounds for axis "
+            "0 with size 3",
         )
         for call, outcome in (
             ("np.take(data, indices, axis=0)", "refuses"),
@@ -45,15 +45,15 @@ def test_a_runtime_that_refuses_is_beside_the_versions_that_fill(run: Run) -> No
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        (0, "[2,1]  A      agrees"),
-        (2, "-      dies by SIGSEGV"),
-        (3, "[2,1]  A      agrees"),
-        (4, "[2,1]  none   unsteady: three runs differ at [0,0]: 0, 1 and 2"),
-        (5, "-      does not take the call: ValueError: no such thing in x.cpp"),
-        (6, "[2,1]  none   differs from A at [0,0]: 8 and 7"),
-        (7, "-      dies with status 3"),
-        (8, "[2,1]  A      agrees in values, as float16 in place of int64"),
-        (9, "[2,1]  A      agrees"),
+        (0, "[2,1]  A      agrees   agrees"),
+        (2, "-      departs  dies by SIGSEGV"),
+        (3, "[2,1]  A      agrees   agrees"),
+        (4, "[2,1]  none   departs  unsteady: three runs differ at [0,0]: 0, 1 and 2"),
+        (5, "-      departs  does not take the call: ValueError: no such thing in x.cpp"),
+        (6, "[2,1]  none   departs  differs from A at [0,0]: 8 and 7"),
+        (7, "-      departs  dies with status 3"),
+        (8, "[2,1]  A      departs  agrees in values, as float16 in place of int64"),
+        (9, "[2,1]  A      agrees   agrees"),
     ],
 )
 def test_whatever_a_runtime_does_is_one_line(
@@ -73,7 +73,7 @@ def test_another_shape_differs_in_shape(python: str, run: Run) -> None:
 
     *_, line = lines(run(*words, "--with", f"onnxruntime={python}"))
 
-    assert line.endswith("  [2,1]  none   differs from A in shape")
+    assert line.endswith("  [2,1]  none   departs  differs from A in shape")
 
 
 def test_a_value_where_the_version_refuses_is_shown(python: str, run: Run) -> None:
@@ -81,7 +81,27 @@ def test_a_value_where_the_version_refuses_is_shown(python: str, run: Run) -> No
 
     *_, line = lines(run(*words, "--with", f"onnxruntime={python}"))
 
-    assert line.endswith("  [1]    none   gives [7], where the version refuses")
+    assert line.endswith("  [1]    none   departs  gives [7], where the version refuses")
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "expected"),
+    [
+        ("1,2", "-1,", "agrees   agrees"),
+        (
+            "1,2",
+            "1xu64=18446744073709551615",
+            "known    differs from A at [0]: 2 and 0; known of 2.4: a uint64 index from 2^63 on "
+            "is read as a negative one",
+        ),
+    ],
+)
+def test_a_call_is_beside_its_own_row(data: str, indices: str, expected: str, run: Run) -> None:
+    words = ("compare", data, indices, "--ops", "onnx.Gather-13,openvino-8", "--with", "numpy")
+
+    (line,) = [line for line in lines(run(*words)) if "  data[indices]  " in line]
+
+    assert line.endswith(expected)
 
 
 def test_an_absent_runtime_is_one_line_without_a_call(python: str, run: Run) -> None:
@@ -89,8 +109,8 @@ def test_an_absent_runtime_is_one_line_without_a_call(python: str, run: Run) -> 
 
     line = ran.out.splitlines()[-1]
     assert (ran.status, ran.out.count("torch")) == (1, 2)  # and the name of the library
-    assert line.split(maxsplit=3) == [
-        *("torch", "-", "-"),
+    assert line.split(maxsplit=4) == [
+        *("torch", "-", "-", "-"),
         "cannot be started: OSError: libtorch.so: cannot open",
     ]
     assert ran.err == (
@@ -114,7 +134,7 @@ def test_a_runtime_without_a_call_is_said_to_have_none(python: str, run: Run) ->
     line = lines(run(*words, "--with", f"onnxruntime={python}"))[-1]
 
     assert line.startswith("onnxruntime 9.9.9  -")
-    assert line.endswith("  -      has no call of these versions")
+    assert line.endswith("  -      -        has no call of these versions")
 
 
 def test_a_limit_of_ours_is_no_refusal_that_a_runtime_could_lack(folder: Path, run: Run) -> None:
@@ -178,6 +198,9 @@ def test_json_has_an_object_a_call(run: Run) -> None:
         "call": "np.take(data, indices, axis=0)",
         "operator": None,
         "way": None,
+        "row": "numpy.take",
+        "as_row": "agrees",
+        "known": None,
         "outcome": "agrees",
         "group": "A",
         "shape": [1],
@@ -214,7 +237,7 @@ def test_shapes_that_a_version_refuses_are_tried_if_it_is_named(run: Run) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--with", "numpi"], "`--with` names `numpi`: expected onnxruntime, openvino, torch"),
+        (["--with", "numpi"], "`--with` names `numpi`: expected jax, numpy, onnxruntime, onnx"),
         (["--allow-absent"], "`--allow-absent` is given without `--with`: expected the runtimes"),
         (["--timeout", "5"], "`--timeout` is given without `--with`: expected the runtimes"),
         (["--with", "numpy", "--timeout", "-1"], "`--timeout` is -1: expected seconds"),
@@ -242,4 +265,4 @@ def test_a_runtime_is_compared_with_its_own_calls_where_no_version_is(
 ) -> None:
     ran = run("compare", "5,6", "9", "--ops", "gather", *words, "-a", "0", "--with", "numpy")
 
-    assert re.search(rf"np.take\(data, indices, axis=0\) +- +{said}", ran.out)
+    assert re.search(rf"np.take\(data, indices, axis=0\) +- +agrees +{said}", ran.out)

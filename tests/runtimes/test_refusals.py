@@ -12,9 +12,11 @@ from gathercli.compute.compare import compared
 from gathercli.compute.verdicts import Case
 from gathercli.io.source import Inputs
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.ops.gather import ONNX_13
 from gathercli.runtimes import client
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
-from gathercli.runtimes.client import RuntimeProcess, reason_of, refusal, refusals
+from gathercli.runtimes.client import RuntimeProcess, reason_of, refusal
+from gathercli.runtimes.declared import NAMES, runtimes
 from gathercli.runtimes.verdict import (
     Expected,
     RuntimeOutcome,
@@ -83,13 +85,13 @@ def tensors_of(words: list[str]) -> list[Tensor]:
         return [inputs.tensor(word, "data") for word in words]
 
 
-@pytest.mark.parametrize("runtime", refusals())
+@pytest.mark.parametrize("runtime", NAMES)
 def test_each_known_refusal_is_one_of_the_runtime(
     runtime: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if runtime not in PEERS:
         pytest.skip(f"{runtime} is not named")
-    unseen = {each.pattern for each in refusals()[runtime]}
+    unseen = {each.pattern for each in runtimes()[runtime].refusals}
     messages: list[str] = []
 
     def observed(runtime: str, version: str | None, message: str) -> Observation:
@@ -256,7 +258,7 @@ def verdict_on(each: Message) -> RuntimeVerdict:
 
     case = Case(bind, *tensors)
     expected = Expected(compared([op], case, named={op}), case)
-    call = RuntimeCall(each.runtime, op.family, "call", op=op)
+    call = RuntimeCall(each.runtime, "call", op)
     return judge(call, refusal(each.runtime, "1", each.message), expected)
 
 
@@ -290,7 +292,8 @@ def test_each_kind_of_refusal_has_its_words(outcome: RuntimeOutcome, start: str)
 def test_values_where_one_version_refuses_say_nothing_of_the_others(
     reference: str | None, owner: str
 ) -> None:
-    call = RuntimeCall("numpy", "gather", "np.take(data, indices, axis=0)")
+    code = "np.take(data, indices, axis=0)"
+    call = RuntimeCall("numpy", code, ONNX_13, code)
     (result,) = tensors_of(["xf32=1.5"])
     verdict = RuntimeVerdict(call, RuntimeOutcome.VALUES, result=result)
 
@@ -300,7 +303,7 @@ def test_values_where_one_version_refuses_say_nothing_of_the_others(
 
 
 def test_a_message_that_is_not_known_is_no_reason() -> None:
-    assert {reason_of(runtime, "no") for runtime in refusals()} == {None}
+    assert {reason_of(runtime, "no") for runtime in NAMES} == {None}
 
 
 def test_an_attribute_that_a_version_lacks_makes_no_call() -> None:

@@ -126,11 +126,19 @@ def test_jax_is_run_as_it_is_and_with_64_bits_where_these_matter() -> None:
     )
 
     ways = [
-        [call.way for call in calls("jax", [ONNX_13], {"data": data, "indices": indices}, {})]
+        [
+            (call.way, call.is_wide)
+            for call in calls("jax", [ONNX_13], {"data": data, "indices": indices}, {})
+        ]
         for data, indices in ((small, fits), (large, fits), (small, outside))
     ]
 
-    assert ways == [["", ""], ["", "x64", "", "x64"], ["", "x64", "", "x64"]]
+    plain, wide, xla = ("", False), ("x64", True), ("", True)
+    assert ways == [
+        [plain, plain, xla],
+        [plain, wide, plain, wide, xla],
+        [plain, wide, plain, wide, xla],
+    ]
 
 
 def test_a_script_has_64_bits_in_jax_only_if_its_call_has_them() -> None:

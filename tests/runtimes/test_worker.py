@@ -84,7 +84,12 @@ def test_a_jitted_call_of_strings_is_not_made() -> None:
 
     texts = [each.text for each in calls("tensorflow", [ONNX_13], tensors, AXIS)]
 
-    assert texts == ["tf.gather(data, indices, axis=0, batch_dims=0)"]
+    assert texts == [
+        "tf.gather(data, indices, axis=0, batch_dims=0)",
+        "tf.nn.embedding_lookup(data, indices)",
+        "tflite('GATHER', data, indices, 0, 0)",
+        "tflite('EMBEDDING_LOOKUP', data, indices)",
+    ]
 
 
 SAVED: Final = """

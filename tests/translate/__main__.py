@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from gathercli.runtimes.client import RUNTIMES, RuntimeProcess, runtimes_of
+from gathercli.runtimes.client import RuntimeProcess, runtimes_of
+from gathercli.runtimes.declared import NAMES
 from gathercli.translate.proof import proof_text, prove, runtime_text
 from gathercli.translate.running import run_in
 from tests.translate.pairs import PAIRS, name, trials
@@ -21,8 +22,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a part of the names of pairs")
     words = parser.parse_args()
     peers = {
-        each.name: each
-        for each in runtimes_of(os.environ.get("GATHERCLI_PEERS", ",".join(RUNTIMES)))
+        each.name: each for each in runtimes_of(os.environ.get("GATHERCLI_PEERS", ",".join(NAMES)))
     }
     wrong = 0
     for pair in PAIRS:

@@ -127,7 +127,7 @@ _gathercli() {
             "compare --out-of-range") words="spec error zero nan extreme clamp wrap" ;;
             "compare --of") words="openvino onnx coreml jax numpy tensorflow tensorrt tflite torch webnn xla" ;;
             "compare --format"|"compare -f") words="auto pretty json" ;;
-            "compare --with") words="onnxruntime openvino torch tensorflow jax onnx.reference numpy" ;;
+            "compare --with") words="jax numpy onnxruntime onnx.reference openvino tensorflow torch" ;;
             "compare --color") words="auto always never" ;;
             "compare --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "compare --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
@@ -160,7 +160,7 @@ _gathercli() {
             "translate --out-of-range") words="spec error zero nan extreme clamp wrap" ;;
             "translate --to") words="onnx openvino torch tensorflow jax numpy onnx-13 openvino-8" ;;
             "translate --format"|"translate -f") words="auto pretty json" ;;
-            "translate --with") words="onnxruntime openvino torch tensorflow jax onnx.reference numpy" ;;
+            "translate --with") words="jax numpy onnxruntime onnx.reference openvino tensorflow torch" ;;
             "translate --color") words="auto always never" ;;
             "translate --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "translate --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
@@ -169,7 +169,7 @@ _gathercli() {
             "translate --max-seq-len-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "translate --end-token-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "translate translate") words="gather gather-elements gather-nd gather-tree" ;;
-            "batch --with") words="onnxruntime openvino torch tensorflow jax onnx.reference numpy" ;;
+            "batch --with") words="jax numpy onnxruntime onnx.reference openvino tensorflow torch" ;;
             "batch --format"|"batch -f") words="auto pretty json" ;;
             "batch --op") words="gather gather-elements gather-nd gather-tree" ;;
             "batch --version"|"batch -V") words="openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12 coreml-ios17 coreml-ios16 coreml-ios15 jax.numpy.take jax.getitem numpy.take numpy.getitem tensorflow.gather tensorflow.nn.embedding_lookup tensorrt.Gather tflite.GATHER tflite.EMBEDDING_LOOKUP torch.index_select torch.embedding torch.nn.functional.embedding torch.take torch.getitem webnn.gather xla.gather jax.numpy.take_along_axis numpy.take_along_axis tensorrt.GatherElements torch.gather torch.take_along_dim webnn.gatherElements xla.gather-elements jax.getitem_nd jax.lax.gather numpy.getitem_nd tensorflow.gather_nd tensorrt.GatherND tflite.GATHER_ND torch.getitem_nd webnn.gatherND xla.gather-nd tensorflow_addons.seq2seq.gather_tree" ;;

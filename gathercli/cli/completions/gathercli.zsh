@@ -342,7 +342,7 @@ _gathercli() {
             '--no-clobber[Do not replace an existing file]' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
+            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
             '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
             '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -438,7 +438,7 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--no-clobber[Do not replace an existing file]' \
-            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
+            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
             '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
             '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -467,7 +467,7 @@ _gathercli() {
             '--workers=[How many processes; default one a core]:n: ' \
             '-j[How many processes; default one a core]:n: ' \
             '--fail-fast[Begin no job after one has failed]' \
-            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(onnxruntime openvino torch tensorflow jax onnx.reference numpy)' \
+            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
             '--allow-outside[Let jobs of a file write outside its folder]' \
             '--max-failures=[Begin no job after more than N, or P percent of all, have failed]:n|p%: ' \
             '--retries=[Do a job up to N times again after a fault of reading or writing; default 0]:n: ' \
