@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from gathercli.compute.tensor import Tensor
-
 
 class Mistake(NamedTuple):
     """What a runtime does otherwise than rows say."""
@@ -39,11 +37,11 @@ class Mistake(NamedTuple):
 
 def known_mistake(
     mistakes: Iterable[Mistake],
-    tensors: Mapping[str, Tensor],
-    output: Tensor | None,
+    tensors: Mapping[str, Any],
+    output: Any,
     **names: Any,
 ) -> Mistake | None:
-    """Return the first mistake that is true of a call; None if it is no known one."""
+    """Return the first mistake that is true of a call with tensors; None if it is no known one."""
     names |= {name: _plain(each) for name, each in tensors.items()}
     names["output"] = _plain(output)
     for each in mistakes:
@@ -52,7 +50,7 @@ def known_mistake(
     return None
 
 
-def _plain(tensor: Tensor | None) -> SimpleNamespace:
+def _plain(tensor: Any) -> SimpleNamespace:
     if tensor is None:
         return SimpleNamespace(shape=(), ndim=0, size=-1, dtype="", array=None)
     array, dtype = tensor.array, tensor.dtype.name
