@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from gathercli import OPERATORS, ops
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.run import run_arrays as run
 from gathercli.errors import GatherError, InputError, NoInputError
+from gathercli.frameworks import every_row, names
 from gathercli.frameworks.versions import find
 from gathercli.io import jobs as job_files
 from gathercli.io.jobs import Job, jobs
@@ -25,18 +27,22 @@ from tests.jobs import parse
 
 if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
+    from gathercli.spec.op import Op
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 TOUR = FIXTURES / "tour"
 FILES = sorted(
-    path for framework in ("openvino", "onnx") for path in (FIXTURES / framework).rglob("*.json")
+    path
+    for framework in {"onnx", "openvino", *names()}
+    for path in (FIXTURES / framework).rglob("*.json")
 )
 JOBS = {str(path.relative_to(FIXTURES).with_suffix("")): jobs(str(path)) for path in FILES}
 ALL = [pytest.param(found[0], id=name) for name, found in JOBS.items()]
 KEYS = [
     *("id", "title", "source", "op", "of", "version", "data", "indices"),
     *("step_ids", "parent_ids", "max_seq_len", "end_token", "axis", "batch_dims"),
-    *("negative", "out_of_range", "data_dtype", "indices_dtype", "expect", "expect_error"),
+    *("negative", "out_of_range", "data_dtype", "indices_dtype", "step_ids_dtype"),
+    *("parent_ids_dtype", "max_seq_len_dtype", "end_token_dtype", "expect", "expect_error"),
 ]
 LAYER = ["layer-example"]
 EXAMPLES = [f"example-{number}" for number in range(1, 8)]
@@ -65,6 +71,13 @@ def _row(job: Job) -> Any:
 
 def _inputs(job: Job) -> Inputs:
     return Inputs(None, folder=job.folder)
+
+
+def _folder(op: Op) -> Path:
+    """Return the folder of a row, as ``webnn/gather-elements`` or ``coreml/gather-nd-ios17``."""
+    name = op.full_name.removeprefix(f"{op.framework}.")
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|[._]", "-", name)
+    return FIXTURES / op.framework / words.lower()
 
 
 def _infer(job: Job) -> Shape:
@@ -109,8 +122,7 @@ def test_a_fixture_gives_what_it_expects(job: Job) -> None:
 
 @pytest.mark.parametrize("job", ALL)
 def test_a_fixture_lies_in_the_folder_of_the_row_that_runs_it(job: Job) -> None:
-    row, folder = _row(job), Path(job.folder)
-    assert folder.parts[-2:] == (row.framework, f"{row.family}-{row.version}")
+    assert Path(job.folder) == _folder(_row(job))
 
 
 @pytest.mark.parametrize("path", FILES, ids=JOBS)
@@ -130,8 +142,13 @@ def test_every_id_is_there_once() -> None:
 
 @pytest.mark.parametrize("op", OPERATORS, ids=str)
 def test_every_row_has_at_least_five_fixtures(op: Any) -> None:
-    folder = FIXTURES / op.framework / f"{op.family}-{op.version}"
-    assert len(list(folder.glob("*.json"))) >= 5
+    assert len(list(_folder(op).glob("*.json"))) >= 5
+
+
+@pytest.mark.parametrize("op", [row.op for row in every_row()], ids=str)
+def test_every_row_of_a_framework_has_an_example_a_negative_index_and_one_outside(op: Op) -> None:
+    kinds = {path.name.removesuffix(".json").partition("-")[0] for path in _folder(op).iterdir()}
+    assert kinds >= {"example", "negative", "outside"}
 
 
 @pytest.mark.parametrize(("folder", "examples"), SPECIFIED.items(), ids=SPECIFIED)
