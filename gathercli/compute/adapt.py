@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.spec.shapes import known
 
@@ -26,6 +23,10 @@ def conform(
     """
     if tensor.shape == shape and tensor.dtype is dtype:
         return tensor
+    import numpy as np
+
+    from gathercli.compute.storage import storage_of
+
     whole = tensor.in_memory
     if whole is None:
         from gathercli.compute.chunks import load
