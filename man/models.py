@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from gathercli.models.findings import MODEL_STATEMENTS
-from gathercli.models.targets import ONNX, ConversionTarget, every_target
-from gathercli.ops import FAMILIES, gather
+from gathercli.models.targets import ConversionTarget, every_target, target_names
+from gathercli.ops import FAMILIES
 from gathercli.spec.dtypes import INT64, PLAIN
-from gathercli.spec.op import REFUSED, IndexRange
+from gathercli.spec.op import Adaptation, Op
 from gathercli.text import listed
 from man import prose
 from man.prose import Block, Terms
@@ -52,64 +53,58 @@ def targets_table() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 
 def _cells(each: ConversionTarget) -> tuple[str, ...]:
-    is_onnx = each.name.startswith(f"{ONNX}-")
-    negative = _by_family({name: op.negative for name, op in each.operators.items()})
-    if is_onnx:
-        negative += f"; {REFUSED} before opset {_first_signed()}, but not by onnxruntime"
+    found = {command: each.row(family.ROWS[0]) for command, family in FAMILIES.items()}
+    rows = {command: row for command, row in found.items() if row is not None}
+    lacks = [f"no {command}" for command in FAMILIES if command not in rows]
+    types = {command: types for command, row in rows.items() if (types := _refused(row))}
+    limits = {command: _limits(row) for command, row in rows.items()}
+    shared = {limit: limit for own in limits.values() for limit in own}
+    for limit in shared:
+        own = [command for command in rows if limit in limits[command]]
+        shared[limit] += "" if len(own) == len(rows) else f" in {listed(own, 'and')}"
+    opset, number = re.subn(r"\d+$", "OPSET", each.name)
+    is_opset = bool(number) and opset in target_names()
     return (
-        f"`{ONNX}-OPSET`" if is_onnx else f"`{each.name}`",
-        negative,
-        _by_family({name: op.outside for name, op in each.operators.items()}),
-        _refused(each),
-        _limits(each),
-        f"{each.evidence}: {each.title}; {'; '.join(each.sources)}",
+        f"`{opset if is_opset else each.name}`",
+        _by_family({command: row.negative for command, row in rows.items()}, rows),
+        _by_family({command: row.out_of_range.done for command, row in rows.items()}, rows),
+        "; ".join([*lacks, *filter(None, [_by_family(types, rows)])]) or EMPTY_CELL,
+        "; ".join(shared.values()) or EMPTY_CELL,
+        "; ".join(dict.fromkeys([*(row.source for row in rows.values()), *each.sources])),
     )
 
 
-def _first_signed() -> int:
-    """Return the first opset of ONNX whose Gather counts negative indices from the end."""
-    return min(
-        op.version
-        for op in gather.ROWS
-        if op.framework == ONNX and op.index_range is IndexRange.SIGNED
-    )
-
-
-def _by_family(fates: Mapping[str, str]) -> str:
-    """Write the fate that all operators share, or those of each."""
+def _by_family(texts: Mapping[str, str], rows: Mapping[str, Op]) -> str:
+    """Write the text that all operators share, or those of each."""
     commands: dict[str, list[str]] = {}
-    for command, fate in fates.items():
-        commands.setdefault(fate, []).append(command)
-    if len(commands) == 1:
+    for command, text in texts.items():
+        commands.setdefault(text, []).append(command)
+    if len(commands) == 1 and len(texts) == len(rows):
         return next(iter(commands))
-    return "; ".join(f"{listed(names, 'and')}: {fate}" for fate, names in commands.items())
+    return "; ".join(f"{listed(names, 'and')}: {text}" for text, names in commands.items())
 
 
-def _refused(each: ConversionTarget) -> str:
-    """Write the operators and the types of data that a target lacks."""
-    lacks = [command for command in FAMILIES if command not in each.operators]
-    data = {dtype for op in each.operators.values() for dtype in op.op.inputs[0].dtypes}
-    types = [dtype.name for dtype in PLAIN if dtype not in data]
-    return ", ".join([*lacks, *types]) or EMPTY_CELL
+def _refused(row: Op) -> str:
+    """Write the types of data that versions of the operator take, and a row does not."""
+    how, taken = row.adapts or Adaptation(), row.inputs[0].dtypes
+    known = {each for op in FAMILIES[row.family].ROWS for each in op.inputs[0].dtypes}
+    types = [each for each in PLAIN if each in known and how.narrow.get(each, each) not in taken]
+    return ", ".join(each.name for each in types)
 
 
-def _limits(each: ConversionTarget) -> str:
-    """Write the limits of a target in words."""
-    limits = []
-    if each.narrow:
-        limits.append(", ".join(f"{wide} as {narrow}" for wide, narrow in each.narrow.items()))
-    if each.index_bits < INT64.bits:
-        limits.append(f"indices in {each.index_bits} bits")
-    if each.most_rank is not None:
-        limits.append(f"rank {each.most_rank} at most")
-    limits += [
-        f"{op.most_batch_dims} batch dimension in {command}"
-        for command, op in each.operators.items()
-        if op.most_batch_dims is not None
-    ]
-    limits += [
-        f"no batch dimensions in {command}"
-        for command, op in each.operators.items()
-        if FAMILIES[command].ROWS[0].has_batch_dims and not op.op.has_batch_dims
-    ]
-    return "; ".join(limits) or EMPTY_CELL
+def _limits(row: Op) -> list[str]:
+    """Write the limits of a row in words."""
+    how = row.adapts or Adaptation()
+    limits = [", ".join(f"{wide} as {other}" for wide, other in how.narrow.items())]
+    if how.index_bits < INT64.bits:
+        limits.append(f"indices in {how.index_bits} bits")
+    if row.most_tensor_rank is not None:
+        limits.append(f"rank {row.most_tensor_rank} at most")
+    else:
+        ranks = {"data": row.most_rank, "indices": row.most_index_rank}
+        limits += [f"{name} of rank {n} at most" for name, n in ranks.items() if n is not None]
+    if row.most_batch_dims is not None:
+        limits.append(f"{row.most_batch_dims} batch dimension")
+    if not row.has_batch_dims and FAMILIES[row.family].ROWS[0].has_batch_dims:
+        limits.append("no batch dimensions")
+    return [limit for limit in limits if limit]

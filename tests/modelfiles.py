@@ -162,7 +162,8 @@ class Ir:
     def _port(at: int, kind: str, shape: Sequence[int]) -> str:
         dims = "".join(f"<dim>{size}</dim>" for size in shape)
         names = {"f": "FP", "i": "I", "u": "U", "b": "BOOL"}
-        precision = "BOOL" if kind == "boolean" else names[kind[0]] + kind[1:]
+        words = {"boolean": "BOOL", "string": "STRING"}
+        precision = words.get(kind) or names[kind[0]] + kind[1:]
         return f'<port id="{at}" precision="{precision}">{dims}</port>'
 
     @property

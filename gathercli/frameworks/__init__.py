@@ -17,11 +17,14 @@ code                an expression that calls it with the tensors `data` and `ind
 masks               the types of indices that it takes for a mask
 legal, outside      the legal indices, and the policy for all others, as in `gathercli.spec.op`
 data, indices       the types that it takes, by name; `lacks` has types of `data` that it does not
-default_axis        the axis of a call without one; ``false`` if one is required
+default_axis        the axis of a call without one; ``false`` if one is required; with
+                    `axis_is_input` it is a tensor, which inference may not know
 only_axis           the axis, if it takes no other
 batch_dims          ``false`` if it has no batch dimensions, or the most of them
 most_rank           the most dimensions of `data`, `least_rank` the least; `most_index_rank` and
-                    `least_index_rank` of `indices`
+                    `least_index_rank` of `indices`; `shortest_tuple` is the least length of a tuple
+name                of the operator, where several rows have it
+refuses_negative    ``true`` if negative indices are refused where others are undefined
 flattens, scalars,  as in `gathercli.spec.op.Adaptation`
 broadcasts, narrow,
 axis_of_batch,
@@ -37,7 +40,9 @@ evidence            what was run or read
 =================== ==============================================================================
 
 ``[known]`` names, for hypotheses of `diagnose`, what of the framework does so without a row. The
-first row of a family is its default. A framework is loaded when a line names it.
+first row of a family is its default. ``[target.rows.NAME]`` are rows that a model is converted to
+before the others, or in place of that NAME: of several for one operator the first that takes the
+call, or the last. The `sources` of ``[target]`` say more. A line that names a framework loads it.
 """
 
 from __future__ import annotations
@@ -69,6 +74,8 @@ LIMITS: Final = (
         "only_axis",
         "checks_empty",
         "full",
+        "shortest_tuple",
+        "refuses_negative",
     ),
 )
 MODULO: Final = "wrapped modulo s"
@@ -127,7 +134,8 @@ class FrameworkFile(NamedTuple):
     short: Sequence[str]
     rows: Sequence[FrameworkRow]
     known: Mapping[str, Sequence[str]]  # who else does what a hypothesis of `diagnose` says
-    target: Mapping[str, Any]  # of a conversion; empty if it is none: see `portability`
+    target: Sequence[FrameworkRow]  # what a model is converted to
+    sources: Sequence[str]  # of what a conversion does
     mistakes: Sequence[Mistake]
     runtime: str  # that calls its rows
     functions: str  # that their code calls
@@ -151,15 +159,20 @@ def framework(name: str) -> FrameworkFile:
     """Read the file of a framework, which exists."""
     table = table_beside(f"{__name__}.{name}")
     each, runtime = table.get("each", {}), table.get("runtime", name)
-    rows = {row: {**each, **fields} for row, fields in table.get("rows", {}).items()}
+    rows, target = table.get("rows", {}), table.get("target", {})
+    rows = {row: {**each, **fields} for row, fields in rows.items()}
+    converted = target.get("rows", {})
+    own = [_row(name, table, row, {**each, **fields}) for row, fields in converted.items()]
+    plain = {row: _row(name, table, row, fields) for row, fields in rows.items()}
     return FrameworkFile(
         name,
         table["title"],
         table["release"],
         tuple(table.get("short", ())),
-        tuple(_row(name, table, row, fields) for row, fields in rows.items()),
+        tuple(plain.values()),
         table.get("known", {}),
-        table.get("target", {}),
+        (*own, *(row for word, row in plain.items() if word not in converted)),
+        tuple(target.get("sources", ())),
         tuple(
             Mistake(**{"runtime": runtime, "release": table["release"], **fields})
             for fields in table.get("mistakes", ())
@@ -238,7 +251,8 @@ def _op(base: Op, framework: str, name: str, fields: dict[str, Any]) -> Op:
         index_bits=take("index_bits", 64),
     )
     axis, batch = take("default_axis", 0), take("batch_dims", base.has_batch_dims)
-    attrs = [_axis(each, axis) for each in base.attrs if each.name == "axis"]
+    is_input = take("axis_is_input", False)
+    attrs = [_axis(each, axis, is_input=is_input) for each in base.attrs if each.name == "axis"]
     attrs += [each for each in base.attrs if each.name == "batch_dims" and batch is not False]
     rows = FAMILIES[base.family].ROWS
     has_batch = base.has_batch_dims and batch is not False
@@ -247,7 +261,7 @@ def _op(base: Op, framework: str, name: str, fields: dict[str, Any]) -> Op:
         equation=plain.equation,
         shape=plain.shape,
         framework=framework,
-        name=name.removesuffix(f"-{number}"),
+        name=take("name", name.removesuffix(f"-{number}")),
         version=int(number.removeprefix(prefix) or 0),
         prefix=prefix,
         inputs=tuple(inputs),
@@ -262,9 +276,9 @@ def _op(base: Op, framework: str, name: str, fields: dict[str, Any]) -> Op:
     )
 
 
-def _axis(base: Attr, default: int | bool) -> Attr:
+def _axis(base: Attr, default: int | bool, *, is_input: bool) -> Attr:
     number = None if default is False else int(default)
-    return AXIS._replace(default=number, source="", doc=base.doc)
+    return AXIS._replace(default=number, is_input=is_input, source="", doc=base.doc)
 
 
 def _types(names: str) -> tuple[DType, ...]:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.batch.outcome import ERROR as ERROR_STATUS
 from gathercli.batch.outcome import MISMATCH, OK, SKIPPED
 from gathercli.errors import sentence
-from gathercli.models.targets import CLAMPED, UNDEFINED, ZERO
 from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json
 from gathercli.spec import rules
-from gathercli.spec.op import FROM_THE_END, REFUSED
+from gathercli.spec.op import FROM_THE_END, REFUSED, OutOfRange
 from gathercli.text import clean, counted, listed, shown
 
 if TYPE_CHECKING:
@@ -31,15 +30,20 @@ ERROR: Final = "error"
 WARNING: Final = "warning"
 # The levels of findings: refused, changed silently, worth knowing. Notes fail no check.
 NOTE: Final = "note"
+FEWER_BITS: Final = "read in fewer bits"  # the fate of an index that does not fit
 UNREAD: Final = "unread"  # the rule of constants that decide, but could not be read
 
 # What a version or a target does with an index, by its fate.
 _FATE_WORDS: Final = {
-    REFUSED: "refuses it",
-    ZERO: "gives zeros",
-    CLAMPED: "takes the nearest end",
     FROM_THE_END: "counts it from the end",
-    UNDEFINED: "leaves it undefined",
+    REFUSED: "refuses it",
+    OutOfRange.ZERO.done: "gives zeros",
+    OutOfRange.NAN.done: "gives NaN",
+    OutOfRange.EXTREME.done: "gives NaN or an extreme of the type",
+    OutOfRange.CLAMP.done: "takes the nearest end",
+    OutOfRange.WRAP.done: "takes it modulo the size",
+    OutOfRange.UNDEFINED.done: "leaves it undefined",
+    FEWER_BITS: "reads it in fewer bits",
 }
 
 # The rules that only models have, in words, by name.

@@ -1,147 +1,28 @@
-"""What the version of a node says of it, and the findings of a model in the order of its nodes.
-
-The rules of a version are tried on a node; the same rules are tried with the row of a target.
-"""
+"""The findings of a model, in the order of its nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from gathercli.compute.bound import BoundCall
-from gathercli.compute.check import count, policies_of
-from gathercli.compute.indices import IndexPolicy
-from gathercli.compute.run import run
-from gathercli.compute.storage import AnyArray
-from gathercli.errors import GatherError, OperatorError, OutOfRangeError, VersionError
+from gathercli.errors import OperatorError, OutOfRangeError, VersionError
+from gathercli.models.changes import changes, fate, narrowed_types
 from gathercli.models.findings import NOTE, UNREAD, WARNING, Finding, finding_of
-from gathercli.models.graph import Model, ModelNode, bound, unread_text
-from gathercli.models.targets import ZERO, ConversionTarget, TargetOperator
+from gathercli.models.graph import Model, ModelNode, unread_text
+from gathercli.models.targets import ConversionTarget
+from gathercli.models.verdict import ConstantIndices, NodeVerdict, conflict, judge, widest_axes
 from gathercli.ops import attributes
-from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
-from gathercli.spec.call import Call, CallContext
-from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, IndexRange, OutOfRange
-from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, meet, product
-from gathercli.text import clean, counted, interval, listed, short
+from gathercli.spec.adjustments import Adjustment
+from gathercli.spec.call import Call
+from gathercli.spec.op import (
+    OutOfRange,
+)
+from gathercli.spec.shapes import LARGEST, cell, coordinates, product
+from gathercli.text import clean, counted, listed, short
 
 MOST_POSITION: Final = 2**31 - 1  # the largest position of a kernel that counts in 32 bits
-
-
-class NodeVerdict(NamedTuple):
-    """What the version of a node says of it, whatever the inputs at run time are."""
-
-    node: ModelNode
-    call: Call | None = None  # None if shapes, types or attributes are refused
-    checked: tuple[str, ...] = ()  # the inputs of indices that are constant, and were checked
-    adjustments: tuple[Adjustment, ...] = ()  # the treatment of constant indices outside their axis
-    error: GatherError | None = None  # why the node is refused; None if nothing is refused
-    # of the model with its own inputs; of the function `contradictions`
-    contradictions: tuple[Finding, ...] = ()
-
-    @property
-    def shape(self) -> Shape:
-        """The inferred shape of the output; of unknown rank if there is no call."""
-        return self.call.shape if self.call is not None else Shape.of_unknown_rank()
-
-    @property
-    def word(self) -> str:
-        """The verdict: ``refused``, ``fills``, ``unread``, ``unknown`` or ``legal``."""
-        if self.error is not None or self.contradictions:
-            return "refused"
-        if any(each.how == OutOfRange.ZERO.done for each in self.adjustments):
-            return "fills"
-        if self.node.unread:
-            return "unread"
-        return "legal" if self.call is not None else "unknown"
-
-
-def judge(node: ModelNode) -> NodeVerdict:
-    """Try every rule on a node, and check its constant indices.
-
-    A size, a type or an axis that is not known refuses nothing.
-    """
-    verdict = NodeVerdict(node)
-    if node.is_template:
-        return verdict
-    context = CallContext(node.op)
-    context.inputs |= {name: value.operand for name, value in node.named_inputs.items()}
-    try:
-        with context:
-            call = node.call or bound(node)
-            verdict = verdict._replace(call=call)
-            return _with_constants(verdict, call)
-    except GatherError as error:
-        return verdict._replace(error=error)
-
-
-def _with_constants(verdict: NodeVerdict, call: Call) -> NodeVerdict:
-    """Return a verdict with the inputs of constant indices, checked, and the adjustments."""
-    constants = {
-        name: value.constant
-        for name, value in verdict.node.named_inputs.items()
-        if value.constant and not value.unread
-    }
-    names = tuple(each.name for each in call.op.inputs if each.values and each.name in constants)
-    if not names:
-        return verdict
-    if call.op.followed is not None:
-        # Which parents are used depends on every input.
-        if len(constants) < len(call.inputs):
-            return verdict
-        tensors = [constant.tensor() for constant in constants.values()]
-        adjustments = tuple(run(BoundCall(call, *tensors)).adjustments)
-        return verdict._replace(checked=names, adjustments=adjustments)
-    (name,) = names
-    axes, constant = widest_axes(call, name), constants[name]
-    if not axes and product(call.indices.shape.sizes or ()):
-        return verdict
-    policies, tuples = tuple(policies_of(call, axes)), are_tuples(axes)
-    sums = constant.counts.get((policies, tuples))
-    if sums is None:
-        sums, _ = count(constant.tensor().array, policies, counts=True, tuples=tuples)
-        constant.counts[policies, tuples] = sums
-    try:
-        adjustments = tuple(check_counts(call, axes, sums, constant.shape))
-    except OutOfRangeError as error:
-        if error.expected == interval(0, LARGEST - 1):
-            error.expected = "0 or more"
-        raise
-    return verdict._replace(checked=names, adjustments=adjustments)
-
-
-class _Size(int):
-    """The largest size of a dimension whose size is not known, for messages."""
-
-    def __str__(self) -> str:
-        return "not known" if self == LARGEST else f"at most {int(self)}"
-
-
-@lru_cache(1024)
-def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
-    """Return the indexed axes with the largest sizes they can have; none if that is not known.
-
-    An index outside the largest size is outside every smaller one.
-    """
-    if call.op.tuples and not isinstance(next(reversed(call.indices.shape), None), int):
-        return ()
-    if call.data.shape.rank is None or call.axis_is_unknown:
-        along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
-        return () if call.op.tuples else (along,)
-    if call.data.shape.sizes is not None:
-        return call.family.indexed_axes(call)
-    data, *_ = call.inputs
-    sizes = Shape(
-        dim if isinstance(dim, int) else _Size(LARGEST if dim.high is None else dim.high)
-        for dim in call.data.shape
-    )
-    inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
-    return call.family.indexed_axes(Call(call.op, call.family, inputs, call.attrs))
-
-
-# Findings
 
 
 def findings(
@@ -158,18 +39,12 @@ def findings(
     """
     for node in model.nodes:
         for each in node_findings(node, targets):
-            filled = each.does.get(each.operator) == ZERO and not each.target
+            filled = each.does.get(each.operator) == OutOfRange.ZERO.done and not each.target
             allowed = (allow_fill and filled) or (allow_unread and each.rule == UNREAD)
             yield each._replace(level=NOTE) if allowed else each
         node.forget()
     for target in targets:
-        for wide, narrow in target.narrow.items():
-            nodes = [each for each in model.nodes if each.inputs and each.inputs[0].dtype is wide]
-            if nodes:
-                number = counted(len(nodes), "node")
-                message = f"`data` of {number} is {wide}, which {target.name} computes as {narrow}"
-                finding = Finding("data-width", message, NOTE, value=wide.name)
-                yield finding.on(nodes[0])._replace(target=target.name)
+        yield from narrowed_types(model, target)
 
 
 def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> Iterator[Finding]:
@@ -201,8 +76,8 @@ def _findings(node: ModelNode, targets: Sequence[ConversionTarget]) -> Iterator[
     indices = _constants(node, call)
     yield from _positions(call, indices)
     for target in targets:
-        changes = _changes(node, call, target, indices)
-        yield from (each._replace(target=target.name, level=WARNING) for each in changes)
+        found = changes(node, call, target, indices)
+        yield from (each._replace(target=target.name, level=WARNING) for each in found)
 
 
 def _of_indices(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
@@ -213,7 +88,7 @@ def _of_indices(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> It
     elif error is not None:
         yield finding_of(error)
     for each in found:
-        yield _on_indices(verdict.node, each, targets)
+        yield _on_indices(verdict, each, targets)
 
 
 def contradictions(verdict: NodeVerdict) -> Iterator[Finding]:
@@ -248,27 +123,29 @@ def _of_adjustment(adjustment: Adjustment) -> Finding:
     return Finding("index-range", message, WARNING, where=where, value=value, number=number)
 
 
-def _on_indices(node: ModelNode, finding: Finding, targets: Sequence[ConversionTarget]) -> Finding:
+def _on_indices(
+    verdict: NodeVerdict, finding: Finding, targets: Sequence[ConversionTarget]
+) -> Finding:
     """Add to a finding on indices what the version and the targets do with an illegal one.
 
     It is a warning if a caller of the model may replace the indices.
     """
+    node, call = verdict.node, verdict.call
     if node.op is None:
         return finding
-    negative = isinstance(finding.value, int) and finding.value < 0
     own = node.op.out_of_range.done
     fates = {f"{node.op}": own}
     for target in targets:
-        if (runs := target.runs(node.op)) is None:
+        row = target.row(node.op, call)
+        if row is None or call is None or not isinstance(finding.value, int | float):
             continue
-        is_special = negative and node.op.index_range is not IndexRange.SIGNED
-        fate = runs.negative if is_special else runs.outside
-        if fate != own or runs.op.full_name != node.op.full_name:
-            fates[target.name] = fate
+        done = fate(row, call, finding.value, finding.where or "")
+        if done != own or row.full_name != node.op.full_name:
+            fates[target.named(row)] = done
     finding = finding._replace(does=fates)
-    for row in node.op.inputs:
-        constant = node.named_inputs[row.name].constant
-        if row.values and constant is not None and constant.default:
+    for each in node.op.inputs:
+        constant = node.named_inputs[each.name].constant
+        if each.values and constant is not None and constant.default:
             remark = f"{finding.remark}, in a default that a caller may replace"
             return finding._replace(level=WARNING, remark=remark)
     return finding
@@ -294,7 +171,7 @@ def _declared(node: ModelNode, call: Call) -> Iterator[Finding]:
         message = f"the model declares `{name}` as {dtype}, but `data` is {data}"
         yield Finding("output-dtype", message, value=f"{dtype}", expected=f"{data}", unsaid=True)
     declared, shape = value.shape, call.shape
-    if why := _conflict(declared, shape):
+    if why := conflict(declared, shape):
         message = (
             f"the model declares {declared} as the shape of `{name}`, "
             f"but {shape} follows from its inputs"
@@ -323,13 +200,6 @@ def _width(node: ModelNode, call: Call) -> Iterator[Finding]:
                     f"but {value.dtype} indices end at {most}"
                 )
                 yield Finding("index-width", message, WARNING, value=along.size)
-
-
-class ConstantIndices(NamedTuple):
-    """Constant indices, and the axes that they index."""
-
-    array: AnyArray
-    axes: Sequence[IndexedAxis]
 
 
 def _constants(node: ModelNode, call: Call) -> list[ConstantIndices]:
@@ -375,97 +245,3 @@ def _positions(call: Call, indices: Sequence[ConstantIndices]) -> Iterator[Findi
         f"`data` has {counted(product(sizes), 'element', exact=True)}, more than 32 bits count"
     )
     yield Finding("position-width", message, NOTE, value=product(sizes))
-
-
-# What targets change; the caller adds their names, and makes these findings warnings
-
-
-def _changes(
-    node: ModelNode,
-    call: Call,
-    target: ConversionTarget,
-    indices: Sequence[ConstantIndices],
-) -> Iterator[Finding]:
-    """Yield what a target refuses or changes in shapes, types, attributes and constant indices."""
-    runs = target.runs(call.op)
-    if runs is None:
-        yield Finding("operator", f"{target.name} has no {call.op.name}")
-        return
-    try:
-        moved = bound(node._replace(op=runs.op, attributes=call.attrs)).shape
-    except OperatorError as error:
-        yield finding_of(error)._replace(does={target.name: REFUSED})
-    else:
-        yield from _limits(call, target, runs)
-        if why := _conflict(moved, call.shape):
-            message = f"{runs.op} gives the shape {moved} in place of {call.shape}: {why}"
-            yield Finding("output-shape", message, value=f"{moved}")
-    signed = call.op.index_range is IndexRange.SIGNED
-    for array, axes in indices:
-        if array.size and axes:
-            if signed and runs.negative != FROM_THE_END:
-                found = _negative(array, axes)
-                yield from (each._replace(does={target.name: runs.negative}) for each in found)
-            yield from _bits(array, axes, target)
-
-
-def _limits(call: Call, target: ConversionTarget, runs: TargetOperator) -> Iterator[Finding]:
-    """Yield ranks and batch dimensions beyond those of a target."""
-    most, batch_dims = runs.most_batch_dims, call.batch_dims
-    if most is not None and batch_dims is not None and batch_dims > most:
-        message = f"`batch_dims` is {batch_dims}: {target.name} has {most} at most"
-        yield Finding("batch-dims-most", message, value=batch_dims)
-    shapes = {name: each.shape for name, each in call.inputs.items()}
-    for name, shape in (shapes | {"output": call.shape}).items():
-        if target.most_rank is not None and (shape.rank or 0) > target.most_rank:
-            most = target.most_rank
-            message = f"`{name}` has rank {shape.rank}: {target.name} has {most} at most"
-            yield Finding("rank-most", message, value=shape.rank)
-
-
-def _negative(array: AnyArray, axes: Sequence[IndexedAxis]) -> Iterator[Finding]:
-    """Yield the first legal index that counts from the end."""
-    policies = [IndexPolicy(along.size, wraps=True, outside=OutOfRange.ERROR) for along in axes]
-    sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
-    hits = [(each.wrapped, along) for each, along in zip(sums, axes, strict=True)]
-    number = sum(hit.number for hit, _ in hits)
-    if not number:
-        return
-    first, along = min((hit for hit in hits if hit[0].number), key=lambda hit: hit[0].first)
-    where = cell(coordinates(first.first, array.shape))
-    message = (
-        f"index {first.value} at `{where}` counts from the end of axis {along.axis} of `data`, "
-        f"whose size is {along.size}"
-    )
-    yield Finding(
-        "index-legal",
-        message,
-        where=where,
-        value=first.value,
-        expected="0 or more" if along.size == LARGEST else interval(0, along.size - 1),
-        remark=f" for {{target}} ({number} of {counted(array.size, 'index', 'indices')})",
-        number=number,
-    )
-
-
-def _bits(
-    array: AnyArray, axes: Sequence[IndexedAxis], target: ConversionTarget
-) -> Iterator[Finding]:
-    """Yield a legal index that does not fit in the bits of a target."""
-    least, most = int(array.min()), int(array.max())
-    if target.most_index < max(most, -least - 1) < max(along.size for along in axes):
-        value, bits = most if most > target.most_index else least, target.index_bits
-        message = f"index {value} does not fit in the {bits} bits of indices in {target.name}"
-        yield Finding("index-width", message, value=value)
-
-
-def _conflict(declared: Shape, inferred: Shape) -> str:
-    """Say where two shapes of one tensor contradict each other; empty text if nowhere."""
-    if declared.rank is None or inferred.rank is None:
-        return ""
-    if declared.rank != inferred.rank:
-        return f"expected rank {inferred.rank}"
-    for d, (one, other) in enumerate(zip(declared, inferred, strict=True)):
-        if meet(one, other) is None:
-            return f"expected {other} as dimension {d}"
-    return ""

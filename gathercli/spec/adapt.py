@@ -23,7 +23,8 @@ def adapted(op: Op, how: Adaptation, inputs: dict[str, Operand], attrs: dict[str
     """Change the inputs and attributes of a call to those that it gathers with."""
     for name, operand in inputs.items():
         values = op.input(name).values
-        if values and operand.dtype is not None and not operand.dtype.integral:
+        is_wrong = values and not op.one_type
+        if is_wrong and operand.dtype is not None and not operand.dtype.integral:
             continue  # which a rule refuses, by its name
         bits = how.index_bits if values else 64
         inputs[name] = operand._replace(dtype=narrowed(operand.dtype, how, bits))
@@ -36,9 +37,11 @@ def adapted(op: Op, how: Adaptation, inputs: dict[str, Operand], attrs: dict[str
             inputs[name] = operand._replace(shape=Shape([size]))
     if lacks_axis and (how.flattens or how.axis_of_batch):
         attrs["axis"] = attrs.get("batch_dims", 0)
+    if not how.broadcasts:
+        return
     data, indices = inputs["data"], inputs["indices"]
     axis, rank = as_integer(attrs.get("axis")), data.shape.rank
-    if how.broadcasts and axis is not None and rank is not None and rank == indices.shape.rank:
+    if axis is not None and rank is not None and rank == indices.shape.rank:
         along = axis % rank if rank else None
         pairs = [
             (d, i) if n == along else _broadcast(d, i)

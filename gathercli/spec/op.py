@@ -221,6 +221,8 @@ class Op(NamedTuple):
     checks_empty: bool = True  # whether indices are checked if the output has no elements
     full: str = ""  # what has elements if there is an index: the ``axis``, or all ``data``
     prefix: str = ""  # of the number of a version: ``ios`` of ``coreml-ios17``
+    # whether a negative index is refused that does not count from the end, whatever others are
+    refuses_negative: bool = False
     text: str = ""  # what the row was read in, or run with; empty for `FRAMEWORKS`
 
     def input(self, name: str) -> Input:
@@ -261,7 +263,14 @@ class Op(NamedTuple):
     @property
     def negative(self) -> str:
         """The fate of an index from -s to -1, for people."""
-        return FROM_THE_END if self.index_range is IndexRange.SIGNED else self.out_of_range.done
+        if self.index_range is IndexRange.SIGNED:
+            return FROM_THE_END
+        return REFUSED if self.refuses_negative else self.out_of_range.done
+
+    @property
+    def most_tensor_rank(self) -> int | None:
+        """The most dimensions of any tensor; None unless `data` and `indices` have one limit."""
+        return self.most_rank if self.most_rank == self.most_index_rank else None
 
     @property
     def source(self) -> str:

@@ -166,7 +166,7 @@ def test_json_has_every_model_with_its_findings(run: Run) -> None:
     assert finding["does"] == {
         "onnx.Gather-13": "refused",
         "openvino": "zero-filled",
-        "tflite": "refused",
+        "tflite.GATHER": "refused",
     }
     assert (absent["error"]["status"], absent["findings"]) == (66, [])
 
@@ -308,6 +308,6 @@ def test_an_index_that_two_targets_refuse_is_one_line(folder: Path, run: Run) ->
 
     finding, total = ran.out.splitlines()
     assert "expected 0 to 9 for tflite and onnx-10 (1 of 1 index)" in finding
-    assert "; tflite refuses it and onnx-10 refuses it  [index-legal]" in finding
+    assert "; tflite.GATHER refuses it and onnx-10 refuses it  [index-legal]" in finding
     assert total == "1 model, 1 node, 1 warning"
     assert len(of_json(run, "x.onnx", "--to", "tflite,onnx-10")["models"][0]["findings"]) == 2
