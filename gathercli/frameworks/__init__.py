@@ -66,17 +66,8 @@ if TYPE_CHECKING:
 
 
 LIMITS: Final = (
-    *(
-        "least_rank",
-        "most_rank",
-        "least_index_rank",
-        "most_index_rank",
-        "only_axis",
-        "checks_empty",
-        "full",
-        "shortest_tuple",
-        "refuses_negative",
-    ),
+    *("least_rank", "most_rank", "least_index_rank", "most_index_rank", "only_axis"),
+    *("checks_empty", "full", "shortest_tuple", "refuses_negative"),
 )
 MODULO: Final = "wrapped modulo s"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gathercli.io.graphs.graph import Value
     from gathercli.models.graph import Model, ModelNode
-    from gathercli.models.verdict import NodeVerdict
+    from gathercli.models.lint import NodeVerdict
 
 
 MODEL_FILE: Final = argument("FILE", "An ONNX model, or an OpenVINO .xml with its .bin beside.")
@@ -67,8 +67,7 @@ def run(
     file: str = MODEL_FILE,
 ) -> int:
     """List the nodes of a model."""
-    from gathercli.models.lint import contradictions
-    from gathercli.models.verdict import judge
+    from gathercli.models.lint import contradictions, judge
 
     model = reading.read(file, memory, messages)
     try:

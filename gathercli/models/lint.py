@@ -2,27 +2,168 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from gathercli.errors import OperatorError, OutOfRangeError, VersionError
-from gathercli.models.changes import changes, fate, narrowed_types
-from gathercli.models.findings import NOTE, UNREAD, WARNING, Finding, finding_of
-from gathercli.models.graph import Model, ModelNode, unread_text
-from gathercli.models.targets import ConversionTarget
-from gathercli.models.verdict import ConstantIndices, NodeVerdict, conflict, judge, widest_axes
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.check import count, policies_of
+from gathercli.compute.indices import IndexPolicy
+from gathercli.compute.run import run
+from gathercli.compute.storage import AnyArray
+from gathercli.errors import GatherError, OperatorError, OutOfRangeError, VersionError
+from gathercli.models.findings import FEWER_BITS, NOTE, UNREAD, WARNING, Finding, finding_of
+from gathercli.models.graph import Model, ModelNode, bound, unread_text
+from gathercli.models.targets import ConversionTarget, index_bounds, limits, narrowed_types
 from gathercli.ops import attributes
-from gathercli.spec.adjustments import Adjustment
-from gathercli.spec.call import Call
+from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
+from gathercli.spec.call import Call, CallContext
+from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.op import (
+    FROM_THE_END,
+    REFUSED,
+    IndexedAxis,
+    IndexRange,
+    Op,
     OutOfRange,
 )
-from gathercli.spec.shapes import LARGEST, cell, coordinates, product
-from gathercli.text import clean, counted, listed, short
+from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, meet, product
+from gathercli.text import clean, counted, interval, listed, short
 
 MOST_POSITION: Final = 2**31 - 1  # the largest position of a kernel that counts in 32 bits
+
+
+class NodeVerdict(NamedTuple):
+    """What the version of a node says of it, whatever the inputs at run time are."""
+
+    node: ModelNode
+    call: Call | None = None  # None if shapes, types or attributes are refused
+    checked: tuple[str, ...] = ()  # the inputs of indices that are constant, and were checked
+    adjustments: tuple[Adjustment, ...] = ()  # the treatment of constant indices outside their axis
+    error: GatherError | None = None  # why the node is refused; None if nothing is refused
+    # of the model with its own inputs; of the function `contradictions`
+    contradictions: tuple[Finding, ...] = ()
+
+    @property
+    def shape(self) -> Shape:
+        """The inferred shape of the output; of unknown rank if there is no call."""
+        return self.call.shape if self.call is not None else Shape.of_unknown_rank()
+
+    @property
+    def word(self) -> str:
+        """The verdict: ``refused``, ``fills``, ``unread``, ``unknown`` or ``legal``."""
+        if self.error is not None or self.contradictions:
+            return "refused"
+        if any(each.how == OutOfRange.ZERO.done for each in self.adjustments):
+            return "fills"
+        if self.node.unread:
+            return "unread"
+        return "legal" if self.call is not None else "unknown"
+
+
+def judge(node: ModelNode) -> NodeVerdict:
+    """Try every rule on a node, and check its constant indices.
+
+    A size, a type or an axis that is not known refuses nothing.
+    """
+    verdict = NodeVerdict(node)
+    if node.is_template:
+        return verdict
+    context = CallContext(node.op)
+    context.inputs |= {name: value.operand for name, value in node.named_inputs.items()}
+    try:
+        with context:
+            call = node.call or bound(node)
+            verdict = verdict._replace(call=call)
+            return _with_constants(verdict, call)
+    except GatherError as error:
+        return verdict._replace(error=error)
+
+
+def _with_constants(verdict: NodeVerdict, call: Call) -> NodeVerdict:
+    """Return a verdict with the inputs of constant indices, checked, and the adjustments."""
+    constants = {
+        name: value.constant
+        for name, value in verdict.node.named_inputs.items()
+        if value.constant and not value.unread
+    }
+    names = tuple(each.name for each in call.op.inputs if each.values and each.name in constants)
+    if not names:
+        return verdict
+    if call.op.followed is not None:
+        # Which parents are used depends on every input.
+        if len(constants) < len(call.inputs):
+            return verdict
+        tensors = [constant.tensor() for constant in constants.values()]
+        adjustments = tuple(run(BoundCall(call, *tensors)).adjustments)
+        return verdict._replace(checked=names, adjustments=adjustments)
+    (name,) = names
+    axes, constant = widest_axes(call, name), constants[name]
+    if not axes and product(call.indices.shape.sizes or ()):
+        return verdict
+    policies, tuples = tuple(policies_of(call, axes)), are_tuples(axes)
+    sums = constant.counts.get((policies, tuples))
+    if sums is None:
+        sums, _ = count(constant.tensor().array, policies, counts=True, tuples=tuples)
+        constant.counts[policies, tuples] = sums
+    try:
+        adjustments = tuple(check_counts(call, axes, sums, constant.shape))
+    except OutOfRangeError as error:
+        if error.expected == interval(0, LARGEST - 1):
+            error.expected = "0 or more"
+        raise
+    return verdict._replace(checked=names, adjustments=adjustments)
+
+
+class _Size(int):
+    """The largest size of a dimension whose size is not known, for messages."""
+
+    def __str__(self) -> str:
+        return "not known" if self == LARGEST else f"at most {int(self)}"
+
+
+@lru_cache(1024)
+def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
+    """Return the indexed axes with the largest sizes they can have; none if that is not known.
+
+    An index outside the largest size is outside every smaller one.
+    """
+    if call.op.tuples and not isinstance(next(reversed(call.indices.shape), None), int):
+        return ()
+    if call.data.shape.rank is None or call.axis_is_unknown:
+        along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
+        return () if call.op.tuples else (along,)
+    if call.data.shape.sizes is not None:
+        return call.family.indexed_axes(call)
+    data, *_ = call.inputs
+    sizes = Shape(
+        dim if isinstance(dim, int) else _Size(LARGEST if dim.high is None else dim.high)
+        for dim in call.data.shape
+    )
+    inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
+    return call.family.indexed_axes(Call(call.op, call.family, inputs, call.attrs))
+
+
+class ConstantIndices(NamedTuple):
+    """Constant indices, and the axes that they index."""
+
+    array: AnyArray
+    axes: Sequence[IndexedAxis]
+
+
+def conflict(declared: Shape, inferred: Shape) -> str:
+    """Say where two shapes of one tensor contradict each other; empty text if nowhere."""
+    if declared.rank is None or inferred.rank is None:
+        return ""
+    if declared.rank != inferred.rank:
+        return f"expected rank {inferred.rank}"
+    for d, (one, other) in enumerate(zip(declared, inferred, strict=True)):
+        if meet(one, other) is None:
+            return f"expected {other} as dimension {d}"
+    return ""
 
 
 def findings(
@@ -245,3 +386,90 @@ def _positions(call: Call, indices: Sequence[ConstantIndices]) -> Iterator[Findi
         f"`data` has {counted(product(sizes), 'element', exact=True)}, more than 32 bits count"
     )
     yield Finding("position-width", message, NOTE, value=product(sizes))
+
+
+# What targets change; the caller adds their names, and makes these findings warnings
+
+
+def changes(
+    node: ModelNode,
+    call: Call,
+    target: ConversionTarget,
+    indices: Sequence[ConstantIndices],
+) -> Iterator[Finding]:
+    """Yield what a target refuses or changes in shapes, types, attributes and constant indices."""
+    row = target.row(call.op, call)
+    if row is None:
+        yield Finding("operator", f"{target.name} has no {call.op.name}")
+        return
+    name = target.named(row)
+    limitless = row._replace(most_rank=None, most_index_rank=None, most_batch_dims=None)
+    try:
+        moved = bound(node._replace(op=limitless, attributes=call.attrs))
+    except OperatorError as error:
+        yield finding_of(error)._replace(does={name: REFUSED})
+    else:
+        yield from limits(moved, row, name)
+        if why := conflict(moved.shape, call.shape):
+            message = f"{row} gives the shape {moved.shape} in place of {call.shape}: {why}"
+            yield Finding("output-shape", message, value=f"{moved.shape}")
+    signed = call.op.index_range is IndexRange.SIGNED
+    for array, axes in indices:
+        if array.size and axes:
+            if signed and row.negative != FROM_THE_END:
+                found = _negative(array, axes)
+                yield from (each._replace(does={name: row.negative}) for each in found)
+            yield from _bits(array, axes, row, name)
+
+
+def _negative(array: AnyArray, axes: Sequence[IndexedAxis]) -> Iterator[Finding]:
+    """Yield the first legal index that counts from the end."""
+    policies = [IndexPolicy(along.size, wraps=True, outside=OutOfRange.ERROR) for along in axes]
+    sums, _ = count(array, policies, counts=True, tuples=are_tuples(axes))
+    hits = [(each.wrapped, along) for each, along in zip(sums, axes, strict=True)]
+    number = sum(hit.number for hit, _ in hits)
+    if not number:
+        return
+    first, along = min((hit for hit in hits if hit[0].number), key=lambda hit: hit[0].first)
+    where = cell(coordinates(first.first, array.shape))
+    message = (
+        f"index {first.value} at `{where}` counts from the end of axis {along.axis} of `data`, "
+        f"whose size is {along.size}"
+    )
+    yield Finding(
+        "index-legal",
+        message,
+        where=where,
+        value=first.value,
+        expected="0 or more" if along.size == LARGEST else interval(0, along.size - 1),
+        remark=f" for {{target}} ({number} of {counted(array.size, 'index', 'indices')})",
+        number=number,
+    )
+
+
+def _bits(array: AnyArray, axes: Sequence[IndexedAxis], row: Op, name: str) -> Iterator[Finding]:
+    """Yield a legal index that does not fit in the bits of indices of a row."""
+    least, most = int(array.min()), int(array.max())
+    low, high = index_bounds(row, dtype_named(array.dtype.name))
+    fits = low <= least and most <= high
+    if not fits and max(most, -least - 1) < max(along.size for along in axes):
+        value, bits = most if most > high else least, high.bit_length() + (low < 0)
+        message = f"index {value} does not fit in the {bits} bits of indices in {name}"
+        yield Finding("index-width", message, value=value)
+
+
+def fate(row: Op, call: Call, value: float, where: str) -> str:
+    """Return what a row does with an index that the version of a call refuses or replaces.
+
+    `where` are its coordinates.
+    """
+    name = next(each.name for each in call.op.inputs if each.values)
+    least, most = index_bounds(row, call.inputs[name].dtype)
+    if not least <= value <= most:
+        return FEWER_BITS
+    axes = widest_axes(call, name)
+    component = json.loads(where)[-1] if axes and are_tuples(axes) else 0
+    size = axes[component].size if axes else LARGEST
+    if value < 0 and (row.index_range is IndexRange.UNSIGNED or -size <= value):
+        return row.negative
+    return row.out_of_range.done

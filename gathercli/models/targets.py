@@ -12,18 +12,25 @@ here asks a target by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.errors import OperatorError, UsageError, VersionError
 from gathercli.frameworks import FrameworkFile, every_framework
 from gathercli.frameworks.versions import find
+from gathercli.models.findings import NOTE, Finding
 from gathercli.ops import FAMILIES, bind
-from gathercli.spec.call import Call
-from gathercli.spec.op import FRAMEWORKS, Op
-from gathercli.text import closest, listed
+from gathercli.spec.adapt import narrowed
+from gathercli.spec.dtypes import INT64, DType
+from gathercli.spec.op import FRAMEWORKS, Adaptation, Op
+from gathercli.text import closest, counted, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gathercli.models.graph import Model, ModelNode
+    from gathercli.spec.call import Call
 
 
 class ConversionTarget(NamedTuple):
@@ -142,3 +149,48 @@ def every_target() -> list[ConversionTarget]:
     """Return all targets, of opsets the newest, for tables."""
     first, *others = {id(each): each for each in _named_targets().values()}.values()
     return [first, *map(target, _counted()), *others]
+
+
+# What a row says of a call
+
+
+def limits(moved: Call, row: Op, name: str) -> Iterator[Finding]:
+    """Yield batch dimensions and ranks beyond those of the row of a target."""
+    most, batch_dims = row.most_batch_dims, moved.batch_dims
+    if most is not None and batch_dims is not None and batch_dims > most:
+        message = f"`batch_dims` is {batch_dims}: {name} has {most} at most"
+        yield Finding("batch-dims-most", message, value=batch_dims)
+    shapes = {each: operand.shape for each, operand in moved.inputs.items()}
+    most_of = {
+        "data": row.most_rank,
+        "indices": row.most_index_rank,
+        "output": row.most_tensor_rank,
+    }
+    for each, shape in (shapes | {"output": moved.shape}).items():
+        most = most_of.get(each)
+        if most is not None and (shape.rank or 0) > most:
+            message = f"`{each}` has rank {shape.rank}: {name} has {most} at most"
+            yield Finding("rank-most", message, value=shape.rank)
+
+
+def index_bounds(row: Op, dtype: DType | None) -> tuple[int, int]:
+    """Return the least and the largest index of a type that a row reads."""
+    how = row.adapts or Adaptation()
+    return (narrowed(dtype, how, how.index_bits) or INT64).bounds
+
+
+def narrowed_types(model: Model, target: ConversionTarget) -> Iterator[Finding]:
+    """Yield the types of data that a target computes in others, one note for all of their nodes."""
+    types: dict[tuple[DType, DType], list[ModelNode]] = {}
+    for node in model.nodes:
+        row = target.row(node.op, node.call) if node.op is not None else None
+        wide = node.inputs[0].dtype if node.inputs else None
+        if row is None or row.adapts is None or wide is None:
+            continue
+        if other := row.adapts.narrow.get(wide):
+            types.setdefault((wide, other), []).append(node)
+    for (wide, other), nodes in types.items():
+        number = counted(len(nodes), "node")
+        message = f"`data` of {number} is {wide}, which {target.name} computes as {other}"
+        finding = Finding("data-width", message, NOTE, value=wide.name)
+        yield finding.on(nodes[0])._replace(target=target.name)

@@ -16,8 +16,7 @@ from gathercli.io.graphs import tensorproto
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.models.command import model_json
 from gathercli.models.files import ReadOptions, read
-from gathercli.models.lint import node_findings
-from gathercli.models.verdict import judge
+from gathercli.models.lint import judge, node_findings
 from tests.modelfiles import FLOAT, INT32, INT64, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from gathercli.errors import GatherError, InputError, NoInputError
 from gathercli.models.files import read
-from gathercli.models.verdict import judge
+from gathercli.models.lint import judge
 from tests.modelfiles import Ir, tour_ir
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gathercli.compute.check import count
-from gathercli.models import verdict
+from gathercli.models import lint
 from gathercli.models.files import read
-from gathercli.models.verdict import NodeVerdict, judge
+from gathercli.models.lint import NodeVerdict, judge
 from tests.modelfiles import Ir
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def test_tuples_of_unknown_length_have_no_axes(tmp_path: Path, sizes: str) -> No
     call = judge(node).call
 
     assert call is not None
-    assert verdict.widest_axes(call, "indices") == ()
+    assert lint.widest_axes(call, "indices") == ()
 
 
 def test_indices_that_nodes_share_are_counted_once(
@@ -96,7 +96,7 @@ def test_indices_that_nodes_share_are_counted_once(
         counted.append(args)
         return count(*args, **options)
 
-    monkeypatch.setattr(verdict, "count", counting)
+    monkeypatch.setattr(lint, "count", counting)
     model = read(str(ir.save(tmp_path / "m.xml")))
     words = [judge(node).word for node in model.nodes]
     model.close()
