@@ -2,7 +2,7 @@
 
 ``GATHERCLI_PEERS=torch=/venv/bin/python,…`` names the Pythons that have the runtimes. Each row that
 has code, and each version that has models, is called with random tensors of all types, legal and
-illegal indices, and empty shapes, in each of its ways; each difference is printed as a call that
+illegal indices, and empty shapes, in any of its ways; each difference is printed as a call that
 repeats it, and counted by its kind. A mistake that the file of the framework knows is counted by
 its text.
 """
@@ -83,9 +83,7 @@ def _rows(runtime: str) -> Iterator[FrameworkRow]:
         yield from (row for row in (*of.rows, *of.ways) if row.code and of.runtime == runtime)
     for op in OPERATORS:
         if op.framework in runtimes()[runtime].models and not op.followed:
-            is_own = op.framework == OPENVINO
-            for way in (STATIC, DYNAMIC, CONSTANT) if is_own else ("",):
-                yield FrameworkRow(op, "", op, way=way)
+            yield FrameworkRow(op, "", op)
 
 
 def _answers(process: RuntimeProcess) -> Answers:
@@ -119,7 +117,7 @@ def known(row: FrameworkRow, drawn: Drawn, ours: Tensor | str, theirs: Observati
         theirs.tensor,
         **{"axis": None, "batch_dims": 0, **drawn.attrs},
         row=row.op.name,
-        way=row.way,
+        way=drawn.call.way,
         refused=ours.partition(":")[0] if isinstance(ours, str) else "",
         problem=theirs.problem or "",
     )
@@ -192,7 +190,7 @@ def _drawn(row: FrameworkRow, dice: Dice, runtime: str = "") -> Drawn:
     if op.tuples:
         size = min(shape[batch:], default=1)
     tensors = {
-        "data": _data(_type_of_data(op, dice), shape, dice),
+        "data": _data(_type_of_data(op, dice, runtime), shape, dice),
         "indices": _indices(row, dice, its, size, legal=legal),
     }
     words = {
@@ -202,9 +200,10 @@ def _drawn(row: FrameworkRow, dice: Dice, runtime: str = "") -> Drawn:
         "before": ":, " * place,
     }
     code, of = " ".join(row.code.format(**words).split()), framework(op.framework)
-    text = ", ".join(filter(None, (code or op.full_name, row.way)))
-    name = runtime or of.runtime
-    return Drawn(RuntimeCall(name, text, op, code, of.functions, row.way), tensors, attrs)
+    way = dice.one_of([STATIC, DYNAMIC, CONSTANT]) if op.framework == OPENVINO else row.way
+    text = ", ".join(filter(None, (code or op.full_name, way)))
+    call = RuntimeCall(runtime or of.runtime, text, op, code, of.functions, way)
+    return Drawn(call, tensors, attrs)
 
 
 def _shape_of_indices(
@@ -224,8 +223,10 @@ def _shape_of_indices(
     return tuple(sizes)
 
 
-def _type_of_data(op: Op, dice: Dice) -> DType:
-    """Draw a type that the row takes, or at times one that a file holds."""
+def _type_of_data(op: Op, dice: Dice, runtime: str) -> DType:
+    """Draw a type that the row takes, or at times one that a file holds; one that models have."""
+    if own := runtime and runtimes()[runtime].types:
+        return dice.one_of([each for each in op.inputs[0].dtypes if each in own])
     held = [each for each in DTYPES if not each.narrow or each.bits == 8]
     return dice.one_of(op.inputs[0].dtypes if dice.number(0, 5) else held)
 

@@ -15,6 +15,7 @@ import sys
 
 from gathercli.records import NamedTuple
 from gathercli.slices import given
+from gathercli.text import listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
@@ -46,7 +47,6 @@ class Parameter:
     As an attribute of an `Options` object without a value, it has the value of its default.
     """
 
-    help: str
     metavar: str | None  # the name of its value in help
     kind: type  # of its values: bool for a flag, list for any number of words, tuple for two
     choices: tuple[str, ...]  # its values, if there are only a few
@@ -71,6 +71,12 @@ class Parameter:
     def replace(self, **attributes: Any) -> Parameter:
         """Return the declaration with other attributes."""
         return type(self)(**self.__dict__ | attributes)
+
+    @property
+    def help(self) -> str:
+        """What it is for; ``{known}`` in its text stands for the known values."""
+        text: str = self.__dict__["help"]
+        return text.replace("{known}", listed(self.known())) if "{known}" in text else text
 
     @property
     def count(self) -> int:

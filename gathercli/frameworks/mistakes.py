@@ -8,7 +8,7 @@ axis, batch_dims   the attributes of the call, None without
 refused            the rule by which the row refuses the call, or nothing
 problem            ``refuses``, ``dies``, ``hangs`` or ``unsteady``, or nothing
 output             what it gave, or an output of the size -1
-data, indices, ... the inputs
+data, indices, ... the inputs; `data` and `indices` have the size -1 where there are none
 ================== ===============================================================================
 
 A tensor has `array`, `shape`, `ndim`, `size`, and `dtype`, the name of its type.
@@ -42,8 +42,8 @@ def known_mistake(
     **names: Any,
 ) -> Mistake | None:
     """Return the first mistake that is true of a call with tensors; None if it is no known one."""
-    names |= {name: _plain(each) for name, each in tensors.items()}
-    names["output"] = _plain(output)
+    of = {"data": None, "indices": None, **tensors, "output": output}
+    names |= {name: _plain(each) for name, each in of.items()}
     for each in mistakes:
         if eval(" ".join(each.when.split()), names):  # noqa: S307  (of our own files)
             return each

@@ -11,7 +11,7 @@ from gathercli.cli.call import NamedCall
 from gathercli.cli.declarations import OUTPUT, REQUIRED, RUNNING, Answer, Options, option
 from gathercli.cli.slice_options import absence_notes
 from gathercli.errors import LimitError, OutputError, UsageError, reason_of
-from gathercli.runtimes.options import ALLOW_ABSENT, CALL_SECONDS, check_seconds
+from gathercli.runtimes.options import ALLOW_ABSENT, CALL_SECONDS, check_seconds, known
 from gathercli.text import clean
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class ReproductionOptions(Options):
         "--for",
         metavar="RUNTIME",
         default=REQUIRED,
-        help="The runtime: onnxruntime, openvino, onnx, torch, tensorflow, jax or numpy; "
-        "torch=/venv/bin/python names the Python that has it.",
+        help="The runtime: {known}; torch=/venv/bin/python names the Python that has it.",
+        known=known,
     )
     timeout: float = option(
         RUNNING,

@@ -41,7 +41,8 @@ def example(_: Sequence[str]) -> str:
     return "numpy"
 
 
-def _names() -> Iterable[str]:
+def known() -> Iterable[str]:
+    """Return the names of the runtimes."""
     from gathercli.runtimes.declared import NAMES
 
     return NAMES
@@ -54,9 +55,9 @@ class NamedRuntimes(RuntimeOptions):
         RUNNING,
         "--with",
         metavar="LIST",
-        help="Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, "
-        "jax, onnx.reference, numpy; torch=/venv/bin/python names its Python.",
-        known=_names,
+        help="Call these runtimes too, comma-separated: {known}; torch=/venv/bin/python names its "
+        "Python.",
+        known=known,
     )
 
     allow_absent: bool = ALLOW_ABSENT

@@ -12,6 +12,7 @@ from gathercli import GatherError, gather, gather_nd
 from gathercli.cli.slice_options import Observation
 from gathercli.compute.tensor import Tensor
 from gathercli.frameworks import FrameworkRow, every_row, framework
+from gathercli.ops import OPERATORS
 from gathercli.runtimes.calls import RuntimeCall
 from gathercli.spec.dtypes import STRING, dtype
 
@@ -42,9 +43,10 @@ def test_numpy_answers_as_its_rows(row: FrameworkRow) -> None:
 
 def test_every_mistake_is_told_by_any_call() -> None:
     scalar = Tensor(dtype("uint32"), np.array(1, np.uint32))
-    tensors = {"data": scalar, "indices": scalar}
-    for row in every_row():
+    versions = [FrameworkRow(op, "", op) for op in OPERATORS]
+    for row in (*every_row(), *versions):
         of = framework(row.op.framework)
+        tensors = {each.name: scalar for each in row.op.inputs}
         for runtime in {each.runtime for each in of.mistakes}:
             call = Drawn(RuntimeCall(runtime, "", row.op), tensors, {"axis": 0})
             said = known(row, call, "call-rank: is 0-D", Observation("1", None, "refuses"))

@@ -342,7 +342,7 @@ _gathercli() {
             '--no-clobber[Do not replace an existing file]' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
-            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
+            '--with=[Call these runtimes too, comma-separated: jax, numpy, onnxruntime, onnx.reference, openvino, tensorflow or torch; torch=/venv/bin/python names its Python]:list:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
             '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
             '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -399,7 +399,7 @@ _gathercli() {
             '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or np.take; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12 coreml-ios17 coreml-ios16 coreml-ios15 jax.numpy.take jax.getitem numpy.take numpy.getitem tensorflow.gather tensorflow.nn.embedding_lookup tensorrt.Gather tflite.GATHER tflite.EMBEDDING_LOOKUP torch.index_select torch.embedding torch.nn.functional.embedding torch.take torch.getitem webnn.gather xla.gather jax.numpy.take_along_axis numpy.take_along_axis tensorrt.GatherElements torch.gather torch.take_along_dim webnn.gatherElements xla.gather-elements jax.getitem_nd jax.lax.gather numpy.getitem_nd tensorflow.gather_nd tensorrt.GatherND tflite.GATHER_ND torch.getitem_nd webnn.gatherND xla.gather-nd tensorflow_addons.seq2seq.gather_tree)' \
             '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, nan, extreme (NaN or an end of the type, as JAX fills), clamp or wrap (modulo the size)]:policy:(spec error zero nan extreme clamp wrap)' \
-            '--for=[The runtime: onnxruntime, openvino, onnx, torch, tensorflow, jax or numpy; torch=/venv/bin/python names the Python that has it]:runtime: ' \
+            '--for=[The runtime: jax, numpy, onnxruntime, onnx.reference, openvino, tensorflow or torch; torch=/venv/bin/python names the Python that has it]:runtime:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
             '--output=[The folder to make]:dir:_files' \
             '-o[The folder to make]:dir:_files' \
             '--timeout=[Seconds that the import, and each call, may take; default 60]:s: ' \
@@ -438,7 +438,7 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--no-clobber[Do not replace an existing file]' \
-            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
+            '--with=[Call these runtimes too, comma-separated: jax, numpy, onnxruntime, onnx.reference, openvino, tensorflow or torch; torch=/venv/bin/python names its Python]:list:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
             '--allow-absent[Exit with 0 though a named runtime cannot be called]' \
             '--timeout=[Seconds that the import of a runtime of --with, and each call, may take; default 60]:s: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
@@ -467,7 +467,7 @@ _gathercli() {
             '--workers=[How many processes; default one a core]:n: ' \
             '-j[How many processes; default one a core]:n: ' \
             '--fail-fast[Begin no job after one has failed]' \
-            '--with=[Call these runtimes too, comma-separated: onnxruntime, openvino, torch, tensorflow, jax, onnx.reference, numpy; torch=/venv/bin/python names its Python]:list:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
+            '--with=[Call these runtimes too, comma-separated: jax, numpy, onnxruntime, onnx.reference, openvino, tensorflow or torch; torch=/venv/bin/python names its Python]:list:(jax numpy onnxruntime onnx.reference openvino tensorflow torch)' \
             '--allow-outside[Let jobs of a file write outside its folder]' \
             '--max-failures=[Begin no job after more than N, or P percent of all, have failed]:n|p%: ' \
             '--retries=[Do a job up to N times again after a fault of reading or writing; default 0]:n: ' \
