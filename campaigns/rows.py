@@ -180,7 +180,8 @@ def _drawn(row: FrameworkRow, dice: Dice, runtime: str = "") -> Drawn:
     default = op.attr("axis")
     attrs: dict[str, Any] = {"axis": axis} if default else {}
     flattens = how is not None and how.flattens
-    if default and (default.default != 0 or flattens) and dice.number(0, 5) == 0:
+    has_default = default and (default.default != 0 or flattens)
+    if has_default and row.code and dice.number(0, 5) == 0:  # an IR lacks no attribute
         attrs = {}
     if flattens and op.most_rank == 1:
         attrs = {}
