@@ -39,6 +39,7 @@ aliases             its other names
 evidence            what was run or read
 =================== ==============================================================================
 
+``[program]`` makes it a target of `translate`: see `gathercli.translate.targets`.
 ``[known]`` names, for hypotheses of `diagnose`, what of the framework does so without a row. The
 first row of a family is its default. ``[target.rows.NAME]`` are rows that a model is converted to
 before the others, or in place of that NAME: of several for one operator the first that takes the
@@ -127,6 +128,7 @@ class FrameworkFile(NamedTuple):
     known: Mapping[str, Sequence[str]]  # who else does what a hypothesis of `diagnose` says
     target: Sequence[FrameworkRow]  # what a model is converted to
     sources: Sequence[str]  # of what a conversion does
+    program: Mapping[str, Any]  # of a translation; empty if it has none
     mistakes: Sequence[Mistake]
     runtime: str  # that calls its rows
     functions: str  # that their code calls
@@ -164,6 +166,7 @@ def framework(name: str) -> FrameworkFile:
         table.get("known", {}),
         (*own, *(row for word, row in plain.items() if word not in converted)),
         tuple(target.get("sources", ())),
+        table.get("program", {}),
         tuple(
             Mistake(**{"runtime": runtime, "release": table["release"], **fields})
             for fields in table.get("mistakes", ())
@@ -178,6 +181,12 @@ def framework(name: str) -> FrameworkFile:
         ),
         table.get("runtimes", {}),
     )
+
+
+def row_like(name: str, row: str, **fields: Any) -> FrameworkRow:
+    """Return a row of a framework, but for some of its fields."""
+    table = table_beside(f"{__name__}.{name}")
+    return _row(name, table, row, {**table.get("each", {}), **table["rows"][row], **fields})
 
 
 def every_framework() -> list[FrameworkFile]:

@@ -1,20 +1,18 @@
 """Code: a program as a function in Python that needs its framework alone.
 
-A dialect is a table of expressions. A value that is used once, and is short, becomes a part of the
+Its file has a table of expressions. A value that is used once, and is short, becomes a part of the
 expression that uses it; any other one gets a line.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from gathercli.cli.slice_options import NEGATIVE, NO_BEAM, OUTSIDE
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import Kind
-from gathercli.text import table_beside
 from gathercli.translate.program import Program, ProgramValue, Step
 from gathercli.translate.targets import TranslationTarget
 
@@ -51,16 +49,15 @@ def function_name(call: Call) -> str:
 
 def code(program: Program, call: Call, target: TranslationTarget) -> str:
     """Return the text of a module with the function."""
-    dialect = _dialect(target.name)
     names = ", ".join(program.inputs)
     settings = "".join(f", {each.name} {call.attrs[each.name]}" for each in call.op.attrs)
     about = f"{call.op}{settings}" + ("" if call.op.followed else f": {_operands(program, call)}")
-    body = _beam_lines(dialect) if call.op.followed else _Writer(program, dialect).lines()
+    body = _beam_lines(target) if call.op.followed else _Writer(program, target).lines()
     lines = [
         f'"""{about}."""',
         "",
-        *dialect.imports,
-        *(dialect.wide if _is_wide(program) else ()),
+        *target.imports,
+        *(target.imports_of_64_bits if _is_wide(program) else ()),
         "",
         "",
         f"def {function_name(call)}({names}):",
@@ -88,8 +85,8 @@ def _is_wide(program: Program) -> bool:
 class _Writer:
     """A writer of the lines of a program."""
 
-    def __init__(self, program: Program, dialect: _Dialect) -> None:
-        self._program, self._dialect = program, dialect
+    def __init__(self, program: Program, target: TranslationTarget) -> None:
+        self._program, self._target = program, target
         self._uses = Counter(each.number for step in program.steps for each in step.inputs)
         self._known = {value.number: Expression(name) for name, value in program.inputs.items()}
         self._names = set(program.inputs)
@@ -135,13 +132,13 @@ class _Writer:
             return Expression(text, is_operation=not text.isdigit(), is_number=True)
         if step.primitive in _PYTHON_OPERATORS:
             return self._operation(step.primitive, inputs, is_number=numbers)
-        if step.primitive in ("minimum", "maximum") and numbers and self._dialect.has_numbers:
+        if step.primitive in ("minimum", "maximum") and numbers and self._target.has_numbers:
             arguments = ", ".join(each.text for each in inputs)
             return Expression(f"{step.primitive[:3]}({arguments})", is_number=True)
         write: Callable[..., str] = _WRITERS.get(step.primitive, _plain)
-        *setup, text = write(self._dialect, step, *(each.text for each in inputs)).split("\n")
+        *setup, text = write(self._target, step, *(each.text for each in inputs)).split("\n")
         self._lines += setup
-        is_number = step.primitive == "size" and self._dialect.has_numbers
+        is_number = step.primitive == "size" and self._target.has_numbers
         return Expression(text, is_number=is_number)
 
     def _operation(
@@ -163,7 +160,7 @@ class _Writer:
         if stop - start > 1:
             condition = f"0 in {name}.shape[{start}:{stop}]"
             sizes = f"*(max(n, 1) for n in {name}.shape[{start}:{stop}])"
-        value = self._dialect.text("zeros", name, shape=_like(name, rank, start, stop, sizes))
+        value = self._target.text("zeros", name, shape=_like(name, rank, start, stop, sizes))
         return [f"if {condition}:  # JAX takes nothing from an empty axis", f"    {name} = {value}"]
 
     def _check(self, step: Step) -> list[str]:
@@ -174,44 +171,15 @@ class _Writer:
         parts += [f"{k.operand} >= {size.operand}" for size in sizes]
         condition = " | ".join(f"({part})" for part in parts) if parts[1:] else parts[0]
         message = OUTSIDE if sizes else NEGATIVE
-        return self._dialect.check(k.text, condition, message)
+        return self._target.check(k.text, condition, message)
 
 
-# Dialects
+# The text of primitives
 
 
-class _Dialect(NamedTuple):
-    """The expressions of a framework, as `dialects.toml` describes them."""
-
-    imports: Sequence[str]
-    expressions: Mapping[str, str]
-    wide: Sequence[str] = ()  # lines that a program with values of 64 bits needs
-    has_numbers: bool = True  # whether a size is a number of Python
-
-    def text(self, what: str, *inputs: str, **fields: Any) -> str:
-        """Fill an expression in."""
-        return self.expressions[what].format(*inputs, **fields)
-
-    def check(self, k: str, condition: str, message: str) -> list[str]:
-        """Return the lines that raise an error if a condition holds anywhere."""
-        text = self.text("check", k, condition=condition, message=f'"{message}"')
-        return text.split("\n")
-
-
-@cache
-def _dialect(target: str) -> _Dialect:
-    """Read the dialect of a target."""
-    tables = table_beside(__name__, "dialects")
-    table = tables[target]
-    module = table.pop("module")
-    others = tables["numpy"]["expressions"].items()
-    shared = {what: text.replace("np.", f"{module}.") for what, text in others}
-    return _Dialect(**table | {"expressions": shared | table["expressions"]})
-
-
-def _plain(dialect: _Dialect, step: Step, *inputs: str) -> str:
+def _plain(target: TranslationTarget, step: Step, *inputs: str) -> str:
     """Write a primitive whose expression needs its settings alone."""
-    return dialect.text(step.primitive, *inputs, **step.settings)
+    return target.text(step.primitive, *inputs, **step.settings)
 
 
 def _like(x: str, rank: int, before: int, after: int, middle: str) -> str:
@@ -227,55 +195,55 @@ def _product(x: str, start: int, stop: int) -> str:
     return " * ".join(f"{x}.shape[{at}]" for at in range(start, stop)) or "1"
 
 
-def _strides(dialect: _Dialect, step: Step, x: str) -> str:
+def _strides(target: TranslationTarget, step: Step, x: str) -> str:
     start, stop = step.settings["start"], step.settings["stop"]
     products = ", ".join(_product(x, at + 1, stop) for at in range(start, stop))
-    return dialect.text("strides", x, products=f"[{products}]", **step.settings)
+    return target.text("strides", x, products=f"[{products}]", **step.settings)
 
 
-def _zeros(dialect: _Dialect, step: Step, x: str) -> str:
+def _zeros(target: TranslationTarget, step: Step, x: str) -> str:
     at = step.settings["axis"]
-    return dialect.text("zeros", x, shape=_like(x, len(step.output.shape), at, at + 1, "1"))
+    return target.text("zeros", x, shape=_like(x, len(step.output.shape), at, at + 1, "1"))
 
 
-def _concat(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+def _concat(target: TranslationTarget, step: Step, x: str, y: str) -> str:
     axis = step.settings["axis"]
     ends = [[0, int(at == axis)] for at in range(len(step.output.shape))]
-    return dialect.text("concat", x, y, axis=axis, ends=ends)
+    return target.text("concat", x, y, axis=axis, ends=ends)
 
 
-def _narrow(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+def _narrow(target: TranslationTarget, step: Step, x: str, y: str) -> str:
     rank, axis = len(step.output.shape), step.settings["axis"]
-    ends = [dialect.text("length", y, axis=at) if at != axis else "" for at in range(rank)]
+    ends = [target.text("length", y, axis=at) if at != axis else "" for at in range(rank)]
     if axis == rank - 1:
         ends.pop()
-    return dialect.text("narrow", x, cut=", ".join(f":{end}" for end in ends))
+    return target.text("narrow", x, cut=", ".join(f":{end}" for end in ends))
 
 
-def _merge(dialect: _Dialect, step: Step, x: str) -> str:
+def _merge(target: TranslationTarget, step: Step, x: str) -> str:
     start, stop = step.settings["start"], step.settings["stop"]
     if start == stop:
-        return dialect.text("expand", x, axis=start)
+        return target.text("expand", x, axis=start)
     shape = _like(x, len(step.inputs[0].shape), start, stop, _product(x, start, stop))
-    return dialect.text("merge", x, shape=shape, **step.settings)
+    return target.text("merge", x, shape=shape, **step.settings)
 
 
-def _gather(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+def _gather(target: TranslationTarget, step: Step, x: str, y: str) -> str:
     """Write a gather along an axis; without an expression for batches, by their coordinates."""
     axis, b = step.settings["axis"], step.settings["batch_dims"]
     if not b:
-        return dialect.text("gather", x, y, axis=axis, colons=":, " * axis)
-    if "batched gather" in dialect.expressions:
+        return target.text("gather", x, y, axis=axis, before=":, " * axis)
+    if "batched gather" in target.expressions:
         mapped = "jax.vmap(" * b + "take" + ")" * b
         settings = {"axis": axis, "batch_dims": b, "inner": axis - b, "mapped": mapped}
-        return dialect.text("batched gather", x, y, **settings)
+        return target.text("batched gather", x, y, **settings)
     data, indices = step.inputs
     m = len(indices.shape)
-    setup, coordinates = _batches(dialect, x, b, m)
+    setup, coordinates = _batches(target, x, b, m)
     text = f"{x}[{coordinates}{':, ' * (axis - b)}{y}]"
     order = _order_after_index(len(data.shape), axis, b, m)
     if order is not None:
-        text = dialect.text("transposed", text, order=", ".join(map(str, order)))
+        text = target.text("transposed", text, order=", ".join(map(str, order)))
     return setup + text
 
 
@@ -291,37 +259,37 @@ def _order_after_index(rank: int, axis: int, b: int, m: int) -> list[int] | None
     return [*range(b), *between, *range(b, m), *range(m + axis - b, total)]
 
 
-def _batches(dialect: _Dialect, x: str, b: int, m: int) -> tuple[str, str]:
+def _batches(target: TranslationTarget, x: str, b: int, m: int) -> tuple[str, str]:
     """Return lines with the coordinates of b batches for indices of rank m, and their names."""
     names = ["p"] if b == 1 else [f"p{at}" for at in range(b)]
     setup = ""
     for at, name in enumerate(names):
         new = ", None" * (m - 1 - at)
-        coordinates = dialect.text("range", x, axis=at) + (f"[:{new}]" if new else "")
+        coordinates = target.text("range", x, axis=at) + (f"[:{new}]" if new else "")
         setup += f"{name} = {coordinates}\n"
     return setup, "".join(f"{name}, " for name in names)
 
 
-def _gather_elements(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+def _gather_elements(target: TranslationTarget, step: Step, x: str, y: str) -> str:
     """Write a gather of elements; TensorFlow gathers along the last axis, the others as batches."""
     axis, last = step.settings["axis"], len(step.output.shape) - 1
     order = [*(at for at in range(last + 1) if at != axis), axis]
     back = [order.index(at) for at in range(last + 1)]
     kind = "moved " if axis != last else "batched " if last else ""
     what = f"{kind}gather_elements"
-    what = what if what in dialect.expressions else "gather_elements"
-    return dialect.text(what, x, y, axis=axis, last=last, order=order, back=back)
+    what = what if what in target.expressions else "gather_elements"
+    return target.text(what, x, y, axis=axis, last=last, order=order, back=back)
 
 
-def _gather_nd(dialect: _Dialect, step: Step, x: str, y: str) -> str:
+def _gather_nd(target: TranslationTarget, step: Step, x: str, y: str) -> str:
     """Write a gather at tuples; without an expression for batches, by their coordinates."""
     indices, b = step.inputs[1], step.settings["batch_dims"]
-    if "batched gather_nd" in dialect.expressions:
+    if "batched gather_nd" in target.expressions:
         what = "batched gather_nd" if b else "gather_nd"
-        return dialect.text(what, x, y, batch_dims=b)
-    setup, coordinates = _batches(dialect, x, b, len(indices.shape) - 1)
+        return target.text(what, x, y, batch_dims=b)
+    setup, coordinates = _batches(target, x, b, len(indices.shape) - 1)
     parts = ", ".join(f"{y}[..., {at}]" for at in range(indices.shape[-1]))
-    return setup + dialect.text("gather_nd", x, place=coordinates + parts)
+    return setup + target.text("gather_nd", x, place=coordinates + parts)
 
 
 # What writes the primitives whose expressions need more than their settings.
@@ -337,14 +305,14 @@ _WRITERS: Final[Mapping[str, Callable[..., str]]] = {
 }
 
 
-def _beam_lines(dialect: _Dialect) -> list[str]:
+def _beam_lines(target: TranslationTarget) -> list[str]:
     """Return the lines of the body of a function of step_ids, parent_ids, max_seq_len, end_token.
 
     No framework has the operator, so this is a loop over the steps. The beam of a sequence that
     has not begun yet is its own. Everything from the first end on is the end.
     """
-    text = dialect.text
-    check = dialect.check("beam", "active & ((beam < 0) | (beam >= width))", NO_BEAM)
+    text = target.text
+    check = target.check("beam", "active & ((beam < 0) | (beam >= width))", NO_BEAM)
     ended = text("count", text("cast", "(output == end_token)"))
     return [
         "steps, batch, width = step_ids.shape",

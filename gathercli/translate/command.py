@@ -14,7 +14,7 @@ from gathercli.io.write import Output, unwritable
 from gathercli.report.terminal import rendered
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed
-from gathercli.translate.targets import TARGET_FRAMEWORKS, TARGET_NAMES, target
+from gathercli.translate.targets import target, target_names, translation_targets
 
 if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
@@ -33,13 +33,10 @@ class TranslationOptions(Options):
         OUTPUT,
         "--to",
         metavar="TARGET",
-        choices=(
-            *TARGET_FRAMEWORKS,
-            *(each for each in TARGET_NAMES if each not in TARGET_FRAMEWORKS),
-        ),
+        choices=target_names(),
         default=REQUIRED,
-        help=f"The framework: {listed(TARGET_NAMES)}; onnx and openvino without an opset are the "
-        "newest.",
+        help=f"The framework: {listed(each.name for each in translation_targets())}; "
+        "onnx and openvino without an opset are the newest.",
     )
     output: str | None = option(
         OUTPUT,

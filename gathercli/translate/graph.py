@@ -197,8 +197,6 @@ def _zeros(operator: str, **attributes: Any) -> Callable[[GraphBuilder, Step, li
 
 # ONNX
 
-ONNX_OPSET: Final = 13
-
 
 def onnx_graph(program: Program) -> Graph:
     """Return a program as a graph of ONNX; raise UsageError for what Reshape cannot express."""
@@ -333,9 +331,9 @@ ONNX_SPECIAL: Final = {
 _TEXT_TYPES: Final = {"float32": "float", "float64": "double"}
 
 
-def onnx_text(graph: Graph) -> str:
+def onnx_text(graph: Graph, opset: int) -> str:
     """Return a model in the syntax that `onnx.parser.parse_model` reads."""
-    head = f'<\n  ir_version: {IR_VERSION},\n  opset_import: ["" : {ONNX_OPSET}]\n>\n'
+    head = f'<\n  ir_version: {IR_VERSION},\n  opset_import: ["" : {opset}]\n>\n'
     return head + "".join(f"{line}\n" for line in _lines(graph, "gather"))
 
 
@@ -446,5 +444,5 @@ IR_ROWS: Final = {
 
 IR_SPECIAL: Final = dict.fromkeys(("zeros", "no_tuples"), _zeros("Broadcast", mode="numpy"))
 
-# The opsets of operators whose first version is not taken.
-IR_OPSETS: Final = {"Gather": 8, "GatherElements": 6, "GatherND": 8, "Broadcast": 3}
+# The opsets of other operators than gathers whose first version is not taken.
+IR_OPSETS: Final = {"Broadcast": 3}

@@ -8,14 +8,16 @@ indices are a slice of zeros behind the data, at index s.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gathercli.errors import UsageError
-from gathercli.ops import check_one_indexed
+from gathercli.ops import check_one_indexed, gather, gather_elements, gather_nd
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import BOOL, INT64, UINT64, DType, Kind
-from gathercli.spec.op import Negative, OffAxis, OutOfRange
+from gathercli.spec.op import Adaptation, Negative, OffAxis, OutOfRange
 from gathercli.spec.shapes import known
 from gathercli.translate.program import LARGEST_INDEX, Program, ProgramValue
-from gathercli.translate.targets import TRANSLATION_TARGETS, OwnOperator, TranslationTarget, without
+from gathercli.translate.targets import OwnOperator, TranslationTarget, translation_targets
 
 
 def lowered(call: Call, target: TranslationTarget) -> Program:
@@ -36,7 +38,8 @@ def lowered(call: Call, target: TranslationTarget) -> Program:
         lowering.slices()
     program = lowering.program
     program.drop_unused()
-    program.notes += target.notes if lowering.relies_on_errors else ()
+    if lowering.relies_on_errors and not target.operators[op.family].op.checks_empty:
+        program.notes.append(f"{target.title} refuses no index where the slices have no elements")
     if target.unraised and any(step.primitive == "check" for step in program.steps):
         program.notes.append(target.unraised)
     return program
@@ -47,19 +50,23 @@ class _Lowering:
 
     def __init__(self, call: Call, target: TranslationTarget) -> None:
         self.call, self.target = call, target
+        self.gather = target.operators[gather.COMMAND]
+        self.own = target.operators.get(call.op.family, self.gather)
         self.relies_on_errors = False
         # Every input of a bound call of tensors has a type.
         self.program = Program(
             {name: (each.dtype or BOOL, known(each.shape)) for name, each in call.inputs.items()}
         )
         self._add = self.program.add
-        self._check_type(next(iter(self.program.inputs.values())).dtype, target.data, target.title)
+        self._check_type(target.data, target.title)
+        self._check_type(self.own.data, self.own.title)
 
-    def _check_type(self, dtype: DType, types: tuple[DType, ...], title: str) -> None:
-        """Raise if `types` lack a type; suggest a target that has it."""
+    def _check_type(self, types: Sequence[DType], title: str) -> None:
+        """Raise if `types` lack that of data; suggest a target that has it."""
+        dtype = next(iter(self.program.inputs.values())).dtype
         if dtype in types:
             return
-        others = (each for each in TRANSLATION_TARGETS if each.name != self.target.name)
+        others = (each for each in translation_targets() if each.name != self.target.name)
         other = next((each.name for each in others if dtype in each.data), None)
         wider = "int8" if dtype.integral else "float32"
         raise UsageError(
@@ -78,8 +85,8 @@ class _Lowering:
         """Lower a gather along an axis."""
         data, indices = self.program.inputs.values()
         axis, batch_dims = self.call.normalized
-        k = self._prepared(indices, self._add("size", data, axis=axis), self.target.gather)
-        data = self._ready_data(data, (axis, axis + 1), self.target.gather)
+        k = self._prepared(indices, self._add("size", data, axis=axis))
+        data = self._ready_data(data, (axis, axis + 1))
         self._gather(data, k, axis, batch_dims)
 
     def _gather(
@@ -87,13 +94,13 @@ class _Lowering:
     ) -> ProgramValue:
         """Gather slices; with tuples of one component where the operator has no batches."""
         add = self._add
-        if self.target.gather.batches or not batch_dims:
+        if self.gather.batches or not batch_dims:
             return add("gather", data, indices, axis=axis, batch_dims=batch_dims)
         n, between = len(data.shape), axis - batch_dims
         front = [*range(batch_dims), axis]
         order = (*front, *(each for each in range(n) if each not in front))
         moved = add("transpose", data, order=order, name="moved")
-        if indices.dtype not in self.target.tuples.indices:
+        if indices.dtype not in self.target.operators[gather_nd.COMMAND].indices:
             indices = add("cast", indices, name="wide")
         tuples = add("unsqueeze", indices, name="tuples")
         output = add("gather_nd", moved, tuples, batch_dims=batch_dims)
@@ -106,14 +113,14 @@ class _Lowering:
 
     def elements(self) -> None:
         """Lower a gather of elements."""
-        own, add = self.target.elements, self._add
+        add, off_axis = self._add, (self.call.op.off_axis, self.own.op.off_axis)
         data, indices = self.program.inputs.values()
-        self._check_type(data.dtype, without(self.target.data, *own.lacks), own.title)
         axis, _ = self.call.normalized
-        k = self._prepared(indices, add("size", data, axis=axis), own)
-        if self.call.op.off_axis is OffAxis.AT_MOST and not own.narrows and self._may_narrow:
+        k = self._prepared(indices, add("size", data, axis=axis))
+        narrows = off_axis[0] is OffAxis.AT_MOST and off_axis[1] is not OffAxis.AT_MOST
+        if narrows and self._may_narrow:
             data = add("narrow", data, indices, axis=axis)
-        add("gather_elements", self._ready_data(data, (axis, axis + 1), own), k, axis=axis)
+        add("gather_elements", self._ready_data(data, (axis, axis + 1)), k, axis=axis)
 
     @property
     def _may_narrow(self) -> bool:
@@ -125,34 +132,33 @@ class _Lowering:
 
     def tuples(self) -> None:
         """Lower a gather of slices at tuples."""
-        own, add = self.target.tuples, self._add
+        add = self._add
         data, indices = self.program.inputs.values()
         b, k = self.call.batch_dims or 0, indices.shape[-1]
         if not k:  # repeat the slice that empty tuples name, at every place of a tuple
             one = add("merge", data, start=b, stop=b, name="whole")  # p, 1, s
             zeros = add("no_tuples", indices, start=b)
             output = add("gather", one, zeros, axis=b, batch_dims=0)
-        elif self._pads(own):
+        elif self._pads(self.own):
             output = self._flat_tuples(data, indices, b, k)
         else:
-            places = self._prepared(indices, add("sizes", data, start=b, stop=b + k), own)
-            data = self._ready_data(data, (b, b + k), own)
+            places = self._prepared(indices, add("sizes", data, start=b, stop=b + k))
+            data = self._ready_data(data, (b, b + k))
             output = add("gather_nd", data, places, batch_dims=b)
         if self.call.op.flattens_batch and b > 1:
             add("merge", output, start=0, stop=b, name="output")
 
     def _pads(self, own: OwnOperator) -> bool:
         """Return whether illegal indices read a slice of zeros behind the data."""
-        return self.call.outside is OutOfRange.ZERO and own.outside is not OutOfRange.ZERO
+        return self.call.outside is OutOfRange.ZERO and not own.fills
 
-    def _ready_data(
-        self, data: ProgramValue, axes: tuple[int, int], own: OwnOperator
-    ) -> ProgramValue:
+    def _ready_data(self, data: ProgramValue, axes: tuple[int, int]) -> ProgramValue:
         """Return data with the zeros that illegal indices need."""
-        if self._pads(own):
+        if self._pads(self.own):
             return self._padded(data, axes[0])
-        is_slice = own is self.target.gather  # whose result is wrong without any index, too
-        if not own.takes_empty and (is_slice or self.call.outside is OutOfRange.ZERO):
+        is_slice = self.own is self.gather  # whose result is wrong without any index, too
+        fills = self.own.fills and self.own.op.full
+        if fills and (is_slice or self.call.outside is OutOfRange.ZERO):
             return self._add("widen", data, start=axes[0], stop=axes[1])
         return data
 
@@ -174,7 +180,7 @@ class _Lowering:
         # A tuple with an illegal component is at `count` or beyond, any other one before it.
         total = add("total", add("where", far, count, steps, name="steps"))
         position = add("minimum", total, count, name="position")
-        if self._pads(self.target.gather):
+        if self._pads(self.gather):
             view = self._padded(view, b)
         return self._gather(view, position, b, b)
 
@@ -182,14 +188,15 @@ class _Lowering:
         """Lower a search of beams."""
         program = self.program
         first = next(iter(program.inputs.values()))
-        types = without(self.target.data, *self.target.tree_lacks)
-        self._check_type(first.dtype, types, f"the loop of {self.target.title}")
+        elements = self.target.operators[gather_elements.COMMAND].data
+        types = [each for each in elements if each not in self.target.loop_lacks]
+        self._check_type(types, f"the loop of {self.target.title}")
         if self.target.unraised:
             program.notes.append(self.target.unraised)
-        if self.target.wide:
-            program.notes.append("a function that tf.function traces must know all sizes")
+        if self.target.loop_note:
+            program.notes.append(self.target.loop_note)
         program.add("gather_tree", *program.inputs.values())
-        if not self.target.tree and not first.dtype.integral:
+        if self.own is self.gather and not first.dtype.integral:
             program.notes.append(
                 "a fractional parent or length such as 0.5, which the version refuses, is "
                 "truncated to an integer"
@@ -204,45 +211,47 @@ class _Lowering:
 
     # Indices
 
-    def _prepared(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
-        """Return indices for which `own` does what the call does with `k`.
+    def _prepared(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
+        """Return indices for which the own operator does what the call does with `k`.
 
         `sizes` is the size of the axis, or of the axis of each component of tuples.
         """
-        if own.note and self.target.raises:
-            self.program.notes.append(own.note)
+        own = self.own
+        if own.op.full == "data" and self.target.raises:
+            self.program.notes.append(f"{own.title} refuses a legal index whose slice is empty")
         outside = self.call.outside
         if outside is OutOfRange.ERROR:
-            return self._taken(self._or_error(k, sizes, own), own)
+            return self._taken(self._or_error(k, sizes))
         k = self._refused_negative(k)
         if outside is OutOfRange.ZERO:
-            return self._or_zero(k, sizes, own)
-        self._note_empty_axis(own)
+            return self._or_zero(k, sizes)
+        self._note_empty_axis()
         if outside is OutOfRange.WRAP:
             return self._modulo(k, sizes)
         return self._clamped(self._wrapped(k, sizes), sizes)
 
-    def _note_empty_axis(self, own: OwnOperator) -> None:
+    def _note_empty_axis(self) -> None:
         """Note that an index along an empty axis is not refused."""
+        own = self.own
         if own.refuses:
             return
-        what = "zeros" if own.outside is OutOfRange.ZERO else "anything"
+        what = "zeros" if own.fills else "anything"
         self.program.refuses = self.target.raises
         self.program.notes.append(
             f"{own.title} refuses no index of an axis of size 0, as {self.call.op} does: "
             f"it gives {what}"
         )
 
-    def _or_error(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
-        """Return indices for which `own` raises an error where the call does, if it can."""
+    def _or_error(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
+        """Return indices for which the own operator raises where the call does, if it can."""
+        own = self.own
         is_signed, wraps = k.dtype.kind is Kind.INT, self.call.wraps_negative
-        own_wraps = own.negative is Negative.WRAP
         self.relies_on_errors = own.refuses
         if not own.refuses:
-            return self._checked(k, sizes, own)
-        if not is_signed or (wraps and own_wraps):
+            return self._checked(k, sizes)
+        if not is_signed or (wraps and own.wraps):
             return k
-        if not wraps and not own_wraps and own.refuses_negative:
+        if not wraps and not own.wraps and own.refuses_negative:
             return k
         if not wraps and self.target.raises:
             return self._add("check", k, signed=False)
@@ -252,31 +261,31 @@ class _Lowering:
                 return k
         return self._banished(k, sizes)
 
-    def _checked(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
+    def _checked(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Check indices before an operator that promises no error, or note that nothing does."""
-        wraps, zeros = self.call.wraps_negative, own.outside is OutOfRange.ZERO
+        own, wraps = self.own, self.call.wraps_negative
         if self.target.raises:
-            k = self._wide(k) if self.target.wide else k
+            k = k if self.target.has_numbers else self._wide(k)
             signed = wraps and k.dtype.kind is Kind.INT
             k = self._add("check", k, sizes, signed=signed)
         else:
             legal = "-s to s-1" if wraps else "0 to s-1"
-            what = "zeros" if zeros else "anything"
-            if zeros and not wraps:
+            what = "zeros" if own.fills else "anything"
+            if own.fills and not wraps:
                 what = "an element counted from the end, or zeros"
             self.program.refuses = False
             self.program.notes.append(
                 f"{own.title} refuses no index: one outside {legal}, which {self.call.op} "
                 f"refuses, gives {what}"
             )
-        return k if own.negative is Negative.WRAP else self._wrapped(k, sizes)
+        return k if own.wraps else self._wrapped(k, sizes)
 
-    def _or_zero(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
+    def _or_zero(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Return indices that give zeros where the call does."""
         wraps = self.call.wraps_negative
-        if own.outside is OutOfRange.ZERO:
-            if k.dtype.kind is not Kind.INT or (wraps and own.negative is Negative.WRAP):
-                return self._near_axis(self._taken(k, own), sizes, own)
+        if self.own.fills:
+            if k.dtype.kind is not Kind.INT or (wraps and self.own.wraps):
+                return self._near_axis(self._taken(k), sizes)
             return self._wrapped(k, sizes) if wraps else self._banished(k, sizes)
         wrapped = self._wrapped(k, sizes)
         return self._add("where", self._outside(wrapped, sizes), sizes, wrapped, name="position")
@@ -302,16 +311,16 @@ class _Lowering:
         negative = self._add("less", wide, 0)
         return self._add("where", negative, LARGEST_INDEX, wide, name="signed")
 
-    def _near_axis(self, k: ProgramValue, sizes: ProgramValue, own: OwnOperator) -> ProgramValue:
-        """Bring indices so near the axis that `own` computes with their bits, illegal ones too."""
-        if k.dtype.bits <= own.index_bits:
+    def _near_axis(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
+        """Bring indices so near the axis that the bits suffice in which the operator computes."""
+        if k.dtype.bits <= (self.own.op.adapts or Adaptation()).index_bits:
             return k
         low = self._add("add", self._add("multiply", sizes, -1), -1)
         return self._add("minimum", self._add("maximum", k, low), sizes, name="near")
 
-    def _taken(self, k: ProgramValue, own: OwnOperator) -> ProgramValue:
-        """Return indices of a type that `own` takes."""
-        return k if k.dtype in own.indices else self._wide(k)
+    def _taken(self, k: ProgramValue) -> ProgramValue:
+        """Return indices of a type that the own operator takes."""
+        return k if k.dtype in self.own.indices else self._wide(k)
 
     def _wrapped(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Add the size to negative indices, if the call counts them from the end."""

@@ -1,185 +1,238 @@
-"""The targets of a translation: what their own operators do with an index, and what they lack.
+"""The targets of a translation: the frameworks whose files have a ``[program]``.
 
-The rows below say all of it but how code is written, which `dialects.toml` says.
+``[program]`` says how a call is written in a framework. What its operators do with an index, and
+the types that they take, their rows say, or the versions of an opset:
+
+================== ===============================================================================
+like               the framework whose table it repeats, but for what it says itself
+place              where it stands among the targets; without, behind those that have one
+suffix             of what is written: ``.py`` if it is not said, else ``.onnx`` or ``.xml``
+opset              whose versions a graph has
+runtimes           that run it, as ``--with`` names them, if they are not that of the framework
+operators          for each family but beams a table: `row`, and fields that differ from its own
+lacks, indices, …  fields of rows, for each of the operators
+casts              the types of indices that code makes int64, if these are not all
+loop_lacks         the types of data for which it has neither an operator for beams nor steps
+loop_note          what holds for the loop over beams
+raises             ``false`` if code cannot check indices before it uses them
+unraised           where such a check raises nothing, for people
+call               what runs the function in the runtime, with `functions` of the file
+module, imports    of code; `imports_of_64_bits` are lines that values of 64 bits need
+has_numbers        ``false`` if a size is a tensor; arithmetic then takes one type, int64
+expressions        by the primitives of a program. ``{0}`` and ``{1}`` are the inputs, other fields
+                   are the settings of the primitive, or what `gathercli.translate.code` says;
+                   lines before the last one are written before it. Those of operators are the
+                   code of their rows; others that are not there are NumPy's, with `module`
+================== ===============================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from math import inf
+from typing import Any, Final, NamedTuple
 
+from gathercli.errors import VersionError
+from gathercli.frameworks import FrameworkFile, every_framework, framework, row_like
+from gathercli.frameworks.versions import find
 from gathercli.io.graphs.layers import ELEMENT_TYPES
-from gathercli.spec.dtypes import BFLOAT16, DTYPES, INT64, PLAIN, STRING, DType, dtype
-from gathercli.spec.op import INTEGERS, SIGNED_32_64, Negative, OutOfRange
+from gathercli.ops import FAMILIES, gather, gather_elements, gather_nd
+from gathercli.spec.dtypes import PLAIN, DType, dtype
+from gathercli.spec.op import (
+    INTEGERS,
+    IndexRange,
+    Op,
+    OutOfRange,
+)
 
 
 class OwnOperator(NamedTuple):
-    """What an operator of a target does with an index k on an axis of size s."""
+    """An operator of a target, by its row: what it does with an index on an axis."""
 
+    op: Op
     title: str  # for people
-    negative: Negative  # ``wrap`` if -s <= k < 0 counts from the end, else ``error``
-    outside: OutOfRange  # the fate of any other index: ``zero`` or ``error``
-    refuses: bool = True  # whether an error is promised; without, anything may come out
-    refuses_negative: bool = True  # likewise of a negative index
-    indices: tuple[DType, ...] = INTEGERS  # the types of indices that it takes
-    index_bits: int = 64  # the bits of an index that it computes with
-    takes_empty: bool = True  # whether it does the same with an axis of size 0
-    batches: bool = True  # whether it has batch dimensions
-    narrows: bool = True  # whether `data` may be larger than `indices` beside the axis
-    lacks: tuple[DType, ...] = ()  # types of data that it does not take, beside those of the target
-    note: str = ""  # what it does that it should not
+    data: Sequence[DType]  # the types of data that it takes
+    code: str = ""  # as in `gathercli.frameworks`
+    batches: bool = True  # whether it has batch dimensions, or code writes their coordinates
+    # whether an error is promised of a negative index, if one is of others
+    refuses_negative: bool = True
+
+    @property
+    def wraps(self) -> bool:
+        """Whether -s <= k < 0 counts from the end."""
+        return self.op.index_range is IndexRange.SIGNED
+
+    @property
+    def fills(self) -> bool:
+        """Whether an illegal index gives zeros."""
+        return self.op.out_of_range is OutOfRange.ZERO
+
+    @property
+    def refuses(self) -> bool:
+        """Whether an error is promised of an illegal index."""
+        return self.op.out_of_range is OutOfRange.ERROR
+
+    @property
+    def indices(self) -> Sequence[DType]:
+        """The types of indices that it takes."""
+        return self.op.input("indices").dtypes
 
 
 class TranslationTarget(NamedTuple):
-    """A framework that a call is translated to, with its operators of the families."""
+    """A framework that a call is translated to, as the table of its file says."""
 
     name: str  # the value of `--to`
     title: str  # for people
-    suffix: str  # of what is written: ``.onnx``, ``.xml``, ``.py``
-    runtimes: tuple[str, ...]  # that run it, as `--with` names them
-    data: tuple[DType, ...]  # the types of data that it has
-    gather: OwnOperator
-    elements: OwnOperator
-    tuples: OwnOperator
-    tree: bool = False  # whether it has an operator for beams
-    tree_lacks: tuple[DType, ...] = ()  # the types for which it has neither that nor steps
-    raises: bool = True  # whether code can check indices before it uses them
-    wide: bool = False  # whether arithmetic takes one type, so that indices are made int64 first
-    unraised: str = ""  # where a check of code raises nothing, for people; empty if it always does
-    notes: tuple[str, ...] = ()  # what holds for every program
+    operators: Mapping[str, OwnOperator]  # by family
+    runtimes: Sequence[str]
+    functions: str  # of the file, that `call` needs
+    suffix: str = ".py"
+    place: float = inf
+    opset: int = 0
+    casts: Sequence[DType] = INTEGERS
+    loop_lacks: Sequence[DType] = ()
+    loop_note: str = ""
+    raises: bool = False
+    unraised: str = ""
+    call: str = "{function}({inputs})"
+    module: str = ""
+    imports: Sequence[str] = ()
+    imports_of_64_bits: Sequence[str] = ()
+    has_numbers: bool = True
+    expressions: Mapping[str, str] = {}
+
+    @property
+    def framework(self) -> str:
+        """Its name without the opset."""
+        return self.name.partition("-")[0]
+
+    @property
+    def data(self) -> Sequence[DType]:
+        """The types of data that it has."""
+        return self.operators[gather.COMMAND].data
+
+    def text(self, what: str, *inputs: str, **fields: Any) -> str:
+        """Fill an expression in."""
+        return self.expressions[what].format(*inputs, **fields)
+
+    def check(self, k: str, condition: str, message: str) -> list[str]:
+        """Return the lines that raise an error if a condition holds anywhere."""
+        text = self.text("check", k, condition=condition, message=f'"{message}"')
+        return text.split("\n")
+
+
+@cache
+def _target(name: str) -> TranslationTarget:
+    """Return the target of a framework that has the table."""
+    file = framework(name)
+    table, opset = _table(file), file.program.get("opset")
+    own: dict[str, Any] = {"name": name, "raises": not opset, **table}
+    own |= {key: _types(table[key]) for key in ("casts", "loop_lacks") if key in table}
+    if opset:
+        own |= {"name": f"{name}-{opset}", "title": f"{file.title}, opset {opset}"}
+        own["operators"] = _of_opset(file, table)
+    else:
+        own["operators"] = _of_rows(name, table)
+        like = file.program.get("like", DIALECT)
+        theirs = _target(like) if like != name else None
+        own["expressions"] = _expressions(file, own["operators"], theirs, table["module"])
+    return TranslationTarget(**{key: own[key] for key in TranslationTarget._fields if key in own})
+
+
+def _table(file: FrameworkFile) -> Mapping[str, Any]:
+    """Return the table of a file, with what it repeats."""
+    like = file.program.get("like")
+    shared = {"title": file.title, "runtimes": [file.runtime], "functions": file.functions}
+    return {**(_table(framework(like)) if like else {}), **shared, "place": inf, **file.program}
+
+
+def _of_rows(name: str, table: Mapping[str, Any]) -> dict[str, OwnOperator]:
+    """Return the operators that are rows of a framework, with what differs from these."""
+    shared = {key: table[key] for key in ("lacks", "indices", "outside") if key in table}
+    operators = {}
+    for family, fields in table["operators"].items():
+        row = row_like(name, **shared | fields)
+        data = [each for each in row.op.inputs[0].dtypes if each in PLAIN]
+        operators[family] = OwnOperator(row.op, row.call.partition("(")[0], data, row.code)
+    return operators
+
+
+def _of_opset(file: FrameworkFile, table: Mapping[str, Any]) -> dict[str, OwnOperator]:
+    """Return the operators of an opset; where the runtime differs, they do as that."""
+    operators = {}
+    for family in FAMILIES:
+        try:
+            op = find(f"{file.name}-{table['opset']}", family).op
+        except VersionError:  # it has no such operator
+            continue
+        runs = [each.op for each in file.target if each.op.full_name == op.full_name] or [op]
+        operators[family] = OwnOperator(
+            op._replace(out_of_range=runs[-1].out_of_range),
+            f"{op.name}-{op.version}",
+            op.inputs[0].dtypes if table["suffix"] == ".onnx" else tuple(ELEMENT_TYPES),
+            batches=op.has_batch_dims,
+            refuses_negative=runs[-1].index_range is IndexRange.UNSIGNED,
+        )
+    return operators
+
+
+def _expressions(
+    file: FrameworkFile,
+    operators: Mapping[str, OwnOperator],
+    like: TranslationTarget | None,
+    module: str,
+) -> dict[str, str]:
+    """Return the expressions of a framework: those of another, of its rows, and its own."""
+    expressions = {}
+    if like:
+        old, new = f"{like.module}.", f"{module}."
+        expressions = {what: text.replace(old, new) for what, text in like.expressions.items()}
+    for what, op in FAMILY_PRIMITIVES.items():
+        code = re.sub(r"\bdata\b", "{0}", operators[op.family].code)
+        code = re.sub(r"\bindices\b", "{1}", code)
+        batches = ", batch_dims={batch_dims}"
+        if batches in code:
+            expressions |= {what: code.replace(batches, ""), f"batched {what}": code}
+        elif not op.tuples:  # where a dialect writes the components of tuples
+            expressions[what] = code
+    return {**expressions, **file.program.get("expressions", {})}
 
 
 def _types(names: str) -> tuple[DType, ...]:
     return tuple(map(dtype, names.split()))
 
 
-def without(types: Iterable[DType], *left: DType) -> tuple[DType, ...]:
-    """Return types but for those that are left out."""
-    return tuple(each for each in types if each not in left)
+# The primitives that are operators of a target, and versions that have their attributes.
+FAMILY_PRIMITIVES: Final = {
+    "gather": gather.OPENVINO_8,
+    "gather_elements": gather_elements.ONNX_13,
+    "gather_nd": gather_nd.OPENVINO_8,
+}
+DIALECT: Final = "numpy"  # whose expressions hold where a framework has none
 
 
-_NUMPY_TYPES: Final = tuple(each for each in DTYPES if not each.opaque)
-_NUMPY_INDICES: Final = without(INTEGERS, dtype("uint64"))
-_LARGE_UNSIGNED: Final = _types("uint16 uint32 uint64")
-_FRAMEWORK_TYPES: Final = without(PLAIN, STRING)
-_WRAPPING_OPERATOR: Final = OwnOperator("", Negative.WRAP, OutOfRange.ERROR)
-_FILLING_OPERATOR: Final = OwnOperator(
-    "", Negative.WRAP, OutOfRange.ZERO, refuses=False, refuses_negative=False, narrows=False
-)
-_RAISING_OPERATOR: Final = OwnOperator("", Negative.ERROR, OutOfRange.ERROR)
-_UNCHECKED_OPERATOR: Final = OwnOperator(
-    "",
-    Negative.ERROR,
-    OutOfRange.ERROR,
-    refuses=False,
-    refuses_negative=False,
-    indices=SIGNED_32_64,
-    narrows=False,
-)
-
-_JAX_OPERATOR: Final = _FILLING_OPERATOR._replace(
-    indices=SIGNED_32_64, index_bits=32, takes_empty=False
-)
-
-TRANSLATION_TARGETS: Final = (
-    TranslationTarget(
-        "onnx-13",
-        "ONNX, opset 13",
-        ".onnx",
-        ("onnxruntime", "onnx.reference", "openvino"),
-        PLAIN,
-        gather=_WRAPPING_OPERATOR._replace(title="Gather-13", indices=SIGNED_32_64, batches=False),
-        elements=_WRAPPING_OPERATOR._replace(title="GatherElements-13", indices=SIGNED_32_64),
-        tuples=_WRAPPING_OPERATOR._replace(title="GatherND-13", indices=(INT64,)),
-        tree_lacks=(BFLOAT16,),
-        raises=False,
-    ),
-    TranslationTarget(
-        "openvino-8",
-        "OpenVINO, opset 8",
-        ".xml",
-        ("openvino",),
-        tuple(ELEMENT_TYPES),
-        gather=_FILLING_OPERATOR._replace(title="Gather-8"),
-        elements=_RAISING_OPERATOR._replace(
-            title="GatherElements-6", refuses_negative=False, indices=SIGNED_32_64, narrows=False
-        ),
-        tuples=_WRAPPING_OPERATOR._replace(title="GatherND-8", refuses=False),
-        tree=True,
-        raises=False,
-    ),
-    TranslationTarget(
-        "torch",
-        "PyTorch",
-        ".py",
-        ("torch",),
-        _FRAMEWORK_TYPES,
-        gather=_WRAPPING_OPERATOR._replace(title="x[i]", indices=(INT64,)),
-        elements=_RAISING_OPERATOR._replace(
-            title="torch.gather", indices=(INT64,), lacks=_LARGE_UNSIGNED
-        ),
-        tuples=_WRAPPING_OPERATOR._replace(title="x[i, j]", indices=(INT64,)),
-        tree_lacks=_LARGE_UNSIGNED,
-        notes=("PyTorch refuses no index where the slices have no elements",),
-    ),
-    TranslationTarget(
-        "tensorflow",
-        "TensorFlow",
-        ".py",
-        ("tensorflow",),
-        PLAIN,
-        gather=_UNCHECKED_OPERATOR._replace(title="tf.gather"),
-        elements=_UNCHECKED_OPERATOR._replace(title="tf.gather"),
-        tuples=_UNCHECKED_OPERATOR._replace(
-            title="tf.gather_nd", note="tf.gather_nd refuses a legal index whose slice is empty"
-        ),
-        wide=True,
-        unraised="a function that XLA compiles raises no error: an illegal index gives anything",
-    ),
-    TranslationTarget(
-        "jax",
-        "JAX",
-        ".py",
-        ("jax",),
-        _FRAMEWORK_TYPES,
-        gather=_JAX_OPERATOR._replace(title="jnp.take"),
-        elements=_JAX_OPERATOR._replace(title="jnp.take_along_axis"),
-        tuples=_JAX_OPERATOR._replace(title="x.at[i, j].get"),
-        unraised="a function that jax.jit compiles raises no error: an illegal index gives zeros",
-    ),
-    TranslationTarget(
-        "numpy",
-        "NumPy",
-        ".py",
-        ("numpy",),
-        _NUMPY_TYPES,
-        gather=_WRAPPING_OPERATOR._replace(title="x[i]", indices=_NUMPY_INDICES),
-        elements=_WRAPPING_OPERATOR._replace(
-            title="np.take_along_axis", indices=_NUMPY_INDICES, narrows=False
-        ),
-        tuples=_WRAPPING_OPERATOR._replace(title="x[i, j]", indices=_NUMPY_INDICES),
-    ),
-)
-TARGET_NAMES: Final = tuple(each.name for each in TRANSLATION_TARGETS)
+@cache
+def translation_targets() -> tuple[TranslationTarget, ...]:
+    """Return all targets in their order."""
+    targets = [_target(each.name) for each in every_framework() if each.program]
+    return tuple(sorted(targets, key=lambda each: each.place))
 
 
-def _framework(name: str) -> str:
-    """Return the name of a target without its opset."""
-    return name.partition("-")[0]
-
-
-# The frameworks, each of which stands for the newest target it has, as with `--version`.
-TARGET_FRAMEWORKS: Final = tuple(dict.fromkeys(_framework(name) for name in TARGET_NAMES))
+def target_names() -> tuple[str, ...]:
+    """Return the values of `--to`: the frameworks, and those that stand for an opset."""
+    opsets = [each.name for each in translation_targets() if each.opset]
+    return (*(each.framework for each in translation_targets()), *opsets)
 
 
 def example(paths: Sequence[str]) -> str:
     """Return the name of the first target that fits the last of the files to write, if any."""
-    fitting = (
-        each.name for each in TRANSLATION_TARGETS if paths and paths[-1].endswith(each.suffix)
-    )
-    return next(fitting, TARGET_NAMES[0])
+    targets = translation_targets()
+    fitting = (each.name for each in targets if paths and paths[-1].endswith(each.suffix))
+    return next(fitting, targets[0].name)
 
 
 def target(name: str) -> TranslationTarget:
-    """Return the target of a name, or the newest of a framework, the first of its rows."""
-    return next(each for each in TRANSLATION_TARGETS if name in (each.name, _framework(each.name)))
+    """Return the target of a name, with its opset or without."""
+    return next(each for each in translation_targets() if name in (each.name, each.framework))

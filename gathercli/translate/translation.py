@@ -21,17 +21,18 @@ from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
 from gathercli.io.graphs.ir import ir_files
 from gathercli.io.graphs.onnx import onnx_bytes
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
-from gathercli.ops import OPERATORS, gather, gather_elements, gather_nd, gather_tree
+from gathercli.ops import OPERATORS, gather_tree
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BOOL, INT64
 from gathercli.spec.op import Op
 from gathercli.text import counted
 from gathercli.translate.code import code
-from gathercli.translate.graph import IR_OPSETS, ONNX_OPSET, ir_graph, onnx_graph, onnx_text
+from gathercli.translate.graph import IR_OPSETS, ir_graph, onnx_graph, onnx_text
 from gathercli.translate.lowering import lowered
 from gathercli.translate.program import PRIMITIVES, Program, Step
 from gathercli.translate.reading import read_ir_graph, read_onnx
-from gathercli.translate.targets import OwnOperator, TranslationTarget
+from gathercli.translate.targets import FAMILY_PRIMITIVES, OwnOperator, TranslationTarget
+from gathercli.translate.targets import target as find_target
 
 
 class Translation(NamedTuple):
@@ -68,11 +69,12 @@ def translated(call: Call, target: TranslationTarget) -> Translation:
     program = lowered(call, target)
     if target.suffix == ".onnx":
         graph = onnx_graph(program)
-        model = onnx_bytes(graph, ONNX_OPSET)
-        files = {".onnx": model}
-        return Translation(call, target, program, onnx_text(graph), files, read_onnx(model))
+        model = onnx_bytes(graph, target.opset)
+        text = onnx_text(graph, target.opset)
+        return Translation(call, target, program, text, {".onnx": model}, read_onnx(model))
     if target.suffix == ".xml":
-        ir = ir_files(ir_graph(program), IR_OPSETS)
+        opsets = {each.op.name: each.op.version for each in target.operators.values()}
+        ir = ir_files(ir_graph(program), IR_OPSETS | opsets)
         files = {".xml": ir.xml.encode(), ".bin": ir.weights}
         return Translation(call, target, program, ir.xml, files, read_ir_graph(ir))
     text = code(program, call, target)
@@ -100,22 +102,13 @@ def _evaluated(
 
 
 def _step(step: Step, inputs: list[Tensor], target: TranslationTarget) -> Tensor:
-    if step.primitive in _FAMILY_OPERATORS:
-        field, op = _FAMILY_OPERATORS[step.primitive]
-        return _own(getattr(target, field), op, inputs, step.settings)
+    if op := FAMILY_PRIMITIVES.get(step.primitive):
+        return _own(target.operators[op.family], op, inputs, step.settings)
     function = PRIMITIVES[step.primitive].array
     if function is None:
         return _gathered(gather_tree.OPENVINO_1, inputs)
     array = function(*(each.array for each in inputs), **step.settings)
     return Tensor(step.output.dtype, np.asarray(array))
-
-
-# The operators of targets, and versions that have their attributes.
-_FAMILY_OPERATORS: Final = {
-    "gather": ("gather", gather.OPENVINO_8),
-    "gather_elements": ("elements", gather_elements.ONNX_13),
-    "gather_nd": ("tuples", gather_nd.OPENVINO_8),
-}
 
 
 def _own(own: OwnOperator, op: Op, inputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Tensor:
@@ -124,7 +117,10 @@ def _own(own: OwnOperator, op: Op, inputs: Sequence[Tensor], settings: Mapping[s
         indices = Tensor(INT64, indices.array.astype(np.int64))
     attrs = {key: value for key, value in settings.items() if op.attr(key)}
     # An index that is not legal is an error before it is one outside.
-    policies = {"negative": own.negative.value, "out_of_range": own.outside.value}
+    policies = {
+        "negative": "wrap" if own.wraps else "error",
+        "out_of_range": "zero" if own.fills else "error",
+    }
     return _gathered(op, (data, indices), **attrs, **policies)
 
 
@@ -228,12 +224,12 @@ def _transposed(attributes: Mapping[str, Any], x: Tensor, order: Tensor | None =
 
 
 def _of_family(operator: str) -> Callable[..., Tensor]:
-    """Return an operator of the family, of the opset that a layer of OpenVINO has, or ONNX 13."""
+    """Return an operator of the family, of the opset that a layer of OpenVINO has, or of ONNX."""
     family = next(op.family for op in OPERATORS if op.name == operator)
 
     def apply(attributes: Mapping[str, Any], *inputs: Tensor) -> Tensor:
         opset = attributes.get("opset")
-        op = find(f"openvino-{opset}" if opset else f"onnx-{ONNX_OPSET}", family).op
+        op = find(f"openvino-{opset}" if opset else find_target("onnx").name, family).op
         names = ("axis", "batch_dims")
         attrs = {name: int(attributes[name]) for name in names if name in attributes}
         if len(inputs) > len(op.inputs):  # the axis is an input

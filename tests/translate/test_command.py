@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gathercli.translate.targets import TARGET_NAMES
+from gathercli.translate.targets import translation_targets
 from tests.conftest import only_error
 from tests.translate.pairs import translation_of
 
@@ -205,7 +205,7 @@ def test_the_file_of_onnx_is_that_of_the_translation(run: Run, folder: Path) -> 
     assert (folder / "x.onnx").read_bytes() == expected.files[".onnx"]
 
 
-@pytest.mark.parametrize("to", TARGET_NAMES)
+@pytest.mark.parametrize("to", [each.name for each in translation_targets()])
 @pytest.mark.parametrize("indices", ["[[0,1]]", "[[0,7]]"])
 @pytest.mark.parametrize("operator", ["gather-nd", "gather"])
 def test_a_target_that_refuses_no_index_is_not_said_to_refuse(

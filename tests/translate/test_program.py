@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gathercli.translate.targets import TARGET_NAMES
+from gathercli.translate.targets import translation_targets
 from tests.translate.test_command import CALL
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_an_existing_file_is_kept_with_no_clobber(run: Run, folder: Path) -> Non
     assert (folder / "x.py").read_text() == "old"
 
 
-@pytest.mark.parametrize("to", TARGET_NAMES)
+@pytest.mark.parametrize("to", [each.name for each in translation_targets()])
 def test_a_written_translation_is_quiet(to: str, run: Run, folder: Path) -> None:
     name = {"onnx-13": "x.onnx", "openvino-8": "x.xml"}.get(to, "x.py")
 
