@@ -32,11 +32,12 @@ class BoundCall:
     """
 
     def __init__(self, call: Call, *tensors: ChunkedTensor, repeated: bool = False) -> None:
-        self.call, self.repeated = call, repeated
+        self.call, self.repeated, given = call, repeated, tensors
         if call.op.adapts is not None:
             from gathercli.compute.adapt import adapted
 
             tensors = adapted(call, tensors)
+        self.changes_inputs = any(a is not b for a, b in zip(given, tensors, strict=True))
         self.tensors = dict(zip(call.inputs, tensors, strict=True))
 
     @property

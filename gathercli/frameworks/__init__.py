@@ -126,7 +126,7 @@ class FrameworkFile(NamedTuple):
     short: Sequence[str]
     rows: Sequence[FrameworkRow]
     known: Mapping[str, Sequence[str]]  # who else does what a hypothesis of `diagnose` says
-    target: Sequence[FrameworkRow]  # what a model is converted to
+    target: Sequence[FrameworkRow]  # what a model is converted to, those of `program` first
     sources: Sequence[str]  # of what a conversion does
     program: Mapping[str, Any]  # of a translation; empty if it has none
     mistakes: Sequence[Mistake]
@@ -157,6 +157,10 @@ def framework(name: str) -> FrameworkFile:
     converted = target.get("rows", {})
     own = [_row(name, table, row, {**each, **fields}) for row, fields in converted.items()]
     plain = {row: _row(name, table, row, fields) for row, fields in rows.items()}
+    program = table.get("program", {})
+    written = [each.get("row") for each in program.get("operators", {}).values()]
+    others = [word for word in plain if word not in converted]
+    others.sort(key=lambda word: word not in written)
     return FrameworkFile(
         name,
         table["title"],
@@ -164,9 +168,9 @@ def framework(name: str) -> FrameworkFile:
         tuple(table.get("short", ())),
         tuple(plain.values()),
         table.get("known", {}),
-        (*own, *(row for word, row in plain.items() if word not in converted)),
+        (*own, *(plain[row] for row in others)),
         tuple(target.get("sources", ())),
-        table.get("program", {}),
+        program,
         tuple(
             Mistake(**{"runtime": runtime, "release": table["release"], **fields})
             for fields in table.get("mistakes", ())

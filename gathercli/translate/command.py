@@ -9,11 +9,12 @@ from gathercli.cli.call import NamedCall
 from gathercli.cli.declarations import OUTPUT, REQUIRED, Answer, Options, option
 from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT
 from gathercli.cli.slice_options import RuntimeOptions, absence_notes
-from gathercli.errors import UsageError
+from gathercli.errors import Hint, UsageError
 from gathercli.io.write import Output, unwritable
 from gathercli.report.terminal import rendered
+from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
-from gathercli.text import clean, listed
+from gathercli.text import clean, listed, shell_word
 from gathercli.translate.targets import target, target_names, translation_targets
 
 if TYPE_CHECKING:
@@ -140,6 +141,26 @@ def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None
             )
 
 
+def _check_source(bound: BoundCall) -> None:
+    """Raise for a call of a framework that no program repeats: they fill with zeros alone."""
+    op, outside = bound.call.op, bound.call.outside
+    if bound.changes_inputs or (op.adapts and op.adapts.broadcasts):
+        raise UsageError(
+            f"{op} changes its inputs before it gathers, and translations do not",
+            value=op.id,
+            expected="a version that takes them as they are",
+            hint=f"`gathercli ops --like {shell_word(op.full_name)}` names the nearest version",
+        )
+    if outside in (OutOfRange.NAN, OutOfRange.EXTREME, OutOfRange.UNDEFINED):
+        raise UsageError(
+            f"of {op} is `{outside.value}`, which no translation repeats",
+            subject="--out-of-range",
+            value=outside.value,
+            expected="error, zero, clamp or wrap",
+            hint=Hint("{out_of_range} is an example", out_of_range="zero"),
+        )
+
+
 def _translated(
     bound: BoundCall,
     target: TranslationTarget,
@@ -150,6 +171,7 @@ def _translated(
     from gathercli.translate.running import known_notes, run_in
     from gathercli.translate.translation import translated
 
+    _check_source(bound)
     translation = translated(bound.call, target)
     cells = sum(product(each.shape) for each in bound.tensors.values()) + product(bound.shape)
     most = MADE_CALLS if translation.any_size else MOST_CELLS // max(1, cells)

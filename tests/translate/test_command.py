@@ -219,3 +219,46 @@ def test_a_target_that_refuses_no_index_is_not_said_to_refuse(
         refuses_none and "both refuse" in fields["proof"] and fields["proof"]["both refuse"]
     )
     assert refuses_none == (to == "openvino-8" and operator == "gather-nd")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (
+            ("gather", "arange:2x2", "3", "-V", "numpy.take"),
+            "numpy.take changes its inputs before it gathers",
+            "`gathercli ops --like numpy.take` names the nearest version",
+        ),
+        (
+            ("gather-elements", "arange:2x2", "[[0,1]]", "-a", "0", "-V", "torch.take_along_dim"),
+            "torch.take_along_dim changes its inputs before it gathers",
+            "`gathercli ops --like torch.take_along_dim` names the nearest version",
+        ),
+        (
+            ("gather", "1.5,2", "0", "--out-of-range", "nan"),
+            "`--out-of-range` of openvino.Gather-8 is `nan`, which no translation repeats",
+            "`--out-of-range zero` is an example",
+        ),
+        (
+            ("gather", "2xf32=1", "xi32=0", "-V", "webnn"),
+            "`--out-of-range` of webnn.gather is `undefined`, which no translation repeats",
+            "`--out-of-range zero` is an example",
+        ),
+    ],
+)
+def test_what_no_program_repeats_is_refused(
+    words: tuple[str, ...], message: str, hint: str, run: Run
+) -> None:
+    ran = run("translate", *words, "--to", "numpy")
+
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: {message}")
+    assert f"hint: {hint}\n" in ran.err
+
+
+def test_the_call_of_a_framework_that_gathers_from_its_inputs_is_translated(run: Run) -> None:
+    ran = run(
+        "translate", "gather", "1,2", "0,1", "-V", "torch.index_select", "-a", "0", "--to", "onnx"
+    )
+
+    assert (ran.status, ran.err) == (0, "")
