@@ -276,7 +276,7 @@ def test_a_rank_is_a_claim_beyond_the_limit_of_the_row(
 
 
 def test_a_rank_of_indices_and_of_the_output_has_a_limit(tmp_path: Path) -> None:
-    indices = claims(layer("gather", [5], [1] * 6), "coreml", tmp_path)
+    indices = claims(layer("gather-nd", [5], [1] * 6), "coreml", tmp_path)
     tensors = claims(layer("gather", [1] * 5, [1, 1]), "coreml", tmp_path)
 
     assert indices["rank-most"].message == "`indices` has rank 6: coreml-ios17 has 5 at most"
