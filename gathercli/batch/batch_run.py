@@ -6,12 +6,14 @@ import json
 import os
 import re
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.batch.cluster_options import ClusterOptions
 from gathercli.batch.journal import Journal
-from gathercli.batch.outcome import OK, BatchTotals, digest
+from gathercli.batch.outcome import OK, BatchTotals, Outcome, digest
+from gathercli.batch.plan import Plan
 from gathercli.batch.pool import MAX_JOBS_AHEAD, JobQueue, Pool
 from gathercli.batch.report import Bar, JUnitReport, column_widths, row, summary
 from gathercli.batch.work import Settings
@@ -29,11 +31,7 @@ from gathercli.report.terminal import is_terminal, print_text, rendered, wants_c
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from gathercli.batch.cluster import Cluster
-    from gathercli.batch.outcome import Outcome
-    from gathercli.batch.plan import Plan
     from gathercli.cli.messages import Messages
 
 # The most jobs with a line each in the pretty report; larger batches have a summary alone.

@@ -19,6 +19,7 @@ import logging
 import os
 import time
 from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
@@ -31,18 +32,16 @@ from gathercli.batch.pool import JobQueue
 from gathercli.batch.scheduler import MAX_WAIT, Address, connect
 from gathercli.batch.work import Part, Settings, lost_job
 from gathercli.compute.chunks import cells
+from gathercli.compute.storage import Box
 from gathercli.errors import GatherError, InputError, LimitError, NoInputError, TransferError
 from gathercli.io.jobfile import JobEntry
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-
     from distributed import Future
 
     from gathercli.cli.messages import Messages
     from gathercli.cli.options import Limits
-    from gathercli.compute.storage import Box
 
 
 # Bytes of memory for each thread of a worker, unless `--max-bytes` is set.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 from gathercli.cli.declarations import CLUSTER, Options, option
 from gathercli.errors import UsageError
@@ -14,8 +14,6 @@ from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from gathercli.batch.scheduler import Address
     from gathercli.cli.call import OpenCall
     from gathercli.cli.messages import Messages

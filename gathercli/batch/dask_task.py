@@ -10,27 +10,21 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from distributed import SchedulerPlugin, get_worker
+from distributed import Scheduler, SchedulerPlugin, get_worker
 from distributed.protocol.pickle import dumps
 
 from gathercli import __version__
+from gathercli.batch.outcome import Outcome
 from gathercli.batch.plan import Spool
 from gathercli.batch.pool import JobQueue, Pool
 from gathercli.batch.work import Settings
 from gathercli.errors import GatherError
 from gathercli.io.files import free_memory
 from gathercli.text import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from distributed import Scheduler
-
-    from gathercli.batch.outcome import Outcome
-
 
 # Seconds after which a task leaves its remaining jobs to other workers.
 MAX_TASK_SECONDS: Final = 1.0

@@ -8,6 +8,7 @@ import json
 import re
 from bisect import insort
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,8 +17,6 @@ from gathercli.io.jobfile import ITEM, LINE, place_of
 from gathercli.text import short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from gathercli.spec.adjustments import Adjustment
 
 

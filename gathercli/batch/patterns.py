@@ -7,7 +7,8 @@ import itertools
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from gathercli.cli.options import integer, option_name
 from gathercli.errors import GatherError, InputError, NoInputError, UsageError
@@ -20,9 +21,6 @@ from gathercli.ops import FAMILIES
 from gathercli.slices import given, given_names
 from gathercli.spec.dtypes import dtype
 from gathercli.text import clean, closest, counted, listed, shell_word, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 # Reads a word that stands for a call and its feeds, with a limit of memory in bytes.
 FedReader: TypeAlias = "Callable[[str, Sequence[str], int | None], PatternCall]"

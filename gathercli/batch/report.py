@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from gathercli.batch.outcome import ERROR, MISMATCH, OK, SKIPPED
+from gathercli.batch.outcome import ERROR, MISMATCH, OK, SKIPPED, Alike, BatchTotals
 from gathercli.io.stream import temporary_file
 from gathercli.io.write import Output
 from gathercli.ops import FAMILIES
@@ -18,11 +19,8 @@ from gathercli.spec.shapes import cell
 from gathercli.text import clean, counted, grouped, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from rich.text import Text
 
-    from gathercli.batch.outcome import Alike, BatchTotals
     from gathercli.io.jobs import Job
     from gathercli.report.terminal import Styled
 

@@ -6,8 +6,9 @@ import asyncio
 import os
 import re
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from gathercli.errors import InputError, NoInputError, TransferError, UsageError
 from gathercli.io.files import check_kind, unreadable
@@ -15,9 +16,6 @@ from gathercli.io.formats import jsontext as json
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
     from distributed import Client, Security
 
 # Seconds to wait for an answer of the scheduler, and for a worker before a message.

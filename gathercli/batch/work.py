@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli.batch.journal import stamp_of, stamp_of_names
 from gathercli.batch.outcome import ERROR, MISMATCH, Line, Outcome, is_fault
 from gathercli.compute.run import boxes, consume, run, warm_up
+from gathercli.compute.tensor import Result
 from gathercli.errors import (
     GatherError,
     InputError,
@@ -44,16 +45,15 @@ from gathercli.io.source import Inputs
 from gathercli.io.stream import remove_temporaries, set_owner
 from gathercli.io.write import Output, is_stream, let_signals_unwind, make_folder, real_path
 from gathercli.spec import rules
+from gathercli.spec.call import Call
 from gathercli.spec.dtypes import Kind
+from gathercli.spec.op import Op
 from gathercli.spec.shapes import Shape, as_shape, known, product
 from gathercli.text import in_bytes
 
 if TYPE_CHECKING:
     from gathercli.compute.run import GatherOutput
     from gathercli.compute.storage import Box
-    from gathercli.compute.tensor import Result
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import Op
 
 
 RETRY_PAUSE: Final = 0.1  # seconds before the first retry; the pause doubles with each retry

@@ -20,7 +20,7 @@ from gathercli.ops import accepted_families
 from gathercli.records import NamedTuple
 from gathercli.slices import given_names
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import FLOAT64, INT64
+from gathercli.spec.dtypes import FLOAT64, INT64, DType
 from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.compute.verdicts import Case
     from gathercli.spec.call import Call, Family, Operand
-    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Input, Op
 
     _Read = TypeVar("_Read", bound="Tensor | ChunkedTensor | Operand")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from gathercli.cli.declarations import MESSAGES, VIEW, Options, flag, option
+from gathercli.cli.declarations import MESSAGES, VIEW, Answer, Options, flag, option
 from gathercli.errors import GatherError, TransferError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import STDIN
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Final, Self, TypeVar
 
-    from gathercli.cli.declarations import Answer
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Inputs
     from gathercli.report.words import Progress

@@ -21,9 +21,9 @@ from gathercli.frameworks.versions import VersionMatch, family_of, find, find_fo
 from gathercli.io.formats.table import ARGUMENTS
 from gathercli.ops import FAMILIES, accepted_families, attributes, version_list
 from gathercli.records import NamedTuple
-from gathercli.spec.call import CallContext
+from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.spec.dtypes import DType, dtype
-from gathercli.spec.op import FRAMEWORKS, OUT_OF_RANGE_CHOICES, Negative
+from gathercli.spec.op import FRAMEWORKS, OUT_OF_RANGE_CHOICES, Attr, Negative, Op
 from gathercli.text import is_integer, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from gathercli.compute.compare import Tolerance
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Inputs
-    from gathercli.spec.call import Call, CallContext, Operand
-    from gathercli.spec.op import Attr, Op
 
 
 TENSOR_HELP = (

@@ -12,11 +12,11 @@ from gathercli.io import save
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.files import new_name
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, load, names_chunks
-from gathercli.io.stream import Stream
+from gathercli.io.stream import ByteTarget, Stream
 from gathercli.io.write import CheckedStream, Output, check_room, is_stream, real_path
 from gathercli.ops import accepted_families
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
-from gathercli.spec.call import as_integer
+from gathercli.spec.call import Call, as_integer
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, listed
 
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import Result, Tensor
     from gathercli.io.formats.npy import NamedResult
     from gathercli.io.source import Inputs
-    from gathercli.io.stream import ByteTarget
     from gathercli.io.zarr.created import BoxWorkers, Creation
     from gathercli.spec.adjustments import Adjustment
-    from gathercli.spec.call import Call
 
 
 # Elements of a result that is worth a look at the disk before the indices are read.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from gathercli.cli.declarations import ALL, HELP, REQUIRED
+from gathercli.cli.declarations import ALL, HELP, REQUIRED, Command, Parameter
 from gathercli.records import Enum, NamedTuple
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
-
-    from gathercli.cli.declarations import Command, Parameter
 
 
 class Problem(Enum):

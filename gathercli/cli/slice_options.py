@@ -5,21 +5,19 @@ Without the slice the options are none; nothing is drawn, and nothing is called.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
 from gathercli.cli.declarations import SliceOptions
+from gathercli.report.terminal import Styled
 from gathercli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Final, Protocol, Self
-
     from gathercli.compute.compare import Comparison
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Case
     from gathercli.io.write import Output
-    from gathercli.report.terminal import Styled
 
     class RuntimeCaller(Protocol):
         """A process that calls a runtime."""

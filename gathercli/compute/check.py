@@ -7,6 +7,7 @@ parent that no beam uses may have any value.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -26,30 +27,25 @@ from gathercli.compute.indices import (
     wrap_negative,
 )
 from gathercli.compute.native import reads
-from gathercli.compute.storage import row_major
-from gathercli.compute.threads import share
+from gathercli.compute.storage import AnyArray, row_major
+from gathercli.compute.threads import ProgressCallback, share
 from gathercli.errors import OutOfRangeError
 from gathercli.spec.adjustments import (
+    Adjustment,
     IndexCount,
     IndexCounts,
     are_tuples,
     check_counts,
     integer_values_error,
 )
+from gathercli.spec.call import Call
 from gathercli.spec.dtypes import Kind
-from gathercli.spec.op import IndexRange, Negative, OutOfRange
+from gathercli.spec.op import IndexedAxis, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import cell, coordinates, flat_positions, product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from gathercli.compute.bound import BoundCall
-    from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import ChunkedTensor, Tensor
-    from gathercli.compute.threads import ProgressCallback
-    from gathercli.spec.adjustments import Adjustment
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import IndexedAxis
 
 
 BLOCK_INDICES: Final = 1 << 16  # indices in a block: they stay in a core's cache

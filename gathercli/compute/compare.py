@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from math import prod
 from threading import Lock
@@ -9,25 +10,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.bound import BoundCall
 from gathercli.compute.run import run
-from gathercli.compute.storage import equal
+from gathercli.compute.storage import AnyArray, equal
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.threads import share
 from gathercli.errors import InputError, MismatchError
+from gathercli.spec.call import Call
 from gathercli.spec.dtypes import DType, Kind
-from gathercli.spec.shapes import cell, coordinates
+from gathercli.spec.op import Op
+from gathercli.spec.shapes import Shape, cell, coordinates
 from gathercli.text import counted, json_string
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from gathercli.compute.bound import BoundCall
     from gathercli.compute.run import GatherOutput
-    from gathercli.compute.storage import AnyArray
     from gathercli.compute.verdicts import Case, Verdict
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import Op
-    from gathercli.spec.shapes import Shape
 
 
 NUMBER_KINDS: Final = Kind.INT, Kind.UINT, Kind.FLOAT

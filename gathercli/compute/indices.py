@@ -6,25 +6,21 @@ that no array as large as the indices is needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Sequence
 from copy import copy
 from enum import Enum
 from operator import mul
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.native import UnexpectedIndicesError, reads
-from gathercli.compute.storage import Memory, row_major
+from gathercli.compute.storage import AnyArray, Memory, row_major
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
-
-    from gathercli.compute.storage import AnyArray
-
-    Sizes = tuple[int, ...]
-    Room = Callable[[Sizes], AnyArray]
+Sizes = tuple[int, ...]
+Room = Callable[[Sizes], AnyArray]
 
 # The largest number of indices with stored positions; beyond it they are computed on use.
 MOST_KEPT_INDICES: Final = 1 << 20

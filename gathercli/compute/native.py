@@ -10,6 +10,7 @@ what it does depends on the indices alone, which the kernel checks as it reads t
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -18,8 +19,6 @@ from gathercli.errors import TransferError
 from gathercli.spec.op import OutOfRange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
     from gathercli.compute.storage import AnyArray
 
     Fill = Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int, int, int], bool]

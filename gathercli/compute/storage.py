@@ -11,6 +11,7 @@ infinity or NaN. Here values are rounded once, ties to even, and values out of r
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import gcd
@@ -22,8 +23,6 @@ from numpy.lib.stride_tricks import as_strided
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
 AnyArray: TypeAlias = "NDArray[Any]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -10,24 +11,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gathercli.compute.bound import of_one_type
-from gathercli.compute.storage import dtype_of, storage_of
+from gathercli.compute.storage import AnyArray, dtype_of, storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, Hint, InputError, UsageError
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import check_depth, tensor_of
-from gathercli.spec.dtypes import FLOAT64, INT64, STRING, Kind, described, foreign, named
+from gathercli.spec.call import CallContext
+from gathercli.spec.dtypes import FLOAT64, INT64, STRING, DType, Kind, described, foreign, named
+from gathercli.spec.op import Input, Op
 from gathercli.spec.shapes import Shape
 from gathercli.text import as_written, json_string, kind_of, listed, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy.typing as npt
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.spec.call import CallContext
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Input, Op
 
 
 # DLPack devices with memory that the CPU can read: CPU, CUDA pinned, CUDA managed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Generator, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -14,8 +15,6 @@ from gathercli.io.formats.table import BY_SUFFIX, CHUNKED, FORMATS
 from gathercli.text import clean, listed, shell_word
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
     from gathercli.compute.threads import ProgressCallback
 
 

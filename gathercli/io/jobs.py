@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,24 +17,18 @@ from gathercli.io.formats import jsontext
 from gathercli.io.formats.content import UNSAID, ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.io.jobfile import JobEntry, error_at, job_error, name_of, read_entries
-from gathercli.io.source import is_stdin
+from gathercli.io.source import Inputs, is_stdin
 from gathercli.ops import FAMILIES, attributes
 from gathercli.slices import given, given_names
 from gathercli.spec import rules
-from gathercli.spec.call import UNKNOWN_AXIS, Operand, as_integer
-from gathercli.spec.dtypes import INT64, dtype, named
-from gathercli.spec.op import OTHER_NAMES, OUT_OF_RANGE_CHOICES, Negative, OutOfRange
+from gathercli.spec.call import UNKNOWN_AXIS, Call, CallContext, Operand, as_integer
+from gathercli.spec.dtypes import INT64, DType, dtype, named
+from gathercli.spec.op import OTHER_NAMES, OUT_OF_RANGE_CHOICES, Negative, Op, OutOfRange
 from gathercli.spec.shapes import as_shape
 from gathercli.text import clean, closest, listed, short, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from gathercli.compute.tensor import ChunkedTensor, Tensor
-    from gathercli.io.source import Inputs
-    from gathercli.spec.call import Call, CallContext
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
 
     Check = tuple[Callable[[Any], bool], str]  # whether a value is valid, and what is expected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,6 @@ from gathercli.io.descriptors import STDOUT
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from gathercli.compute.verdicts import CheckedCall
 
 MOST_SHOWN_INDICES: Final = 20  # the number of illegal indices in a list without `--all`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.declarations import INPUT, Options, argument, flag
@@ -10,17 +11,13 @@ from gathercli.cli.options import PRECISION, TENSOR_HELP, TEXT_FORMAT, SourceOpt
 from gathercli.cli.slice_options import PictureOptions
 from gathercli.errors import GatherError, InputError
 from gathercli.io.descriptors import STDOUT
-from gathercli.io.formats.content import ElementTypes
+from gathercli.io.formats.content import ElementTypes, Layout
 from gathercli.io.formats.table import row_of
 from gathercli.report.info import MOST_LISTED_MEMBERS, FileDescription, Info, as_json, text
-from gathercli.report.terminal import print_text, rendered, wants_color, width_of
+from gathercli.report.terminal import Styled, print_text, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gathercli.io.formats.content import Layout
     from gathercli.io.source import Source
-    from gathercli.report.terminal import Styled
 
 FILES: Final = argument("FILE...", TENSOR_HELP, kind=list)
 

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
-from gathercli.cli.call import CallOptions
+from gathercli.cli.call import CallOptions, OpenCall
 from gathercli.cli.declarations import OUTPUT, Options, SliceOptions, option
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import THREADS, ToleranceOptions
+from gathercli.cli.options import THREADS, Limits, ToleranceOptions
 from gathercli.cli.output import OutputOptions
 from gathercli.io.files import cores
 from gathercli.io.formats.table import is_chunked
 from gathercli.slices import given_names
-from gathercli.spec.dtypes import E8M0
-from gathercli.spec.op import OutOfRange
+from gathercli.spec.dtypes import E8M0, DType
+from gathercli.spec.op import Op, OutOfRange
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
 
-    from gathercli.cli.call import OpenCall
-    from gathercli.cli.options import Limits
     from gathercli.compute.run import GatherOutput
     from gathercli.compute.tensor import Tensor
     from gathercli.errors import MismatchError
     from gathercli.io.source import Inputs
     from gathercli.io.zarr.created import BoxWorkers
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
 
 
 class ExpectOptions(Options):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from gathercli.compute.tensor import Tensor, element_texts
+from gathercli.compute.tensor import Result, Tensor, element_texts
 from gathercli.errors import InputError, LimitError
 from gathercli.io.descriptors import STDOUT
 from gathercli.records import NamedTuple
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any, Final, TypeAlias
 
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Result
     from gathercli.io.formats.npy import NamedResult
 
 # The JSON of NaN and the infinities, by the value of `--nonfinite`.

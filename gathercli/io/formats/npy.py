@@ -11,7 +11,14 @@ import sys
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import Content, Layout, check_shape, malformed, truncated
+from gathercli.io.formats.content import (
+    Content,
+    ElementTypes,
+    Layout,
+    check_shape,
+    malformed,
+    truncated,
+)
 from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described, named
@@ -28,7 +35,6 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Result, Tensor
     from gathercli.io.files import File
-    from gathercli.io.formats.content import ElementTypes
     from gathercli.io.stream import ByteTarget
 
 

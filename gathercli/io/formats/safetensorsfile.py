@@ -9,23 +9,28 @@ from __future__ import annotations
 import json as stdlib_json
 import os
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.compute.storage import storage_of, unpacked
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
+from gathercli.io.files import File
 from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.content import Content, Layout, check_shape, malformed, truncated
+from gathercli.io.formats.content import (
+    Content,
+    ElementTypes,
+    Layout,
+    check_shape,
+    malformed,
+    truncated,
+)
 from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
 from gathercli.text import clean, counted, in_bytes, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gathercli.io.files import File
-    from gathercli.io.formats.content import ElementTypes
     from gathercli.io.formats.npy import NamedResult
     from gathercli.io.stream import ByteTarget
 

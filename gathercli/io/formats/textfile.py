@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from io import BytesIO
 from itertools import chain
@@ -25,20 +26,16 @@ import numpy as np
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError
 from gathercli.io.formats import jsontext, literal
-from gathercli.io.formats.content import Content, Literal, truncated
+from gathercli.io.formats.content import Content, ElementTypes, Literal, truncated
 from gathercli.io.formats.table import SNIFF_SIZE, beginning
 from gathercli.io.formats.values import tensor_of
-from gathercli.spec.dtypes import FLOAT64, INT64
+from gathercli.spec.dtypes import FLOAT64, INT64, DType
 from gathercli.spec.shapes import Place, product
 from gathercli.text import clean, in_bytes, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
-    from gathercli.io.formats.content import ElementTypes
-    from gathercli.spec.dtypes import DType
 
 
 _OWN_RULES: Final = ("npy", "npz")  # the formats whose errors have a rule of their name

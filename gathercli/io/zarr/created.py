@@ -10,17 +10,18 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from gathercli.compute.chunks import ChunkGrid, CopyBlocks, cells, cut_boxes, inside
+from gathercli.compute.chunks import BlockSource, ChunkGrid, CopyBlocks, cells, cut_boxes, inside
 from gathercli.compute.result import source_of
-from gathercli.compute.storage import slices, storage_of
-from gathercli.compute.threads import share
+from gathercli.compute.storage import Box, slices, storage_of
+from gathercli.compute.threads import ProgressCallback, share
 from gathercli.errors import GatherError, LimitError, TransferError, UsageError, reason_of
 from gathercli.io.folders import Folder, lies_in, walk
 from gathercli.io.formats.content import malformed
@@ -35,7 +36,7 @@ from gathercli.io.write import (
     real_path,
     sync,
 )
-from gathercli.io.zarr.arrayspec import ArraySpec, ChunkCodec, zero_fill
+from gathercli.io.zarr.arrayspec import ArraySpec, ChunkCodec, Codec, zero_fill
 from gathercli.io.zarr.metadata import VERSIONS, Node, document
 from gathercli.io.zarr.stored import ZarrArray, writer_at
 from gathercli.spec.dtypes import FLOAT64, STRING, DType
@@ -43,14 +44,7 @@ from gathercli.spec.shapes import product
 from gathercli.text import clean, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-    from typing import Protocol
-
-    from gathercli.compute.chunks import BlockSource
-    from gathercli.compute.storage import Box
     from gathercli.compute.tensor import ChunkedTensor, Result
-    from gathercli.compute.threads import ProgressCallback
-    from gathercli.io.zarr.arrayspec import Codec
 
     class BoxWorkers(Protocol):
         """Workers in other processes."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from json import dumps
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -19,19 +20,13 @@ from gathercli.errors import InputError
 from gathercli.io.folders import Folder, open_in
 from gathercli.io.formats import jsontext as json
 from gathercli.io.formats.content import check_number, check_shape, malformed
-from gathercli.io.zarr.arrayspec import ArraySpec, options_of, parse_fill
+from gathercli.io.zarr.arrayspec import ArraySpec, Codec, options_of, parse_fill
 from gathercli.spec.dtypes import DTYPES, STRING, DType
 from gathercli.spec.shapes import LARGEST, product
 from gathercli.text import clean, counted, in_bytes, listed, short, value_text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypeAlias
-
-    from gathercli.io.zarr.arrayspec import Codec
-
-    # Codecs, each with its options and their types; None for options that are checked elsewhere.
-    _OptionTypes: TypeAlias = Mapping[str, Mapping[str, type] | None]
+# Codecs, each with its options and their types; None for options that are checked elsewhere.
+_OptionTypes: TypeAlias = Mapping[str, Mapping[str, type] | None]
 
 MAX_METADATA_BYTES: Final = 16 << 20  # the largest metadata file in bytes
 # The most chunks in a shard: a few bytes of metadata may declare any number.
