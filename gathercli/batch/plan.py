@@ -147,9 +147,9 @@ class Plan(Spool):
                 self._read(entry)
                 self._entries += 1
                 self._progress("validated", self._entries)
-            self.flush()
         except (InputError, LimitError) as error:  # the rest cannot be split into jobs
             self._mistakes.add(self._entries, error)
+        self.flush()
 
     def _read(self, entry: JobEntry) -> None:
         """Read a job; copy it even if its output is invalid, for the other checks."""
@@ -170,7 +170,7 @@ class Plan(Spool):
 
     def _check(self) -> None:
         """Raise for conflicts between jobs, and for all earlier mistakes."""
-        for number, error in chain(self._repeated(), self._paths.conflicts(self.read, len(self))):
+        for number, error in chain(self._repeated(), self._paths.conflicts(self.read)):
             self._mistakes.add(self._positions[number], error)
         self._mistakes.check()
         if not len(self):
@@ -198,8 +198,9 @@ class _JobPaths:
         self._allow_outside = allow_outside
         self._folders: dict[str, str] = {}
         self._reserved = {self._real("", path): what for path, what in reserved.items()}
-        # The hashes of the paths of inputs and outputs, and the jobs of the outputs.
-        self._inputs, self._outputs, self._writers = array("q"), array("q"), array("q")
+        # The hashes of the paths of inputs and outputs, and the jobs of each.
+        self._inputs, self._readers = array("q"), array(_DIGEST_TYPECODE)
+        self._outputs, self._writers = array("q"), array(_DIGEST_TYPECODE)
         # The hashes of folders of outputs, and the last of these folders.
         self._parents, self._last = array("q"), ""
 
@@ -215,6 +216,7 @@ class _JobPaths:
                 what = f"`{clean(path)}`, which the job reads, is {what}"
                 raise job_error(job.where, what, "another file for it", value=path)
             self._inputs.append(hash(path))
+            self._readers.append(number)
         if job.output is None:
             return
         path = self._real(job.folder, job.output, is_link=is_link)
@@ -239,19 +241,23 @@ class _JobPaths:
             parent = os.path.dirname(parent)
 
     def conflicts(
-        self, read: Callable[[Iterable[int]], Iterator[tuple[int, Job]]], count: int
+        self, read: Callable[[Iterable[int]], Iterator[tuple[int, Job]]]
     ) -> Iterator[tuple[int, InputError]]:
         """Yield errors for outputs that conflict with an output or input of another job.
 
-        If any hashes are equal, the `count` jobs are read again and compared.
+        Only jobs with equal hashes are read again and compared; all that write, if a hash is that
+        of a folder.
         """
-        outputs, folders = set(self._outputs), set(self._parents)
-        if (
-            len(outputs) < len(self._outputs)
-            or not outputs.isdisjoint(folders)
-            or not (outputs | folders).isdisjoint(self._inputs)
-        ):
-            yield from self._compared(read(self._writers), read(range(count)))
+        outputs, folders, inputs = set(self._outputs), set(self._parents), set(self._inputs)
+        alike = repeated(self._outputs) | outputs & inputs
+        is_folder = not folders.isdisjoint(outputs | inputs)
+        written = outputs | folders
+        writers = zip(self._writers, self._outputs, strict=True)
+        readers = zip(self._readers, self._inputs, strict=True)
+        yield from self._compared(
+            read(number for number, path in writers if is_folder or path in alike),
+            read(dict.fromkeys(job for job, path in readers if path in written)),
+        )
 
     def _compared(
         self, writing: Iterator[tuple[int, Job]], reading: Iterator[tuple[int, Job]]

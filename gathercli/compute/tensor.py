@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import takewhile
-from math import frexp, ldexp
 from struct import error as StructError  # noqa: N812  (a class)
 from struct import pack as pack_bytes
 from struct import unpack as unpack_bytes
@@ -355,9 +354,11 @@ def float32_text(value: float) -> str:
 
 
 def _shortest(value: float) -> str:
+    import math  # here: most lines write no floats
+
     # value = m * 2**e, with as many bits in m as a float32 has
-    e = max(frexp(value)[1] - _SIGNIFICANT_BITS[32], _LEAST_EXPONENT)
-    m, step = int(ldexp(value, -e)), ldexp(1.0, e)
+    e = max(math.frexp(value)[1] - _SIGNIFICANT_BITS[32], _LEAST_EXPONENT)
+    m, step = int(math.ldexp(value, -e)), math.ldexp(1.0, e)
     is_power = m == 1 << (_SIGNIFICANT_BITS[32] - 1) and e > _LEAST_EXPONENT
     for digits in range(6 if value >= _LEAST_NORMAL else 1, 10):
         text = f"{value:.{digits - 1}e}"

@@ -21,7 +21,7 @@ from gathercli.io.formats.content import (
 )
 from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.records import NamedTuple
-from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described, named
+from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described, foreign, named
 from gathercli.spec.shapes import product
 from gathercli.text import clean, in_bytes, shell_word
 
@@ -78,6 +78,7 @@ class Npy(Content):
             raise self.no_member(key, Hint("{source}", source=self._file.name))
         layout = read_header(self._file.start(PREAMBLE), types.of_untyped)
         check_length(layout, self._file.length(layout.end), has_more=self._file.has_more)
+        check_type(layout)
         return layout
 
     def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
@@ -88,8 +89,8 @@ class Npy(Content):
 def read_header(start: bytes, declared: DType | None) -> Layout:
     """Parse the header in the first `PREAMBLE` bytes of a file, or in all of a shorter one.
 
-    `declared` is the type of opaque elements. Raise InputError (``npy``), or LimitError for more
-    elements than can be addressed.
+    `declared` is the type of opaque elements; a type that is not read is foreign. Raise InputError
+    (``npy``), or LimitError for more elements than can be addressed.
     """
     begin, end = _text_of(start)
     if (layout := ordinary_layout(start[:end])) is not None:
@@ -205,21 +206,34 @@ def _type_of(file_dtype: np.dtype[Any], declared: DType | None) -> tuple[DType, 
     from gathercli.compute.storage import dtype_of
 
     dtype, size = dtype_of(file_dtype), file_dtype.itemsize
-    if file_dtype.kind == "V" and size in _OPAQUE_TYPES and file_dtype.names is None:
-        if declared is None or not declared.opaque or declared.itemsize != size:
-            bytes_, name = _OPAQUE_TYPES[size]
-            raise _malformed(
-                f"the type is |V{size}, {bytes_} of unknown meaning",
-                "a declared type",
-                Hint(f"{name} is saved like this: {{data_dtype}} reads it", data_dtype=name),
-            )
+    if _is_opaque(file_dtype) and declared and declared.opaque and declared.itemsize == size:
         # `|V2` has no byte order: the machines that save bfloat16 are little-endian.
         return declared, np.dtype(f"<u{size}")
     if dtype is None or size == 0 or file_dtype.subdtype:
-        raise _malformed(
-            f"the type is {file_dtype!s}", "bool, an integer, a float, a complex or <U strings"
-        )
+        return foreign(file_dtype), file_dtype
     return dtype, file_dtype
+
+
+def _is_opaque(file_dtype: np.dtype[Any]) -> bool:
+    """Tell whether elements may be of a type that numpy lacks."""
+    sized = file_dtype.itemsize in _OPAQUE_TYPES and file_dtype.names is None
+    return file_dtype.kind == "V" and sized
+
+
+def check_type(layout: Layout) -> None:
+    """Raise for a type that is not read."""
+    file_dtype = layout.file_dtype
+    if layout.dtype.kind is not Kind.OTHER or file_dtype is None:
+        return
+    if _is_opaque(file_dtype):
+        size, (bytes_, name) = file_dtype.itemsize, _OPAQUE_TYPES[file_dtype.itemsize]
+        raise _malformed(
+            f"the type is |V{size}, {bytes_} of unknown meaning",
+            "a declared type",
+            Hint(f"{name} is saved like this: {{data_dtype}} reads it", data_dtype=name),
+        )
+    expected = "bool, an integer, a float, a complex or <U strings"
+    raise _malformed(f"the type is {file_dtype!s}", expected)
 
 
 def check_length(layout: Layout, length: int, *, has_more: bool = False) -> None:

@@ -133,6 +133,7 @@ class Archive(content.Content):
             _refuse(f"the member `{info.filename}` is not a .npy file", ".npy members")
         layout = npy.read_header(start, types.of_untyped)
         npy.check_length(layout, info.file_size)
+        npy.check_type(layout)
         return layout
 
     def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
