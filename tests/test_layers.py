@@ -221,6 +221,10 @@ def test_a_small_call_starts_without_numpy_typer_and_inspect(argv: list[str], fo
     assert not modules & {"numpy", "typer", "inspect", "dataclasses", "signal", "typing"}
 
 
+def test_a_call_of_integers_starts_without_math() -> None:
+    assert "math" not in loaded("from gathercli.cli import main; main(['gather', '1,2,3', '0'])")
+
+
 @pytest.mark.parametrize(
     "argv",
     [

@@ -224,6 +224,17 @@ def test_a_list_that_cannot_be_cut_is_a_mistake_behind_those_before_it(run: Run)
     )
 
 
+def test_jobs_are_compared_though_their_list_ends_in_the_middle(run: Run) -> None:
+    text = json.dumps([_job("a"), _job("a")])
+    Path("j.json").write_text(f"{text[:-1]},", "ascii")
+
+    ran = run("batch", "j.json")
+
+    assert ran.status == 65
+    assert 'error: j.json, $[1]: `$.id` is `"a"`, as at j.json, $[0]: expected a new one' in ran.err
+    assert "error: j.json: expecting value at line 1" in ran.err
+
+
 # Versions
 
 
@@ -392,6 +403,23 @@ def test_two_jobs_do_not_write_one_file(output: str, folder: Path) -> None:
         f"j.jsonl, line 3: `$.output` is `{output}`, which is the output of j.jsonl, line 1 too: "
         "expected another file"
     )
+
+
+def test_of_two_jobs_that_write_one_file_no_other_is_read_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del folder
+    read: list[str] = []
+    read_again = plan_module.jobs.read_again
+    monkeypatch.setattr(
+        plan_module.jobs, "read_again", lambda record: read.append(record) or read_again(record)
+    )
+    several = [_job(str(at), output=f"{at}.npy", data=f"in{at}.npy") for at in range(9)]
+
+    message = _refused(*several, _job("x", output="4.npy"))
+
+    assert "which is the output of j.jsonl, line 5 too" in message
+    assert len(read) == 2
 
 
 def test_files_of_one_name_in_two_folders_are_two(folder: Path) -> None:

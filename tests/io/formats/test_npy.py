@@ -203,6 +203,10 @@ def test_there_are_three_versions_of_npy(version: tuple[int, int], run: Run) -> 
             "the file is truncated: it ends at byte 12, inside its header",
         ),
         (npy()[:-1], "the file is truncated: it has 23 bytes of elements: expected 24, for i64[3]"),
+        (
+            npy("'<V2'", "(13,)"),
+            "the file is truncated: it has 24 bytes of elements: expected 26, for |V2[13]",
+        ),
         (npy() + b"\0", "the file is longer than it says: it has 25 bytes of elements"),
         (npy("'<\xe9'", version=(3, 0)), "byte 24 is 0xc3: expected a header of ASCII"),
         (npy("'<\x7f\xe9'", version=(3, 0)), "byte 25 is 0xc3: expected a header of ASCII"),

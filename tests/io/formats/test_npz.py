@@ -213,8 +213,10 @@ def test_a_member_may_inflate_to_as_many_bytes_as_may_be_held(
 def test_a_member_that_holds_less_than_it_claims_is_refused(run: Run, folder: Path) -> None:
     short = patched(archive({"a.npy": npy(shape="(4,)")}), 24, 160, 4)
     wrong = patched(archive({"a.npy": npy()}), 16, 1, 4)
+    opaque = patched(archive({"a.npy": npy("'<V2'", shape="(13,)")}), 24, 152, 4)
     for raw, message in (
         (short, "the file is truncated: it has 24 bytes of elements: expected 32"),
+        (opaque, "the file is truncated: it has 24 bytes of elements: expected 26, for |V2[13]"),
         (wrong, "the member `a.npy` is damaged (Bad CRC-32 for file 'a.npy')"),
     ):
         (folder / "x.npz").write_bytes(raw)
