@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gathercli.errors import GatherError, LimitError
-from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import described
+from gathercli.spec.call import Call, Operand
+from gathercli.spec.dtypes import DType, described
 from gathercli.spec.shapes import LARGEST, MAX_RANK, Place, known, product
 from gathercli.text import counted, in_bytes
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from typing import Any, Final, TypeVar
 
     from gathercli.compute.tensor import ChunkedTensor, Tensor
-    from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Op
 
     _Tensor = TypeVar("_Tensor", bound="ChunkedTensor | Operand")

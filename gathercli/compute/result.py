@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli.compute.bound import fill_bytes
+from gathercli.compute.bound import BoundCall, fill_bytes
+from gathercli.compute.indices import ResolvedIndices
 from gathercli.compute.kernel import BLOCK_BYTES, Kernel
 from gathercli.compute.native import UNINTERRUPTED_BYTES, CallPlan
-from gathercli.compute.storage import one_axis
+from gathercli.compute.storage import AnyArray, one_axis
 from gathercli.compute.tensor import Result, Tensor
-from gathercli.compute.threads import share
+from gathercli.compute.threads import ProgressCallback, share
 from gathercli.errors import LimitError
+from gathercli.spec.call import Call
+from gathercli.spec.op import AxisGather
 from gathercli.spec.shapes import known, product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from gathercli.compute.bound import BoundCall
     from gathercli.compute.chunks import BlockSource
-    from gathercli.compute.indices import ResolvedIndices
-    from gathercli.compute.storage import AnyArray
-    from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import AxisGather
 
 
 SOURCE_CELLS: Final = 1 << 15  # output cells computed at a time: their positions stay in the cache

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gathercli.compute.bound import check_size, fill_bytes
+from gathercli.compute.bound import BoundCall, check_size, fill_bytes
 from gathercli.compute.tensor import Tensor, is_packed, unpack
 from gathercli.records import NamedTuple
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
-from gathercli.spec.op import OutOfRange
+from gathercli.spec.op import AxisGather, IndexedAxis, OutOfRange
 from gathercli.spec.shapes import flat_positions, known, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from gathercli.compute.bound import BoundCall
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.call import Call
-    from gathercli.spec.op import AxisGather, IndexedAxis
 
 MOST_BYTES = 1 << 17  # the largest output in bytes
 # The most indices and runs of contiguous elements: more take longer than importing NumPy.
