@@ -16,8 +16,9 @@ from gathercli.batch import outcome
 from gathercli.batch import plan as plan_module
 from gathercli.batch.plan import Plan, Spool
 from gathercli.errors import InputError
+from gathercli.io import jobs as job_files
 from gathercli.io.jobfile import JobEntry, files, read_entries
-from gathercli.io.jobs import keys_of
+from gathercli.io.jobs import keys_of, read_again
 from gathercli.text import listed
 from tests.jobs import parse
 from tests.rows import VERSIONS
@@ -409,11 +410,13 @@ def test_of_two_jobs_that_write_one_file_no_other_is_read_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del folder
-    read: list[str] = []
-    read_again = plan_module.jobs.read_again
-    monkeypatch.setattr(
-        plan_module.jobs, "read_again", lambda record: read.append(record) or read_again(record)
-    )
+    read: list[bytes] = []
+
+    def counted(record: bytes) -> job_files.Job:
+        read.append(record)
+        return read_again(record)
+
+    monkeypatch.setattr(job_files, "read_again", counted)
     several = [_job(str(at), output=f"{at}.npy", data=f"in{at}.npy") for at in range(9)]
 
     message = _refused(*several, _job("x", output="4.npy"))
