@@ -293,10 +293,7 @@ def _patterns(
     limit: int | None,
     messages: Messages,
 ) -> patterns.Patterns:
-    """Validate the options and return the jobs of `--op`, or of the word that `reader` reads.
-
-    `limit` is the most bytes of memory that the file of the word may take.
-    """
+    """Return the jobs of `--op`, or of the word that `reader` reads within `limit` bytes."""
     subject, kind, example = "`--op`", "`--op`", "`--data 'in/*.npy'`"
     if reader is not None:
         word, *words = words

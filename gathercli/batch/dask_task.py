@@ -82,10 +82,7 @@ def _is_wanted() -> bool:
 
 
 class _Process(ExitStack):
-    """A process that runs one task after the other.
-
-    It protects the worker from jobs that time out, crash, or map more memory than dask allows.
-    """
+    """A process for one task after the other, which protects the worker from crashing jobs."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()

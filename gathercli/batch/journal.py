@@ -296,10 +296,7 @@ def stamp_of_names(job: Job, *, digests: bool) -> dict[str, Any]:
 
 
 def is_done(stamp: Any, job: bytes, folder: str, output: str | None, *, digests: bool) -> bool:
-    """Return whether a job and its files are unchanged since it had a stamp, which may be any JSON.
-
-    `job` is the digest of its text; `digests` compares contents, not times.
-    """
+    """Return whether a job, by digest of its text, and its files are as a stamp (any JSON) says."""
     if not isinstance(stamp, dict) or stamp.get("job") != job.hex():
         return False
     inputs, before = stamp.get("inputs"), stamp.get("output")

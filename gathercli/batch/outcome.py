@@ -98,10 +98,7 @@ class Line:
 
 
 class Outcome(NamedTuple):
-    """A completed job: its number, status, line of the report, and notes by kind.
-
-    Several jobs may have notes of one kind.
-    """
+    """A completed job: number, status, line of the report, and notes by kind, several of one."""
 
     number: int
     status: str

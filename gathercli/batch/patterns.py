@@ -226,10 +226,7 @@ def _check_searched(pattern: str) -> None:
 
 
 def _parts(pattern: str) -> tuple[str, str | None, str | None]:
-    """Split a pattern into a prefix, the path and the key of a member.
-
-    The path is None if the token is no file.
-    """
+    """Split a pattern into a prefix, the path (None if it is no file) and the key of a member."""
     if match := _RAW_TOKEN.fullmatch(pattern):
         return match[1], match[2], None
     try:

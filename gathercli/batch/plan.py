@@ -37,10 +37,7 @@ _MAX_CACHED_FOLDERS: Final = 1000  # the most folders in the cache of real paths
 
 
 class Spool:
-    """A context for an unnamed file of jobs, each a record of bytes.
-
-    TransferError (``unreadable``) says that the disk has no room for it.
-    """
+    """A context for an unnamed file of jobs, each a record; TransferError if the disk is full."""
 
     def __init__(self) -> None:
         self._file = temporary_file()
@@ -189,10 +186,7 @@ class Plan(Spool):
 
 
 class _JobPaths:
-    """The files of all jobs, by hashes of their real paths.
-
-    `reserved` describes the files that no job may write.
-    """
+    """The files of all jobs, by hashes of real paths; no job may write `reserved` ones."""
 
     def __init__(self, *, allow_outside: bool, reserved: dict[str, str]) -> None:
         self._allow_outside = allow_outside

@@ -140,10 +140,7 @@ MAX_INFERRED_BYTES: Final = 1 << 12
 
 
 def inferred(number: int, record: bytes, settings: Settings) -> Outcome | None:
-    """Infer the outcome of a small job of a dry run; None if a process must run the job.
-
-    A job with a file may take long, much memory, or its process with it, and is not inferred here.
-    """
+    """Infer the outcome of a small job without files; None if a process must run the job."""
     if len(record) > MAX_INFERRED_BYTES:
         return None
     job = read_again(record)

@@ -34,10 +34,7 @@ _MAX_ID_LENGTH: Final = 60
 
 
 class Bar(StatusLine):
-    """A context of progress on stderr: a line that is redrawn, or without a width one now and then.
-
-    It shows nothing if it is `silent`.
-    """
+    """A context of progress on stderr: a line that is redrawn, without `width` one now and then."""
 
     _start: float | None = None
 
@@ -203,10 +200,7 @@ _JUNIT_FOOT: Final = "</testsuite>\n</testsuites>\n"
 
 
 class JUnitReport:
-    """A context for a JUnit file; its cases are in an unnamed file until their number is known.
-
-    Entering the context opens the file, so that an error is raised before any work.
-    """
+    """A context for a JUnit file; its cases are in an unnamed file until all are counted."""
 
     def __init__(self, path: str) -> None:
         self._output = Output(path)

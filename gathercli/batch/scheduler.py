@@ -61,10 +61,7 @@ def check_url(url: str, ca_file: str | None) -> None:
 
 @contextmanager
 def connect(address: Address) -> Iterator[Client]:
-    """Connect to a scheduler.
-
-    UsageError says that dask is not installed, TransferError (``scheduler``) that nobody answers.
-    """
+    """Connect to a scheduler; UsageError: dask is not installed, TransferError: no answer."""
     try:
         from distributed import Client, Security
     except ImportError as error:

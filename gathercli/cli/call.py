@@ -201,10 +201,7 @@ class CallOptions(Options):
     messages: Messages
 
     def open(self, *others: str | None, shows_progress: bool = True) -> OpenCall:
-        """Choose the version, and return the call, whose inputs are ready to be read.
-
-        `others` are further arguments that may name standard input.
-        """
+        """Choose the version and return the call; `others` may name standard input, too."""
         return OpenCall(self, *others, shows_progress=shows_progress)
 
 

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 def conform(
     tensor: ChunkedTensor, dtype: DType, shape: tuple[int, ...], *, are_indices: bool = False
 ) -> ChunkedTensor:
-    """Return a tensor with a type and a shape; the same one if it has them.
-
-    Indices that the type has too keep theirs.
-    """
+    """Return a tensor with a type and a shape; indices that the type has, too, keep theirs."""
     if tensor.shape == shape and tensor.dtype is dtype:
         return tensor
     import numpy as np

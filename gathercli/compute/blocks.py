@@ -52,10 +52,7 @@ class ChunkGroup(NamedTuple):
 
 
 class IndexedChunks:
-    """The axes that an index or a tuple addresses, of sizes `shape`, cut into chunks.
-
-    A position is the flat position of a cell of these axes. No axes count as one of size 1.
-    """
+    """The axes that flat positions address, of sizes `shape`, cut in chunks; none count as one."""
 
     def __init__(self, shape: Sequence[int], chunks: Sequence[int]) -> None:
         self._shape, self._chunks = tuple(shape) or (1,), tuple(chunks) or (1,)
@@ -232,10 +229,7 @@ class GatherBlocks(BlockSource):
         return output + max(indices + parts + threads * thread, read)
 
     def block(self, box: Box, threads: int = 1) -> AnyArray:
-        """Gather a box by checked indices.
-
-        Raise `TransferError` (``unreadable``) if `indices` changed after they were checked.
-        """
+        """Gather a box by checked indices; raise `TransferError` if they changed since."""
         positions = self._positions(self._points_box(box))
         out = np.zeros(sizes(box), self.data.storage)
         parts = list(self._parts(box, positions, out)) if out.size else []

@@ -421,10 +421,7 @@ def integers_of(name: str, tensor: Tensor) -> AnyArray:
 
 
 def parent_indices(parents: AnyArray, size: int) -> AnyArray:
-    """Return parents as integers; floats beyond 2^62 become congruent integers modulo `size`.
-
-    Those are outside any axis too.
-    """
+    """Return parents as integers; floats beyond 2^62, outside any axis, congruent modulo `size`."""
     if parents.dtype.kind != "f":
         return parents
     size = max(1, size)

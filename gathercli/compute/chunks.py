@@ -185,11 +185,7 @@ def load(tensor: ChunkedTensor) -> Tensor:
 
 
 class BlockSource(ABC):
-    """The elements of a result, in any box.
-
-    A new array in chunks is like `data`, which has the type of the result. `index_dims` are the
-    dimensions of `indices` alone.
-    """
+    """The elements of a result, in any box; `index_dims` are the dimensions of `indices` alone."""
 
     data: ChunkedTensor
     shape: tuple[int, ...]

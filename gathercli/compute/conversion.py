@@ -182,10 +182,7 @@ def check_kinds(source: DType, dtype: DType) -> None:
 
 
 def convert(tensor: Tensor, dtype: DType) -> Tensor:
-    """Convert a tensor to a type that represents every value exactly.
-
-    Raise `InputError` (``dtype``) if the types do not convert, or a value would change.
-    """
+    """Convert a tensor to a type with all its values; raise `InputError` (``dtype``) without."""
     if tensor.dtype is dtype:
         return tensor
     check_kinds(tensor.dtype, dtype)

@@ -65,10 +65,7 @@ def index_kind(indices: AnyArray, policy: IndexPolicy) -> IndexKind:
 
 
 def tuple_kind(tuples: AnyArray, policies: Sequence[IndexPolicy]) -> IndexKind:
-    """Return the narrowest kind of all components of tuples, by the policies of their K components.
-
-    The flat `tuples` have shape (T * K,), K > 0, and an integer type.
-    """
+    """Return the narrowest kind of all components of flat `tuples`, (T * K,), by the K policies."""
     k = len(policies)
     if len({policy.size for policy in policies}) == 1:
         return index_kind(tuples, policies[0])

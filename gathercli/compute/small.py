@@ -103,10 +103,7 @@ class _Probe:
 
 @lru_cache(maxsize=64)
 def runs_of(call: Call) -> Runs | None:
-    """Return the runs of a call along one axis, by `sources`; None if it has none, or many.
-
-    The cache makes this worth its time for a call that is repeated.
-    """
+    """Return the runs of a call along one axis by `sources`, cached; None for none, or many."""
     if call.gather is None:
         return None
     ((name, axes),) = call.indexed.items()
@@ -200,10 +197,7 @@ def _run_length(gather: AxisGather | None) -> int:
 def _resolve(
     call: Call, axes: Sequence[IndexedAxis], indices: Tensor
 ) -> tuple[Points, list[Adjustment]]:
-    """Check the indices of an input; return where each points, and the adjustments.
-
-    `axes` are the indexed axis, or one for each component of tuples.
-    """
+    """Check the indices of an input on its `axes`; return where they point, and adjustments."""
     flat, shape = unpack(indices.dtype, indices.raw or b""), indices.shape
     tuples = are_tuples(axes)
     width = len(axes) if tuples else 1

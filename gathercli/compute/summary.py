@@ -173,11 +173,7 @@ def _histograms(
 
 
 def _edges(low: float, high: float, bins: int, bits: int) -> list[int | float]:
-    """Return the edges of at most `bins` bins of equal width.
-
-    Those of floats are rounded to a float of `bits` bits; there are fewer if `low` and `high` are
-    near. Those of integers are integers.
-    """
+    """Return the edges of at most `bins` equal bins: integers, or floats of `bits` bits."""
     if isinstance(low, int) and isinstance(high, int):
         width = -(-(high - low + 1) // bins)
         return [*range(low, high + 1, width), low + width * (-(-(high - low + 1) // width))]

@@ -210,10 +210,7 @@ class Tensor(Result):
         return self
 
     def values(self) -> AnyArray:
-        """Return the elements in native byte order.
-
-        Those of types that NumPy lacks become float32 or 8-bit integers of equal value.
-        """
+        """Return the elements in native byte order; of types that NumPy lacks, as equal numbers."""
         from gathercli.compute.storage import values
 
         return values(self.dtype, self.array)
@@ -323,10 +320,7 @@ def unpack(dtype: DType, raw: bytes | memoryview) -> list[Any]:
 def element_texts(
     dtype: DType, raw: memoryview | None, nonfinite: Mapping[str, str]
 ) -> list[str] | None:
-    """Write elements one by one; None if they are many, or not bytes of a type that `is_packed`.
-
-    `nonfinite` has the texts of NaN and the infinities.
-    """
+    """Write elements, NaN and infinities as in `nonfinite`; None if many, or not `is_packed`."""
     if raw is None or not is_packed(dtype) or raw.nbytes > MOST_TEXTS * dtype.itemsize:
         return None
     values = unpack(dtype, raw)

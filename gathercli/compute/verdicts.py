@@ -103,10 +103,7 @@ class Case:
         return as_written(self._paths[name].written, at, value) if name in self._paths else value
 
     def counts(self, op: Op, name: str, axes: Sequence[IndexedAxis]) -> list[IndexCounts]:
-        """Count the indices of an input along each axis, negative ones from its end.
-
-        The counts for the same sizes are cached.
-        """
+        """Count the indices of an input along each axis, negative ones from its end, and cache."""
         which = name, id(self.named(op)[name])
         key = which, tuple(along.size for along in axes), are_tuples(axes)
         if key not in self._counts:

@@ -97,10 +97,7 @@ def _off_axis(checked: CheckedCall) -> str | None:
 
 
 def _type_refused(checked: CheckedCall, name: str) -> str | None:
-    """List the versions that accept and refuse the type of an input; None if all agree.
-
-    The operator may have no input of this name.
-    """
+    """List the versions that accept and refuse the type of an input; None if all agree."""
     calls = {each.op: each.call for each in checked.family}
     ops = [*calls]
     tensor = checked.case.named(ops[0]).get(name)

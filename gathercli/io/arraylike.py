@@ -89,10 +89,7 @@ def _argument(value: Any, each: Input) -> Tensor:
 
 
 def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
-    """Return a tensor of an array, nested lists or a number; a rule refuses foreign types later.
-
-    `empty` is the type of an empty list.
-    """
+    """Return a tensor of an array, nested lists or a number; an empty list has the type `empty`."""
     if isinstance(value, list | tuple | range | bool | int | float | complex | str):
         if not isinstance(value, np.generic):
             return _tensor_of_list(value, empty)

@@ -32,10 +32,7 @@ _FILE_PART: Final = 64 << 20
 
 
 class Fingerprint(NamedTuple):
-    """The size of a file in bytes, and its modification time in nanoseconds.
-
-    For a folder see `fingerprint_folder`.
-    """
+    """The size of a file in bytes, and its modification time in nanoseconds; or of a folder."""
 
     size: int
     mtime_ns: int
@@ -128,10 +125,7 @@ class File:
         return self._parts[0][:count]
 
     def content(self, watch: Callable[[bytes], None] | None = None) -> bytes:
-        """Read all bytes into memory; raise LimitError if there are more than `limit`.
-
-        `watch` is called with each part, and may raise to stop reading.
-        """
+        """Read all bytes, at most `limit`; `watch` is called with each part, and may raise."""
         if self.regular:
             size = self._status.st_size
             self.check_memory(f"the input has {in_bytes(size)} to be held in memory", size)
@@ -175,10 +169,7 @@ class File:
         return memory
 
     def _read_stream(self, expected: float = _UNBOUNDED) -> Any:
-        """Read a stream to its end, or a little beyond `expected` bytes.
-
-        A long one is copied to an unnamed file, which is mapped.
-        """
+        """Read a stream to its end, or a little beyond `expected` bytes; a long one is mapped."""
         while not self._ended and self._read <= min(expected, BUFFERED_BYTES):
             self._read_part()
         if self._ended:

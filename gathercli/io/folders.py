@@ -56,10 +56,7 @@ class Folder:
         return self.fingerprint.size
 
     def watch(self, path: str, status: os.stat_result | None) -> None:
-        """Let `recheck` compare a file, up to `MAX_WATCHED` files; raise if it changed already.
-
-        The status is None if the file does not exist.
-        """
+        """Let `recheck` compare a file, whose status is None if absent; raise if it changed."""
         now = _digest(status)
         is_full = len(self._watched) >= MAX_WATCHED
         watch = self._watched.get if is_full else self._watched.setdefault

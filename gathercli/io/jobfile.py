@@ -98,10 +98,7 @@ def name_of(where: str) -> str:
 
 
 def files(path: str) -> list[str]:
-    """List the files of jobs below a folder, sorted and without hidden ones; a file lists itself.
-
-    Raise InputError (``job``) if there is none, NoInputError if a folder cannot be searched.
-    """
+    """List the files of jobs below a folder, sorted, or raise; a file lists itself."""
     if path == "-" or not os.path.isdir(path):
         return [path]
     paths: list[str] = []
@@ -229,10 +226,7 @@ class _JobText:
         return text
 
     def _items(self, start: int) -> Iterator[JobEntry]:
-        """Split the list at an offset by its brackets and commas, without parsing.
-
-        If that fails, the whole file is parsed for the message.
-        """
+        """Split the list at an offset by brackets and commas; where that fails, parse it all."""
         self._move(start + 1)
         for number in count():
             where = f"{self._name}, $[{number}]"

@@ -208,10 +208,7 @@ def _keys_of(op: str, of: str) -> JobKeys:
 
 
 def read(source: JobEntry) -> Job:
-    """Parse the text of a job in its file.
-
-    Raise InputError: ``job`` if the text or a key is invalid, or ``version``.
-    """
+    """Parse the text of a job; raise InputError (``job``, ``version``) if it is invalid."""
     try:
         document = jsontext.parse(source.text)
     except InputError as error:
@@ -241,10 +238,7 @@ def jobs(path: str) -> list[Job]:
 
 
 class JobKinds:
-    """The jobs that a slice expands into ordinary ones, by a key of their own.
-
-    A file of which a job is made may take `limit` bytes of memory; None for no limit.
-    """
+    """The jobs that a slice expands, by a key of their own; a file takes `limit` bytes at most."""
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit
@@ -426,10 +420,7 @@ def bind_operands(job: Job, op: Op, inputs: Inputs) -> Call:
 
 
 def _shared_call(job: Job, op: Op, inputs: Sequence[ChunkedTensor | Operand]) -> tuple[Call, bool]:
-    """Return the call of jobs that differ in the elements of their inputs alone.
-
-    Also return whether an earlier job had it.
-    """
+    """Return the call of jobs that differ in elements alone, and whether an earlier job had it."""
     if not all(type(value) is int for value in job.attrs.values()):  # True and 1.0 equal 1
         return bind_call(job, op, map(Operand.of, inputs)), False
     # Whether the rules accept a call depends on these; on elements only hints do.

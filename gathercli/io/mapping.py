@@ -69,10 +69,7 @@ _previous: list[_Action] = []  # the previous action on SIGBUS, after `guard` re
 
 
 def guard(memory: mmap.mmap) -> Mapping | None:
-    """Make this process survive the truncation of a mapped file; return None if unsupported.
-
-    Only for programs: a library must not handle signals.
-    """
+    """Survive the truncation of a mapped file, in a program alone; return None if unsupported."""
     if sys.platform != "linux" or os.uname().machine not in _MACHINES or sys.maxsize < 1 << 32:
         return None
     mapping = Mapping(memory)

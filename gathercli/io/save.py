@@ -111,11 +111,7 @@ def write(
     parameters: dict[str, Any] | None = None,
     max_bytes: int | None = None,
 ) -> None:
-    """Write results to `out`, block by block, in one of the formats `STREAMED_FORMATS`.
-
-    A format of a single tensor takes exactly one. The other options are those of
-    `encode.TextOptions`.
-    """
+    """Write results block by block in one of `STREAMED_FORMATS`; `TextOptions` has the options."""
     row = FORMATS.get(fmt)
     if row is None or row.chunked:
         raise UsageError(f"no format `{fmt}`", value=fmt, expected=listed(STREAMED_FORMATS))

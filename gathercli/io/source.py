@@ -133,10 +133,7 @@ def is_stdin(token: str) -> bool:
 
 
 def check_stdin(*tokens: str | None, names: Collection[str] = ("data", "indices")) -> None:
-    """Raise UsageError if several tokens name standard input, unless each names a member.
-
-    `names` are those that the members may have, for the hint.
-    """
+    """Raise if several tokens name standard input, unless each names a member, as of `names`."""
     uses = [token for token in tokens if token and is_stdin(token)]
     if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
         raise UsageError(
@@ -181,10 +178,7 @@ class Inputs:
         self._stdin: tuple[File, Content] | None = None
 
     def tensor(self, token: str, name: str, types: ElementTypes = UNSAID) -> Tensor:
-        """Read the tensor of a token; `name` is its role: ``data``, ``indices``.
-
-        Raise InputError, NoInputError, LimitError, TransferError.
-        """
+        """Read the tensor of a token; `name` is its role, such as ``data``, in errors."""
         with self._reading(name):
             return self.open(token, types).tensor()
 

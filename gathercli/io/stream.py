@@ -38,10 +38,7 @@ def temporary_name(name: str) -> str:
 
 
 def remove_temporaries(folder: str, owner: str, name: str | None = None) -> None:
-    """Remove what processes of an owner left in a folder, none of which may run any more.
-
-    Nothing is removed without an owner. `name` is the output of the files; None for all outputs.
-    """
+    """Remove what ended processes of an owner left in a folder, of one output or (None) of all."""
     import re
 
     start = ".*" if name is None else re.escape(_short(name))

@@ -64,10 +64,7 @@ class CheckedStream(ByteTarget):
 
 
 def let_signals_unwind() -> None:
-    """Raise `SystemExit` on SIGTERM and SIGHUP, so that temporary files are removed.
-
-    Signals that are ignored, such as SIGHUP under nohup, stay ignored.
-    """
+    """Raise `SystemExit` on SIGTERM and SIGHUP, unless ignored, so that temporary files go."""
     # `signal` wraps this in enums, which takes a fifth of the time of `python -c pass`
     import _signal  # type: ignore[import-not-found]
 
@@ -158,10 +155,7 @@ class AtomicOutput(ABC):
     def _writable(
         self, advise: Callable[[Exception], tuple[str, str, str | None]]
     ) -> Iterator[None]:
-        """Convert OSError, and the ValueError for a NUL in a path, to OutputError.
-
-        `advise` returns the arguments of `unwritable`.
-        """
+        """Convert OSError, and ValueError for a NUL, to what `advise` says for `unwritable`."""
         try:
             yield
         except (OSError, ValueError) as error:
@@ -170,11 +164,7 @@ class AtomicOutput(ABC):
             raise self._unwritable(*advise(error), number=getattr(error, "errno", None)) from None
 
     def commit(self) -> None:
-        """Give the output its name, replacing an older one.
-
-        Raise OutputError if the target is no longer replaceable, TransferError if a system call
-        failed or an input changed.
-        """
+        """Name the output, replacing an older one; raise if that fails or an input changed."""
         if self._inputs is not None:
             self._inputs.recheck()
         try:
@@ -260,10 +250,7 @@ class Output(AtomicOutput):
             raise self._unwritable(*OUTSIDE)
 
     def open(self, size: int = 0, *, parents: bool = False) -> None:
-        """Create the temporary file; raise if the disk has no room for `size` bytes.
-
-        `parents` tells whether to create the folder if it does not exist.
-        """
+        """Create the temporary file, with `parents` its folder; raise without room for `size`."""
         folder, self._name = os.path.split(self._target)
         with self._writable(partial(bad_folder, self._target)):
             if self.is_stream:
@@ -405,10 +392,7 @@ def make_folder(path: str) -> None:
 
 
 def real_path(path: str) -> str:
-    """Return the real path of a file, which need not exist.
-
-    If the working folder no longer exists, the result is a path that cannot be opened.
-    """
+    """Return the real path of a file, which need not exist, nor need the working folder."""
     try:
         return os.path.realpath(path)
     except FileNotFoundError:  # from `os.getcwd`

@@ -138,10 +138,7 @@ class _Conversion:
             self.inputs.close_files()
 
     def merge(self, sources: list[str]) -> int:
-        """Write the tensors of several sources to one file; return the status.
-
-        They are named after their files, with the key if a file has several.
-        """
+        """Write the tensors of several sources to one file, named after files and keys."""
         named: dict[str, Source] = {}
         opened = [self.inputs.open(token, self.types) for token in sources]
         for token, source in zip(sources, opened, strict=True):
@@ -356,10 +353,7 @@ def _would_replace(path: str, what: str, hint: str) -> OutputError:
 
 
 def check_copy(source: Source, target: Target, to: str | None) -> None:
-    """Raise if a conversion would only copy a file over another, as the target is probably missing.
-
-    The elements of the source do not change; `to` is the value of `--to`.
-    """
+    """Raise if a conversion only copies a file over another, as the target is probably missing."""
     path, file = target.path, source.file
     if path is None or file is None or not _exists(path) or source.content.format != target.fmt:
         return
@@ -433,10 +427,7 @@ def _name(token: str, path: str | None, key: str | None) -> str:
 
 
 def outputs_of(source: Source, token: str, target: Target) -> list[tuple[str | None, list[Source]]]:
-    """Return the output files of a source, None for stdout, each with its tensors.
-
-    In a folder, a format of a single tensor has a file for each member of an archive.
-    """
+    """Return the files to write of a source, None for stdout, each with its tensors."""
     fmt, members = FORMATS[target.fmt], _members(source)
     if target.folder is None:
         refused = len(members) > 1 and not fmt.several  # reading the archive names its members

@@ -226,10 +226,7 @@ def check_limit(what: str, size: int, limit: int | None, instead: str = "") -> N
 
 
 def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
-    """Raise LimitError if a shape has too many dimensions or bytes.
-
-    `declares` is the subject and verb of the message: ``the file declares``.
-    """
+    """Raise LimitError for a shape that is too large; `declares` begins the message."""
     if len(shape) > MAX_RANK or product([n for n in shape if n]) * itemsize > LARGEST:
         sizes = f"{list(shape)}" if len(shape) <= 2 * MAX_RANK else f"of rank {len(shape)}"
         raise LimitError(

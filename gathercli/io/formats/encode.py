@@ -189,10 +189,7 @@ def shortest(values: AnyArray) -> list[float]:
 def _nested(
     result: Result, shape: Sequence[int], notation: Notation, max_bytes: int | None = None
 ) -> Iterator[Piece]:
-    """Write the elements of a tensor as nested lists of a shape, block by block.
-
-    Lists without elements may take `max_bytes`.
-    """
+    """Write a tensor as nested lists of a shape, by blocks; empty lists may take `max_bytes`."""
     dtype = result.dtype
     if 0 in shape:
         shape = shape[: shape.index(0)]

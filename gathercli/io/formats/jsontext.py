@@ -74,10 +74,7 @@ class JsonError(InputError):
 
 
 def parse(raw: bytes | str, *, rule: str = "json") -> Any:
-    """Parse JSON text: UTF-8 with or without a byte order mark; NaN and Infinity may be bare.
-
-    Raise InputError of the given rule, with the line and column or the byte, if it is malformed.
-    """
+    """Parse JSON, in UTF-8 with or without a mark; raise InputError with the line and column."""
     text = decode(raw, rule) if isinstance(raw, bytes) else raw
     try:
         return load(text, rule)
@@ -112,10 +109,7 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
 
 
 def parse_long(raw: bytes) -> Any | None:
-    """Parse JSON text; return None if the standard library might return something else.
-
-    Integers beyond 64 bits become floats all the same: see `is_certain`.
-    """
+    """Parse JSON, integers beyond 64 bits as floats; None if the standard library might differ."""
     import orjson
 
     if count(raw, b"[") > 1000 + len(raw) // _LIST_BYTES:  # memory matters more than time

@@ -237,10 +237,7 @@ def check_type(layout: Layout) -> None:
 
 
 def check_length(layout: Layout, length: int, *, has_more: bool = False) -> None:
-    """Raise if a file of `length` bytes has more or fewer than its header declares.
-
-    `has_more` tells whether a stream has unread bytes.
-    """
+    """Raise if a file has not the bytes that its header declares; a stream may have unread ones."""
     if length == layout.end:
         return
     size = length - layout.offset
@@ -393,10 +390,7 @@ class Raw(Content):
 
 
 def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
-    """Write the elements of one tensor, little-endian and without a header.
-
-    Raise InputError (``dtype``) for strings, which have no fixed size that a reader could know.
-    """
+    """Write one tensor, little-endian, without a header; raise for strings, which have no size."""
     ((_, result),) = results
     if result.dtype is STRING:
         raise InputError(

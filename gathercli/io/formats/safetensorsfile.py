@@ -174,10 +174,7 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
 
 
 def type_name(dtype: DType, tensor: str | None = None) -> str:
-    """Return the name of a type in the format; raise InputError if it has none.
-
-    `tensor` names the tensor of the type, if it is one of several.
-    """
+    """Return the name of a type in the format; an error names the `tensor`, if one of several."""
     name = _TYPE_NAMES.get(dtype.name)
     if name is None:
         raise InputError(

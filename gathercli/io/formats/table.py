@@ -239,10 +239,7 @@ def is_chunked(fmt: str) -> bool:
 
 
 def beginning(start: bytes, name: str) -> str | None:
-    """Return the binary format of which an unknown file is a beginning, too short to show it.
-
-    The first bytes tell, or the suffix of its name if it has fewer bytes than any sound file.
-    """
+    """Return the binary format of which a file is a start too short to show it, by its suffix."""
     for magic, fmt in ((NPY, "npy"), *((each, "npz") for each in _ZIP_MARKS)):
         if magic.startswith(start) and (len(start) > 1 or start > b"\x7f"):
             return fmt

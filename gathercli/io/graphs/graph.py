@@ -255,10 +255,7 @@ def raw_elements(tensor: Tensor) -> bytes:
 
 
 def open_beside(path: str, location: str, limit: int | None) -> File:
-    """Open a regular file beside a model, through no link; raise NoInputError.
-
-    `location` is relative to the folder of the model, whose path is `path`.
-    """
+    """Open a regular file, `location` relative to the model's folder, through no link."""
     *folders, name = location.split("/")
     descriptors: list[int] = []
     try:

@@ -37,10 +37,7 @@ ELEMENT_TYPES: Final = {dtype(name): name for name in _SHORT_NAMES.split()} | {
 
 
 def precision(dtype: DType) -> str:
-    """Return the name of a type in a port of an IR: ``FP32``, ``I64``, ``BOOL``, ``F8E4M3``.
-
-    A type that OpenVINO lacks has our name, which it refuses.
-    """
+    """Return the name of a type in a port: ``FP32``, ``BOOL``; ours, if OpenVINO lacks the type."""
     if dtype is BOOL:
         return "BOOL"
     name = ELEMENT_TYPES.get(dtype, dtype.name).upper()

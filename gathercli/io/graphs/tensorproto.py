@@ -122,10 +122,7 @@ class TensorProto:
             raise malformed(what, f"{_ELEMENT_FIELDS[self._field]} for {self.dtype}")
 
     def constant(self, external: Callable[[str], File] | None = None) -> Constant:
-        """Return the constant of the elements.
-
-        `external` opens a file beside the model; None if none may be opened.
-        """
+        """Return the constant; `external` opens a file beside the model, None opens none."""
         wire, dtype, shape = self.wire, self.dtype, self.shape
         if self.entries is not None:
             settings = dict(_entry(wire, each) for each in self.entries)

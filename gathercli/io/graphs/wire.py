@@ -38,10 +38,7 @@ class Span(NamedTuple):
 
 
 class WireReader:
-    """A reader of the messages in a buffer, the bytes of a file, possibly mapped.
-
-    The fields of one message take at most `limit` bytes of memory; None for no limit.
-    """
+    """A reader of messages in a buffer; the fields of one take at most `limit` bytes of memory."""
 
     def __init__(self, buffer: Any, limit: int | None = None) -> None:
         self.buffer, self.limit = buffer, limit

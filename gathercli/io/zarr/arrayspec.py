@@ -199,10 +199,7 @@ def _package(name: str) -> Any:
 
 
 class ChunkCodec:
-    """A thread-safe encoder and decoder of the chunks of an array.
-
-    Raise InputError (``format``) if the package of a codec is not installed.
-    """
+    """A thread-safe coder of the chunks of an array; raise InputError if a package is missing."""
 
     def __init__(self, spec: ArraySpec) -> None:
         self._spec = spec
@@ -303,10 +300,7 @@ def _from_zstd(array: AnyArray, _: Codec, size: int) -> AnyArray:
 
 
 def _check_blocks(raw: memoryview, at: int, checksum: int) -> None:
-    """Raise if a zstd frame ends before its last block, or the bytes of its checksum.
-
-    The first block is at `at`: RFC 8878, 3.1.1.2.
-    """
+    """Raise if a zstd frame, whose blocks begin at `at`, ends too early: RFC 8878, 3.1.1.2."""
     last = False
     while not last:
         header = int.from_bytes(raw[at : at + 3], "little")

@@ -245,10 +245,7 @@ class ZarrArray:
         return out
 
     def write(self, box: Box, elements: AnyArray) -> None:
-        """Write a chunk that is a file, from any thread or process.
-
-        The box is cut at the end of the array, beyond which the chunk has the fill value.
-        """
+        """Write a chunk from any thread; behind the end of the array it has the fill value."""
         spec, codec = self.spec, self._codec
         try:
             if elements.shape != spec.chunks:
