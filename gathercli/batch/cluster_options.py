@@ -81,10 +81,8 @@ class ClusterOptions(Options):
                 raise UsageError(f"`{used[0]}` is given without `--scheduler`", expected="both")
             return None
         if used and (ca_file is None or cert is None):
-            raise UsageError(
-                f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`",
-                expected="both, as either side shows who it is",
-            )
+            what = f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`"
+            raise UsageError(what, expected="both, as either side shows who it is")
         from gathercli.batch.scheduler import Address, check_url
 
         if url is not None:
@@ -132,11 +130,8 @@ class ChunkClusterOptions(ClusterOptions):
         for token in tokens:
             path = reference_of(token).path
             if path is not None and (path == "-" or is_stream(path)):
-                raise UsageError(
-                    f"`{clean(path)}` is given with `--scheduler`, whose workers cannot read it",
-                    value=path,
-                    expected="a file that they see",
-                )
+                what = f"`{clean(path)}` is given with `--scheduler`, whose workers cannot read it"
+                raise UsageError(what, value=path, expected="a file that they see")
 
     def connect(
         self, call: OpenCall, limits: Limits, messages: Messages

@@ -277,11 +277,9 @@ def _check_once(paths: list[str]) -> None:
     for path in paths:
         normal = os.path.normpath(path)
         if normal in seen:
+            what = f"`{clean(path)}` is given twice"
             raise UsageError(
-                f"`{clean(path)}` is given twice",
-                value=path,
-                expected="it once",
-                hint=f"`gathercli batch {shell_word(path)}`",
+                what, value=path, expected="it once", hint=f"`gathercli batch {shell_word(path)}`"
             )
         seen.add(normal)
 
@@ -310,11 +308,8 @@ def _patterns(
         call, start = _chosen_call(options), "--{} "
     else:
         if inputs := options.inputs.changed():
-            raise UsageError(
-                f"`{option_name(next(iter(inputs)))}` is given beside {subject}",
-                value=word,
-                expected="`--feed`",
-            )
+            what = f"`{option_name(next(iter(inputs)))}` is given beside {subject}"
+            raise UsageError(what, value=word, expected="`--feed`")
         call, start = reader(word, settings.pop("feed", ()), limit), "--feed {}="
     op, files, feeds, keys = call
     patterns.check_taken(op, settings, patterns.settings_of(op))
@@ -338,11 +333,8 @@ def _chosen_call(options: PatternOptions) -> patterns.PatternCall:
     op, inputs = options.op or "", options.inputs.changed()
     names = keys_of(op).inputs
     if missing := [name for name in names if not inputs.get(name)]:
-        raise UsageError(
-            f"is given without `{option_name(missing[0])}`",
-            subject="--op",
-            expected=patterns.options_of(names),
-        )
+        what = f"is given without `{option_name(missing[0])}`"
+        raise UsageError(what, subject="--op", expected=patterns.options_of(names))
     if op not in FAMILIES:
         from gathercli.frameworks.unknown import operator_error
 

@@ -84,12 +84,8 @@ class Journal:
             self._count += 1
             self._offsets[number] = offset
         if self.foreign and not is_own:
-            raise InputError(
-                f"`{clean(self.path)}` is a report of other jobs",
-                rule="job",
-                value=self.path,
-                expected="one of these",
-            )
+            what = f"`{clean(self.path)}` is a report of other jobs"
+            raise InputError(what, rule="job", value=self.path, expected="one of these")
         os.ftruncate(self._fd, self._end)
         for number, text in self.lines():
             progress()
@@ -116,11 +112,9 @@ class Journal:
                     break
                 line = _parse(text) if is_whole else None
                 if line is None:
+                    what = f"`{clean(self.path)}`, line {number}, is not a line of a report"
                     raise InputError(
-                        f"`{clean(self.path)}`, line {number}, is not a line of a report",
-                        rule="job",
-                        value=self.path,
-                        expected="a report of these jobs",
+                        what, rule="job", value=self.path, expected="a report of these jobs"
                     )
                 yield self._end, line
                 self._end += len(text)

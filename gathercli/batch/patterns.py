@@ -87,12 +87,9 @@ class Patterns(NamedTuple):
         for why, names in reasons:
             if names_used.isdisjoint(names):
                 expected = listed("{" + name + "}" for name in names)
+                what = f"is `{clean(output)}`, but {why}"
                 raise UsageError(
-                    f"is `{clean(output)}`, but {why}",
-                    subject="--output",
-                    value=output,
-                    expected=expected,
-                    remark=" in it",
+                    what, subject="--output", value=output, expected=expected, remark=" in it"
                 )
 
     def _job(self, match: _Match, settings: dict[str, str]) -> JobEntry:
@@ -172,13 +169,8 @@ def _matches(pattern: str, option: str) -> Iterator[_Match]:
     else:
         paths = _files(path)
     if not paths:
-        raise NoInputError(
-            f"is `{clean(pattern)}`, and no file has such a name",
-            rule="missing",
-            subject=option,
-            value=pattern,
-            expected="some",
-        )
+        what = f"is `{clean(pattern)}`, and no file has such a name"
+        raise NoInputError(what, rule="missing", subject=option, value=pattern, expected="some")
     root = os.path.dirname(whole[: wild.start() if wild else None])
     for each in paths:
         token = each if key is None else f"{each}#{key}"
@@ -267,10 +259,8 @@ def _fill(template: str, names: Mapping[str, str], option: str) -> str:
 def check_taken(op: str, keys: Iterable[str], taken: Iterable[str]) -> None:
     """Raise if the option of a key is none of those `taken` by an operator."""
     if foreign := [key for key in keys if key not in taken]:
-        raise UsageError(
-            f"`{option_name(foreign[0])}` is given, which {op} does not take",
-            expected=options_of(taken),
-        )
+        what = f"`{option_name(foreign[0])}` is given, which {op} does not take"
+        raise UsageError(what, expected=options_of(taken))
 
 
 def check_settings(

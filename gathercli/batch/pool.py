@@ -363,11 +363,8 @@ class Pool:
         if not worker.ready:
             self._early_deaths += 1
             if self._early_deaths > MAX_EARLY_DEATHS:
-                raise TransferError(
-                    f"processes for the jobs ended before they began, with {_ending(status)}",
-                    rule="output",
-                    hint="`--debug` shows what they say",
-                )
+                what = f"processes for the jobs ended before they began, with {_ending(status)}"
+                raise TransferError(what, rule="output", hint="`--debug` shows what they say")
             queue.give_back(worker.tasks)
             return
         # A job that ended just before its process was killed is not late.

@@ -115,13 +115,8 @@ def _unreachable(url: str, reason: str) -> TransferError:
     elif speaks is False and url.startswith(TLS):
         reason, expected = "it does not speak TLS", "tcp:// without files for TLS"
         hint = f"`--scheduler tcp://{url.partition('://')[2]}`"
-    return TransferError(
-        f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))})",
-        rule="scheduler",
-        value=url,
-        expected=expected,
-        hint=hint,
-    )
+    what = f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))})"
+    return TransferError(what, rule="scheduler", value=url, expected=expected, hint=hint)
 
 
 def _speaks_tls(url: str) -> bool | None:

@@ -84,12 +84,8 @@ class WriteOptions(Options):
             return
         if not (names_chunks(output or "") if fmt == "auto" else is_chunked(fmt)):
             found = clean(output or "stdout") if fmt == "auto" else fmt
-            raise UsageError(
-                f"is given, and the output is {found}",
-                subject="--chunks",
-                value=text,
-                expected="a .zarr output",
-            )
+            what = f"is given, and the output is {found}"
+            raise UsageError(what, subject="--chunks", value=text, expected="a .zarr output")
         import re
 
         if not re.fullmatch(r"[1-9]\d{0,17}(,[1-9]\d{0,17}){0,63},?|", text, re.ASCII):

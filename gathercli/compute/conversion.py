@@ -173,12 +173,8 @@ def check_kinds(source: DType, dtype: DType) -> None:
     kinds = {source.kind, dtype.kind}
     complex_to_real = source.kind is Kind.COMPLEX and dtype.kind is not Kind.COMPLEX
     if source is not dtype and (kinds & {Kind.BOOL, Kind.STRING} or complex_to_real):
-        raise InputError(
-            f"the type is {source}, which does not convert to {dtype}",
-            rule="dtype",
-            value=source.name,
-            expected=dtype.name,
-        )
+        what = f"the type is {source}, which does not convert to {dtype}"
+        raise InputError(what, rule="dtype", value=source.name, expected=dtype.name)
 
 
 def convert(tensor: Tensor, dtype: DType) -> Tensor:
@@ -234,13 +230,8 @@ def conversion_error(tensor: Tensor, at: int, dtype: DType) -> InputError:
 
 def _unheld(value: str, where: str, dtype: DType, expected: str) -> InputError:
     """Return the error for a value that a type cannot hold."""
-    return InputError(
-        f"the value at `{where}` is {value}, which {dtype} cannot hold",
-        rule="dtype",
-        where=where,
-        value=value,
-        expected=expected,
-    )
+    what = f"the value at `{where}` is {value}, which {dtype} cannot hold"
+    return InputError(what, rule="dtype", where=where, value=value, expected=expected)
 
 
 def _sticky(values: AnyArray) -> AnyArray:

@@ -59,11 +59,9 @@ def reads(indices: AnyArray) -> bool:
 
 def changed_error() -> TransferError:
     """Return the error for indices that changed after they were checked."""
+    what = "changed while they were read"
     return TransferError(
-        "changed while they were read",
-        rule="unreadable",
-        subject="indices",
-        expected="them to stay as they were",
+        what, rule="unreadable", subject="indices", expected="them to stay as they were"
     )
 
 

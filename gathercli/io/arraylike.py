@@ -134,11 +134,8 @@ def viewed(value: Any) -> Tensor:
                 return _from_dlpack(value)
         except Exception:  # noqa: BLE001, S110  (the first error is raised)
             pass
-        raise InputError(
-            f"it is {type(value).__name__}, which numpy cannot read ({error})",
-            rule="dtype",
-            expected="an array or nested lists",
-        ) from None
+        what = f"it is {type(value).__name__}, which numpy cannot read ({error})"
+        raise InputError(what, rule="dtype", expected="an array or nested lists") from None
     dtype = dtype_of(array.dtype) or foreign(array.dtype)
     return Tensor(dtype, array.view(storage_of(dtype)) if dtype.opaque else array)
 
@@ -231,12 +228,8 @@ def check_threads(threads: Any) -> int:
     """Return a number of threads; raise if it is not a positive integer."""
     if type(threads) is int and threads > 0:
         return threads
-    raise UsageError(
-        f"is {as_written(threads)}",
-        subject="threads",
-        value=str(threads),
-        expected="an integer from 1 on",
-    )
+    what = f"is {as_written(threads)}"
+    raise UsageError(what, subject="threads", value=str(threads), expected="an integer from 1 on")
 
 
 def check_out(out: Any, wanted: Shape, *inputs: Tensor) -> None:

@@ -40,7 +40,5 @@ def incomplete(error: OSError, place: str | None) -> TransferError:
     """Return the error for an output that is not complete."""
     from gathercli.errors import TransferError
 
-    return TransferError(
-        f"writing stopped ({(error.strerror or '').lower()}), the output is not complete",
-        places=[place] if place else [],
-    )
+    what = f"writing stopped ({(error.strerror or '').lower()}), the output is not complete"
+    return TransferError(what, places=[place] if place else [])

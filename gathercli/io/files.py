@@ -365,9 +365,5 @@ def new_name(stem: str, suffix: str) -> str:
 
 def changed(name: str) -> TransferError:
     """Return the error for an input that changed while it was read."""
-    return TransferError(
-        f"`{name}` changed while it was read",
-        rule="unreadable",
-        value=name,
-        expected="it to stay as it was",
-    )
+    what = f"`{name}` changed while it was read"
+    return TransferError(what, rule="unreadable", value=name, expected="it to stay as it was")

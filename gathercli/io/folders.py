@@ -154,11 +154,8 @@ def tensor_files(path: str) -> list[str]:
 
 def raise_unlisted(error: OSError) -> NoReturn:
     """Raise the error for a folder that cannot be searched: whatever it holds, it is not empty."""
-    raise NoInputError(
-        f"the folder `{clean(str(error.filename))}` cannot be searched ({reason_of(error)})",
-        value=str(error.filename),
-        expected="a readable folder",
-    ) from None
+    what = f"the folder `{clean(str(error.filename))}` cannot be searched ({reason_of(error)})"
+    raise NoInputError(what, value=str(error.filename), expected="a readable folder") from None
 
 
 def suggest_member(name: str, path: str) -> str:

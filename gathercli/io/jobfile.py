@@ -107,12 +107,8 @@ def files(path: str) -> list[str]:
         visible = (name for name in names if not name.startswith("."))
         paths += [os.path.join(parent, name) for name in visible if name.endswith(JOB_SUFFIXES)]
     if not paths:
-        raise InputError(
-            f"the folder `{clean(path)}` has no file of jobs",
-            rule="job",
-            value=path,
-            expected=listed(JOB_SUFFIXES),
-        )
+        what = f"the folder `{clean(path)}` has no file of jobs"
+        raise InputError(what, rule="job", value=path, expected=listed(JOB_SUFFIXES))
     return sorted(paths)
 
 

@@ -31,11 +31,9 @@ def format_of(path: str) -> str:
     """Return the format of the suffix of a path; raise UsageError if it is unknown."""
     suffix = _suffix(path)
     if suffix not in BY_SUFFIX:
+        what = f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}"
         raise UsageError(
-            f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}",
-            value=path,
-            expected=listed(BY_SUFFIX),
-            hint=_suggest_suffix(path, suffix),
+            what, value=path, expected=listed(BY_SUFFIX), hint=_suggest_suffix(path, suffix)
         )
     return BY_SUFFIX[suffix]
 
@@ -150,8 +148,5 @@ def _check_name(fmt: str, row: Format, name: str) -> None:
     if not name.isascii() and re.search("[\ud800-\udfff]", name):
         problem = "what is not UTF-8"
     if problem is not None:
-        raise InputError(
-            f"the name `{short(name)}` is, or has, {problem}",
-            value=name,
-            expected=f"one that {fmt} can keep",
-        )
+        what = f"the name `{short(name)}` is, or has, {problem}"
+        raise InputError(what, value=name, expected=f"one that {fmt} can keep")

@@ -76,11 +76,8 @@ def created(kind: str, create: Callable[[], Any]) -> Any:
     try:
         return create()
     except OSError as error:
-        raise TransferError(
-            f"a temporary {kind} cannot be created ({reason_of(error)})",
-            rule="unreadable",
-            expected=EXPECTED_ROOM,
-        ) from None
+        what = f"a temporary {kind} cannot be created ({reason_of(error)})"
+        raise TransferError(what, rule="unreadable", expected=EXPECTED_ROOM) from None
 
 
 # The smallest output in bytes that is allocated on the disk before it is written.

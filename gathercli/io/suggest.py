@@ -41,12 +41,9 @@ def missing(path: str, folder: str) -> GatherError:
     if hint is None and (near := similar_file(path, folder)):
         hint = Hint("did you mean {source}?", source=near)
     shown = clean(os.path.join(folder, path)) if folder else name
+    what = f"there is no file `{shown}`" if path.strip() else "the name of the file is empty"
     return NoInputError(
-        f"there is no file `{shown}`" if path.strip() else "the name of the file is empty",
-        rule="missing",
-        value=path,
-        expected="a file, or a literal such as 0,0,4",
-        hint=hint,
+        what, rule="missing", value=path, expected="a file, or a literal such as 0,0,4", hint=hint
     )
 
 

@@ -384,11 +384,8 @@ def make_folder(path: str) -> None:
     try:
         os.makedirs(path or ".", exist_ok=True)
     except OSError as error:
-        raise OutputError(
-            f"the folder `{clean(path)}` cannot be made ({reason_of(error)})",
-            value=path,
-            expected="one that can be written",
-        ) from None
+        what = f"the folder `{clean(path)}` cannot be made ({reason_of(error)})"
+        raise OutputError(what, value=path, expected="one that can be written") from None
 
 
 def real_path(path: str) -> str:

@@ -158,11 +158,8 @@ class _Conversion:
             both = f"`{clean(self.written[file])}` and `{clean(token)}`"
             raise both_become(both, file, file)
         if path is not None and self.files.get(real_path(path), token) != token:
-            raise UsageError(
-                f"`{clean(token)}` would become `{clean(path)}`, which is a source itself",
-                value=path,
-                expected="another folder",
-            )
+            what = f"`{clean(token)}` would become `{clean(path)}`, which is a source itself"
+            raise UsageError(what, value=path, expected="another folder")
         if len(members) == 1:  # of several tensors --data-dtype only declares untyped ones
             members = [members[0]._replace(types=ElementTypes(self.types.assumed))]
         self._write(path, {"output" if each.key is None else each.key: each for each in members})
@@ -398,12 +395,8 @@ def check_names(sources: Sequence[str], inputs: Inputs) -> dict[str, str]:
 
 def both_become(which: str, name: str, value: str, hint: str | None = None) -> UsageError:
     """Return the error for two sources or tensors that would become one file or tensor."""
-    return UsageError(
-        f"{which} would both become `{clean(name)}`",
-        value=value,
-        expected="different names",
-        hint=hint,
-    )
+    what = f"{which} would both become `{clean(name)}`"
+    return UsageError(what, value=value, expected="different names", hint=hint)
 
 
 def _members(source: Source) -> list[Source]:
@@ -415,11 +408,9 @@ def _members(source: Source) -> list[Source]:
 def _name(token: str, path: str | None, key: str | None) -> str:
     """Return the name of the file that a source becomes, without its suffix."""
     if path is None:
+        what = f"`{clean(token)}` is not a file to name the output after"
         raise UsageError(
-            f"`{clean(token)}` is not a file to name the output after",
-            value=token,
-            expected="a file",
-            hint="`gathercli convert TENSOR FILE` writes one",
+            what, value=token, expected="a file", hint="`gathercli convert TENSOR FILE` writes one"
         )
     stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path))[0]
     # The name of a member is a key, not a path.

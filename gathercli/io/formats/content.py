@@ -229,10 +229,8 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
     """Raise LimitError for a shape that is too large; `declares` begins the message."""
     if len(shape) > MAX_RANK or product([n for n in shape if n]) * itemsize > LARGEST:
         sizes = f"{list(shape)}" if len(shape) <= 2 * MAX_RANK else f"of rank {len(shape)}"
-        raise LimitError(
-            f"{declares} the shape {sizes}",
-            expected=f"rank at most {MAX_RANK} and less than 2^63 bytes",
-        )
+        what = f"{declares} the shape {sizes}"
+        raise LimitError(what, expected=f"rank at most {MAX_RANK} and less than 2^63 bytes")
 
 
 def content(file: File | Folder) -> Content:

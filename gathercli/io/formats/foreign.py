@@ -65,11 +65,8 @@ def refuse(file: File, start: bytes) -> None:
             raise foreign_error(file.name, what, kind)
     for magic, program in _COMPRESSIONS.items():
         if start.startswith(magic):
-            raise InputError(
-                "the input is compressed",
-                expected=READ_FORMATS,
-                hint=_unpacking(program, file.name),
-            )
+            what = "the input is compressed"
+            raise InputError(what, expected=READ_FORMATS, hint=_unpacking(program, file.name))
     refuse_binary(file, start)
 
 
@@ -95,11 +92,8 @@ def refuse_binary(file: File, part: bytes) -> None:
     """Raise for bytes that text cannot contain."""
     start = file.start(8)
     if b"\0" in part or start[:1] > b"\xf4":
-        raise InputError(
-            f"the input starts with the bytes {start.hex(' ')}",
-            expected=READ_FORMATS,
-            hint=raw_hint(file),
-        )
+        what = f"the input starts with the bytes {start.hex(' ')}"
+        raise InputError(what, expected=READ_FORMATS, hint=raw_hint(file))
 
 
 def raw_hint(file: File) -> Hint:

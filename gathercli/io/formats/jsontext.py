@@ -364,11 +364,9 @@ def typed_tensor(value: dict[str, Any], root: str, *, max_bytes: int | None) -> 
         missing = missing[1:] if "datatype" in missing else missing
     if missing:
         keys = listed(map(json.dumps, missing), "and")
+        what = f"the object at `{root}` is not a tensor"
         raise InputError(
-            f"the object at `{root}` is not a tensor",
-            rule="json",
-            where=root,
-            expected=f"the key{'s' * (len(missing) > 1)} {keys}",
+            what, rule="json", where=root, expected=f"the key{'s' * (len(missing) > 1)} {keys}"
         )
     dtype = dtype_in_json(value.get("datatype", value.get("dtype")), root)
     shape = value.get("shape")
@@ -376,12 +374,9 @@ def typed_tensor(value: dict[str, Any], root: str, *, max_bytes: int | None) -> 
         shape = _shape(shape, f"{root}.shape")
     data = value["data"]
     if shape and not isinstance(data, list):
+        what = f"the value at `{root}.data` is {value_text(data)}"
         raise InputError(
-            f"the value at `{root}.data` is {value_text(data)}",
-            rule="json",
-            where=f"{root}.data",
-            value=value_text(data),
-            expected="a list",
+            what, rule="json", where=f"{root}.data", value=value_text(data), expected="a list"
         )
     types, root = ElementTypes(dtype), f"{root}.data"
     return tensor_of(data, types, shape=shape, root=root, max_bytes=max_bytes)
@@ -391,10 +386,6 @@ def _shape(sizes: Any, where: str) -> tuple[int, ...]:
     if not isinstance(sizes, list) or not all(
         type(size) is int and 0 <= size <= LARGEST for size in sizes
     ):
-        raise InputError(
-            f"the shape at `{where}` is {value_text(sizes)}",
-            rule="json",
-            where=where,
-            expected="a list of sizes",
-        )
+        what = f"the shape at `{where}` is {value_text(sizes)}"
+        raise InputError(what, rule="json", where=where, expected="a list of sizes")
     return tuple(sizes)

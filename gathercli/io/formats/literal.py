@@ -188,11 +188,9 @@ def _dtype(name: str, token: str) -> dtypes.DType:
     dtype = dtypes.named(name)
     if dtype is None:
         near = closest(name, (each.short for each in dtypes.DTYPES))
+        what = f"`{name}` in the literal is not a type"
         raise _literal_error(
-            f"`{name}` in the literal is not a type",
-            "one such as i64, f32 or bf16",
-            token,
-            f"did you mean `{near}`?" if near else None,
+            what, "one such as i64, f32 or bf16", token, f"did you mean `{near}`?" if near else None
         )
     return dtype
 
@@ -200,10 +198,8 @@ def _dtype(name: str, token: str) -> dtypes.DType:
 def _sizes(dims: str, token: str) -> tuple[int, ...]:
     sizes = tuple(int(size[:30]) for size in dims.split("x") if size)
     if any(size > LARGEST for size in sizes) or len(sizes) > MAX_RANK:
-        raise LimitError(
-            f"the shape of `{token[:60]}` is too large",
-            expected="rank at most 64 and sizes below 2^63",
-        )
+        what = f"the shape of `{token[:60]}` is too large"
+        raise LimitError(what, expected="rank at most 64 and sizes below 2^63")
     return sizes
 
 
@@ -264,11 +260,8 @@ def parse_values(body: str, token: str) -> list[Any]:
         else:
             value = item(text)
             if value is None:
-                raise _literal_error(
-                    f"`{text[:40]}` in the literal is not a value",
-                    "a number, true, false or a quoted string",
-                    token,
-                )
+                what = f"`{text[:40]}` in the literal is not a value"
+                raise _literal_error(what, "a number, true, false or a quoted string", token)
             stack[-1].append(value)
     if len(stack) > 1:
         raise _literal_error("a `[` in the literal is not closed", "`]`", token)
@@ -307,11 +300,9 @@ def _generate(token: str, max_bytes: int | None) -> Tensor:
     """Generate the tensor of ``arange:2x5xf32``, ``zeros:3x4`` or ``rand:4x3,seed=7``."""
     match = _match(_GENERATOR_PATTERN, token)
     if match is None or not (match[2] or match[3]):
+        what = f"`{token[:60]}` has no shape"
         raise _literal_error(
-            f"`{token[:60]}` has no shape",
-            "it after the colon, as in `arange:2x5xf32`",
-            token,
-            _suggest_shape(token),
+            what, "it after the colon, as in `arange:2x5xf32`", token, _suggest_shape(token)
         )
     name, dims, type_name, rest = match.groups()
     default = dtypes.FLOAT64 if name == "rand" else dtypes.INT64

@@ -269,11 +269,8 @@ def check_strings(array: AnyArray, *, rule: str = "npy") -> None:
     wrong = (points > 0x10FFFF) | ((points >= 0xD800) & (points <= 0xDFFF))
     if wrong.any():
         at = int(wrong.argmax())
-        raise InputError(
-            f"element {at // width} holds the code point 0x{int(points[at]):x}",
-            rule=rule,
-            expected="characters",
-        )
+        what = f"element {at // width} holds the code point 0x{int(points[at]):x}"
+        raise InputError(what, rule=rule, expected="characters")
 
 
 def encode_header(descr: str, shape: tuple[int, ...]) -> bytes:
@@ -333,12 +330,8 @@ def parse_raw(token: str) -> RawDescription:
     dims, name, path = match.groups()
     dtype = named(name)
     if dtype is None or dtype is STRING:
-        raise InputError(
-            f"`{name[:40]}` in `{clean(token[:80])}` is not a type of raw bytes",
-            rule="literal",
-            value=name,
-            expected="one such as f32, i64 or bf16",
-        )
+        what = f"`{name[:40]}` in `{clean(token[:80])}` is not a type of raw bytes"
+        raise InputError(what, rule="literal", value=name, expected="one such as f32, i64 or bf16")
     shape = tuple(int(size[:30]) for size in dims.split("x") if size)
     check_shape(f"`{clean(token[:80])}` declares", shape, dtype.itemsize)
     return RawDescription(shape, dtype, path)
@@ -393,11 +386,9 @@ def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     """Write one tensor, little-endian, without a header; raise for strings, which have no size."""
     ((_, result),) = results
     if result.dtype is STRING:
+        what = "strings cannot be written as raw bytes"
         raise InputError(
-            "strings cannot be written as raw bytes",
-            rule="dtype",
-            value=result.dtype.name,
-            expected="numbers or booleans",
+            what, rule="dtype", value=result.dtype.name, expected="numbers or booleans"
         )
     _write_elements(result, out)
 

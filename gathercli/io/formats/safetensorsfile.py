@@ -97,11 +97,9 @@ class Bundle(Content):
         entry = self._tensors[name]
         dtype = _TYPES_BY_NAME.get(entry["dtype"])
         if dtype is None:
+            what = f"the tensor `{name}` is of type {entry['dtype']}"
             raise InputError(
-                f"the tensor `{name}` is of type {entry['dtype']}",
-                rule="dtype",
-                value=entry["dtype"],
-                expected=listed(_TYPES_BY_NAME),
+                what, rule="dtype", value=entry["dtype"], expected=listed(_TYPES_BY_NAME)
             )
         shape = tuple(entry["shape"])
         check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)

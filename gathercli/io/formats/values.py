@@ -35,11 +35,8 @@ def check_depth(value: Any, root: str = "$") -> None:
             return
         value = value[0]
     if type(value) in _LIST_TYPES:
-        raise LimitError(
-            f"the list at `{root}` is nested deeper than {MAX_RANK}",
-            where=root,
-            expected=f"rank at most {MAX_RANK}",
-        )
+        what = f"the list at `{root}` is nested deeper than {MAX_RANK}"
+        raise LimitError(what, where=root, expected=f"rank at most {MAX_RANK}")
 
 
 def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], set[type]]:

@@ -215,10 +215,8 @@ def stored(  # noqa: PLR0917  (a range of a file, and what it stores)
     check_shape("the tensor has", shape, dtype.itemsize)
     expected = -(-product(shape) * dtype.bits // 8)
     if size != expected:
-        raise malformed(
-            f"the tensor has {in_bytes(size)} of elements",
-            f"{expected}, for {list(shape)} of {dtype}",
-        )
+        what = f"the tensor has {in_bytes(size)} of elements"
+        raise malformed(what, f"{expected}, for {list(shape)} of {dtype}")
 
     def load() -> Tensor:
         if dtype.bits >= 8:
@@ -238,11 +236,8 @@ def decoded(raw: bytes, where: str) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.start} of the string at `{where}` is 0x{raw[error.start]:02x}",
-            where=where,
-            expected="UTF-8 text",
-        ) from None
+        what = f"byte {error.start} of the string at `{where}` is 0x{raw[error.start]:02x}"
+        raise InputError(what, where=where, expected="UTF-8 text") from None
 
 
 def raw_elements(tensor: Tensor) -> bytes:
@@ -268,11 +263,9 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
         error.hint = _copying(path, location)
         raise
     except FileNotFoundError:
+        what = f"`{clean(location)}` is missing"
         raise NoInputError(
-            f"`{clean(location)}` is missing",
-            rule="missing",
-            value=location,
-            expected="a file beside the model",
+            what, rule="missing", value=location, expected="a file beside the model"
         ) from None
     except OSError as error:
         refusal = unreadable(location, error)

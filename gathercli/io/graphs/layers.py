@@ -267,10 +267,8 @@ class IrReader:
         except expat.ExpatError as error:
             if error.code in _CUT_ERRORS:
                 raise truncated(size, "an OpenVINO IR", inside="an element") from None
-            raise malformed(
-                f"it is not XML: {expat.ErrorString(error.code)} in line {error.lineno}",
-                "an OpenVINO IR",
-            ) from None
+            what = f"it is not XML: {expat.ErrorString(error.code)} in line {error.lineno}"
+            raise malformed(what, "an OpenVINO IR") from None
         except GatherError:  # of a handler
             raise
         except (LookupError, ValueError) as error:  # the encoding that the .xml declares
@@ -280,10 +278,8 @@ class IrReader:
         self._number += 1
         stack = self._stack
         if self._number > MOST_ELEMENTS or len(stack) >= DEEPEST_ELEMENT:
-            raise LimitError(
-                "the .xml has too many or too deep elements",
-                expected=f"at most {MOST_ELEMENTS}, {DEEPEST_ELEMENT} deep",
-            )
+            what = "the .xml has too many or too deep elements"
+            raise LimitError(what, expected=f"at most {MOST_ELEMENTS}, {DEEPEST_ELEMENT} deep")
         if len(self._names) > self._counted:
             self._budget.hold(_NAME_BYTES * (len(self._names) - self._counted))
             self._counted = len(self._names)

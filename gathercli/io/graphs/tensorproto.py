@@ -80,12 +80,8 @@ def type_of(number: int) -> DType:
     """Return the type of a number; raise InputError for an unknown one."""
     dtype = type_or_none(number)
     if dtype is None:
-        raise InputError(
-            f"the tensor is of ONNX's type {number}",
-            rule="dtype",
-            value=number,
-            expected=listed(in_words(DTYPES)),
-        )
+        what = f"the tensor is of ONNX's type {number}"
+        raise InputError(what, rule="dtype", value=number, expected=listed(in_words(DTYPES)))
     return dtype
 
 
@@ -239,12 +235,9 @@ class TensorProto:
             where, value = f"{_ELEMENT_FIELDS[self._field]}[{wrong}]", int(array[wrong])
             if self._field != _UINT64:
                 value = signed(value % 2**64)
+            what = f"the value at `{where}` is {value}, which {self.dtype} cannot hold"
             raise InputError(
-                f"the value at `{where}` is {value}, which {self.dtype} cannot hold",
-                rule="dtype",
-                where=where,
-                value=value,
-                expected=f"{low} to {high}",
+                what, rule="dtype", where=where, value=value, expected=f"{low} to {high}"
             )
         return array
 

@@ -153,10 +153,8 @@ def _cut(start: int, stop: int, *, whole: bool) -> InputError:
     """Return the error for a field that is not whole, in the message of the file or in another."""
     if whole:
         return truncated(stop, "a whole field", inside=f"the field at byte {start}")
-    return malformed(
-        f"the field at byte {start} runs past the end of its message at byte {stop}",
-        "a whole field",
-    )
+    what = f"the field at byte {start} runs past the end of its message at byte {stop}"
+    return malformed(what, "a whole field")
 
 
 # Writing

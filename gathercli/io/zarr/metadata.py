@@ -300,10 +300,8 @@ def _sharding(codec: Codec, grid: tuple[int, ...]) -> dict[str, Any]:
     """
     chunks = _sizes(codec, "chunk_shape", least=1, rank=len(grid))
     if any(whole % part for whole, part in zip(grid, chunks, strict=True)):
-        raise malformed(
-            f"the chunks of a shard have the shape {list(chunks)}",
-            f"sizes that divide those of the shard, {list(grid)}",
-        )
+        what = f"the chunks of a shard have the shape {list(chunks)}"
+        raise malformed(what, f"sizes that divide those of the shard, {list(grid)}")
     index = _codecs_3(codec.get("index_codecs", ["bytes", "crc32c"]), "index_codecs")
     names = [each["name"] for each in index]
     if names not in (["bytes"], ["bytes", "crc32c"]) or index[0].get("endian") == "big":

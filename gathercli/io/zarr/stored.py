@@ -338,11 +338,8 @@ class Zarr(Content):
                         continue
                     members += 1
                     if members > MAX_GROUP_MEMBERS:
-                        raise LimitError(
-                            f"the group has more than {MAX_GROUP_MEMBERS} members",
-                            value=members,
-                            expected="at most that",
-                        )
+                        what = f"the group has more than {MAX_GROUP_MEMBERS} members"
+                        raise LimitError(what, value=members, expected="at most that")
                     if node.is_array:
                         yield name
                     else:
