@@ -235,22 +235,18 @@ class Cluster:
 
 
 def _disconnected() -> TransferError:
-    return TransferError(
-        "the scheduler went away",
-        rule="scheduler",
-        expected="it to stay until all jobs are done",
-        hint="a batch with `--report FILE` is gone on with by `--resume`",
-    )
+    what = "the scheduler went away"
+    expected = "it to stay until all jobs are done"
+    hint = "a batch with `--report FILE` is gone on with by `--resume`"
+    return TransferError(what, rule="scheduler", expected=expected, hint=hint)
 
 
 def _worker_error(error: Exception) -> TransferError:
     reason = str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
-    return TransferError(
-        f"a worker cannot do the jobs ({clean(short(reason))})",
-        rule="scheduler",
-        expected=f"gathercli {__version__} and the files of this machine",
-        hint="`pip install 'gathercli[cluster]'` where the scheduler and the workers run",
-    )
+    what = f"a worker cannot do the jobs ({clean(short(reason))})"
+    expected = f"gathercli {__version__} and the files of this machine"
+    hint = "`pip install 'gathercli[cluster]'` where the scheduler and the workers run"
+    return TransferError(what, rule="scheduler", expected=expected, hint=hint)
 
 
 # The class of a worker's error by its rule; `InputError` for all others.

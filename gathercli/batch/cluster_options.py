@@ -121,12 +121,9 @@ class ChunkClusterOptions(ClusterOptions):
                 "worker does some",
             )
         if threads is not None:
-            raise UsageError(
-                "is given with a scheduler, whose workers have theirs",
-                subject="--threads",
-                expected="one of them",
-                hint="`dask worker --nthreads N` decides how many parts it makes at a time",
-            )
+            what = "is given with a scheduler, whose workers have theirs"
+            hint = "`dask worker --nthreads N` decides how many parts it makes at a time"
+            raise UsageError(what, subject="--threads", expected="one of them", hint=hint)
         for token in tokens:
             path = reference_of(token).path
             if path is not None and (path == "-" or is_stream(path)):

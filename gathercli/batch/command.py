@@ -181,12 +181,9 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
     """Raise if options conflict or have invalid values."""
     _ = running.memory.limits, running.most_failures(1)  # which raise
     if running.workers is not None and running.cluster.address() is not None:
-        raise UsageError(
-            "is given with a scheduler, whose workers do the jobs",
-            subject="--workers",
-            expected="one of them",
-            hint="`dask worker --nthreads N` decides how many jobs it does at a time",
-        )
+        what = "is given with a scheduler, whose workers do the jobs"
+        hint = "`dask worker --nthreads N` decides how many jobs it does at a time"
+        raise UsageError(what, subject="--workers", expected="one of them", hint=hint)
     for name, value in (
         ("--report", reporting.path),
         ("--junit", reporting.junit),
@@ -199,11 +196,9 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
             )
     for name, value in (("--resume", reporting.resumes), ("--hash", reporting.digests)):
         if value and (reporting.path is None or is_stream(reporting.path)):
-            raise UsageError(
-                f"`{name}` is given without a report in a file",
-                expected="`--report FILE`",
-                hint="`--report report.jsonl` keeps what was done",
-            )
+            what = f"`{name}` is given without a report in a file"
+            hint = "`--report report.jsonl` keeps what was done"
+            raise UsageError(what, expected="`--report FILE`", hint=hint)
     if running.timeout is not None and not 0 < running.timeout < float("inf"):
         raise UsageError(
             f"is {running.timeout:g}", subject="--timeout", expected="seconds, more than 0"
@@ -249,17 +244,13 @@ def _entries(
             messages.announce(note)
         return made.entries(), []
     if used := options.used():
-        raise UsageError(
-            f"`{used[0]}` is given without `--op`",
-            expected="it in the jobs themselves, or `--op`",
-            hint="`--op gather --data 'in/*.npy' --indices …` makes jobs without a file",
-        )
+        what = f"`{used[0]}` is given without `--op`"
+        hint = "`--op gather --data 'in/*.npy' --indices …` makes jobs without a file"
+        raise UsageError(what, expected="it in the jobs themselves, or `--op`", hint=hint)
     if not words or words.count("-") > 1:
-        raise UsageError(
-            "`-` is given twice" if words else "there are no jobs",
-            expected="it once" if words else "files of jobs, or `--op` and `--data`",
-            hint="`gathercli batch jobs.jsonl`",
-        )
+        what = "`-` is given twice" if words else "there are no jobs"
+        expected = "it once" if words else "files of jobs, or `--op` and `--data`"
+        raise UsageError(what, expected=expected, hint="`gathercli batch jobs.jsonl`")
     own = {real_path(path) for path in (reporting.path, reporting.junit) if path}
     paths = [
         path
@@ -297,12 +288,9 @@ def _patterns(
         word, *words = words
         subject, kind, example = f"the node `{clean(word)}`", "a node", "`--feed 'ids/*.npy'`"
     if others := [each for each in words if not options.matrix or "=" not in each]:
-        raise UsageError(
-            f"`{clean(others[0])}` is given beside {subject}",
-            value=others[0],
-            expected=f"files of jobs, or {kind}",
-            hint=f"a pattern is quoted, so that the shell leaves it: {example}",
-        )
+        what = f"`{clean(others[0])}` is given beside {subject}"
+        hint = f"a pattern is quoted, so that the shell leaves it: {example}"
+        raise UsageError(what, value=others[0], expected=f"files of jobs, or {kind}", hint=hint)
     settings = options.settings()
     if reader is None:
         call, start = _chosen_call(options), "--{} "

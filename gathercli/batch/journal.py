@@ -232,13 +232,9 @@ def _unwritable(path: str, error: OSError) -> OutputError:
     """Return the error for a report that cannot be opened and locked."""
     reason = (error.strerror or "").lower(), "a file to write"
     why, expected = _REASONS.get(type(error), reason)
-    return OutputError(
-        f"{place_of(path)} cannot be written ({why})",
-        rule="output",
-        value=path,
-        expected=expected,
-        hint=_RESUME_HINT if isinstance(error, FileExistsError) else None,
-    )
+    what = f"{place_of(path)} cannot be written ({why})"
+    hint = _RESUME_HINT if isinstance(error, FileExistsError) else None
+    return OutputError(what, rule="output", value=path, expected=expected, hint=hint)
 
 
 # Why a report cannot be opened or locked, and what is expected.

@@ -299,12 +299,10 @@ def check_templates(templates: Mapping[str, str], words: str, finder: str) -> No
         if "*" in text and not os.path.lexists(text):
             start = words.format(name if "=" in words else name.replace("_", "-"))
             template = re.sub(r"\*\*/\*|\*+", "{stem}", text, count=1)
-            raise UsageError(
-                f"`{start.rstrip(' =')}` is `{clean(text)}`, but only `{finder}` takes a pattern",
-                value=text,
-                expected="one tensor, or a name with {stem}",
-                hint=f"`{start}{shell_word(template)}` is a file for each file of `{finder}`",
-            )
+            what = f"`{start.rstrip(' =')}` is `{clean(text)}`, but only `{finder}` takes a pattern"
+            expected = "one tensor, or a name with {stem}"
+            hint = f"`{start}{shell_word(template)}` is a file for each file of `{finder}`"
+            raise UsageError(what, value=text, expected=expected, hint=hint)
 
 
 class PatternCall(NamedTuple):
@@ -346,13 +344,10 @@ def matrix_of(op: str, words: Iterable[str], given: Iterable[str] = ()) -> dict[
         if not mark or key not in settings or twice or not all(values):
             again = " again" if key in matrix else ""
             near = closest(key, settings)
-            raise UsageError(
-                f"has `{clean(word)}`{again}",
-                subject="--matrix",
-                value=word,
-                expected=f"{listed(settings)}, once, with different values, as in `axis=0,1`",
-                hint=f"did you mean `{near}`?" if near and near != key else None,
-            )
+            what = f"has `{clean(word)}`{again}"
+            expected = f"{listed(settings)}, once, with different values, as in `axis=0,1`"
+            hint = f"did you mean `{near}`?" if near and near != key else None
+            raise UsageError(what, subject="--matrix", value=word, expected=expected, hint=hint)
         matrix[key] = values
     if both := matrix.keys() & {*given}:
         raise UsageError(

@@ -43,20 +43,14 @@ class Address(NamedTuple):
 def check_url(url: str, ca_file: str | None) -> None:
     """Raise if a URL is invalid, or the scheduler speaks TLS and no files for it are given."""
     if not URL.fullmatch(url):
-        raise UsageError(
-            f"is `{clean(url)}`",
-            subject="--scheduler",
-            value=url,
-            expected="tcp://HOST:PORT or tls://HOST:PORT",
-            hint="`--scheduler tcp://127.0.0.1:8786`",
-        )
+        what = f"is `{clean(url)}`"
+        expected = "tcp://HOST:PORT or tls://HOST:PORT"
+        hint = "`--scheduler tcp://127.0.0.1:8786`"
+        raise UsageError(what, subject="--scheduler", value=url, expected=expected, hint=hint)
     if url.startswith(TLS) and ca_file is None:
-        raise UsageError(
-            f"the scheduler `{clean(url)}` speaks TLS, and `--tls-ca-file` is not given",
-            value=url,
-            expected="the files for TLS",
-            hint="`--tls-ca-file ca.pem --tls-cert cert.pem --tls-key key.pem`",
-        )
+        what = f"the scheduler `{clean(url)}` speaks TLS, and `--tls-ca-file` is not given"
+        hint = "`--tls-ca-file ca.pem --tls-cert cert.pem --tls-key key.pem`"
+        raise UsageError(what, value=url, expected="the files for TLS", hint=hint)
 
 
 @contextmanager
@@ -65,11 +59,9 @@ def connect(address: Address) -> Iterator[Client]:
     try:
         from distributed import Client, Security
     except ImportError as error:
-        raise UsageError(
-            f"a scheduler needs dask, which is not installed ({error})",
-            expected="the extra",
-            hint="`pip install 'gathercli[cluster]'`",
-        ) from None
+        what = f"a scheduler needs dask, which is not installed ({error})"
+        hint = "`pip install 'gathercli[cluster]'`"
+        raise UsageError(what, expected="the extra", hint=hint) from None
     url, security = address.url or _read_url(address.file or ""), None
     ca_file, cert, key = address[2:]
     check_url(url, ca_file)

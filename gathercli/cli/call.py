@@ -154,12 +154,9 @@ class TensorOptions(Options):
         """Return the arguments by the names of the inputs; raise `UsageError` for more or fewer."""
         names, words = [each.name for each in inputs_of(family)], self.words
         if self.types.feed:  # a node would have taken it
-            raise UsageError(
-                f"is `{clean(self.types.feed[0])}`, but no node of a model is given",
-                subject="--feed",
-                value=self.types.feed[0],
-                expected="`model.onnx#NODE` in place of the inputs",
-            )
+            what = f"is `{clean(self.types.feed[0])}`, but no node of a model is given"
+            expected = "`model.onnx#NODE` in place of the inputs"
+            raise UsageError(what, subject="--feed", value=self.types.feed[0], expected=expected)
         if len(words) != len(names):
             raise _miscounted(self.command or family.COMMAND, family, words)
         return {name: self.types.token(name, word) for name, word in zip(names, words, strict=True)}

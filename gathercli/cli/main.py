@@ -137,13 +137,9 @@ def _help_words(words: list[str]) -> list[str]:
         from gathercli.cli.registry import COMMANDS
         from gathercli.errors import UsageError
 
-        raise UsageError(
-            f"is given `{' '.join(topic)[:80]}`",
-            subject="help",
-            value=topic[1],
-            expected="one command",
-            hint=f"`gathercli help {topic[0]}`" if topic[0] in COMMANDS else None,
-        )
+        what = f"is given `{' '.join(topic)[:80]}`"
+        hint = f"`gathercli help {topic[0]}`" if topic[0] in COMMANDS else None
+        raise UsageError(what, subject="help", value=topic[1], expected="one command", hint=hint)
     return [*topic, "--help", *every]
 
 

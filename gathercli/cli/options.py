@@ -142,13 +142,10 @@ class Limits(NamedTuple):
 
         number = re.fullmatch(r"(\d{1,18})(K|M|G|Ki|Mi|Gi|)", text, re.ASCII)
         if number is None:
-            raise UsageError(
-                f"is `{text}`",
-                subject="--max-bytes",
-                value=text,
-                expected="a number of bytes, with K, M, G, Ki, Mi or Gi, or 0 for no limit",
-                hint="`--max-bytes 4Gi`",
-            )
+            what = f"is `{text}`"
+            expected = "a number of bytes, with K, M, G, Ki, Mi or Gi, or 0 for no limit"
+            hint = "`--max-bytes 4Gi`"
+            raise UsageError(what, subject="--max-bytes", value=text, expected=expected, hint=hint)
         size = int(number[1]) * _UNITS[number[2]]
         return cls(size or None, size or None, explicit=True)
 

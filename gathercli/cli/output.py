@@ -89,13 +89,10 @@ class WriteOptions(Options):
         import re
 
         if not re.fullmatch(r"[1-9]\d{0,17}(,[1-9]\d{0,17}){0,63},?|", text, re.ASCII):
-            raise UsageError(
-                f"is `{clean(text)}`",
-                subject="--chunks",
-                value=text,
-                expected="sizes from 1 on",
-                hint="`--chunks 64,1024`, one for each dimension of the output",
-            )
+            what = f"is `{clean(text)}`"
+            expected = "sizes from 1 on"
+            hint = "`--chunks 64,1024`, one for each dimension of the output"
+            raise UsageError(what, subject="--chunks", value=text, expected=expected, hint=hint)
         self.chunk_sizes = tuple(int(size) for size in text.split(",") if size)
 
     def file(self, path: str, inputs: Inputs | None = None) -> Output:
@@ -301,11 +298,9 @@ def losses(fmt: str, result: Result, path: str | None, *, option: str = "-f") ->
 def binary_error(fmt: str, target: str, *, way: str = "-o ") -> UsageError:
     """Return the error for binary on a terminal; the hint has `way` before the file name."""
     name = new_name("result", FORMATS[fmt].suffix)
-    return UsageError(
-        f"{fmt} is binary, and {target} is a terminal",
-        expected="a file or a pipe",
-        hint=f"`{way}{name}`{'' if way else ' in its place'} writes a file",
-    )
+    what = f"{fmt} is binary, and {target} is a terminal"
+    hint = f"`{way}{name}`{'' if way else ' in its place'} writes a file"
+    return UsageError(what, expected="a file or a pipe", hint=hint)
 
 
 def _parameters(call: Call, adjustments: Iterable[Adjustment]) -> dict[str, Any]:

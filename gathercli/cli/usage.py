@@ -58,13 +58,9 @@ def program_refusal(words: Sequence[str]) -> UsageError | None:
             return None
     except WordsError as error:
         return refusal(line, error)
-    return UsageError(
-        f"stands alone, but `{words[1]}` follows it",
-        subject="--version",
-        value=words[1],
-        expected="nothing",
-        hint="a version of an operator comes after its command, as in `gather … -V onnx-13`",
-    )
+    what = f"stands alone, but `{words[1]}` follows it"
+    hint = "a version of an operator comes after its command, as in `gather … -V onnx-13`"
+    return UsageError(what, subject="--version", value=words[1], expected="nothing", hint=hint)
 
 
 def _no_command(name: str) -> UsageError:
@@ -87,22 +83,17 @@ def _no_command(name: str) -> UsageError:
 
 def _equals_sign(line: CommandLine, error: WordsError) -> UsageError:
     name, _, value = error.subject.partition("=")
-    return UsageError(
-        f"`{short(error.subject)}` has an equals sign",
-        value=error.subject,
-        expected=f"`{short(f'{name} {value}')}`",
-        hint=hints.did_you_mean(_translation(line)),
-    )
+    what = f"`{short(error.subject)}` has an equals sign"
+    expected = f"`{short(f'{name} {value}')}`"
+    hint = hints.did_you_mean(_translation(line))
+    return UsageError(what, value=error.subject, expected=expected, hint=hint)
 
 
 def _one_dash(line: CommandLine, error: WordsError) -> UsageError:
     name = error.subject.partition("=")[0]
-    return UsageError(
-        f"`{name}` has one dash",
-        value=name,
-        expected=f"`-{name}`",
-        hint=hints.did_you_mean(line.replace(error.at, "-" + error.subject)),
-    )
+    what = f"`{name}` has one dash"
+    hint = hints.did_you_mean(line.replace(error.at, "-" + error.subject))
+    return UsageError(what, value=name, expected=f"`-{name}`", hint=hint)
 
 
 def _twice(_: CommandLine, error: WordsError) -> UsageError:
@@ -113,11 +104,9 @@ def _twice(_: CommandLine, error: WordsError) -> UsageError:
 def _no_option(line: CommandLine, error: WordsError) -> UsageError:
     option = error.subject
     suggest = _option_hint if line.command else _program_hint
-    return UsageError(
-        f"{line.command or 'gathercli'} has no option `{short(option)}`",
-        value=option,
-        hint=_other_form(line, option) or suggest(line, option, error.at),
-    )
+    what = f"{line.command or 'gathercli'} has no option `{short(option)}`"
+    hint = _other_form(line, option) or suggest(line, option, error.at)
+    return UsageError(what, value=option, hint=hint)
 
 
 def _other_form(line: CommandLine, option: str) -> str | None:
@@ -171,22 +160,15 @@ def _no_value(line: CommandLine, error: WordsError) -> UsageError:
     option, param = error.subject, line.param(error.subject)
     if param.kind is bool:
         word = line.words[error.at]
-        return UsageError(
-            f"is given a value, `{word.value}`",
-            subject=option,
-            value=word.text,
-            expected="none",
-            hint=hints.did_you_mean(line.replace(error.at, option)),
-        )
+        what = f"is given a value, `{word.value}`"
+        hint = hints.did_you_mean(line.replace(error.at, option))
+        return UsageError(what, subject=option, value=word.text, expected="none", hint=hint)
     count = sum(word.option == option and word.value is not None for word in line.words)
     has = f"{count} of {counted(param.count, 'value')}" if count else "no value"
-    return UsageError(
-        f"has {has}",
-        subject=option,
-        value=option,
-        expected=f"`{option} {param.metavar}`",
-        hint=_version_hint(param, option),
-    )
+    what = f"has {has}"
+    expected = f"`{option} {param.metavar}`"
+    hint = _version_hint(param, option)
+    return UsageError(what, subject=option, value=option, expected=expected, hint=hint)
 
 
 def _version_hint(param: Parameter, option: str) -> str | None:
@@ -251,12 +233,9 @@ def _wrong_value(line: CommandLine, error: WordsError) -> UsageError:
         hint = hints.did_you_mean([line.command, *others, "--save", f"picture.{value.lower()}"])
     elif param.choices and (similar := hints.translate_value(param, value)):
         hint = hints.did_you_mean(line.replace(at, word.text.removesuffix(value) + similar))
-    return UsageError(
-        f"`{word.option or param.metavar}` is `{short(value)}`",
-        value=value,
-        expected=listed(param.choices) if param.choices else _range(param),
-        hint=hint,
-    )
+    what = f"`{word.option or param.metavar}` is `{short(value)}`"
+    expected = listed(param.choices) if param.choices else _range(param)
+    return UsageError(what, value=value, expected=expected, hint=hint)
 
 
 def _range(param: Parameter) -> str:

@@ -94,12 +94,9 @@ def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
         if not isinstance(value, np.generic):
             return _tensor_of_list(value, empty)
     elif isinstance(value, np.ma.MaskedArray):
-        raise InputError(
-            "it is a masked array, and a tensor has no mask",
-            rule="dtype",
-            expected="a plain array",
-            hint="`array.filled(value)` decides what the masked elements are",
-        )
+        what = "it is a masked array, and a tensor has no mask"
+        hint = "`array.filled(value)` decides what the masked elements are"
+        raise InputError(what, rule="dtype", expected="a plain array", hint=hint)
     tensor = viewed(value)
     array = tensor.array
     if array.dtype == object and not hasattr(value, "__array__"):

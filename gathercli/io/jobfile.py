@@ -279,10 +279,7 @@ class _JobText:
 
 
 def _too_long(where: str) -> LimitError:
-    return LimitError(
-        "the job is too long",
-        places=(where,),
-        where=where,
-        expected=f"at most {MAX_JOB_BYTES} bytes",
-        hint="a job may name files in place of long lists",
-    )
+    what = "the job is too long"
+    expected = f"at most {MAX_JOB_BYTES} bytes"
+    hint = "a job may name files in place of long lists"
+    return LimitError(what, places=(where,), where=where, expected=expected, hint=hint)

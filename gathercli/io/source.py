@@ -117,13 +117,9 @@ def _check_quoted(token: str, folder: str) -> None:
     from gathercli.io.suggest import quoted_file
 
     if name := quoted_file(token, folder):
-        raise InputError(
-            f"`{token}` is a text, as a file is named without quotes of its own",
-            rule="literal",
-            value=token,
-            expected="the name",
-            hint=Hint("did you mean {source}?", source=name),
-        )
+        what = f"`{token}` is a text, as a file is named without quotes of its own"
+        hint = Hint("did you mean {source}?", source=name)
+        raise InputError(what, rule="literal", value=token, expected="the name", hint=hint)
 
 
 def is_stdin(token: str) -> bool:

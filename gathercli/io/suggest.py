@@ -31,13 +31,9 @@ def missing(path: str, folder: str) -> GatherError:
     name = clean(path) if len(path) <= 200 else clean(path[:200]) + "..."
     hint = suggest(path, folder)
     if literal.looks_literal(path):
-        return InputError(
-            f"`{name}` is neither a literal nor the name of a file",
-            rule="literal",
-            value=path,
-            expected="a list such as 0,0,4 or '[[0,1],[2,3]]'",
-            hint=hint,
-        )
+        what = f"`{name}` is neither a literal nor the name of a file"
+        expected = "a list such as 0,0,4 or '[[0,1],[2,3]]'"
+        return InputError(what, rule="literal", value=path, expected=expected, hint=hint)
     if hint is None and (near := similar_file(path, folder)):
         hint = Hint("did you mean {source}?", source=near)
     shown = clean(os.path.join(folder, path)) if folder else name

@@ -266,22 +266,17 @@ def split_paths(options: ConvertOptions) -> tuple[list[str], Target]:
     if folder is not None:
         tokens = options.paths
     elif not tokens:
-        raise UsageError(
-            f"there is only `{clean(last)}`",
-            value=last,
-            expected="sources and then a file, or `-d DIR`",
-            hint=_for_one(last, to),
-        )
+        what = f"there is only `{clean(last)}`"
+        expected = "sources and then a file, or `-d DIR`"
+        raise UsageError(what, value=last, expected=expected, hint=_for_one(last, to))
     elif _is_folder(last, to):
         folder = last
     sources = [source for token in tokens for source in _in_folder(token)]
     if folder is not None:
         if to is None:
-            raise UsageError(
-                "a folder has no suffix",
-                expected="the format of its files",
-                hint="`--to npy` (or another) names it",
-            )
+            what = "a folder has no suffix"
+            hint = "`--to npy` (or another) names it"
+            raise UsageError(what, expected="the format of its files", hint=hint)
         return sources, Target(to, folder=folder)
     several, exists = len(sources) > 1, _exists(last)
     instead = _each_in_folder(to) if several or exists else None
@@ -290,12 +285,9 @@ def split_paths(options: ConvertOptions) -> tuple[list[str], Target]:
         raise _would_replace(last, f"{len(sources)} sources", _beside(tokens, last, to))
     fmt = to or ("json" if last == "-" else save.format_of_output(last))
     if several and not FORMATS[fmt].several:
-        raise UsageError(
-            f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources",
-            value=last,
-            expected="a folder for them, or a format that holds several",
-            hint=_for_several(last, to),
-        )
+        what = f"`{clean(last)}` holds one tensor, and there are {len(sources)} sources"
+        expected = "a folder for them, or a format that holds several"
+        raise UsageError(what, value=last, expected=expected, hint=_for_several(last, to))
     return sources, Target(fmt, path=None if last == "-" else last)
 
 

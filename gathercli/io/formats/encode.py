@@ -255,12 +255,9 @@ def _taker(blocks: Iterator[AnyArray]) -> Callable[[int], AnyArray]:
 def _check_brackets(count: int, limit: int | None) -> None:
     """Raise for too many empty lists."""
     if limit is not None and count * 3 > limit:
-        raise LimitError(
-            f"the brackets of the empty result take {in_bytes(count * 3)}",
-            value=count * 3,
-            expected=f"at most {in_bytes(limit)}",
-            hint="npy and oip keep its shape",
-        )
+        what = f"the brackets of the empty result take {in_bytes(count * 3)}"
+        hint = "npy and oip keep its shape"
+        raise LimitError(what, value=count * 3, expected=f"at most {in_bytes(limit)}", hint=hint)
 
 
 def plain_json(results: Sequence[NamedResult], options: TextOptions) -> Iterator[Piece]:

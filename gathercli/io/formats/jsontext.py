@@ -281,13 +281,10 @@ def tensor(
     if isinstance(value, dict):
         value, root = _member(value, key, name)
     elif key is not None:
-        raise InputError(
-            "the document is not an object",
-            rule="json",
-            value=key,
-            expected=f"one with the key {json.dumps(key)}",
-            hint=Hint("a plain list is read without a key: {source}", source=name or ""),
-        )
+        what = "the document is not an object"
+        expected = f"one with the key {json.dumps(key)}"
+        hint = Hint("a plain list is read without a key: {source}", source=name or "")
+        raise InputError(what, rule="json", value=key, expected=expected, hint=hint)
     if isinstance(value, dict):
         found = typed_tensor(value, root, max_bytes=max_bytes)
         unknown = [f"`{clean(short(each))}`" for each in value if each not in _TENSOR_KEYS]
@@ -310,13 +307,10 @@ def _member(document: dict[str, Any], key: str | None, name: str | None) -> tupl
     if key is not None and key in members:
         return members[key]
     names = some(map(json.dumps, members))
-    raise InputError(
-        f"the document holds {names}",
-        rule="json",
-        value=key,
-        expected=f"the key {json.dumps(short(key))}" if key else "one tensor, or the key of one",
-        hint=key_hint(name, key, members, "tensor") if name else None,
-    )
+    what = f"the document holds {names}"
+    expected = f"the key {json.dumps(short(key))}" if key else "one tensor, or the key of one"
+    hint = key_hint(name, key, members, "tensor") if name else None
+    raise InputError(what, rule="json", value=key, expected=expected, hint=hint)
 
 
 def members_of(document: dict[str, Any]) -> dict[str, tuple[Any, str]]:

@@ -208,12 +208,9 @@ def _check_size(shape: tuple[int, ...], dtype: dtypes.DType, max_bytes: int | No
     allowed = LARGEST if max_bytes is None else max_bytes
     if size > allowed or product([n for n in shape if n]) * dtype.itemsize > LARGEST:
         sizes = ",".join(map(str, shape))
-        raise LimitError(
-            f"the tensor {dtypes.described(dtype, sizes)} takes {in_bytes(size)}",
-            value=size,
-            expected=f"at most {in_bytes(allowed)}",
-            hint=None if max_bytes is None else Hint("{max_bytes} lifts the limit", max_bytes=0),
-        )
+        what = f"the tensor {dtypes.described(dtype, sizes)} takes {in_bytes(size)}"
+        hint = None if max_bytes is None else Hint("{max_bytes} lifts the limit", max_bytes=0)
+        raise LimitError(what, value=size, expected=f"at most {in_bytes(allowed)}", hint=hint)
 
 
 def _typed(match: re.Match[str], max_bytes: int | None) -> Tensor:

@@ -321,12 +321,9 @@ def parse_raw(token: str) -> RawDescription:
 
     match = re.fullmatch(_RAW_PATTERN, token)
     if match is None:
-        raise InputError(
-            f"`{clean(token[:80])}` does not say what the bytes are",
-            rule="literal",
-            value=token[:80],
-            expected="shape, type and file, as in `bin:4x3xbf16@raw.bin`",
-        )
+        what = f"`{clean(token[:80])}` does not say what the bytes are"
+        expected = "shape, type and file, as in `bin:4x3xbf16@raw.bin`"
+        raise InputError(what, rule="literal", value=token[:80], expected=expected)
     dims, name, path = match.groups()
     dtype = named(name)
     if dtype is None or dtype is STRING:
@@ -357,12 +354,10 @@ class Raw(Content):
         size = self._file.length(layout.nbytes)
         if size != layout.nbytes:
             more = " or more" if self._file.has_more else ""
-            raise InputError(
-                f"the file has {in_bytes(size)}{more}",
-                value=size,
-                expected=f"{layout.nbytes}, for {described(dtype, ','.join(map(str, shape)))}",
-                hint=None if more else self._advice(size),
-            )
+            what = f"the file has {in_bytes(size)}{more}"
+            expected = f"{layout.nbytes}, for {described(dtype, ','.join(map(str, shape)))}"
+            hint = None if more else self._advice(size)
+            raise InputError(what, value=size, expected=expected, hint=hint)
         return layout
 
     def _advice(self, size: int) -> str | None:

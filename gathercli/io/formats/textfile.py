@@ -386,10 +386,6 @@ def _check_lines(raw: bytes, name: str) -> None:
         from gathercli.io.formats.foreign import SAMPLE_BYTES, table_hint
 
         hint = table_hint(name, raw[:SAMPLE_BYTES])
-    raise InputError(
-        f"line {line} of {last} has several elements",
-        rule="literal",
-        where=f"line {line}",
-        expected="all on one line, or one per line",
-        hint=hint,
-    )
+    what = f"line {line} of {last} has several elements"
+    expected = "all on one line, or one per line"
+    raise InputError(what, rule="literal", where=f"line {line}", expected=expected, hint=hint)

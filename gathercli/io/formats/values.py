@@ -137,13 +137,9 @@ def _check_fit(sizes: tuple[int, ...], shape: tuple[int, ...], root: str, rule: 
     is_flat = len(sizes) == 1 and sizes[0] == product(shape)
     is_empty = 0 in sizes and sizes == shape[: len(sizes)]  # [[],[]] for [2,0,3]
     if not is_flat and not is_empty:
-        raise InputError(
-            f"the list at `{root}` has shape {cell(sizes)}",
-            rule=rule,
-            where=root,
-            expected=cell(shape),
-            remark=f", or {counted(product(shape), 'value', exact=True)} in one list",
-        )
+        what = f"the list at `{root}` has shape {cell(sizes)}"
+        remark = f", or {counted(product(shape), 'value', exact=True)} in one list"
+        raise InputError(what, rule=rule, where=root, expected=cell(shape), remark=remark)
 
 
 def _infer(  # noqa: PLR0911  (a type each)

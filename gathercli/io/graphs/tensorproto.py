@@ -392,19 +392,14 @@ def proto_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     """Write one tensor; raise LimitError if it exceeds the size of a message."""
     ((name, result),) = results
     if result.dtype not in ONNX_TYPES:
-        raise InputError(
-            f"the format has no type {result.dtype}",
-            rule="dtype",
-            value=result.dtype.name,
-            expected=listed(each.name for each in DTYPES if each in ONNX_TYPES),
-        )
+        what = f"the format has no type {result.dtype}"
+        expected = listed(each.name for each in DTYPES if each in ONNX_TYPES)
+        raise InputError(what, rule="dtype", value=result.dtype.name, expected=expected)
     if result.nbytes > MAX_MESSAGE_BYTES - 10_000:
-        raise LimitError(
-            f"the tensor takes {in_bytes(result.nbytes)}",
-            value=result.nbytes,
-            expected="less than 2^31, as much as a protobuf message holds",
-            hint="npy and safetensors have no such limit",
-        )
+        what = f"the tensor takes {in_bytes(result.nbytes)}"
+        expected = "less than 2^31, as much as a protobuf message holds"
+        hint = "npy and safetensors have no such limit"
+        raise LimitError(what, value=result.nbytes, expected=expected, hint=hint)
     if result.dtype.bits < 8:
         out.write(tensor_message(name, result.whole()))
     else:
