@@ -21,20 +21,11 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli import errors
 from gathercli.batch.journal import stamp_of, stamp_of_names
 from gathercli.batch.outcome import ERROR, MISMATCH, Line, Outcome, is_fault
 from gathercli.compute.run import boxes, consume, run, warm_up
 from gathercli.compute.tensor import Result
-from gathercli.errors import (
-    GatherError,
-    InputError,
-    LimitError,
-    MismatchError,
-    NoInputError,
-    OperatorError,
-    UsageError,
-    refusal_of,
-)
 from gathercli.io import save
 from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.files import STDIN
@@ -121,7 +112,13 @@ def line_of(job: Job, settings: Settings) -> Line:
 
 
 # The errors that a job may expect.
-_REFUSALS: Final = (OperatorError, InputError, LimitError, NoInputError, UsageError)
+_REFUSALS: Final = (
+    errors.OperatorError,
+    errors.InputError,
+    errors.LimitError,
+    errors.NoInputError,
+    errors.UsageError,
+)
 # The rules that a dry run checks; it does not read elements.
 _DRY_RULES: Final = {"version", "missing", *rules.STATEMENTS} - {*rules.VALUE_RULES}
 
@@ -151,7 +148,7 @@ class _JobRun(NamedTuple):
         """The real path of a folder that must contain the output, if one must."""
         return None if self.settings.allow_outside else real_path(self.job.folder)
 
-    def error(self) -> GatherError | None:
+    def error(self) -> errors.GatherError | None:
         """Run the job once; return its error, if any."""
         settings, inputs = self.settings, self.inputs
         part = Part.parse(self.job.where)
@@ -168,20 +165,22 @@ class _JobRun(NamedTuple):
                     if settings.stamps:
                         self.line.stamp = stamp_of(inputs, self.job, digests=settings.digests)
         except Exception as raised:  # noqa: BLE001  (one job's fault is one failed job)
-            error = refusal_of(raised)
+            error = errors.refusal_of(raised)
             if error is not raised:  # where it was raised decides its cause
                 error.__traceback__, error.__context__ = raised.__traceback__, raised
             return error
         return None
 
-    def expect(self, error: GatherError | None) -> None:
+    def expect(self, error: errors.GatherError | None) -> None:
         """Compare the error of the run with the expected one; set the status of the line."""
         line, rule = self.line, self.job.expect_error
         expected = "a refusal" if rule is True else f"a refusal by the rule `{rule}`"
         if error is None:
             is_dry = self.settings.dry and self.job.op != SHAPE
             if rule is not None and not (is_dry and rule not in _DRY_RULES):
-                line.fail(MismatchError("the call is legal", rule="expect", expected=expected))
+                line.fail(
+                    errors.MismatchError("the call is legal", rule="expect", expected=expected)
+                )
         elif rule is None or not isinstance(error, _REFUSALS):
             line.fail(error)
         else:
@@ -211,7 +210,9 @@ class _JobRun(NamedTuple):
         job, shape, dtype = self.job, known(call.shape), call.data.dtype
         size = product(shape) * (dtype.itemsize if dtype else 1)
         if self.most_bytes is not None and size > self.most_bytes:
-            raise LimitError.over(f"the result takes {in_bytes(size)}", size, self.most_bytes)
+            raise errors.LimitError.over(
+                f"the result takes {in_bytes(size)}", size, self.most_bytes
+            )
         # Pairs may stand for complex numbers, which changes the shape.
         is_complex = dtype is not None and dtype.kind is Kind.COMPLEX
         if job.expect is not None and (not is_complex or isinstance(job.expect, dict)):
@@ -239,7 +240,7 @@ class _JobRun(NamedTuple):
                 consume(bound, self._finish, recheck=recheck, **limits)
                 return
             result = run(bound, **limits)
-        except LimitError as error:
+        except errors.LimitError as error:
             if job.output is None and error.lifted_by is not None:
                 error.remark += ", which `--max-bytes` raises, or an `output` for a file"
             raise
@@ -299,7 +300,7 @@ class _JobRun(NamedTuple):
 
 def _check_shape(shape: Shape, expected: Shape) -> None:
     if str(shape) != str(expected):
-        raise MismatchError(f"the shape is {shape}", rule="expect", expected=str(expected))
+        raise errors.MismatchError(f"the shape is {shape}", rule="expect", expected=str(expected))
 
 
 def remove_unfinished(job: Job, settings: Settings) -> None:
@@ -316,7 +317,7 @@ def lost_job(
     job = read_again(record)
     remove_unfinished(job, settings)
     line = Line(job.id, job.output, ERROR, *why, seconds=seconds)
-    with suppress(GatherError):
+    with suppress(errors.GatherError):
         line.operator = row_of(job, []).full_name
     if settings.stamps:
         line.stamp = stamp_of_names(job, digests=settings.digests)

@@ -9,14 +9,7 @@ from gathercli.cli.declarations import MESSAGES, VIEW, Answer, Options, flag, op
 from gathercli.errors import GatherError, TransferError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import STDIN
-from gathercli.report.terminal import (
-    DEFAULT_WIDTH,
-    height_of,
-    is_terminal,
-    print_text,
-    wants_color,
-    width_of,
-)
+from gathercli.report import terminal
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -61,7 +54,11 @@ class ErrorOptions(Options):
         if self.json_errors:
             text += error_json(error)
         else:
-            text += error_text(error, color=wants_color(self.color, STDERR), width=width_of(STDERR))
+            text += error_text(
+                error,
+                color=terminal.wants_color(self.color, STDERR),
+                width=terminal.width_of(STDERR),
+            )
         self.write(text)
 
     @staticmethod
@@ -86,7 +83,7 @@ class Messages(ErrorOptions):
         if self._interactive and not self.json_errors and self._progress is None:
             from gathercli.report.words import Progress
 
-            self._progress = Progress(self.write, width_of(STDERR) or 80)
+            self._progress = Progress(self.write, terminal.width_of(STDERR) or 80)
         return self._progress
 
     def clear(self) -> None:
@@ -108,7 +105,7 @@ class Messages(ErrorOptions):
     @property
     def _interactive(self) -> bool:
         """Whether stderr is a terminal and notes are wanted."""
-        return not self.quiet and is_terminal(STDERR)
+        return not self.quiet and terminal.is_terminal(STDERR)
 
     def print(self) -> None:
         """Print the notes."""
@@ -132,7 +129,9 @@ class Messages(ErrorOptions):
     def _note(self, text: str) -> str:
         from gathercli.report.words import note_text
 
-        return note_text(text, color=wants_color(self.color, STDERR), width=width_of(STDERR))
+        return note_text(
+            text, color=terminal.wants_color(self.color, STDERR), width=terminal.width_of(STDERR)
+        )
 
     def inputs(
         self,
@@ -150,7 +149,7 @@ class Messages(ErrorOptions):
 
     def _prompt(self, what: str) -> None:
         """Prompt for input if standard input is a terminal."""
-        if is_terminal(STDIN) and not self.is_silent:
+        if terminal.is_terminal(STDIN) and not self.is_silent:
             text = f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D"
             self._print(self._note(text))
 
@@ -184,16 +183,16 @@ def print_answer(answer: Answer, fmt: str, options: ErrorOptions) -> int:
     """Print an answer in a format, then the notes, and return the status."""
     notes = answer.notes
     if fmt == "json" and answer.json is not None:
-        print_text(answer.json())
-    elif fmt == "auto" and answer.plain is not None and not is_terminal(STDOUT):
-        print_text(answer.plain)
+        terminal.print_text(answer.json())
+    elif fmt == "auto" and answer.plain is not None and not terminal.is_terminal(STDOUT):
+        terminal.print_text(answer.plain)
     else:
         notes = () if answer.text_has_notes else notes
-        text = answer.text(width_of(STDOUT), wants_color(options.color, STDOUT))
+        text = answer.text(terminal.width_of(STDOUT), terminal.wants_color(options.color, STDOUT))
         if answer.paged:
             _page(text)
         else:
-            print_text(text)
+            terminal.print_text(text)
     messages = options if isinstance(options, Messages) else Messages(color=options.color)
     messages.say(*answer.remarks)
     if answer.error is not None:
@@ -225,12 +224,12 @@ def _page(text: str) -> None:
     The default is less, if it is installed; an empty PAGER or ``cat`` means none.
     """
     command = ""
-    if is_terminal(STDOUT) and not _fits(text):
+    if terminal.is_terminal(STDOUT) and not _fits(text):
         from shutil import which
 
         command = os.environ.get("PAGER", "less" if which("less") else "").strip()
     if command in ("", "cat") or _pipe(command, text) in _NO_PROGRAM:
-        print_text(text)
+        terminal.print_text(text)
 
 
 def _fits(text: str) -> bool:
@@ -238,8 +237,8 @@ def _fits(text: str) -> bool:
     import re
 
     plain = re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()
-    width = width_of(STDOUT) or DEFAULT_WIDTH
-    return sum(max(1, -(-len(line) // width)) for line in plain) < height_of(STDOUT)
+    width = terminal.width_of(STDOUT) or terminal.DEFAULT_WIDTH
+    return sum(max(1, -(-len(line) // width)) for line in plain) < terminal.height_of(STDOUT)
 
 
 def _pipe(command: str, text: str) -> int:

@@ -21,15 +21,7 @@ from gathercli.errors import (
     UsageError,
 )
 from gathercli.io.files import STDIN, File, check_kind, unreadable
-from gathercli.io.formats.content import (
-    UNSAID,
-    Content,
-    ElementTypes,
-    Layout,
-    Literal,
-    MemberHint,
-    content,
-)
+from gathercli.io.formats.content import UNSAID, ElementTypes, Layout, Literal, MemberHint, content
 from gathercli.records import NamedTuple
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, parse
@@ -43,6 +35,7 @@ if TYPE_CHECKING:
     from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.folders import Folder
+    from gathercli.io.formats.content import Content
     from gathercli.io.formats.npy import RawDescription
 
     _AnyFile = TypeVar("_AnyFile", bound="File | Folder")

@@ -11,14 +11,7 @@ import sys
 from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
-from gathercli.io.formats.content import (
-    Content,
-    ElementTypes,
-    Layout,
-    check_shape,
-    malformed,
-    truncated,
-)
+from gathercli.io.formats import content
 from gathercli.io.formats.table import NPY as MAGIC
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described, foreign, named
@@ -63,16 +56,16 @@ NamedResult: TypeAlias = "tuple[str, Result]"
 SHORT_RESULT_BYTES: Final = 1 << 17  # bytes of elements that are written at once
 RAW_PREFIX: Final = "bin:"
 _RAW_PATTERN: Final = r"(?as)bin:(x|(?:\d+x)*)([a-z]\w*)@(.+)"
-_malformed: Final = partial(malformed, rule="npy")
+_malformed: Final = partial(content.malformed, rule="npy")
 
 
-class Npy(Content):
+class Npy(content.Content):
     """A .npy file."""
 
     format = rule = "npy"
     has = "a .npy file holds one tensor and"
 
-    def layout(self, key: str | None, types: ElementTypes) -> Layout:
+    def layout(self, key: str | None, types: content.ElementTypes) -> content.Layout:
         """Read the header."""
         if key is not None:
             raise self.no_member(key, Hint("{source}", source=self._file.name))
@@ -81,12 +74,12 @@ class Npy(Content):
         check_type(layout)
         return layout
 
-    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
+    def tensor(self, key: str | None, types: content.ElementTypes) -> Tensor:
         """View the elements; those of a large regular file are mapped."""
         return view(self.layout(key, types), self._file.buffer())
 
 
-def read_header(start: bytes, declared: DType | None) -> Layout:
+def read_header(start: bytes, declared: DType | None) -> content.Layout:
     """Parse the header in the first `PREAMBLE` bytes of a file, or in all of a shorter one.
 
     `declared` is the type of opaque elements; a type that is not read is foreign. Raise InputError
@@ -100,7 +93,7 @@ def read_header(start: bytes, declared: DType | None) -> Layout:
         raise _malformed(f"byte {at} is 0x{start[at]:02x}", "a header of ASCII")
     shape, fortran, file_dtype = _parse(start[len(_VERSION_1) : end], begin - len(_VERSION_1))
     dtype, file_dtype = _type_of(file_dtype, declared)
-    return Layout(dtype, shape, file_dtype, end, fortran)
+    return content.Layout(dtype, shape, file_dtype, end, fortran)
 
 
 def _text_of(start: bytes) -> tuple[int, int]:
@@ -108,7 +101,7 @@ def _text_of(start: bytes) -> tuple[int, int]:
     fixed = len(_VERSION_1)
     version = tuple(start[len(MAGIC) : fixed])
     if len(start) < fixed:
-        raise truncated(len(start), "a header", rule="npy")
+        raise content.truncated(len(start), "a header", rule="npy")
     if version not in _LENGTH_BYTES:
         raise _malformed(f"the format version is {version}", "1.0, 2.0 or 3.0")
     begin = fixed + _LENGTH_BYTES[version]
@@ -117,12 +110,12 @@ def _text_of(start: bytes) -> tuple[int, int]:
         raise _malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_HEADER}")
     if len(start) < begin + length:
         expected = f"{in_bytes(begin + length)} of header"
-        raise truncated(len(start), expected, inside="its header", rule="npy")
+        raise content.truncated(len(start), expected, inside="its header", rule="npy")
     return begin, begin + length
 
 
 @lru_cache(maxsize=64)  # as many files have the same
-def ordinary_layout(header: bytes) -> Layout | None:
+def ordinary_layout(header: bytes) -> content.Layout | None:
     """Parse the header of numbers, row-major and little-endian, as numpy writes it.
 
     None for any other header, which numpy parses or refuses.
@@ -140,8 +133,8 @@ def ordinary_layout(header: bytes) -> Layout | None:
     )
     if repr(shape).encode() != b"(%s)" % sizes:
         return None
-    check_shape("the file declares", shape, dtype.itemsize)
-    return Layout(dtype, shape, None, len(header))
+    content.check_shape("the file declares", shape, dtype.itemsize)
+    return content.Layout(dtype, shape, None, len(header))
 
 
 @lru_cache(maxsize=64)
@@ -196,7 +189,7 @@ def _check_declared(shape: tuple[int, ...], file_dtype: np.dtype[Any]) -> None:
         )
     if any(type(size) is not int or size < 0 for size in shape):
         raise _malformed(f"the shape is {shape}", "sizes of 0 or more")
-    check_shape("the file declares", shape, file_dtype.itemsize)
+    content.check_shape("the file declares", shape, file_dtype.itemsize)
 
 
 def _type_of(file_dtype: np.dtype[Any], declared: DType | None) -> tuple[DType, np.dtype[Any]]:
@@ -220,7 +213,7 @@ def _is_opaque(file_dtype: np.dtype[Any]) -> bool:
     return file_dtype.kind == "V" and sized
 
 
-def check_type(layout: Layout) -> None:
+def check_type(layout: content.Layout) -> None:
     """Raise for a type that is not read."""
     file_dtype = layout.file_dtype
     if layout.dtype.kind is not Kind.OTHER or file_dtype is None:
@@ -236,7 +229,7 @@ def check_type(layout: Layout) -> None:
     raise _malformed(f"the type is {file_dtype!s}", expected)
 
 
-def check_length(layout: Layout, length: int, *, has_more: bool = False) -> None:
+def check_length(layout: content.Layout, length: int, *, has_more: bool = False) -> None:
     """Raise if a file has not the bytes that its header declares; a stream may have unread ones."""
     if length == layout.end:
         return
@@ -248,7 +241,7 @@ def check_length(layout: Layout, length: int, *, has_more: bool = False) -> None
     )
 
 
-def view(layout: Layout, buffer: Any) -> Tensor:
+def view(layout: content.Layout, buffer: Any) -> Tensor:
     """View the elements in the bytes of a file; check strings."""
     tensor = layout.view(buffer, rule="npy")
     if layout.dtype is STRING:
@@ -330,11 +323,11 @@ def parse_raw(token: str) -> RawDescription:
         what = f"`{name[:40]}` in `{clean(token[:80])}` is not a type of raw bytes"
         raise InputError(what, rule="literal", value=name, expected="one such as f32, i64 or bf16")
     shape = tuple(int(size[:30]) for size in dims.split("x") if size)
-    check_shape(f"`{clean(token[:80])}` declares", shape, dtype.itemsize)
+    content.check_shape(f"`{clean(token[:80])}` declares", shape, dtype.itemsize)
     return RawDescription(shape, dtype, path)
 
 
-class Raw(Content):
+class Raw(content.Content):
     """A file of elements."""
 
     format = "bin"
@@ -344,13 +337,13 @@ class Raw(Content):
         super().__init__(file)
         self._description = description
 
-    def layout(self, key: str | None, types: ElementTypes) -> Layout:
+    def layout(self, key: str | None, types: content.ElementTypes) -> content.Layout:
         """Check the size of the file against the token."""
         del types  # the token has the type
         shape, dtype, _ = self._description
         if key is not None:
             raise self.no_member(key)
-        layout = Layout(dtype, shape)
+        layout = content.Layout(dtype, shape)
         size = self._file.length(layout.nbytes)
         if size != layout.nbytes:
             more = " or more" if self._file.has_more else ""
@@ -371,7 +364,7 @@ class Raw(Content):
             "{source} has that many", source=f"{RAW_PREFIX}{sizes}@{self._description.path}"
         )
 
-    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
+    def tensor(self, key: str | None, types: content.ElementTypes) -> Tensor:
         """View the elements; those of a large regular file are mapped."""
         layout = self.layout(key, types)
         return layout.view(self._file.buffer() if layout.nbytes else b"")

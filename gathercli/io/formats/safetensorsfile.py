@@ -16,15 +16,8 @@ from gathercli.compute.storage import storage_of, unpacked
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError
 from gathercli.io.files import File
+from gathercli.io.formats import content
 from gathercli.io.formats import jsontext as json
-from gathercli.io.formats.content import (
-    Content,
-    ElementTypes,
-    Layout,
-    check_shape,
-    malformed,
-    truncated,
-)
 from gathercli.io.formats.foreign import not_installed
 from gathercli.spec.dtypes import DTYPES, DType
 from gathercli.spec.shapes import product
@@ -60,7 +53,7 @@ _TYPES_BY_NAME: Final = {
 }
 
 
-class Bundle(Content):
+class Bundle(content.Content):
     """A .safetensors file."""
 
     format = "safetensors"
@@ -71,12 +64,14 @@ class Bundle(Content):
         super().__init__(file)
         length = int.from_bytes(file.start(8), "little")
         if length > MAX_JSON_HEADER:
-            raise malformed(f"the header declares {in_bytes(length)}", f"at most {MAX_JSON_HEADER}")
+            raise content.malformed(
+                f"the header declares {in_bytes(length)}", f"at most {MAX_JSON_HEADER}"
+            )
         self._start = 8 + length
         start = file.start(self._start)
         if len(start) < self._start:
             expected = f"{in_bytes(self._start)} of header"
-            raise truncated(len(start), expected, inside="its header")
+            raise content.truncated(len(start), expected, inside="its header")
         ends = (int(match[1]) for match in re.finditer(_OFFSETS_PATTERN, start[8:]))
         _check(file, self._start + max(ends, default=0))
         try:
@@ -88,7 +83,7 @@ class Bundle(Content):
         self._tensors: dict[str, dict[str, Any]] = header
         self.names = list(header)
 
-    def layout(self, key: str | None, types: ElementTypes) -> Layout:
+    def layout(self, key: str | None, types: content.ElementTypes) -> content.Layout:
         """Describe a tensor by the header."""
         import numpy as np
 
@@ -102,11 +97,11 @@ class Bundle(Content):
                 what, rule="dtype", value=entry["dtype"], expected=listed(_TYPES_BY_NAME)
             )
         shape = tuple(entry["shape"])
-        check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)
+        content.check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)
         file_dtype = np.dtype(storage_of(dtype)).newbyteorder("<")
-        return Layout(dtype, shape, file_dtype, self._start + entry["data_offsets"][0])
+        return content.Layout(dtype, shape, file_dtype, self._start + entry["data_offsets"][0])
 
-    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
+    def tensor(self, key: str | None, types: content.ElementTypes) -> Tensor:
         """View a tensor; a large regular file is mapped."""
         layout = self.layout(key, types)
         dtype, shape = layout.dtype, layout.shape
@@ -132,9 +127,11 @@ def _check(file: File, size: int) -> None:
             deserialize(bytes(file.buffer()))  # type: ignore[no-untyped-call]
     except (SafetensorError, OSError) as error:
         if length < size:
-            raise truncated(length, in_bytes(size), inside="its elements") from None
+            raise content.truncated(length, in_bytes(size), inside="its elements") from None
         reason = str(error).rpartition("deserializing header: ")[2]
-        raise malformed(f"it is not a sound .safetensors file ({reason[:200]})", "one") from None
+        raise content.malformed(
+            f"it is not a sound .safetensors file ({reason[:200]})", "one"
+        ) from None
 
 
 def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:

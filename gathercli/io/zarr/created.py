@@ -23,19 +23,10 @@ from gathercli.compute.result import source_of
 from gathercli.compute.storage import Box, slices, storage_of
 from gathercli.compute.threads import ProgressCallback, share
 from gathercli.errors import GatherError, LimitError, TransferError, UsageError, reason_of
+from gathercli.io import write
 from gathercli.io.folders import Folder, lies_in, walk
 from gathercli.io.formats.content import malformed
 from gathercli.io.stream import temporary_name
-from gathercli.io.write import (
-    EXISTS,
-    OUTSIDE,
-    AtomicOutput,
-    bad_folder,
-    check_room,
-    is_stream,
-    real_path,
-    sync,
-)
 from gathercli.io.zarr.arrayspec import ArraySpec, ChunkCodec, Codec, zero_fill
 from gathercli.io.zarr.metadata import VERSIONS, Node, document
 from gathercli.io.zarr.stored import ZarrArray, writer_at
@@ -91,7 +82,7 @@ _DEFAULT_SPEC: Final = ArraySpec(
 )
 
 
-class Creation(AtomicOutput):
+class Creation(write.AtomicOutput):
     """An output that is an array; an existing array is replaced, anything else is an error."""
 
     def _find_target(self) -> None:
@@ -99,10 +90,10 @@ class Creation(AtomicOutput):
         self._own: os.stat_result | None = None
         # Whether `commit` renamed the array; another run may have replaced it since.
         self._renamed = False
-        self._advise = partial(bad_folder, self.path.rstrip("/"))
+        self._advise = partial(write.bad_folder, self.path.rstrip("/"))
         self._target = self._resolve()
         if self._within is not None and not lies_in(self._target, self._within):
-            raise self._unwritable(*OUTSIDE)
+            raise self._unwritable(*write.OUTSIDE)
         self._check_target(MAX_CHECKED_NAMES)
 
     @property
@@ -115,10 +106,10 @@ class Creation(AtomicOutput):
         if not self.path:
             raise self._unwritable("the name is empty", "the name of a folder")
         with self._writable(self._advise):
-            if is_stream(self.path.rstrip("/")):
+            if write.is_stream(self.path.rstrip("/")):
                 raise self._unwritable("it is a device or a pipe", "the name of a folder")
             folder, name = os.path.split(self.path.rstrip("/"))
-            target = os.path.join(real_path(folder), name)
+            target = os.path.join(write.real_path(folder), name)
         if name in ("", ".", ".."):
             raise self._unwritable("its last part names no folder", "the name of a folder")
         if array := enclosing_array(target):
@@ -133,12 +124,12 @@ class Creation(AtomicOutput):
         with self._writable(self._advise):
             if os.path.islink(target):
                 raise self._unwritable("it is a symbolic link", "the name of a folder")
-            if is_stream(target):
+            if write.is_stream(target):
                 raise self._unwritable("it is a device or a pipe", "the name of a folder")
             if not os.path.lexists(target):
                 return
             if self._no_clobber:
-                raise self._unwritable(*EXISTS)
+                raise self._unwritable(*write.EXISTS)
             if why := obstacle(target, most):
                 raise self._unwritable(why, "a new name, or a zarr array to replace")
 
@@ -223,7 +214,7 @@ class Creation(AtomicOutput):
         data, itemsize = source.data, source.data.storage.itemsize
         total = product(source.shape) * itemsize
         if memory is not None:
-            check_room(self.path, self.folder, total, packs=True)
+            write.check_room(self.path, self.folder, total, packs=True)
         copies = isinstance(source, CopyBlocks) and source.elements is data
         self.open(
             source.shape, data.dtype, chunks, data, storage=data.storage, copy_attributes=copies
@@ -259,7 +250,7 @@ class Creation(AtomicOutput):
             os.rename(self.temporary, self._target)
             self._renamed = True
         if self._fsync:
-            sync(self.folder)
+            write.sync(self.folder)
 
     def _remove(self) -> None:
         """Remove the hidden folders; restore the old array if the new one was not renamed."""
@@ -322,8 +313,8 @@ def _sync(path: str) -> None:
     """Flush a folder and everything below it to the disk."""
     for folder, _, names in os.walk(path, topdown=False):
         for name in names:
-            sync(os.path.join(folder, name))
-        sync(folder)
+            write.sync(os.path.join(folder, name))
+        write.sync(folder)
 
 
 def _spec_like(

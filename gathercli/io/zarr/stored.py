@@ -23,14 +23,7 @@ from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io.descriptors import incomplete
 from gathercli.io.files import unreadable
 from gathercli.io.folders import Folder, check_place, open_in
-from gathercli.io.formats.content import (
-    Content,
-    ElementTypes,
-    Layout,
-    check_limit,
-    check_number,
-    malformed,
-)
+from gathercli.io.formats import content
 from gathercli.io.formats.npy import check_strings
 from gathercli.io.zarr.arrayspec import ArraySpec, ChunkCodec, grid_coordinates, strip_checksum
 from gathercli.io.zarr.metadata import Node
@@ -104,7 +97,7 @@ class ZarrArray:
             return np.empty(shape, self.storage)
         count = count_chunks(box, self.chunks)
         what = f"{counted(count, 'chunk', exact=True)} of the array are to be read at once"
-        check_number(what, count, MAX_READ_CHUNKS)
+        content.check_number(what, count, MAX_READ_CHUNKS)
         if count_chunks(box, self.spec.grid) == 1:
             elements = self._part(box)
             if elements is None:
@@ -218,7 +211,7 @@ class ZarrArray:
         """Read a box within one shard; its index has the start and length of each chunk."""
         spec = self.spec
         # Read the file once for all of its chunks, which are contiguous.
-        content = _bytes_at(fd, 0, size) if sizes(box) == spec.grid else None
+        whole = _bytes_at(fd, 0, size) if sizes(box) == spec.grid else None
 
         def read(start: int, length: int) -> AnyArray:
             """Read bytes, of which the index in the file may say anything."""
@@ -227,7 +220,7 @@ class ZarrArray:
                 raise ValueError(f"it has {in_bytes(size)}, and none at {start} to {stop}")
             if length > max(spec.max_packed, spec.index_nbytes):
                 raise ValueError(f"its part has {in_bytes(length)}, more than a chunk can have")
-            return _bytes_at(fd, start, length) if content is None else content[start:stop]
+            return _bytes_at(fd, start, length) if whole is None else whole[start:stop]
 
         raw = read(0 if spec.index_first else size - spec.index_nbytes, spec.index_nbytes)
         if len(spec.shard_index) > 1:
@@ -262,7 +255,7 @@ class ZarrArray:
                 f"a chunk cannot be packed ({_reason(error)}), the output is not complete"
             ) from error
 
-    def _write_file(self, key: str, content: memoryview) -> None:
+    def _write_file(self, key: str, packed: memoryview) -> None:
         """Write a file atomically; do not create the folder of the array, which may be gone."""
         *folders, _ = key.split("/")
         for depth in range(1, len(folders) + 1):
@@ -272,7 +265,7 @@ class ZarrArray:
         partial = f"{path}.{os.urandom(6).hex()}.partial"
         try:
             with open(partial, "xb") as file:
-                file.write(content)
+                file.write(packed)
             os.replace(partial, path)
         except BaseException:
             with suppress(OSError):
@@ -298,7 +291,7 @@ def writer_at(path: str) -> ZarrArray:
     return ZarrArray(path, path, node.spec)
 
 
-class Zarr(Content):
+class Zarr(content.Content):
     """A zarr folder."""
 
     format = "zarr"
@@ -309,7 +302,7 @@ class Zarr(Content):
         self._folder = folder
         root = Node.at(folder, folder.path)
         if root is None:
-            raise malformed("no zarr.json or .zarray in it", "a zarr array or group")
+            raise content.malformed("no zarr.json or .zarray in it", "a zarr array or group")
         self._root = root
         self.has = "the folder is one array and has" if root.is_array else "the group has"
 
@@ -345,22 +338,24 @@ class Zarr(Content):
                     else:
                         groups.append(name)
 
-    def layout(self, key: str | None, types: ElementTypes) -> Layout:
+    def layout(self, key: str | None, types: content.ElementTypes) -> content.Layout:
         """Return the layout of an array."""
         del types  # the metadata state the type
         return self._node(key)[1].layout
 
-    def tensor(self, key: str | None, types: ElementTypes) -> Tensor:
+    def tensor(self, key: str | None, types: content.ElementTypes) -> Tensor:
         """Read a whole array; raise LimitError if it is larger than the limit."""
         size = self.layout(key, types).nbytes
         limit, progress = self._folder.limit, self._folder.progress
         instead = "`info --header` describes it without reading it"
-        check_limit(f"the array has {in_bytes(size)} to be held in memory", size, limit, instead)
+        content.check_limit(
+            f"the array has {in_bytes(size)} to be held in memory", size, limit, instead
+        )
         array = self._array(key)
         report = None if progress is None else lambda done: progress("read", done, size)
         return Tensor(array.dtype, array.read(everything(array.shape), report))
 
-    def chunked(self, key: str | None, types: ElementTypes) -> ChunkedTensor:
+    def chunked(self, key: str | None, types: content.ElementTypes) -> ChunkedTensor:
         """Open an array, or read all of one that is to be converted."""
         array = self._array(key)
         return array if types.declared in (None, array.dtype) else self.tensor(key, types)
@@ -371,7 +366,7 @@ class Zarr(Content):
         limit = self._folder.limit
         needed = max(spec.chunk_nbytes, spec.index_nbytes)
         what = f"a chunk of the array has {in_bytes(needed)} to be held in memory"
-        check_limit(what, needed, limit)
+        content.check_limit(what, needed, limit)
         name = self._folder.name if path == self._folder.path else f"{self._folder.name}#{key}"
         return ZarrArray(name, path, spec, self._folder.watch, self._folder.notes)
 
@@ -398,7 +393,7 @@ class Zarr(Content):
         if (spec := self._member(key)) is not None:
             return os.path.join(self._folder.path, key), spec
         self.find(key, self.names or (), self._folder.name)  # raises if it was never an array
-        raise malformed(f"`{clean(key)}` is no longer an array", "it to stay as it was")
+        raise content.malformed(f"`{clean(key)}` is no longer an array", "it to stay as it was")
 
 
 def losses(result: Result, path: str | None, option: str) -> Iterator[str]:
