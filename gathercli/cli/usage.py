@@ -21,10 +21,7 @@ _PROGRAM: Final = "`gathercli --version` prints the program's version"
 
 
 def refusal(line: CommandLine, error: WordsError) -> UsageError:
-    """Return the error for a line whose words the declarations refuse.
-
-    Raise that of an unknown operator, whatever else is wrong.
-    """
+    """Return the error for words that the declarations refuse; an unknown operator comes first."""
     for word in line.words if line.metavars[:1] == ["OP"] else ():
         if word.option is None:
             from gathercli.frameworks.versions import family_of

@@ -400,10 +400,7 @@ def row_of(job: Job, notes: list[str]) -> Op:
 
 
 def bind(job: Job, op: Op, inputs: Inputs, context: CallContext | None = None) -> BoundCall:
-    """Bind the call of a job to its inputs; those stored in chunks are read on demand.
-
-    With a `context`, they are read into memory and described to it.
-    """
+    """Bind the call of a job to its inputs: in chunks, or in memory, described to a `context`."""
     read = job.chunked if context is None else job.tensor
     tensors = [read(each.name, inputs) for each in op.inputs]
     if context is not None:

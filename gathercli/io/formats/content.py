@@ -120,10 +120,7 @@ class Content(ABC):
         return Layout(tensor.dtype, tensor.shape, storage)
 
     def find(self, key: str | None, names: Collection[str], source: str = "") -> str:
-        """Return the name of a tensor, by default the only one; raise if there is none.
-
-        `source` is the name of a folder, else the file has it.
-        """
+        """Return the name of a tensor in a file or the folder `source`, by default the only one."""
         if key is None and len(names) == 1:
             (key,) = names
         if key is not None and key in names:

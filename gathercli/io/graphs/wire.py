@@ -95,10 +95,7 @@ class WireReader:
         raise LimitError(f"the file has more than {MOST_FIELDS} fields", expected="fewer")
 
     def varint(self, at: int, stop: int, *, whole: bool = False) -> tuple[int, int]:
-        """Return the varint at `at`, modulo 2^64, and the position after it.
-
-        `whole` tells whether it is of the message that is the whole file.
-        """
+        """Return the varint at `at`, modulo 2^64, and its end; a `whole` message is the file."""
         value = shift = 0
         start = at
         while at < stop:

@@ -219,10 +219,7 @@ class ChunkCodec:
                 size = _packed_size(codec, size, spec)
 
     def decode(self, raw: AnyArray) -> AnyArray:
-        """Decode a chunk to elements in the byte order of the file.
-
-        Raise ValueError or RuntimeError if the bytes are malformed.
-        """
+        """Decode a chunk in the file's byte order; raise ValueError, RuntimeError if malformed."""
         spec = self._spec
         if len(raw) > spec.max_packed:
             raise ValueError(f"it has {in_bytes(len(raw))}, more than a chunk can have")

@@ -382,10 +382,7 @@ def enclosing_array(path: str) -> str | None:
 
 
 def obstacle(path: str, most: int | None = None) -> str | None:
-    """Return why a file or folder must not be replaced; None for a pure array.
-
-    At most `most` files are checked; None for all.
-    """
+    """Return why a path must not be replaced; None for an array, judged by `most` of its files."""
     if not os.path.isdir(path):
         return "it is a file"
     spec = None
