@@ -1,49 +1,7 @@
 """Who has which gather: a file of text for each framework, with a row for each of its operators.
 
-``torch.toml`` declares PyTorch. Its `title` is for people, `release` the one that was read or run,
-`short` has other names of the framework, `runtime` the one that calls it, if that has another name,
-and `functions` are those that its code calls. ``[runtimes.NAME]`` says how a runtime is started and
-called, as `gathercli.runtimes.declared` reads it, and ``[[mistakes]]`` what one answers otherwise
-than a row: see `gathercli.frameworks.mistakes`. ``[ways.NAME]`` is another way to call every row,
-with what is then otherwise; ``{code}`` of its `code` is that of the row. ``[rows.NAME]`` is the
-operator ``torch.NAME``; what its row does not say is in ``[each]``:
-
-=================== ==============================================================================
-like                the version whose row it repeats, but for what it says itself
-call                how it is written, with the variables `data`, `indices` and `axis`
-code                an expression that calls it with the tensors `data` and `indices`; ``{axis}``,
-                    ``{batch_dims}``, ``{position}``, the axis from the front, and ``{before}``, a
-                    colon for each dimension before it, are filled in
-masks               the types of indices that it takes for a mask
-legal, outside      the legal indices, and the policy for all others, as in `gathercli.spec.op`
-data, indices       the types that it takes, by name; `lacks` has types of `data` that it does not
-default_axis        the axis of a call without one; ``false`` if one is required; with
-                    `axis_is_input` it is a tensor, which inference may not know
-only_axis           the axis, if it takes no other
-batch_dims          ``false`` if it has no batch dimensions, or the most of them
-most_rank           the most dimensions of `data`, `least_rank` the least; `most_index_rank` and
-                    `least_index_rank` of `indices`; `shortest_tuple` is the least length of a tuple
-name                of the operator, where several rows have it
-refuses_negative    ``true`` if negative indices are refused where others are undefined
-flattens, scalars,  as in `gathercli.spec.op.Adaptation`
-broadcasts, narrow,
-axis_of_batch,
-index_bits
-checks_empty        ``false`` if it checks no index of an output without elements
-full                ``axis`` or ``data``, if that has elements wherever there is an index
-number              its version, as ``ios17``, if the framework counts those
-equals              the versions that equal it for legal indices, the nearest first
-differs             other differences from those, a line each
-fixes               versions, and code that equals them, whose last line is the call
-aliases             its other names
-evidence            what was run or read
-=================== ==============================================================================
-
-``[program]`` makes it a target of `translate`: see `gathercli.translate.targets`.
-``[known]`` names, for hypotheses of `diagnose`, what of the framework does so without a row. The
-first row of a family is its default. ``[target.rows.NAME]`` are rows that a model is converted to
-before the others, or in place of that NAME: of several for one operator the first that takes the
-call, or the last. The `sources` of ``[target]`` say more. A line that names a framework loads it.
+``torch.toml`` declares PyTorch, and ``[rows.gather]`` in it the operator ``torch.gather``. README.md
+beside the files says what they hold. A line that names a framework loads its file.
 """
 
 from __future__ import annotations
