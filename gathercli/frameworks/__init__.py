@@ -1,7 +1,7 @@
 """Who has which gather: a file of text for each framework, with a row for each of its operators.
 
-``torch.toml`` declares PyTorch, and ``[rows.gather]`` in it the operator ``torch.gather``. README.md
-beside the files says what they hold. A line that names a framework loads its file.
+``torch.toml`` declares PyTorch, and ``[rows.gather]`` in it the operator ``torch.gather``.
+README.md says what a file holds. A line that names a framework loads its file.
 """
 
 from __future__ import annotations
