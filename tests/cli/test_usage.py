@@ -38,8 +38,8 @@ def test_a_command_without_its_arguments_shows_an_example(command: str, run: Run
     [
         ("translate gather [1] 0", "expected onnx, openvino, torch", "--to onnx-13"),
         ("translate gather [1] 0 -o y.py", "expected onnx, openvino, torch", "--to torch"),
-        ("reproduce gather [1] 0 -o x", "expected onnxruntime, ", "--for numpy"),
-        ("reproduce gather [1] 0", "expected onnxruntime, ", "--for numpy --output new"),
+        ("reproduce gather [1] 0 -o x", "expected jax, numpy, ", "--for numpy"),
+        ("reproduce gather [1] 0", "expected jax, numpy, ", "--for numpy --output new"),
     ],
 )
 def test_a_missing_option_is_added_to_the_line(
