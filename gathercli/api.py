@@ -53,16 +53,18 @@ def gather(
         Shape (B.., I..), integers; any rank, 0-D included.
     axis
         The position of A: an integer, or a 0-D or one-element tensor; negative from the end. None
-        for the default of the version, 0.
+        for the default of the version, usually 0.
     batch_dims
         How many leading dimensions B.. are batches; negative values count from the rank of
-        `indices`. Only OpenVINO's 7 and 8 have it.
+        `indices`. Of OpenVINO and ONNX only ``openvino-8`` and ``openvino-7`` have it.
     version
-        ``openvino-8``, ``openvino-7``, ``openvino-1``, ``onnx-13``, ``onnx-11``, ``onnx-1``.
+        ``openvino-8``, ``openvino-7``, ``openvino-1``, ``onnx-13``, ``onnx-11``, ``onnx-1``, or
+        the call of a framework, such as ``torch.index_select``, ``np.take``, ``jax``.
     negative
         What k < 0 means: ``spec``, ``wrap``, ``error``.
     out_of_range
-        What becomes of a k outside the axis: ``spec``, ``error``, ``zero``, ``clamp``, ``wrap``.
+        What becomes of a k outside the axis: ``spec``, ``error``, ``zero``, ``nan``,
+        ``extreme``, ``clamp``, ``wrap``.
     threads
         How many copy at most, where the output is large; None for as many as there are cores.
     out
@@ -124,7 +126,7 @@ def gather_elements(
     axis
         The position of A and I; required by OpenVINO, 0 by default for ONNX.
     version
-        ``openvino-6``, ``onnx-13``, ``onnx-11``.
+        ``openvino-6``, ``onnx-13``, ``onnx-11``, or a call such as ``torch.gather``.
     negative, out_of_range, threads, out
         As for `gather`.
 
@@ -177,7 +179,8 @@ def gather_nd(
     batch_dims
         How many leading dimensions B.. are batches, less than both ranks; ONNX's 11 has none.
     version
-        ``openvino-8``, ``openvino-5``, ``onnx-13``, ``onnx-12``, ``onnx-11``.
+        ``openvino-8``, ``openvino-5``, ``onnx-13``, ``onnx-12``, ``onnx-11``, or a call such as
+        ``tf.gather_nd``.
     negative, out_of_range, threads, out
         As for `gather`, for each component.
 

@@ -57,7 +57,7 @@ def indices_table() -> str:
     for op in OPERATORS:
         outcomes.setdefault((op.negative, op.out_of_range.done), ([], []))[0].append(op.full_name)
     for each in every_row():
-        outcomes.setdefault((each.negative, each.outside), ([], []))[1].append(f"`{each.name}`")
+        outcomes.setdefault((each.op.negative, each.outside), ([], []))[1].append(f"`{each.name}`")
     return _table(
         ("index from -s to -1", "any other", "versions", "calls of other frameworks"),
         ((*done, *(", ".join(names) or "-" for names in who)) for done, who in outcomes.items()),

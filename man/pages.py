@@ -102,7 +102,7 @@ def _meaning(each: FrameworkRow) -> str:
     sentences = (
         f"{each.call} equals {listed(each.rows, 'and')}" if each.rows else each.call,
         f"Here: `gathercli {op.family} {' '.join(words)} -V {op.id}`",
-        f"An index from -s to -1 is {each.negative}, one outside [-s, s-1] {each.outside}",
+        f"An index from -s to -1 is {each.op.negative}, one outside [-s, s-1] {each.outside}",
         *(f"{line[0].upper()}{line[1:]}" for line in each.differs),
     )
     return "".join(f"{sentence}. " for sentence in sentences).rstrip()

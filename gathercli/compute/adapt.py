@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gathercli.compute.tensor import Tensor
+from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.shapes import known
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -18,6 +19,8 @@ def conform(
     tensor: ChunkedTensor, dtype: DType, shape: tuple[int, ...], *, are_indices: bool = False
 ) -> ChunkedTensor:
     """Return a tensor with a type and a shape; indices that the type has, too, keep theirs."""
+    if are_indices and dtype.integral and dtype.opaque:  # with which NumPy does not compute
+        dtype = dtype_named(f"{dtype.kind.value}8")
     if tensor.shape == shape and tensor.dtype is dtype:
         return tensor
     import numpy as np
@@ -30,10 +33,10 @@ def conform(
 
         whole = load(tensor)
     array, own = whole.array, whole.dtype
-    if dtype.integral and are_indices and array.size:
+    if dtype.integral and are_indices and array.size and not own.opaque:
         low, high = dtype.bounds
         dtype = own if low <= int(array.min()) <= int(array.max()) <= high else dtype
-    if dtype is not own and dtype.integral:
+    if dtype is not own and dtype.integral and not own.opaque:
         array = array.astype(storage_of(dtype))  # the last bits, as frameworks cut
     elif dtype is not own:
         from gathercli.compute.conversion import cast

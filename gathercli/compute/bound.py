@@ -31,7 +31,8 @@ class BoundCall:
 
     def __init__(self, call: Call, *tensors: ChunkedTensor, repeated: bool = False) -> None:
         self.call, self.repeated, given = call, repeated, tensors
-        if call.op.adapts is not None:
+        narrow = any(each.dtype.opaque for each in tensors[1:]) and not call.op.one_type
+        if call.op.adapts is not None or narrow:
             from gathercli.compute.adapt import adapted
 
             tensors = adapted(call, tensors)

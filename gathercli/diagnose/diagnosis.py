@@ -241,7 +241,7 @@ def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
     cuts = names(h.conversion.name, lambda _, how: how.index_bits == h.conversion.bits)
     treats = names(
         h.treatment.name,
-        lambda row, _: (row.negative, row.op.out_of_range.done) == h.treatment.fates,
+        lambda row, _: (row.op.negative, row.op.out_of_range.done) == h.treatment.fates,
     )
     narrows = names(
         h.reading.name,

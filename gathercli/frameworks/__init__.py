@@ -56,11 +56,6 @@ class FrameworkRow(NamedTuple):
         return tuple(map(str.lower, (self.op.id, self.op.full_name, *self.aliases)))
 
     @property
-    def negative(self) -> str:
-        """The fate of an index from -s to -1, for people."""
-        return self.op.negative
-
-    @property
     def outside(self) -> str:
         """The fate of any other index that is not on the axis, for people."""
         policy = self.op.out_of_range

@@ -24,6 +24,7 @@ def _by_name() -> dict[str, FrameworkRow]:
     return {name: each for each in every_row() for name in each.names}
 
 
+# Short names of modules in files of frameworks, for which not all of those need to be read.
 SHORT: Final = {
     "np": "numpy",
     "jnp": "jax.numpy",
@@ -61,7 +62,8 @@ def _full_name(call: str) -> str:
     """Return the name of a call in lower case, without arguments or abbreviated modules."""
     name = re.sub(r"\(.*\)$", "", call.strip(), flags=re.DOTALL).lower()
     head, dot, rest = name.partition(".")
-    return SHORT.get(head, head) + dot + rest
+    others = (each.name for each in every_framework() if head in each.short)
+    return (SHORT.get(head) or next(others, head)) + dot + rest
 
 
 def not_here(word: str) -> str | None:

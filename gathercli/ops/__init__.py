@@ -153,16 +153,17 @@ def rule_name(rule: Callable[[Call], None]) -> str:
 
 def _check_fill(call: Call) -> None:
     """Raise for a type of data without the value that cells are to be filled with."""
-    dtype, policy = call.data.dtype, call.outside
+    dtype, policy = call.data.dtype, call.out_of_range
     if dtype is None or policy not in (OutOfRange.NAN, OutOfRange.EXTREME):
         return
     is_number = dtype.integral or dtype is BOOL
-    if dtype is STRING or (policy is OutOfRange.NAN and is_number):
-        near = OutOfRange.ZERO if dtype is STRING else OutOfRange.EXTREME
+    has_none = dtype is STRING or dtype.lacks_nan
+    if has_none or (policy is OutOfRange.NAN and is_number):
+        near = OutOfRange.ZERO if has_none else OutOfRange.EXTREME
         raise UsageError(
             f"`out_of_range` is `{policy.value}`, which {dtype} has not",
             value=policy.value,
-            expected="zero, clamp, wrap or error" if dtype is STRING else "extreme or zero",
+            expected="zero, clamp, wrap or error" if has_none else "extreme or zero",
             hint=Hint("{out_of_range} has a value of each type", out_of_range=near.value),
         )
 

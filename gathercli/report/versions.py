@@ -243,6 +243,7 @@ def version_text(op: Op, width: int | None) -> str:
         *(("call", row.call) for row in calls),
         *[("changes", op.changes)] * bool(op.changes),
         *((name, words[name]) for name in names),
+        *(("nearest", str(row.nearest)) for row in calls),
         *(pair for row in calls for pair in _otherwise(row)),
         ("source", op.source),
     ]
@@ -464,7 +465,7 @@ def equivalent_text(each: FrameworkRow, width: int | None) -> str:
         ("call", each.call),
         ("here", _command(each.op)),
         *[("equals", equals)] * bool(each.rows),
-        ("index from -s to -1", _beside(each.negative, nearest.negative, nearest)),
+        ("index from -s to -1", _beside(each.op.negative, nearest.negative, nearest)),
         ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done, nearest)),
         *_otherwise(each),
     ]
@@ -480,7 +481,7 @@ def equivalent_json(each: FrameworkRow) -> dict[str, Any]:
         "call": each.call,
         "here": _command(each.op),
         "rows": each.rows,
-        "negative": each.negative,
+        "negative": each.op.negative,
         "outside": each.outside,
         "differs": each.differs,
         "fixes": [{"equals": row, "code": code} for row, code in each.fixes.items()],

@@ -271,7 +271,9 @@ class Call:
             return None
         if dtype.integral:
             return dtype.bounds[dtype.kind is Kind.UINT]
-        return True if dtype.kind is Kind.BOOL else float("nan")
+        if dtype.kind is Kind.BOOL:
+            return True
+        return -0.0 if dtype.lacks_nan else float("nan")  # which `ml_dtypes` makes of NaN
 
 
 def _from_front(number: int | None, rank: int | None) -> int | None:

@@ -36,6 +36,11 @@ class DType(NamedTuple):
         return self.opaque and self.bits <= 8
 
     @property
+    def lacks_nan(self) -> bool:
+        """Whether it is a type of floats without NaN."""
+        return self.kind is Kind.FLOAT and self.bits < 8
+
+    @property
     def integral(self) -> bool:
         """Whether it is an integer type; boolean is not."""
         return self.kind in (Kind.INT, Kind.UINT)

@@ -191,7 +191,7 @@ def done(call: Callable[[Any, Any], Any], index: int) -> str:
 @pytest.mark.parametrize("name", NUMPY)
 def test_numpy_does_with_indices_what_the_table_says(name: str) -> None:
     each, call = BY_NAME[name], NUMPY[name]
-    assert {done(call, index) for index in (-1, -2)} == {each.negative}
+    assert {done(call, index) for index in (-1, -2)} == {each.op.negative}
     assert {done(call, index) for index in (-5, 4)} == {each.outside}
 
 

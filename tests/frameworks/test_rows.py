@@ -118,3 +118,19 @@ def test_unknown_sizes_may_be_1_and_repeat(indices: str, shape: str, run: Run) -
     words = ["shape", "gather-elements", "[2,1,N]", indices, "-a", "0"]
 
     assert run(*words, "-V", "numpy.take_along_axis") == (0, f"{shape}\n", "")
+
+
+@pytest.mark.parametrize("version", ["jax.numpy.take", "jax.getitem", "xla.gather"])
+def test_narrow_indices_keep_their_sign(version: str, run: Run) -> None:
+    ran = run("gather", "10,20,30", "2xi4=[1 -1]", "-V", version)
+
+    assert ran.out == ("[20,10]\n" if version == "xla.gather" else "[20,30]\n")
+
+
+def test_a_type_without_nan_is_filled_as_the_framework_rounds_it(run: Run) -> None:
+    filled = run("gather", "2xf4e2m1fn=1", "[5,0]", "-V", "jax", "-f", "literal")
+    chosen = run("gather", "2xf4e2m1fn=1", "[5,0]", "--out-of-range", "nan")
+
+    assert filled.out == "2xf4e2m1fn=[-0.0 1.0]\n"
+    assert chosen.status == 2
+    assert "`out_of_range` is `nan`, which float4_e2m1fn has not" in chosen.err

@@ -14,7 +14,7 @@ from gathercli.cli.options import TEXT_FORMAT, THREADS, OperatorOptions
 from gathercli.cli.slice_options import PictureOptions, RuntimeOptions
 from gathercli.errors import UsageError, VersionError
 from gathercli.frameworks import every_row
-from gathercli.frameworks.equivalents import SHORT
+from gathercli.frameworks.equivalents import framework_named
 from gathercli.frameworks.versions import VersionMatch
 from gathercli.ops import FAMILIES, accepted_families
 from gathercli.report.terminal import PICTURE_WIDTH, rendered
@@ -187,11 +187,11 @@ def _of(text: str | None) -> list[Op]:
     if text is None:
         return rows
     known = dict.fromkeys(op.framework for op in rows)
-    names = [*map(str.strip, text.split(","))]
-    for name in names:
-        if name not in known:
-            meant = SHORT.get(name, name).partition(".")[0]
-            near = meant if meant in known else closest(meant, known)
+    names = []
+    for name in map(str.strip, text.split(",")):
+        of = framework_named(name)
+        if of is None or of.name not in known or name.lower() not in (of.name, *of.short):
+            near = of.name if of and of.name in known else closest(name, known)
             raise UsageError(
                 f"names `{clean(name[:40])}`",
                 subject="--of",
@@ -199,6 +199,7 @@ def _of(text: str | None) -> list[Op]:
                 expected=listed(known),
                 hint=f"did you mean `{near}`?" if near else None,
             )
+        names.append(of.name)
     return [op for op in rows if op.framework in names]
 
 
