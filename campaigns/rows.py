@@ -23,11 +23,11 @@ from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.frameworks import FrameworkRow, every_framework, framework
-from gathercli.frameworks.mistakes import known_mistake
 from gathercli.ops import OPERATORS
 from gathercli.runtimes.calls import CONSTANT, DYNAMIC, STATIC, RuntimeCall
 from gathercli.runtimes.client import RuntimeProcess, runtimes_of
 from gathercli.runtimes.declared import NAMES, OPENVINO, runtimes
+from gathercli.runtimes.mistakes import known_mistake, mistakes_of
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import BOOL, DTYPES, STRING, DType, Kind
 from gathercli.spec.op import IndexRange
@@ -110,9 +110,8 @@ def differences(
 
 def known(row: FrameworkRow, drawn: Drawn, ours: Tensor | str, theirs: Observation) -> str:
     """Return the mistake of the framework that a difference is; empty for none."""
-    of = framework(row.op.framework)
     mistake = known_mistake(
-        (each for each in of.mistakes if each.runtime == drawn.call.runtime),
+        mistakes_of(row.op.framework, drawn.call.runtime),
         drawn.tensors,
         theirs.tensor,
         **{"axis": None, "batch_dims": 0, **drawn.attrs},

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from gathercli.frameworks.mistakes import Mistake
 from gathercli.ops import FAMILIES, version_named
 from gathercli.records import NamedTuple
 from gathercli.spec.dtypes import dtype
@@ -82,7 +81,7 @@ class FrameworkFile(NamedTuple):
     target: Sequence[FrameworkRow]  # what a model is converted to, those of `program` first
     sources: Sequence[str]  # of what a conversion does
     program: Mapping[str, Any]  # of a translation; empty if it has none
-    mistakes: Sequence[Mistake]
+    mistakes: Sequence[Mapping[str, Any]]  # as in the file: see `gathercli.runtimes.mistakes`
     runtime: str  # that calls its rows
     functions: str  # that their code calls
     ways: Sequence[FrameworkRow]  # the rows as they are called in other ways
@@ -104,7 +103,7 @@ def names() -> tuple[str, ...]:
 def framework(name: str) -> FrameworkFile:
     """Read the file of a framework, which exists."""
     table = table_beside(f"{__name__}.{name}")
-    each, runtime = table.get("each", {}), table.get("runtime", name)
+    each = table.get("each", {})
     rows, target = table.get("rows", {}), table.get("target", {})
     rows = {row: {**each, **fields} for row, fields in rows.items()}
     converted = target.get("rows", {})
@@ -124,11 +123,8 @@ def framework(name: str) -> FrameworkFile:
         (*own, *(plain[row] for row in others)),
         tuple(target.get("sources", ())),
         program,
-        tuple(
-            Mistake(**{"runtime": runtime, "release": table["release"], **fields})
-            for fields in table.get("mistakes", ())
-        ),
-        runtime,
+        tuple(table.get("mistakes", ())),
+        table.get("runtime", name),
         table.get("functions", ""),
         tuple(
             _row(name, table, row, {**fields, **way, "code": code})._replace(way=word)

@@ -17,8 +17,6 @@ from gathercli.compute.run import run
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import Case, illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
-from gathercli.frameworks import framework
-from gathercli.frameworks.mistakes import Mistake, known_mistake
 from gathercli.io.formats.encode import TextOptions, plain_json
 from gathercli.ops import bind, rule_name
 from gathercli.report.palette import ERROR_STYLE
@@ -26,6 +24,7 @@ from gathercli.report.terminal import highlighted
 from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, attributes_of, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
+from gathercli.runtimes.mistakes import Mistake, known_mistake, mistakes_of
 from gathercli.spec.call import Operand
 from gathercli.spec.op import INTEGERS, OutOfRange
 from gathercli.spec.shapes import Shape, cell, coordinates
@@ -271,9 +270,8 @@ def beside_row(
     outcome = judge(call, seen, own).outcome
     if outcome is RuntimeOutcome.AGREES or (rule and seen.problem == "refuses"):
         return verdict
-    of = framework(call.row.framework)
     known = known_mistake(
-        (each for each in of.mistakes if each.runtime == call.runtime),
+        mistakes_of(call.row.framework, call.runtime),
         expected.tensors(call.row),
         seen.tensor,
         **{"axis": None, "batch_dims": 0, **attributes_of(call.row, attrs)},

@@ -14,6 +14,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.frameworks import FrameworkRow, every_row, framework
 from gathercli.ops import OPERATORS
 from gathercli.runtimes.calls import RuntimeCall
+from gathercli.runtimes.mistakes import mistakes_of
 from gathercli.spec.dtypes import STRING, dtype
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ def test_every_mistake_is_told_by_any_call() -> None:
     for row in (*every_row(), *versions):
         of = framework(row.op.framework)
         tensors = {each.name: scalar for each in row.op.inputs}
-        for runtime in {each.runtime for each in of.mistakes}:
+        for runtime in {each.get("runtime", of.runtime) for each in of.mistakes}:
             call = Drawn(RuntimeCall(runtime, "", row.op), tensors, {"axis": 0})
             said = known(row, call, "call-rank: is 0-D", Observation("1", None, "refuses"))
-            whats = {f"known of {each.release}: {each.what}" for each in of.mistakes}
+            mistakes = mistakes_of(of.name, runtime)
+            whats = {f"known of {each.release}: {each.what}" for each in mistakes}
             assert said in {"", *whats}
 
 

@@ -31,7 +31,8 @@ refusals = [['index-range', 'index (?P<index>-?\\d+) is too large']]
 
 [[mistakes]]
 what = 'take drops the last index'
-when = "row == 'take' and indices.size > 2"
+row = 'take'
+where = ['not empty indices']
 
 [rows.take]
 like = 'openvino.Gather-1'
