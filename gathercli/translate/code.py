@@ -203,7 +203,8 @@ def _strides(target: TranslationTarget, step: Step, x: str) -> str:
 
 def _zeros(target: TranslationTarget, step: Step, x: str) -> str:
     at = step.settings["axis"]
-    return target.text("zeros", x, shape=_like(x, len(step.output.shape), at, at + 1, "1"))
+    shape = _like(x, len(step.output.shape), at, at + 1, "1")
+    return target.text("zeros", x, shape=shape, axis=at)
 
 
 def _concat(target: TranslationTarget, step: Step, x: str, y: str) -> str:

@@ -60,6 +60,9 @@ class _Lowering:
         self._add = self.program.add
         self._check_type(target.data, target.title)
         self._check_type(self.own.data, self.own.title)
+        indices = self.program.inputs.get("indices")
+        if indices and indices.dtype not in target.casts:
+            raise _wrong_indices(indices, f"{target.title} makes no int64 of it")
 
     def _check_type(self, types: Sequence[DType], title: str) -> None:
         """Raise if `types` lack that of data; suggest a target that has it."""
@@ -100,7 +103,7 @@ class _Lowering:
         front = [*range(batch_dims), axis]
         order = (*front, *(each for each in range(n) if each not in front))
         moved = add("transpose", data, order=order, name="moved")
-        if indices.dtype not in self.target.operators[gather_nd.COMMAND].indices:
+        if indices.dtype not in self.target.operators[gather_nd.COMMAND].op.input("indices").dtypes:
             indices = add("cast", indices, name="wide")
         tuples = add("unsqueeze", indices, name="tuples")
         output = add("gather_nd", moved, tuples, batch_dims=batch_dims)
@@ -113,12 +116,12 @@ class _Lowering:
 
     def elements(self) -> None:
         """Lower a gather of elements."""
-        add, off_axis = self._add, (self.call.op.off_axis, self.own.op.off_axis)
+        add = self._add
         data, indices = self.program.inputs.values()
         axis, _ = self.call.normalized
         k = self._prepared(indices, add("size", data, axis=axis))
-        narrows = off_axis[0] is OffAxis.AT_MOST and off_axis[1] is not OffAxis.AT_MOST
-        if narrows and self._may_narrow:
+        narrows = self.own.op.off_axis is OffAxis.AT_MOST
+        if self.call.op.off_axis is OffAxis.AT_MOST and not narrows and self._may_narrow:
             data = add("narrow", data, indices, axis=axis)
         add("gather_elements", self._ready_data(data, (axis, axis + 1)), k, axis=axis)
 
@@ -128,7 +131,7 @@ class _Lowering:
         (data, indices), (axis, _) = self.program.inputs.values(), self.call.normalized
         sizes = enumerate(zip(data.shape, indices.shape, strict=True))
         differs = any(one != other for at, (one, other) in sizes if at != axis)
-        return len(data.shape) > 1 if self.target.raises else differs
+        return len(data.shape) > 1 if self.target.module else differs
 
     def tuples(self) -> None:
         """Lower a gather of slices at tuples."""
@@ -320,7 +323,7 @@ class _Lowering:
 
     def _taken(self, k: ProgramValue) -> ProgramValue:
         """Return indices of a type that the own operator takes."""
-        return k if k.dtype in self.own.indices else self._wide(k)
+        return k if k.dtype in self.own.op.input("indices").dtypes else self._wide(k)
 
     def _wrapped(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Add the size to negative indices, if the call counts them from the end."""
@@ -348,15 +351,20 @@ class _Lowering:
     def _modulo(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
         """Return indices modulo the size."""
         if k.dtype is UINT64:
-            raise UsageError(
-                "is uint64, and `--out-of-range wrap` needs its remainder, which no "
-                "target computes",
-                rule="dtype",
-                subject="indices",
-                value=k.dtype.name,
-                expected="int64",
-                hint="`gathercli convert --dtype int64` converts it",
+            raise _wrong_indices(
+                k, "`--out-of-range wrap` needs its remainder, which no target computes"
             )
         k = self._wide(k)
         divisor = self._add("maximum", sizes, 1)  # of an empty axis no index is legal
         return self._add("modulo", k, divisor, name="position")
+
+
+def _wrong_indices(k: ProgramValue, why: str) -> UsageError:
+    return UsageError(
+        f"is {k.dtype}, and {why}",
+        rule="dtype",
+        subject="indices",
+        value=k.dtype.name,
+        expected="int64",
+        hint="`gathercli convert --dtype int64` converts it",
+    )

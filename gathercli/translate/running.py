@@ -60,8 +60,11 @@ def observe(
 ) -> Observation:
     """Run the files of a translation on tensors."""
     files = {f"{FILE_STEM}{suffix}": content for suffix, content in translation.files.items()}
-    arguments = ", ".join(tensors)
-    code = f"{function_name(translation.call)}({arguments})" if ".py" in translation.files else ""
+    target, code = translation.target, ""
+    if target.suffix == ".py":
+        files = {f"{FILE_STEM}.py": translation.text.encode() + target.functions.encode()}
+        function = function_name(translation.call)
+        code = target.call.format(function=function, inputs=", ".join(tensors))
     return process.call(tensors, code=code, model=files)
 
 
@@ -160,7 +163,7 @@ def _lacks_type(call: TranslatedCall) -> bool:
     return is_beam or dtype is BFLOAT16 or dtype.kind is Kind.COMPLEX
 
 
-# What each runtime does wrong, and on which calls.
+# What each runtime, or a target in it, does wrong, and on which calls.
 _MISTAKES: Final[dict[str, dict[str, Callable[[TranslatedCall], bool]]]] = {
     "openvino": {
         "it computes float64 as float32": lambda c: c.dtype is FLOAT64,
@@ -191,6 +194,10 @@ _MISTAKES: Final[dict[str, dict[str, Callable[[TranslatedCall], bool]]]] = {
         "it wraps illegal indices of elements": lambda c: c.op.elementwise and c.is_refused,
         "it checks no indices of an empty result": lambda c: c.is_empty,
     },
+    "tflite": {
+        "it need not refuse an illegal index": _is_in_doubt,
+        "its interpreter takes no tensor without elements": lambda c: c.is_empty,
+    },
     "tensorflow": {"tf.gather_nd refuses a legal index of no slice": _is_empty_tuple},
     "torch": {"it refuses no index where the slices have no elements": lambda c: c.is_empty},
 }
@@ -212,7 +219,8 @@ _IN_NOTES: Final = (_is_in_doubt, _is_empty_tuple)  # what the notes of the prog
 
 def known_notes(translation: Translation, each: ProvenCall) -> list[str]:
     """Return what the runtime of a target is known to do wrong on such a call."""
-    runtime, call = translation.target.runtimes[0], TranslatedCall(translation, each)
+    target, call = translation.target, TranslatedCall(translation, each)
+    runtime = target.name if target.name in _MISTAKES else target.runtimes[0]
     return [
         f"{runtime}, as was seen: {what}"
         for rows in (_MISTAKES, _TYPE_CUTS)
@@ -224,5 +232,5 @@ def known_notes(translation: Translation, each: ProvenCall) -> list[str]:
 def known_mistake(runtime: str, translation: Translation, each: ProvenCall) -> str | None:
     """Return what a runtime is known to do wrong on such a call; None if that is nothing."""
     call = TranslatedCall(translation, each)
-    rows = _MISTAKES.get(runtime, {}).items()
+    rows = _MISTAKES.get(translation.target.name, _MISTAKES.get(runtime, {})).items()
     return next((what for what, concerns in rows if concerns(call)), None)

@@ -1,29 +1,7 @@
 """The targets of a translation: the frameworks whose files have a ``[program]``.
 
-``[program]`` says how a call is written in a framework. What its operators do with an index, and
-the types that they take, their rows say, or the versions of an opset:
-
-================== ===============================================================================
-like               the framework whose table it repeats, but for what it says itself
-place              where it stands among the targets; without, behind those that have one
-suffix             of what is written: ``.py`` if it is not said, else ``.onnx`` or ``.xml``
-opset              whose versions a graph has
-runtimes           that run it, as ``--with`` names them, if they are not that of the framework
-operators          for each family but beams a table: `row`, and fields that differ from its own
-lacks, indices, …  fields of rows, for each of the operators
-casts              the types of indices that code makes int64, if these are not all
-loop_lacks         the types of data for which it has neither an operator for beams nor steps
-loop_note          what holds for the loop over beams
-raises             ``false`` if code cannot check indices before it uses them
-unraised           where such a check raises nothing, for people
-call               what runs the function in the runtime, with `functions` of the file
-module, imports    of code; `imports_of_64_bits` are lines that values of 64 bits need
-has_numbers        ``false`` if a size is a tensor; arithmetic then takes one type, int64
-expressions        by the primitives of a program. ``{0}`` and ``{1}`` are the inputs, other fields
-                   are the settings of the primitive, or what `gathercli.translate.code` says;
-                   lines before the last one are written before it. Those of operators are the
-                   code of their rows; others that are not there are NumPy's, with `module`
-================== ===============================================================================
+That says how a call is written: README.md beside the files has its fields. What the operators do
+with an index, and the types that they take, their rows say, or the versions of an opset.
 """
 
 from __future__ import annotations
@@ -73,11 +51,6 @@ class OwnOperator(NamedTuple):
     def refuses(self) -> bool:
         """Whether an error is promised of an illegal index."""
         return self.op.out_of_range is OutOfRange.ERROR
-
-    @property
-    def indices(self) -> Sequence[DType]:
-        """The types of indices that it takes."""
-        return self.op.input("indices").dtypes
 
 
 class TranslationTarget(NamedTuple):
@@ -129,7 +102,8 @@ def _target(name: str) -> TranslationTarget:
     file = framework(name)
     table, opset = _table(file), file.program.get("opset")
     own: dict[str, Any] = {"name": name, "raises": not opset, **table}
-    own |= {key: _types(table[key]) for key in ("casts", "loop_lacks") if key in table}
+    for key in {"casts", "loop_lacks"} & set(own):
+        own[key] = tuple(map(dtype, own[key].split()))
     if opset:
         own |= {"name": f"{name}-{opset}", "title": f"{file.title}, opset {opset}"}
         own["operators"] = _of_opset(file, table)
@@ -150,7 +124,7 @@ def _table(file: FrameworkFile) -> Mapping[str, Any]:
 
 def _of_rows(name: str, table: Mapping[str, Any]) -> dict[str, OwnOperator]:
     """Return the operators that are rows of a framework, with what differs from these."""
-    shared = {key: table[key] for key in ("lacks", "indices", "outside") if key in table}
+    shared = {key: table[key] for key in ("lacks", "indices", "outside", "code") if key in table}
     operators = {}
     for family, fields in table["operators"].items():
         row = row_like(name, **shared | fields)
@@ -195,13 +169,9 @@ def _expressions(
         batches = ", batch_dims={batch_dims}"
         if batches in code:
             expressions |= {what: code.replace(batches, ""), f"batched {what}": code}
-        elif not op.tuples:  # where a dialect writes the components of tuples
+        elif code and not op.tuples:  # where a dialect writes the components of tuples
             expressions[what] = code
     return {**expressions, **file.program.get("expressions", {})}
-
-
-def _types(names: str) -> tuple[DType, ...]:
-    return tuple(map(dtype, names.split()))
 
 
 # The primitives that are operators of a target, and versions that have their attributes.

@@ -80,6 +80,10 @@ PAIRS: Final = (
             (("openvino.GatherTree-1", _BEAMS), {}),
         )
     ),
+    _pair("openvino.Gather-8", _BATCHES, "tflite", "tensorflow", axis=2, batch_dims=1),
+    _pair("onnx.GatherElements-13", _CELLS, "tflite", "tensorflow", axis=1),
+    _pair("openvino.GatherND-8", _TUPLES, "tflite", "tensorflow", out_of_range="zero"),
+    _pair("openvino.GatherTree-1", _BEAMS, "tflite", "tensorflow"),
 )
 
 

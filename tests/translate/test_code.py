@@ -14,6 +14,7 @@ MODULES = {
     "torch": {"torch"},
     "jax": {"jax", "jax.numpy"},
     "tensorflow": {"tensorflow"},
+    "tflite": {"tensorflow"},
 }
 
 

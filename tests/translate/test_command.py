@@ -102,7 +102,7 @@ def test_a_node_of_a_model_is_translated(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--to", "tflite"), "`--to` is `tflite`: expected onnx, openvino, torch"),
+        (("--to", "mlx"), "`--to` is `mlx`: expected onnx, openvino, torch"),
         (("--to", "torch", "-o", "x.onnx"), "is a .py file: expected that suffix"),
         (("--to", "onnx-13", "-o", "-"), "is written to .onnx files only: expected the name of"),
         (("--to", "torch", "--with", "jax"), "`--with` names `jax`, which does not run torch"),
@@ -121,8 +121,8 @@ def test_a_target_is_required(run: Run) -> None:
 
     assert ran.status == 2
     assert only_error(ran) == (
-        "error: `--to` is missing: expected onnx, openvino, torch, tensorflow, jax, numpy, onnx-13 "
-        "or openvino-8"
+        "error: `--to` is missing: expected onnx, openvino, torch, tensorflow, jax, numpy, tflite, "
+        "onnx-13 or openvino-8"
     )
 
 
@@ -218,7 +218,7 @@ def test_a_target_that_refuses_no_index_is_not_said_to_refuse(
     assert not (
         refuses_none and "both refuse" in fields["proof"] and fields["proof"]["both refuse"]
     )
-    assert refuses_none == (to == "openvino-8" and operator == "gather-nd")
+    assert refuses_none == (to in ("openvino-8", "tflite") and operator == "gather-nd")
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,8 @@ def test_an_exact_translation_has_no_note(to: str) -> None:
         ("2xc64=1; 1xi64=0", "openvino-8", "openvino.Gather-8", {}),
         ("2xu16=1; 1xi32=0", "torch", "openvino.GatherElements-6", {"axis": 0}),
         ("2xf32=1; 1xu64=0", "numpy", "openvino.Gather-8", {"out_of_range": "wrap"}),
+        ("2xf32=1; 1xu64=0", "tflite", "openvino.Gather-8", {}),
+        ("2xf64=1; 1xi64=0", "tflite", "openvino.Gather-8", {}),
     ],
 )
 def test_a_type_that_a_target_lacks_is_refused(

@@ -52,7 +52,7 @@ def test_the_targets_are_the_frameworks_that_have_a_program() -> None:
 
     assert have == {each.framework for each in translation_targets()}
     assert target_names() == (
-        *("onnx", "openvino", "torch", "tensorflow", "jax", "numpy"),
+        *("onnx", "openvino", "torch", "tensorflow", "jax", "numpy", "tflite"),
         *("onnx-13", "openvino-8"),
     )
 

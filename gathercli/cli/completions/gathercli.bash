@@ -159,7 +159,7 @@ _gathercli() {
             "translate --version"|"translate -V") words="openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12 coreml-ios17 coreml-ios16 coreml-ios15 jax.numpy.take jax.getitem numpy.take numpy.getitem tensorflow.gather tensorflow.nn.embedding_lookup tensorrt.Gather tflite.GATHER tflite.EMBEDDING_LOOKUP torch.index_select torch.embedding torch.nn.functional.embedding torch.take torch.getitem webnn.gather xla.gather jax.numpy.take_along_axis numpy.take_along_axis tensorrt.GatherElements torch.gather torch.take_along_dim webnn.gatherElements xla.gather-elements jax.getitem_nd jax.lax.gather numpy.getitem_nd tensorflow.gather_nd tensorrt.GatherND tflite.GATHER_ND torch.getitem_nd webnn.gatherND xla.gather-nd tensorflow_addons.seq2seq.gather_tree" ;;
             "translate --negative") words="spec wrap error" ;;
             "translate --out-of-range") words="spec error zero nan extreme clamp wrap" ;;
-            "translate --to") words="onnx openvino torch tensorflow jax numpy onnx-13 openvino-8" ;;
+            "translate --to") words="onnx openvino torch tensorflow jax numpy tflite onnx-13 openvino-8" ;;
             "translate --format"|"translate -f") words="auto pretty json" ;;
             "translate --with") words="jax numpy onnxruntime onnx.reference openvino tensorflow torch" ;;
             "translate --color") words="auto always never" ;;
