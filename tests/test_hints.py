@@ -183,6 +183,7 @@ CALLS: Final = (
     Wrong("gather-elements --data 1,2"),
     Wrong("compare arange:2x1x2 zeros:2x1x2xi64 [1] 9"),
     Wrong("gather 1,2 0 -a 0 -V torch-2"),
+    Wrong("translate gather arange:2x2 3 -V numpy.take --to numpy"),
     Wrong("gather 1,2 0 -V numpi"),
     Wrong("gather 1,2 0, -V torch.gather"),
     Wrong("gather 1,2 -1 -a 0 -V torch"),

@@ -136,6 +136,7 @@ def _numpys(raw: bytes) -> Any:
 def _npy(raw: bytes, declared: DType | None = None) -> Tensor:
     layout = npy.read_header(raw[: npy.PREAMBLE], declared)
     npy.check_length(layout, len(raw))
+    npy.check_type(layout)
     return npy.view(layout, raw)
 
 

@@ -12,9 +12,13 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("io/write.py", "            os.fsync(self._fd)", "            pass"),
     ("io/write.py", '            sync(".", self._folder)', "            pass"),
     ("io/zarr/created.py", "            _sync(self.temporary)", "            pass"),
-    ("io/zarr/created.py", "            sync(self.folder)", "            pass"),
-    ("io/zarr/created.py", "            sync(os.path.join(folder, name))", "            pass"),
-    ("io/zarr/created.py", "        sync(folder)\n", ""),
+    ("io/zarr/created.py", "            write.sync(self.folder)", "            pass"),
+    (
+        "io/zarr/created.py",
+        "            write.sync(os.path.join(folder, name))",
+        "            pass",
+    ),
+    ("io/zarr/created.py", "        write.sync(folder)\n", ""),
     ("io/write.py", "        os.fsync(fd)", "        pass"),
     (
         "cli/output.py",

@@ -243,7 +243,7 @@ def specified(call: Call) -> Treatment:
 
     def treat(k: AnyArray, s: int, other: int) -> Outcome:
         policies = {OutOfRange.CLAMP: _clamped, OutOfRange.WRAP: _modulo}
-        fate = CellFate.FILLED if outside is OutOfRange.ZERO else CellFate.REFUSED
+        fate = CellFate.FILLED if outside.fills else CellFate.REFUSED
         negative = exact(k, s) < 0
         at = _wrapped(k, s) if wraps else exact(k, s)
         out = (at < 0) | (at >= s)
@@ -255,4 +255,5 @@ def specified(call: Call) -> Treatment:
             fates = np.where(negative, CellFate.REFUSED, fates)
         return at, fates
 
-    return Treatment("", treat)
+    filled = "nan" if outside.fills and outside is not OutOfRange.ZERO else "zero"
+    return Treatment("", treat, fill=filled)

@@ -66,7 +66,8 @@ class FrameworkRow(NamedTuple):
         import re
 
         call = re.search(r"\((.*)\)$", self.call)
-        return tuple(each for each in call[1].split(", ") if "=" not in each) if call else ()
+        names = (each.strip("{}") for each in call[1].split(", ")) if call else ()
+        return tuple(each for each in names if "=" not in each)
 
 
 class FrameworkFile(NamedTuple):
@@ -156,8 +157,11 @@ def every_row(command: str | None = None) -> list[FrameworkRow]:
 def _row(
     name: str, table: Mapping[str, Any], operator: str, fields: dict[str, Any]
 ) -> FrameworkRow:
-    """Return the row of an operator; raise `KeyError` for a field that no row has."""
+    """Return the row of an operator; raise `KeyError` for a field that it lacks or no row has."""
     fields = dict(fields)
+    for key in ("like", "call", "legal", "outside"):
+        if key not in fields:
+            raise KeyError(f"{name}.toml, rows.{operator}: `{key}` is missing")
     base = version_named(fields.pop("like"))
     said = {
         key: [" ".join(line.split()) for line in fields.pop(key, ())]
@@ -179,7 +183,7 @@ def _row(
         fields.pop("masks", ()),
     )
     if fields:
-        raise KeyError(*fields)
+        raise KeyError(f"{name}.toml, rows.{operator}: there is no `{next(iter(fields))}`")
     return row
 
 

@@ -126,9 +126,11 @@ def of_framework(word: str) -> list[FrameworkRow]:
     >>> [each.name for each in of_framework("tf-2.21")]
     ['tensorflow.gather', 'tensorflow.gather_nd']
     """
+    of = framework_named(word)
+    if of and (own := [row for row in of.rows if row.op.version and row.op.id == word.lower()]):
+        return own
     if each := find_equivalent(word):
         return [each]
-    of = framework_named(word)
     module = re.sub(r"[\s:_-]*v?[\d.]*$", "", _full_name(word))
     if of is None or "." not in module:
         return [*of.rows] if of else []

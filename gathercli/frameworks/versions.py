@@ -107,7 +107,7 @@ def _of_framework(word: str, command: str) -> Op | None:
     if of is None:
         return None
     rows = of.of(command)
-    if word == head:
+    if head in (of.name, *of.short, *SHORT) and word == head:
         return rows[0].op if rows else None
     full = SHORT.get(head, of.name) + word[len(head) :]
     return next((row.op for row in rows if full in row.names), None)

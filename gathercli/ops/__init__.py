@@ -161,7 +161,7 @@ def _check_fill(call: Call) -> None:
     if has_none or (policy is OutOfRange.NAN and is_number):
         near = OutOfRange.ZERO if has_none else OutOfRange.EXTREME
         raise UsageError(
-            f"`out_of_range` is `{policy.value}`, which {dtype} has not",
+            f"`out_of_range` is `{policy.value}`, which {dtype} does not have",
             value=policy.value,
             expected="zero, clamp, wrap or error" if has_none else "extreme or zero",
             hint=Hint("{out_of_range} has a value of each type", out_of_range=near.value),

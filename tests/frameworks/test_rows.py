@@ -135,4 +135,4 @@ def test_a_type_without_nan_is_filled_as_the_framework_rounds_it(run: Run) -> No
 
     assert filled.out == "2xf4e2m1fn=[-0.0 1.0]\n"
     assert chosen.status == 2
-    assert "`out_of_range` is `nan`, which float4_e2m1fn has not" in chosen.err
+    assert "`out_of_range` is `nan`, which float4_e2m1fn does not have" in chosen.err

@@ -80,6 +80,7 @@ def test_every_field_of_a_row_makes_a_difference_or_names_the_row() -> None:
     changed = {field for fields in OTHER.values() for field in fields}
 
     of_calls = {
+        "refuses_negative",
         "adapts",
         "least_rank",
         "only_axis",
