@@ -92,12 +92,10 @@ def equivalent(call: str) -> FrameworkRow:
         return each
     why = not_here(call)
     near = [] if why else [f"`gathercli ops --like {shell_word(name)}`" for name in _near(call)]
-    raise UsageError(
-        f"no call `{call[:40]}` is known{f' ({why})' if why else ''}",
-        value=call,
-        expected=listed(each.name for each in every_row()),
-        hint=f"did you mean {listed(near)}?" if near else None,
-    )
+    what = f"no call `{call[:40]}` is known{f' ({why})' if why else ''}"
+    expected = listed(each.name for each in every_row())
+    hint = f"did you mean {listed(near)}?" if near else None
+    raise UsageError(what, value=call, expected=expected, hint=hint)
 
 
 def _near(call: str) -> list[str]:

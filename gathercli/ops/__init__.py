@@ -96,11 +96,8 @@ def check_one_indexed(op: Op) -> None:
     """Raise for an operator with several inputs of indices, unless it follows one of them."""
     names = [each.name for each in op.inputs if each.values]
     if op.followed is None and len(names) > 1:
-        raise UsageError(
-            f"{op} reads indices from {listed(map('`{}`'.format, names), 'and')}",
-            value=op.full_name,
-            expected="an operator with one input of indices",
-        )
+        what = f"{op} reads indices from {listed(map('`{}`'.format, names), 'and')}"
+        raise UsageError(what, value=op.full_name, expected="an operator with one input of indices")
 
 
 def bind(
@@ -160,12 +157,10 @@ def _check_fill(call: Call) -> None:
     has_none = dtype is STRING or dtype.lacks_nan
     if has_none or (policy is OutOfRange.NAN and is_number):
         near = OutOfRange.ZERO if has_none else OutOfRange.EXTREME
-        raise UsageError(
-            f"`out_of_range` is `{policy.value}`, which {dtype} does not have",
-            value=policy.value,
-            expected="zero, clamp, wrap or error" if has_none else "extreme or zero",
-            hint=Hint("{out_of_range} has a value of each type", out_of_range=near.value),
-        )
+        what = f"`out_of_range` is `{policy.value}`, which {dtype} does not have"
+        expected = "zero, clamp, wrap or error" if has_none else "extreme or zero"
+        hint = Hint("{out_of_range} has a value of each type", out_of_range=near.value)
+        raise UsageError(what, value=policy.value, expected=expected, hint=hint)
 
 
 def _choice(kind: type[_Choice], name: str, value: str, choices: Sequence[str]) -> _Choice:
@@ -173,9 +168,6 @@ def _choice(kind: type[_Choice], name: str, value: str, choices: Sequence[str]) 
         return kind(value)
     near = OTHER_NAMES.get(str(value).lower())
     near = near if near in choices else closest(str(value).lower(), choices)
-    raise UsageError(
-        f"`{name}` is `{value}`",
-        value=value,
-        expected=listed(choices),
-        hint=f'did you mean `{name}="{near}"`?' if near else None,
-    )
+    what = f"`{name}` is `{value}`"
+    hint = f'did you mean `{name}="{near}"`?' if near else None
+    raise UsageError(what, value=value, expected=listed(choices), hint=hint)

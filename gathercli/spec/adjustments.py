@@ -223,10 +223,7 @@ def _hint(call: Call, size: int, value: float) -> Hint | None:
 
 def integer_values_error(name: str, value: object, where: str) -> OutOfRangeError:
     """Return the error for a value of GatherTree that is no integer."""
+    what = f"`{name}` is {value} at `{where}`, which is not an integer"
     return OutOfRangeError(
-        f"`{name}` is {value} at `{where}`, which is not an integer",
-        rule="integer-values",
-        where=where,
-        value=str(value),
-        expected="whole numbers",
+        what, rule="integer-values", where=where, value=str(value), expected="whole numbers"
     )

@@ -130,15 +130,10 @@ def dtype(name: str) -> DType:
         from gathercli.text import closest
 
         near = closest(name, _BY_NAME)
-        raise UsageError(
-            f"unknown dtype `{name}`",
-            rule="dtype",
-            value=name,
-            expected=(
-                f"one of {' '.join(d.name for d in PLAIN)}, or one such as float8_e4m3fn, int4"
-            ),
-            hint=f"did you mean `{near}`?" if near else None,
-        )
+        what = f"unknown dtype `{name}`"
+        expected = f"one of {' '.join(d.name for d in PLAIN)}, or one such as float8_e4m3fn, int4"
+        hint = f"did you mean `{near}`?" if near else None
+        raise UsageError(what, rule="dtype", value=name, expected=expected, hint=hint)
     return known
 
 

@@ -71,22 +71,16 @@ def axis_unsupported(call: Call) -> None:
     """Refuse an axis where the version has none."""
     value = call.raw_axis
     if value is not None:
-        raise AxisError(
-            f"is {as_written(value)}, but {{version}} has no axis",
-            subject="axis",
-            value=plain_value(value),
-            expected="none",
-        )
+        what = f"is {as_written(value)}, but {{version}} has no axis"
+        raise AxisError(what, subject="axis", value=plain_value(value), expected="none")
 
 
 def axis_required(call: Call) -> None:
     """Refuse a call without an axis where the version has no default."""
     if call.raw_axis is None:
-        raise AxisError(
-            "{version} requires an axis and none was given",
-            expected=_axes(call),
-            hint=Hint("add {axis}, the default of the ONNX versions", axis=0),
-        )
+        what = "{version} requires an axis and none was given"
+        hint = Hint("add {axis}, the default of the ONNX versions", axis=0)
+        raise AxisError(what, expected=_axes(call), hint=hint)
 
 
 def axis_type(call: Call) -> None:
@@ -101,12 +95,8 @@ def axis_type(call: Call) -> None:
         why = "unknown, but for {version} it is an attribute, known beforehand"
         if is_input:
             why = "unknown, but only a shape can be inferred without it"
-    raise AxisError(
-        f"is {why}",
-        subject="axis",
-        value=plain_value(call.raw_axis),
-        expected=expected,
-    )
+    what = f"is {why}"
+    raise AxisError(what, subject="axis", value=plain_value(call.raw_axis), expected=expected)
 
 
 def axis_range(call: Call) -> None:
@@ -246,13 +236,9 @@ def call_rank(call: Call) -> None:
 def data_rank(call: Call) -> None:
     """Refuse 0-D `data`, which has no axis."""
     if call.data.shape.rank == 0:
-        raise RankError(
-            "is 0-D, so it has no axis",
-            subject="data",
-            value=0,
-            expected="rank 1 or more",
-            hint="a single element is 1-D when it is written as a list, such as `[3]`",
-        )
+        what = "is 0-D, so it has no axis"
+        hint = "a single element is 1-D when it is written as a list, such as `[3]`"
+        raise RankError(what, subject="data", value=0, expected="rank 1 or more", hint=hint)
 
 
 def indices_rank(call: Call) -> None:

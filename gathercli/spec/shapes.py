@@ -288,12 +288,9 @@ def as_shape(shape: str | Iterable[object] | Shape) -> Shape:
         return parse(shape)
     dimensions = getattr(shape, "ndim", 1)
     if dimensions != 1:
-        raise InputError(
-            f"the shape is an array with {counted(dimensions, 'dimension')}",
-            rule="shape-text",
-            expected="a list of sizes",
-            hint="`array.shape` is the shape of an array",
-        )
+        what = f"the shape is an array with {counted(dimensions, 'dimension')}"
+        hint = "`array.shape` is the shape of an array"
+        raise InputError(what, rule="shape-text", expected="a list of sizes", hint=hint)
     if hasattr(shape, "tolist"):
         shape = shape.tolist()
     if not isinstance(shape, Sequence) or isinstance(shape, bytes | bytearray | Dim):

@@ -21,13 +21,9 @@ def data_dtype(call: Call) -> None:
         expected = listed(in_words(types))
     else:
         expected = f"any type but {listed(missing, 'and')}"
-    raise DtypeError(
-        f"is {dtype}, which {{version}} does not take",
-        subject="data",
-        value=dtype.name,
-        expected=expected,
-        hint=version_that(call, lambda op: dtype in op.input("data").dtypes, f"takes {dtype}"),
-    )
+    what = f"is {dtype}, which {{version}} does not take"
+    hint = version_that(call, lambda op: dtype in op.input("data").dtypes, f"takes {dtype}")
+    raise DtypeError(what, subject="data", value=dtype.name, expected=expected, hint=hint)
 
 
 def indices_dtype(call: Call) -> None:

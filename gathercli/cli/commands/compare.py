@@ -164,20 +164,13 @@ def _rows(options: ComparedOperators, messages: Messages) -> tuple[list[Op], set
     other = next((op for op in chosen if op.family not in families), None)
     if other is not None:
         names = listed((each.name.upper() for each in other.inputs), "and")
-        raise VersionError(
-            f"names {other}, which takes {names}",
-            rule="version",
-            subject="--ops",
-            value=text,
-            expected="versions of DATA and INDICES",
-        )
+        what = f"names {other}, which takes {names}"
+        expected = "versions of DATA and INDICES"
+        raise VersionError(what, rule="version", subject="--ops", value=text, expected=expected)
     if not chosen.intersection(rows):
-        raise UsageError(
-            f"is `{clean(options.frameworks or '')}`, and `--ops` names nothing of theirs",
-            subject="--of",
-            value=options.frameworks,
-            expected=listed(sorted({op.framework for op in chosen}), "or"),
-        )
+        what = f"is `{clean(options.frameworks or '')}`, and `--ops` names nothing of theirs"
+        expected = listed(sorted({op.framework for op in chosen}), "or")
+        raise UsageError(what, subject="--of", value=options.frameworks, expected=expected)
     return [op for op in rows if op in chosen], by_name
 
 
@@ -192,13 +185,9 @@ def _of(text: str | None) -> list[Op]:
         of = framework_named(name)
         if of is None or of.name not in known or name.lower() not in (of.name, *of.short):
             near = of.name if of and of.name in known else closest(name, known)
-            raise UsageError(
-                f"names `{clean(name[:40])}`",
-                subject="--of",
-                value=name,
-                expected=listed(known),
-                hint=f"did you mean `{near}`?" if near else None,
-            )
+            what = f"names `{clean(name[:40])}`"
+            hint = f"did you mean `{near}`?" if near else None
+            raise UsageError(what, subject="--of", value=name, expected=listed(known), hint=hint)
         names.append(of.name)
     return [op for op in rows if op.framework in names]
 

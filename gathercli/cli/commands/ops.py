@@ -65,11 +65,8 @@ def run(
     views = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
     names = [name for name, value in views.items() if value is not None]
     if len(names) > 1:
-        raise UsageError(
-            f"{listed((f'`{name}`' for name in names), 'and')} are given",
-            value=names[1],
-            expected="one of them",
-        )
+        what = f"{listed((f'`{name}`' for name in names), 'and')} are given"
+        raise UsageError(what, value=names[1], expected="one of them")
     if version is not None:
         name = re.sub("[-_]", "", version.lower())
         family = next((each for each in FAMILIES if each.replace("-", "") == name), None)
@@ -220,13 +217,9 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
     near = f"did you mean `{prefix}{call.name}`?" if call else _nearest(version, prefix)
     hint = near or _versions_after(prefix, likely)
     hint = hint or "`gathercli ops` lists the versions"
-    raise VersionError(
-        f"no operator version `{clean(version[:40])}`",
-        rule="version",
-        value=version,
-        expected=f"one of {' '.join(known)}",
-        hint=hint,
-    )
+    what = f"no operator version `{clean(version[:40])}`"
+    expected = f"one of {' '.join(known)}"
+    raise VersionError(what, rule="version", value=version, expected=expected, hint=hint)
 
 
 def _versions_after(prefix: str, hint: str | None) -> str | None:
