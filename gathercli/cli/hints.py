@@ -244,7 +244,7 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
         corrected = []  # the value of an option
     elif op.requires_axis and not any("--axis" in word.names for word in _read(words).words):
         corrected = [*plain, "--axis", "0"]
-    if re.search(r"mode\s*=\s*.clip", value):  # of negative indices no option makes 0
+    if re.search(r"mode[\s='\"]+clip", " ".join(words)):  # no option makes negative indices 0
         corrected = []
     line = shell_line(corrected) if corrected else None
     more = f"`gathercli ops --like {shell_word(call.name)}` has the rest"

@@ -20,7 +20,7 @@ from gathercli.errors import OperatorError, UsageError, VersionError
 from gathercli.frameworks import FrameworkFile, every_framework
 from gathercli.frameworks.versions import find
 from gathercli.models.findings import NOTE, Finding
-from gathercli.ops import FAMILIES, bind, gather
+from gathercli.ops import FAMILIES, bind
 from gathercli.spec.adapt import narrowed
 from gathercli.spec.dtypes import INT64, DType
 from gathercli.spec.op import FRAMEWORKS, Adaptation, Op
@@ -91,7 +91,7 @@ def _named_targets() -> dict[str, ConversionTarget]:
     """
     targets: dict[str, ConversionTarget] = {}
     for each in sorted(every_framework(), key=lambda each: each.name not in FRAMEWORKS):
-        if any(row.op.family == gather.COMMAND for row in each.target):
+        if each.target:
             own = _of_framework(each)
             targets |= {one.name: one for one in own}
             targets |= dict.fromkeys((each.name, *each.short), own[0])

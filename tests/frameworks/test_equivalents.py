@@ -467,18 +467,14 @@ TRANSLATED: Final = {
     ("torch.gather", "x.npy", "--dim", "1", "x.npy"): (
         "gathercli gather-elements x.npy x.npy --axis 1 -V torch.gather"
     ),
-    ("jax.numpy.take", "x.npy", "0,1", "--axis", "1", "--mode", "clip"): (
-        "gathercli gather x.npy 0,1 --axis 1 --out-of-range clamp -V jax.numpy.take"
-    ),
+    ("jax.numpy.take", "x.npy", "0,1", "--axis", "1", "--mode", "clip"): None,
     ("torch.gather(x.npy, 1, x.npy)",): (
         "gathercli gather-elements x.npy x.npy --axis=1 -V torch.gather"
     ),
     ("torch.gather(input=x.npy, index=x.npy, dim=-1)",): (
         "gathercli gather-elements x.npy x.npy --axis=-1 -V torch.gather"
     ),
-    ("np.take(x.npy, [0, 1], axis=1, mode='clip')",): (
-        "gathercli gather x.npy '[0, 1]' --axis=1 --out-of-range=clamp -V numpy.take"
-    ),
+    ("np.take(x.npy, [0, 1], axis=1, mode='clip')",): None,
     ("explain", "x.npy[:, 0]"): "gathercli explain gather x.npy 0 --axis=1 -V numpy.getitem",
     ("x.npy[:, 1]",): "gathercli gather x.npy 1 --axis=1 -V numpy.getitem",
     ("x.npy[..., 1]",): "gathercli gather x.npy 1 --axis=-1 -V numpy.getitem",

@@ -116,8 +116,8 @@ def test_a_target_is_a_framework_a_number_of_one_an_opset_or_the_newest() -> Non
     assert len(every) == len(target_names())
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name != "tensorflow_addons"])
-def test_every_file_of_a_framework_with_a_gather_is_a_target(name: str) -> None:
+@pytest.mark.parametrize("name", names())
+def test_every_file_of_a_framework_is_a_target(name: str) -> None:
     each, found = framework(name), target(name)
 
     assert {op.family for op in found.rows} >= {row.op.family for row in each.rows}

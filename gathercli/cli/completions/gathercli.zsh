@@ -316,7 +316,7 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '--to=[Also check what changes on the way to a target: openvino, onnx-OPSET, coreml-ios17, coreml-ios16, coreml-ios15, jax, numpy, tensorflow, tensorrt, tflite, torch, webnn or xla]:target,...:(openvino onnx coreml-ios17 coreml-ios16 coreml-ios15 jax numpy tensorflow tensorrt tflite torch webnn xla)' \
+            '--to=[Also check what changes on the way to a target: openvino, onnx-OPSET, coreml-ios17, coreml-ios16, coreml-ios15, jax, numpy, tensorflow, tensorflow_addons, tensorrt, tflite, torch, webnn or xla]:target,...:(openvino onnx coreml-ios17 coreml-ios16 coreml-ios15 jax numpy tensorflow tensorflow_addons tensorrt tflite torch webnn xla)' \
             '--allow-unread[Take constants that cannot be read for notes, which fail no check]' \
             '--junit=[Also write the nodes as tests in JUnit XML]:file:_files' \
             '--sarif=[Also write the findings as SARIF 2.1.0]:file:_files' \

@@ -295,7 +295,7 @@ def test_indices_are_judged_as_a_framework_reads_them(index: str, run: Run) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--of", "np"], "names `np`: expected openvino, onnx, "),
+        (["--of", "torch-2"], "names `torch-2`: expected openvino, onnx, "),
         (["--of", "onnx,"], "names ``: expected openvino, onnx"),
         (["--of", "onnx", "--ops", "torch.gather"], "is `onnx`, and `--ops` names nothing of "),
     ],
@@ -493,3 +493,9 @@ def test_the_output_of_moved_indices_and_of_none_is_shown(
 
     assert (ran.status, ran.err) == (0, "")
     assert shown in ran.out
+
+
+def test_a_framework_goes_by_its_short_name(run: Run) -> None:
+    assert run("compare", "1,2", "0", "--of", "tf") == run(
+        "compare", "1,2", "0", "--of", "tensorflow"
+    )
