@@ -121,8 +121,8 @@ def _near(call: str) -> list[str]:
 def of_framework(word: str) -> list[FrameworkRow]:
     """Return the call with a name, or all calls of the framework with this name.
 
-    >>> [each.name for each in of_framework("tf-2.21")]
-    ['tensorflow.gather', 'tensorflow.gather_nd']
+    >>> [each.name for each in of_framework("tfa")]
+    ['tensorflow_addons.seq2seq.gather_tree']
     """
     of = framework_named(word)
     if of and (own := [row for row in of.rows if row.op.version and row.op.id == word.lower()]):
