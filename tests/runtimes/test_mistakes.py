@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Declare = Callable[..., None]
 
 # `dtype` refuses a fill that the type of the data does not hold.
-RULES: Final = {"", "dtype", *STATEMENTS}
+RULES: Final = {"", *STATEMENTS}
 PROBLEMS: Final = {"", "refuses", "dies", "hangs", "unsteady"}
 
 NUMBERS: Final = Tensor(dtype("uint32"), np.array([2**31, 1], np.uint32))
