@@ -460,11 +460,12 @@ def decisions_text(decisions: Iterable[Decision], width: int | None) -> str:
 
 def equivalent_text(each: FrameworkRow, width: int | None) -> str:
     """Format a call: the equal versions, the differences, and code without differences."""
-    nearest, equals = each.nearest, f"{listed(each.rows, 'and')}, for legal indices"
+    nearest = each.nearest
+    equals = [f"{listed(each.rows, 'and')}, for legal indices"] if each.rows else []
     pairs = [
         ("call", each.call),
         ("here", _command(each.op)),
-        *[("equals", equals)] * bool(each.rows),
+        *(("equals", line) for line in equals),
         ("index from -s to -1", _beside(each.op.negative, nearest.negative, nearest)),
         ("index outside [-s, s-1]", _beside(each.outside, nearest.out_of_range.done, nearest)),
         *_otherwise(each),

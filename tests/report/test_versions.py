@@ -384,3 +384,9 @@ def test_two_views_at_once_are_refused(words: list[str], given: str, run: Run) -
     ran = run("ops", *words)
     assert (ran.status, ran.out) == (2, "")
     assert ran.err == f"error: {given} are given: expected one of them\n"
+
+
+def test_a_call_that_equals_no_version_is_set_beside_the_one_that_it_is_like() -> None:
+    row = every_row("gather")[0]._replace(rows=())
+
+    assert "  equals " not in versions.equivalent_text(row, 80)
