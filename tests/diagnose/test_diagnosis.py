@@ -51,16 +51,6 @@ def test_a_right_output_needs_no_explanation() -> None:
     assert diagnosis.best.names == ()
 
 
-def test_ties_are_told_apart_by_an_index() -> None:
-    diagnosis = found("gather", [1, 2, 3, 4, 5], [3, 10, -20], wrong=[4, 5, 1], axis=0)
-
-    assert [each.names for each in diagnosis.first] == [
-        ("clamped",),
-        ("clamped after wrapping",),
-    ]
-    assert diagnosis.apart == "an index of -1 would tell them apart"
-
-
 def test_frameworks_are_known_by_what_they_do() -> None:
     diagnosis = found("gather", [1, 2, 3, 4, 5], [3, 10, -20], wrong=[4, 5, 1], axis=0)
 
