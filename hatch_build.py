@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMPUTE = Path("gathercli", "compute")
+SOURCES = COMPUTE / "csrc"
 NAME = "_native.abi3.so"
 
 
@@ -35,7 +36,7 @@ class KernelHook(BuildHookInterface[Any]):
             return
         self._folder = tempfile.TemporaryDirectory()
         library = (folder if version == "editable" else Path(self._folder.name)) / NAME
-        problem = compile_kernel(folder / "_native.c", library)
+        problem = compile_kernel(Path(self.root) / SOURCES, library)
         if problem:
             self.app.display_warning(f"gathercli is built without its kernel in C: {problem}")
             return
@@ -52,11 +53,15 @@ class KernelHook(BuildHookInterface[Any]):
             self._folder = None
 
 
-def compile_kernel(source: Path, library: Path, flags: Sequence[str] = ()) -> str:
+def compile_kernel(folder: Path, library: Path, flags: Sequence[str] = ()) -> str:
     """Compile the kernel with the compiler and the flags of this Python, or of ``CC``.
 
     Parameters
     ----------
+    folder
+        The C files, all of which make the library.
+    library
+        The file to write.
     flags
         Further flags.
 
@@ -76,10 +81,11 @@ def compile_kernel(source: Path, library: Path, flags: Sequence[str] = ()) -> st
         "-O3",
         "-g0",
         "-pthread",
+        "-fvisibility=hidden",
         *variables.get("CFLAGS", ()),
         f"-I{sysconfig.get_path('include')}",
         *flags,
-        str(source),
+        *map(str, sorted(folder.glob("*.c"))),
         "-o",
         str(library),
         *variables.get("LDFLAGS", ()),

@@ -133,8 +133,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for n, size in enumerate(((), SMALL)):
             library = Path(folder) / f"{n}.abi3.so"
-            source = ROOT / hatch_build.COMPUTE / "_native.c"
-            problem = hatch_build.compile_kernel(source, library, (*FLAGS, *STRICT, *size))
+            flags = (*FLAGS, *STRICT, *size)
+            problem = hatch_build.compile_kernel(ROOT / hatch_build.SOURCES, library, flags)
             if problem:
                 raise SystemExit(problem)
             words = [str(asked.count // 2), "--seed", str(asked.seed + n), "--library"]

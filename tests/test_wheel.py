@@ -67,7 +67,7 @@ def installed(wheel: Wheel) -> Path:
 def compiler(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Skip a test where no C compiler works."""
     library = tmp_path_factory.mktemp("library") / hatch_build.NAME
-    problem = hatch_build.compile_kernel(ROOT / hatch_build.COMPUTE / "_native.c", library)
+    problem = hatch_build.compile_kernel(ROOT / hatch_build.SOURCES, library)
     if problem:
         pytest.skip(f"no kernel in C: {problem}")
 
@@ -163,7 +163,7 @@ def test_a_compiler_that_is_not_there_is_a_reason(
 ) -> None:
     monkeypatch.setenv("CC", "missing-cc")
 
-    problem = hatch_build.compile_kernel(ROOT / hatch_build.COMPUTE / "_native.c", tmp_path / "so")
+    problem = hatch_build.compile_kernel(ROOT / hatch_build.SOURCES, tmp_path / "so")
 
     assert problem.startswith("`missing-cc` does not run ([Errno 2] No such file or directory")
 
@@ -176,7 +176,7 @@ def test_a_compiler_that_speaks_no_utf_8_is_a_reason_too(
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
 
-    problem = hatch_build.compile_kernel(ROOT / hatch_build.COMPUTE / "_native.c", tmp_path / "so")
+    problem = hatch_build.compile_kernel(ROOT / hatch_build.SOURCES, tmp_path / "so")
 
     assert problem.endswith("fails (error: \ufffdchec)")
 
@@ -185,8 +185,7 @@ def test_a_compiler_that_speaks_no_utf_8_is_a_reason_too(
 def test_an_editable_install_has_the_kernel_beside_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / hatch_build.COMPUTE).mkdir(parents=True)
-    shutil.copy(ROOT / hatch_build.COMPUTE / "_native.c", tmp_path / hatch_build.COMPUTE)
+    shutil.copytree(ROOT / hatch_build.SOURCES, tmp_path / hatch_build.SOURCES)
     config: Any = None
     hook = hatch_build.KernelHook(str(tmp_path), {}, config, config, str(tmp_path), "wheel")
     library = tmp_path / hatch_build.COMPUTE / hatch_build.NAME

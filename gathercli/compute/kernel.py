@@ -28,7 +28,7 @@ from gathercli.spec.shapes import product
 # Bytes of output computed at a time: few enough for a cache, many enough for a system call.
 BLOCK_BYTES: Final = 1 << 20
 LOCATED_CHUNKS: Final = 1 << 17  # the number of chunks to locate at a time
-CACHE_BYTES: Final = 512 << 10  # bytes of `data` that stay in a core's cache, as in `_native.c`
+CACHE_BYTES: Final = 512 << 10  # bytes of `data` that stay in a core's cache, as in `gather.c`
 
 
 class Loop(NamedTuple):
@@ -120,7 +120,7 @@ class Kernel:
         return NativeWorker(plan, self.dtype, self.bytes, indices.flat, checked)
 
     def _numbers(self) -> list[int]:
-        """Return sizes, steps and policies, in the order in which `_native.c` reads them."""
+        """Return sizes, steps and policies, in the order in which `gather.c` reads them."""
         indices = self.points
         chunk, itemsize = self.bytes.shape[-1], indices.flat.itemsize
         loops = self.loops or ((1, 0, 0),)

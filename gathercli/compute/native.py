@@ -69,7 +69,7 @@ class NativePlan(NamedTuple):
     """What the kernel in C does for inputs of some shapes, types and policies."""
 
     kernel: Fill
-    numbers: AnyArray  # int64: sizes, steps and policies, in the order in which `_native.c` reads
+    numbers: AnyArray  # int64: sizes, steps and policies, in the order in which `gather.c` reads
     part: int  # the bytes of a part
     threads: int  # the most that share a range
 
