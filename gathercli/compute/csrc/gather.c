@@ -8,13 +8,9 @@
    them becomes positions on the stack, these are checked there, and only these are used. All other
    numbers are checked against the buffers before anything is read or written. */
 
-#define _GNU_SOURCE /* The cores of a thread, on Linux. */
-#include "native.h"
+#include "gather.h"
 
 #include <pthread.h>
-#ifdef __linux__
-#include <sched.h>
-#endif
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -24,9 +20,6 @@
 #endif
 #ifndef SLAB
 #define SLAB (512 << 10) /* Bytes of `data` that stay in a core's cache. */
-#endif
-#ifndef AHEAD
-#define AHEAD 128 /* Elements to fetch before they are copied. */
 #endif
 #ifndef STREAM
 #define STREAM (16 << 20) /* Bytes of output from which its caller will not find it in a cache. */
@@ -43,10 +36,8 @@
 #ifndef NEARBY
 #define NEARBY (128 << 10) /* Bytes of `data` that a core's own cache has. */
 #endif
-#define LINE 64 /* Bytes of a line of the cache. */
 #define DIMS 64 /* The most loops, and the most components of a tuple. */
 #define THREADS 256 /* The most that help the caller. */
-#define NONE (-1) /* The position of a chunk of zeros. */
 
 typedef struct {
     int64_t size;  /* Coordinates. */
@@ -54,14 +45,6 @@ typedef struct {
     int64_t index; /* The same in `indices`. */
 } Loop;
 
-typedef struct {
-    int64_t size;   /* s, the size of the axis. */
-    int64_t add;    /* What is added, once, to a negative index: s or 0. */
-    int64_t step;   /* Positions from one index to the next. */
-    int64_t offset; /* Bytes from the start of a tuple to the component. */
-} Axis;
-
-enum { REFUSE, ZERO, CLAMP, WRAP }; /* The treatment of an index outside its axis. */
 enum { LEGAL, FILLS, REFUSED };     /* What a block of indices has: no NONE, some, or a refused one. */
 
 typedef int (*Load)(const char *at, int64_t stride, int64_t n, const Axis *axis, int outside,
@@ -87,6 +70,7 @@ typedef struct {
     int64_t loops, axes, itemsize;
     int outside, stream, far; /* Far `data` is fetched before it is read. */
     Load load;
+    Pick pick;       /* How adjacent indices copy adjacent chunks in one go; or NULL. */
     Copy copy[2][2]; /* By whether each position is a chunk of `data`, and whether some are NONE. */
     Loop loop[DIMS];
     int64_t span[DIMS]; /* Bytes of the output in a coordinate of each loop. */
@@ -123,24 +107,13 @@ typedef struct {
             T value;                                                                              \
             memcpy(&value, at + k * stride, sizeof value);                                        \
             PIN(value);                                                                           \
-            int negative = SIGNED && (int64_t)value < 0;                                               \
-            uint64_t wide = (uint64_t)value + (uint64_t)(negative ? axis->add : 0);               \
-            if (wide >= (uint64_t)axis->size) {                                                   \
-                if (outside == REFUSE)                                                            \
-                    return REFUSED;                                                               \
-                if (outside == ZERO) {                                                            \
-                    wide = (uint64_t)NONE;                                                        \
-                    fills = FILLS;                                                                \
-                } else if (outside == CLAMP) {                                                    \
-                    wide = negative ? 0 : (uint64_t)axis->size - 1;                               \
-                } else if (negative) {                                                            \
-                    int64_t rest = (int64_t)value % axis->size;                                   \
-                    wide = (uint64_t)(rest < 0 ? rest + axis->size : rest);                       \
-                } else {                                                                          \
-                    wide = (uint64_t)value % (uint64_t)axis->size;                                \
-                }                                                                                 \
-            }                                                                                     \
-            position[k] = (int32_t)wide;                                                          \
+            int negative = SIGNED && (int64_t)value < 0;                                          \
+            int64_t found = position_of((uint64_t)value, negative, axis, outside);                \
+            if (found == REJECTED)                                                                \
+                return REFUSED;                                                                   \
+            if (found == NONE)                                                                    \
+                fills = FILLS;                                                                    \
+            position[k] = (int32_t)found;                                                         \
         }                                                                                         \
         return fills;                                                                             \
     }
@@ -366,6 +339,25 @@ copy_part(const Plan *plan, Loop rows, Loop inner, const char *data, const char 
           int64_t out_row)
 {
     int32_t position[BLOCK];
+    /* Measured: short chunks go faster without a block of positions between; but where all rows
+       share the indices, each becomes a position once. */
+    if (plan->pick && inner.data == 0 && inner.index == plan->itemsize &&
+        (rows.index || rows.size == 1 || inner.size > BLOCK)) {
+        Picks picks = {
+            .data = data,
+            .indices = index + plan->axis->offset,
+            .out = out,
+            .rows = rows.size,
+            .n = inner.size,
+            .data_row = rows.data,
+            .index_row = rows.index,
+            .out_row = out_row,
+            .axis = plan->axis,
+            .outside = plan->outside,
+            .ahead = plan->far,
+        };
+        return plan->pick(&picks) ? LEGAL : REFUSED;
+    }
     /* Rows that fit in a block together, and whether they are one stretch of indices. */
     int64_t fit = inner.size < BLOCK ? BLOCK / inner.size : 1;
     int joined = rows.index == inner.size * inner.index;
@@ -544,6 +536,8 @@ read_plan(Plan *plan, const int64_t *number, int64_t count, const Py_buffer *dat
             return "too many positions";
     }
     plan->reach = sum(0, last, plan->step);
+    int adjacent = plan->axes == 1 && plan->axis->step == 1 && plan->step == plan->chunk;
+    plan->pick = adjacent && type < 4 ? pick_for(plan->chunk, plan->itemsize) : NULL;
     plan->far = plan->reach > (shared ? NEAR : FRESH);
     read = sum(sum(read, last, plan->step), 1, plan->chunk);
     taken = sum(sum(taken, 1, offset), 1, plan->itemsize);
@@ -582,15 +576,13 @@ typedef struct {
     int64_t next;              /* Where in the range the next part starts. */
     int state;
     pthread_mutex_t lock; /* Of the two above. */
-#ifdef __linux__
-    cpu_set_t cores; /* Of the caller. */
-#endif
 } Work;
 
 /* Copy parts of the range until there are no more. */
 static void
-copy_parts(Work *work)
+copy_parts(void *argument)
 {
+    Work *work = argument;
     const Plan *plan = work->plan;
     int state = LEGAL;
     for (;;) {
@@ -613,47 +605,14 @@ copy_parts(Work *work)
 #endif
 }
 
-static void *
-helper(void *argument)
-{
-    Work *work = argument;
-#ifdef __linux__
-    sched_setaffinity(0, sizeof work->cores, &work->cores);
-#endif
-    copy_parts(work);
-    return NULL;
-}
-
 /* Copy a range with up to `threads` threads; fewer if it has fewer parts, or the system no more. */
 static int
 copy_with(int threads, const Plan *plan, int64_t start, int64_t size, int64_t part, char *out)
 {
     Work work = {plan, out, start, size, part, .state = LEGAL, .lock = PTHREAD_MUTEX_INITIALIZER};
-    pthread_t helpers[THREADS];
     int64_t parts = size / part + (size % part != 0);
-    int count = 0, most = threads - 1 < parts - 1 ? threads - 1 : (int)parts - 1;
-    most = most < THREADS ? most : THREADS;
-#ifdef __linux__
-    /* Measured: a system may start a thread on the core of its creator, and find it another one
-       only after milliseconds. So helpers start elsewhere, and may then go anywhere. A system that
-       does not know the cores refuses empty sets of them. */
-    cpu_set_t others;
-    if (most > 0) {
-        int own = sched_getcpu();
-        sched_getaffinity(0, sizeof work.cores, &work.cores);
-        others = work.cores;
-        if (own >= 0 && own < CPU_SETSIZE)
-            CPU_CLR(own, &others);
-    }
-#endif
-    for (; count < most && !pthread_create(&helpers[count], NULL, helper, &work); count++) {
-#ifdef __linux__
-        pthread_setaffinity_np(helpers[count], sizeof others, &others);
-#endif
-    }
-    copy_parts(&work);
-    while (count-- > 0)
-        pthread_join(helpers[count], NULL);
+    int helpers = threads - 1 < parts - 1 ? threads - 1 : (int)parts - 1;
+    work_together(helpers < THREADS ? helpers : THREADS, copy_parts, &work);
     pthread_mutex_destroy(&work.lock);
     return work.state;
 }

@@ -36,6 +36,10 @@ static int LOW_ZEROS(uint64_t bits) { return bits & 1 ? 0 : 1 + LOW_ZEROS(bits >
 static int HIGH_ZEROS(uint64_t bits) { return bits >> 63 ? 0 : 1 + HIGH_ZEROS(bits << 1); }
 #endif
 
+/* Call `work`, which returns when there is nothing left to do, here and in up to `helpers` threads at
+   the same time. Return when all calls have. */
+void work_together(int helpers, void (*work)(void *), void *argument);
+
 /* The functions of the module, and their docstrings: of gather.c, and of floats.c. */
 extern const char fill_doc[], float_lists_doc[];
 PyObject *fill(PyObject *module, PyObject *args);
