@@ -341,17 +341,18 @@ copy_part(const Plan *plan, Loop rows, Loop inner, const char *data, const char 
     int32_t position[BLOCK];
     /* Measured: short chunks go faster without a block of positions between; but where all rows
        share the indices, each becomes a position once. */
-    if (plan->pick && inner.data == 0 && inner.index == plan->itemsize &&
+    if (plan->pick && inner.data == 0 && inner.index == plan->itemsize * plan->axes &&
         (rows.index || rows.size == 1 || inner.size > BLOCK)) {
         Picks picks = {
             .data = data,
-            .indices = index + plan->axis->offset,
+            .indices = index,
             .out = out,
             .rows = rows.size,
             .n = inner.size,
             .data_row = rows.data,
             .index_row = rows.index,
             .out_row = out_row,
+            .bytes = plan->reach,
             .axis = plan->axis,
             .outside = plan->outside,
             .ahead = plan->far,
@@ -379,7 +380,7 @@ copy_part(const Plan *plan, Loop rows, Loop inner, const char *data, const char 
                 state = own > state ? own : state;
                 /* The next block of indices; where loads of `data` are fast, it comes by itself. */
                 const char *next = from + (stretches == 1 ? length * inner.index : fit * rows.index);
-                if (plan->far && inner.index <= LINE)
+                if (inner.index <= LINE)
                     for (int64_t b = 0; b < length * inner.index; b += LINE)
                         PREFETCH(next + b);
             }
@@ -536,8 +537,10 @@ read_plan(Plan *plan, const int64_t *number, int64_t count, const Py_buffer *dat
             return "too many positions";
     }
     plan->reach = sum(0, last, plan->step);
-    int adjacent = plan->axes == 1 && plan->axis->step == 1 && plan->step == plan->chunk;
-    plan->pick = adjacent && type < 4 ? pick_for(plan->chunk, plan->itemsize) : NULL;
+    int adjacent = type < 4 && plan->step == plan->chunk && (plan->axes > 1 || plan->axis->step == 1);
+    for (int64_t n = 0; n < plan->axes; n++)
+        adjacent &= plan->axis[n].offset == n * plan->itemsize;
+    plan->pick = adjacent ? pick_for(plan->chunk, plan->itemsize, plan->axes) : NULL;
     plan->far = plan->reach > (shared ? NEAR : FRESH);
     read = sum(sum(read, last, plan->step), 1, plan->chunk);
     taken = sum(sum(taken, 1, offset), 1, plan->itemsize);

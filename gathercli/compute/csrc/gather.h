@@ -39,13 +39,16 @@ position_of(uint64_t value, int negative, const Axis *axis, int outside)
     return rest < 0 ? rest + axis->size : rest;
 }
 
-/* Rows of indices, each of which picks a chunk of its row of `data`. */
+#define MOST_PICKED 3 /* Indices of a tuple. */
+
+/* Rows of tuples of indices, each of which picks a chunk of its row of `data`. */
 typedef struct {
     const char *data, *indices;
     char *out;
-    int64_t rows, n;                      /* Rows, and indices of a row, which are adjacent. */
+    int64_t rows, n;                      /* Rows, and tuples of a row, which are adjacent. */
     int64_t data_row, index_row, out_row; /* Bytes from one row to the next. */
-    const Axis *axis;
+    int64_t bytes;                        /* From the first chunk of a row to behind the last. */
+    const Axis *axis;                     /* One for each index of a tuple. */
     int outside;
     int ahead; /* Whether to fetch chunks before they are copied. */
 } Picks;
@@ -53,7 +56,7 @@ typedef struct {
 /* Copy the chunks; return whether no index was rejected. */
 typedef int (*Pick)(const Picks *picks);
 
-/* Return what does so for chunks of a size and indices of `itemsize` bytes, signed; or NULL. */
-Pick pick_for(int64_t chunk, int64_t itemsize);
+/* Return what does so for chunks of a size and tuples of signed indices of `itemsize` bytes; or NULL. */
+Pick pick_for(int64_t chunk, int64_t itemsize, int64_t axes);
 
 #endif
