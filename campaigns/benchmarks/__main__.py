@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
+import re
+import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
@@ -21,7 +24,7 @@ from campaigns.benchmarks.measure import Row, table
 SUITES = {
     "startup": "start-up",
     "files": "file to file",
-    "kernels": "in memory, two threads",
+    "kernels": "in memory",
     "text": "JSON of 10^6 numbers",
     "curve": "cost by size",
     "crossing": "CPU of a small gather",
@@ -35,16 +38,34 @@ PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino", 
 
 def machine() -> dict[str, str]:
     """Describe where this ran."""
-    found = {"python": platform.python_version(), "system": platform.system()}
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            found["processor"] = line.partition(":")[2].strip()
+    found = {"processor": processor(), "system": platform.system()}
+    found["python"] = platform.python_version()
     for name in PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
     return found
+
+
+def processor() -> str:
+    """Name the processor, its cores that are ours, and its caches, as ``lscpu`` does."""
+    try:
+        listed = subprocess.run(["lscpu"], capture_output=True, encoding="utf-8", check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return platform.processor() or platform.machine()
+    fields = dict(re.findall(r"^(.+?):\s+(.+)$", listed, re.MULTILINE))
+    named = (
+        f"{fields.get('Model name', platform.machine())}, family {fields.get('CPU family', '?')}"
+    )
+    caches = [
+        f"{name} {fields[name]}" for name in ("L1d cache", "L2 cache", "L3 cache") if name in fields
+    ]
+    vectors = [
+        name for name in ("avx2", "avx512f", "asimd") if name in fields.get("Flags", "").split()
+    ]
+    model = f"model {fields.get('Model', '?')}, {len(os.sched_getaffinity(0))} cores"
+    return ", ".join([named, model, *caches, " ".join(vectors)])
 
 
 def main() -> None:
@@ -63,7 +84,9 @@ def main() -> None:
     for suite in asked.suites or SUITES:
         with tempfile.TemporaryDirectory(dir=asked.folder) as name:
             folder = Path(name)
+            title = SUITES[suite]
             if suite == "kernels":
+                title = f"{title}, threads: {asked.threads}"
                 rows = kernels.measure(asked.rounds, asked.threads, asked.only)
             elif suite == "cluster":
                 rows = cluster.measure(asked.rounds, folder, asked.only, asked.size)
@@ -73,7 +96,8 @@ def main() -> None:
         if suite == "crossing" and asked.plot:
             crossing.plot(rows, asked.plot)
         if not asked.json:
-            print(table(SUITES[suite], rows), end="\n\n", flush=True)
+            print(processor())
+            print(table(title, rows), end="\n\n", flush=True)
     if asked.json:
         rows_as_data = {suite: [asdict(row) for row in rows] for suite, rows in found.items()}
         json.dump({"machine": machine(), **rows_as_data}, sys.stdout, indent=1)

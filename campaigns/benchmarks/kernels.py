@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 from campaigns.benchmarks.measure import Row, Timed, interleaved
 from campaigns.benchmarks.peers import installed
@@ -41,6 +42,11 @@ CASES = {
     "rows, repeated": Case("gather", (1_000_000, 16), (500_000,), kind="repeated"),
     "rows, negatives": Case("gather", (1_000_000, 16), (500_000,), kind="negative"),
     "rows, zero-filled": Case("gather", (1_000_000, 16), (500_000,), kind="filled"),
+    "rows, sorted with repeats": Case("gather", (50_000, 16), (500_000,), kind="sorted"),
+    "images of bytes": Case("gather", (10_000, 3_072), (10_000,), dtype="u1"),
+    "pixels of 3 bytes": Case("gather", (4_000_000, 3), (2_000_000,), dtype="u1"),
+    "rows of bfloat16": Case("gather", (50_000, 768), (16_384,), dtype="bfloat16"),
+    "strings of three characters": Case("gather", (300_000,), (1_000_000,), dtype="U3"),
     "one column of bytes": Case("gather", (20_000_000,), (20_000_000,), dtype="u1"),
     "elements of 2 bytes": Case("gather", (5_000_000,), (10_000_000,), dtype="f2"),
     "elements of 8 bytes": Case("gather", (5_000_000,), (5_000_000,), dtype="f8"),
@@ -81,6 +87,7 @@ CASES = {
     "tuples, rows of 64 B, int32 indices": Case(
         "tuples", (1_000, 1_000, 16), (500_000, 2), index_type="i4"
     ),
+    "tuples, a million tiny ones": Case("tuples", (100, 100, 4), (1_000_000, 2)),
     "tuples, few of large slices": Case("tuples", (2_000, 2, 16_384), (1_000, 2)),
 }
 
@@ -111,10 +118,12 @@ def made(case: Case) -> tuple[Array, Array]:
 def check(results: dict[str, Any]) -> None:
     """Refuse to time answers that differ."""
     ours = np.asarray(results["gathercli"]).reshape(-1)
+    ours = ours.view("i2") if ours.dtype == bfloat16 else ours
     for name, result in results.items():
         one = next(iter(result.values())) if hasattr(result, "to_tuple") else result
         one = one.numpy() if hasattr(one, "numpy") else one
-        if not np.array_equal(ours, np.asarray(one).reshape(-1)):
+        theirs = np.asarray(one).reshape(-1)
+        if not np.array_equal(ours, theirs.view("i2") if theirs.dtype == bfloat16 else theirs):
             raise SystemExit(f"{name} answers differently")
 
 

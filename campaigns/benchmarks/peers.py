@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,7 @@ def by_torch(threads: int) -> Peer:
     torch.set_num_threads(threads)
 
     def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
-        held = torch.from_numpy(data)
+        held = torch.from_numpy(data.view("i2") if data.dtype == bfloat16 else data)
         if op == "tuples":
             places = tuple(map(torch.from_numpy, components(indices, batch)))
             return lambda: held[places]
