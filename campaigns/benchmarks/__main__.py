@@ -18,7 +18,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from campaigns.benchmarks import batch, cluster, crossing, curve, files, kernels, startup, text
+from campaigns.benchmarks import batch, cluster, curve, decades, files, kernels, startup, text
 from campaigns.benchmarks.measure import Row, table
 
 SUITES = {
@@ -27,12 +27,12 @@ SUITES = {
     "kernels": "in memory",
     "text": "JSON of 10^6 numbers",
     "curve": "cost by size",
-    "crossing": "CPU of a small gather",
+    "decades": "cells of output",
     "batch": "batch",
     "cluster": "workers and chunks",
 }
 MODULES = {"startup": startup, "files": files, "text": text, "curve": curve, "batch": batch}
-MODULES["crossing"] = crossing
+MODULES["decades"] = decades
 PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino", "zarr", "dask")
 
 
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="the cases whose name has this in it")
     parser.add_argument("--size", type=float, default=8.0, help="GB of the array in chunks")
     parser.add_argument("--folder", type=Path, help="where the files are made")
-    parser.add_argument("--plot", type=Path, help="draw the crossing into this .svg")
+    parser.add_argument("--plot", type=Path, help="draw the decades into this .svg")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     asked = parser.parse_args()
     found: dict[str, list[Row]] = {}
@@ -93,8 +93,8 @@ def main() -> None:
             else:
                 rows = MODULES[suite].measure(asked.rounds, folder, asked.only)
         found[suite] = rows
-        if suite == "crossing" and asked.plot:
-            crossing.plot(rows, asked.plot)
+        if suite == "decades" and asked.plot:
+            decades.plot(rows, asked.plot)
         if not asked.json:
             print(processor())
             print(table(title, rows), end="\n\n", flush=True)

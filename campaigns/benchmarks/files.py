@@ -53,12 +53,16 @@ CASES = {
     "rows of 1 KB, 512 MB of 1 GB": Case("gather", (1_000_000, 256), (500_000,), liner=0.35),
     "short last axis, 512 MB of 1 GB": Case("gather", (16_000_000, 16), (8,), 1, liner=0.42),
     "batched, 512 MB of 1 GB": Case("gather", (1_000, 16_000, 16), (1_000, 8_000), 1, 1),
+    "batched, 134 MB of 268 MB": Case(
+        "gather", (64, 32_768, 32), (64, 16_384), 1, 1, copy=None, liner=0.3
+    ),
+    "rows of 1 KB, 1 GB of 2 GB": Case("gather", (2_000_000, 256), (1_000_000,), copy=None),
     "wide last axis, 512 MB of 1 GB": Case("gather", (256, 1_000_000), (500_000,), 1),
     "elements, last axis, 80 MB": Case(
-        "gather-elements", (1_000, 20_000), (1_000, 20_000), 1, copy=None, liner=0.5
+        "gather-elements", (1_000, 20_000), (1_000, 20_000), 1, copy=None, liner=0.45
     ),
     "elements, first axis, 80 MB": Case(
-        "gather-elements", (1_000, 20_000), (1_000, 20_000), copy=None, liner=0.35
+        "gather-elements", (1_000, 20_000), (1_000, 20_000), copy=None, liner=0.26
     ),
 }
 
