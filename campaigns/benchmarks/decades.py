@@ -128,7 +128,6 @@ def plot(rows: list[Row], path: Path) -> None:
             fontsize=9,
         )
     axes.set(xscale="log", yscale="log", xlabel="cells of output", ylabel="seconds")
-    axes.set_ylim(bottom=min(row.ours for row in rows) / 2)
-    axes.legend(loc="upper left", frameon=False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(styles), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, metadata={"Date": None, "Title": "The time of a gather, by cells"})
