@@ -137,7 +137,10 @@ class Way(NamedTuple):
 
 
 def way(run: Callable[[], object]) -> Way:
-    """Follow the calls of a function; what is imported or kept by a first run is not counted."""
+    """Follow the calls of a function; what is imported or kept by a first run is not counted.
+
+    Nor is the way to `records`, which stands for the standard library.
+    """
     run()
     pairs: set[tuple[Path, Path]] = set()
 
@@ -165,7 +168,7 @@ def way(run: Callable[[], object]) -> Way:
 def _module(frame: FrameType) -> Path | None:
     """Return the file of the package that a function is in, or None."""
     path = Path(frame.f_code.co_filename)
-    return path if path.is_relative_to(PACKAGE) else None
+    return path if path.is_relative_to(PACKAGE) and path.name != "records.py" else None
 
 
 def line() -> Way:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
 from gathercli.cli.declarations import CLUSTER, Options, option
 from gathercli.errors import UsageError
 from gathercli.io.files import new_name
 from gathercli.io.formats.table import is_chunked
-from gathercli.io.write import is_stream
 from gathercli.ops import accepted_families
+from gathercli.records import suppress
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from gathercli.batch.scheduler import Address
     from gathercli.cli.call import OpenCall
     from gathercli.cli.messages import Messages
@@ -124,6 +124,8 @@ class ChunkClusterOptions(ClusterOptions):
             what = "is given with a scheduler, whose workers have theirs"
             hint = "`dask worker --nthreads N` decides how many parts it makes at a time"
             raise UsageError(what, subject="--threads", expected="one of them", hint=hint)
+        from gathercli.io.write import is_stream
+
         for token in tokens:
             path = reference_of(token).path
             if path is not None and (path == "-" or is_stream(path)):
@@ -135,7 +137,7 @@ class ChunkClusterOptions(ClusterOptions):
     ) -> AbstractContextManager[BoxWorkers | None]:
         """Connect to the workers of the scheduler."""
         if (address := self.address()) is None:
-            return nullcontext()
+            return suppress()  # nothing
         from gathercli.batch.cluster import chunk_workers
 
         return chunk_workers(call.job(), address, limits, messages)

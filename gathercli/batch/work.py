@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gathercli import errors
 from gathercli.batch.journal import stamp_of, stamp_of_names
 from gathercli.batch.outcome import ERROR, MISMATCH, Line, Outcome, is_fault
+from gathercli.cli.main import let_signals_unwind
 from gathercli.compute.run import boxes, consume, run, warm_up
 from gathercli.compute.tensor import Result
 from gathercli.io import save
@@ -34,7 +35,7 @@ from gathercli.io.formats.table import names_chunks
 from gathercli.io.jobs import INLINE_BYTES, SHAPE, Job, bind, bind_operands, read_again, row_of
 from gathercli.io.source import Inputs
 from gathercli.io.stream import remove_temporaries, set_owner
-from gathercli.io.write import Output, is_stream, let_signals_unwind, make_folder, real_path
+from gathercli.io.write import Output, is_stream, make_folder, real_path
 from gathercli.spec import rules
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import Kind

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from gathercli.cli.declarations import MESSAGES, VIEW, Answer, Options, flag, option
 from gathercli.errors import GatherError, TransferError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import STDIN
+from gathercli.records import suppress
 from gathercli.report import terminal
 from gathercli.text import clean
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
 
 from gathercli import ops
 from gathercli.cli.declarations import (
@@ -20,7 +19,7 @@ from gathercli.errors import UsageError, VersionError
 from gathercli.frameworks.versions import VersionMatch, family_of, find, find_for_any, frameworks_of
 from gathercli.io.formats.table import ARGUMENTS
 from gathercli.ops import FAMILIES, accepted_families, attributes, version_list
-from gathercli.records import NamedTuple
+from gathercli.records import NamedTuple, cached_property
 from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.spec.dtypes import DType, dtype
 from gathercli.spec.op import FRAMEWORKS, OUT_OF_RANGE_CHOICES, Attr, Negative, Op

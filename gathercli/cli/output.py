@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 from gathercli.cli.declarations import OUTPUT, Options, flag, option
 from gathercli.cli.options import NO_CLOBBER, PRECISION, MemoryOptions
@@ -15,6 +14,7 @@ from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, load, nam
 from gathercli.io.stream import ByteTarget, Stream
 from gathercli.io.write import CheckedStream, Output, check_room, is_stream, real_path
 from gathercli.ops import accepted_families
+from gathercli.records import partial
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.call import Call, as_integer
 from gathercli.spec.shapes import Shape, product

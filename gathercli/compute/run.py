@@ -16,11 +16,11 @@ plan       a call repeated on other arrays        by the kernel in C, with nothi
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 
 from gathercli.compute import small
 from gathercli.compute.tensor import MOST_PACKED_VALUES
 from gathercli.errors import GatherError, LimitError
+from gathercli.records import suppress
 from gathercli.spec.shapes import product
 from gathercli.text import in_bytes
 
@@ -130,7 +130,7 @@ def consume(
     it is None if `use` has an effect before it raises, so that every index is checked first. Errors
     of the call are raised within `context`, not those of `use`. The rest is as for `run`.
     """
-    within = context or nullcontext()
+    within = context or suppress()  # nothing
 
     def checked() -> GatherOutput:
         with within:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from gathercli.compute.bound import BoundCall, check_size, fill_bytes
 from gathercli.compute.tensor import Tensor, is_packed, unpack
-from gathercli.records import NamedTuple
+from gathercli.records import NamedTuple, lru_cache
 from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.spec.op import AxisGather, IndexedAxis, OutOfRange
 from gathercli.spec.shapes import flat_positions, known, product

@@ -7,10 +7,9 @@ README.md says what a file holds. A line that names a framework loads its file.
 from __future__ import annotations
 
 import os
-from functools import cache
 
 from gathercli.ops import FAMILIES, version_named
-from gathercli.records import NamedTuple
+from gathercli.records import NamedTuple, lru_cache
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.op import AXIS, Adaptation, Attr, IndexRange, OffAxis, Op, OutOfRange
 from gathercli.text import table_beside
@@ -93,14 +92,14 @@ class FrameworkFile(NamedTuple):
         return [row for row in self.rows if row.op.family == command]
 
 
-@cache
+@lru_cache(maxsize=None)
 def names() -> tuple[str, ...]:
     """Return the frameworks that have a file."""
     files = os.listdir(os.path.dirname(__file__))
     return tuple(sorted(each.removesuffix(".toml") for each in files if each.endswith(".toml")))
 
 
-@cache
+@lru_cache(maxsize=None)
 def framework(name: str) -> FrameworkFile:
     """Read the file of a framework, which exists."""
     table = table_beside(f"{__name__}.{name}")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from functools import lru_cache
-
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS, gather
-from gathercli.records import NamedTuple
+from gathercli.records import NamedTuple, lru_cache, suppress
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import listed
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
 from io import RawIOBase
 
 from gathercli.errors import GatherError, LimitError, NoInputError, TransferError, reason_of
-from gathercli.records import NamedTuple
+from gathercli.records import NamedTuple, suppress
 from gathercli.text import clean, in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`

@@ -7,7 +7,6 @@ import os
 from gathercli.errors import Hint, InputError, UsageError
 from gathercli.io.files import new_name
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
-from gathercli.io.write import is_stream
 from gathercli.spec.shapes import product
 from gathercli.text import clean, closest, listed, short
 
@@ -40,6 +39,8 @@ def format_of(path: str) -> str:
 
 def format_of_output(path: str) -> str:
     """Return the format of an output: JSON for a pipe or a device, unless the suffix names one."""
+    from gathercli.io.write import is_stream
+
     if _suffix(path) not in BY_SUFFIX and is_stream(path):
         return "json"
     return format_of(path)

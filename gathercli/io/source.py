@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
 
 from gathercli.errors import (
     GatherError,
@@ -22,7 +21,7 @@ from gathercli.errors import (
 )
 from gathercli.io.files import STDIN, File, check_kind, unreadable
 from gathercli.io.formats.content import UNSAID, ElementTypes, Layout, Literal, MemberHint, content
-from gathercli.records import NamedTuple
+from gathercli.records import ErrorContext, NamedTuple, suppress
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, parse
 from gathercli.text import clean, listed
@@ -202,10 +201,10 @@ class Inputs:
         self.note_file(token, "a shape")
         return Operand(shape, types.declared)
 
-    def _reading(self, name: str) -> _ErrorContext:
+    def _reading(self, name: str) -> ErrorContext:
         """Return a context that adds the role of a tensor to the prompt and to errors."""
         self._role = name
-        return _ErrorContext(_name_role, name)
+        return ErrorContext(_name_role, name)
 
     def __enter__(self) -> Self:
         return self
@@ -266,7 +265,7 @@ class Inputs:
             stream = self._new_stdin() if stdin else self._open_file(raw.path)
             return Source(stream, Raw(stream, raw), None, types)
         file = self._open_input(path or "")
-        with _ErrorContext(_name_file, file):
+        with ErrorContext(_name_file, file):
             return Source(file, content(file), key, types)
 
     def note_file(self, token: str, what: str) -> None:
@@ -310,7 +309,7 @@ class Inputs:
     def _open_stdin(self) -> tuple[File, Content]:
         if self._stdin is None:
             file = self._new_stdin()
-            with _ErrorContext(_name_file, file):
+            with ErrorContext(_name_file, file):
                 self._stdin = file, content(file)
         return self._stdin
 
@@ -343,7 +342,7 @@ class Source(NamedTuple):
 
     def _read(self, read: Callable[[str | None, ElementTypes], Any]) -> Any:
         """Read the tensor by a method of its content, and convert it to the declared type."""
-        with _ErrorContext(_name_file, self.file):
+        with ErrorContext(_name_file, self.file):
             tensor, declared = read(self.key, self.types), self.types.declared
             if declared is None or tensor.dtype is declared:
                 return tensor
@@ -353,7 +352,7 @@ class Source(NamedTuple):
 
     def layout(self) -> Layout:
         """Describe the tensor; read only the header of a file that has one."""
-        with _ErrorContext(_name_file, self.file):
+        with ErrorContext(_name_file, self.file):
             layout, declared = self.content.layout(self.key, self.types), self.types.declared
             if declared is None:
                 return layout
@@ -408,22 +407,6 @@ def open_file(
         raise unreadable(name, error) from None
     file.path = path
     return file
-
-
-class _ErrorContext:
-    """A context that passes an error to a function; `contextmanager` takes twice as long."""
-
-    __slots__ = ("_handle", "_origin")
-
-    def __init__(self, handle: Callable[[Any, BaseException], None], origin: object) -> None:
-        self._handle, self._origin = handle, origin
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
-        if error is not None:
-            self._handle(self._origin, error)
 
 
 def _name_role(name: str, error: BaseException) -> None:

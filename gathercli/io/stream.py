@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 from abc import ABC, abstractmethod
-from contextlib import suppress
 
 from gathercli.errors import OutputError, TransferError, reason_of
 from gathercli.io.descriptors import incomplete, write_all
+from gathercli.records import suppress
 from gathercli.text import in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`

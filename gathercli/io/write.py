@@ -10,20 +10,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from abc import ABC, abstractmethod
-from contextlib import contextmanager, suppress
-from functools import partial
 
 from gathercli.errors import GatherError, Hint, OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT
 from gathercli.io.stream import ByteTarget, NewFile, Stream, release, temporary_name
+from gathercli.records import ErrorContext, partial, suppress
 from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Final, Self
+    from collections.abc import Callable
+    from typing import Any, Final, Self
 
     from gathercli.compute.tensor import Result
     from gathercli.io.source import Inputs
@@ -61,16 +59,6 @@ class CheckedStream(ByteTarget):
         except TransferError:
             self._inputs.recheck()
             raise
-
-
-def let_signals_unwind() -> None:
-    """Raise `SystemExit` on SIGTERM and SIGHUP, unless ignored, so that temporary files go."""
-    # `signal` wraps this in enums, which takes a fifth of the time of `python -c pass`
-    import _signal  # type: ignore[import-not-found]
-
-    for number in (_signal.SIGTERM, _signal.SIGHUP):
-        if _signal.getsignal(number) is _signal.SIG_DFL:
-            _signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def persist(remove: Callable[[], None]) -> None:
@@ -151,16 +139,13 @@ class AtomicOutput(ABC):
     def _find_target(self) -> None:
         """Resolve the path, and raise if the output cannot be there."""
 
-    @contextmanager
-    def _writable(
-        self, advise: Callable[[Exception], tuple[str, str, str | None]]
-    ) -> Iterator[None]:
+    def _writable(self, advise: Callable[[Any], tuple[str, str, str | None]]) -> ErrorContext:
         """Convert OSError, and ValueError for a NUL, to what `advise` says for `unwritable`."""
-        try:
-            yield
-        except (OSError, ValueError) as error:
-            if isinstance(error, GatherError):
-                raise
+        return ErrorContext(self._convert, advise)
+
+    def _convert(self, advise: Callable[[Any], Any], error: BaseException) -> None:
+        """Raise what `advise` says, unless an error says it."""
+        if isinstance(error, OSError | ValueError) and not isinstance(error, GatherError):
             raise self._unwritable(*advise(error), number=getattr(error, "errno", None)) from None
 
     def commit(self) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-from functools import cached_property
+import _operator as operator
 
 from gathercli.errors import GatherError, Hint
-from gathercli.records import NamedTuple
+from gathercli.records import NamedTuple, cached_property
 from gathercli.spec.dtypes import DType, Kind, described
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape, product

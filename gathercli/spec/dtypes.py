@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from _collections_abc import Iterable  # as in `shapes`
 
 from gathercli.errors import InputError, UsageError
 from gathercli.records import Enum, NamedTuple

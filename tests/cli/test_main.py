@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 import gathercli
+from gathercli.cli.main import let_signals_unwind
 from gathercli.cli.registry import COMMANDS
 from gathercli.compute import native
 from tests.conftest import only_error
@@ -25,6 +26,8 @@ from tests.processes import PATIENCE, wait_until
 if TYPE_CHECKING:
     from tests.conftest import Program, Run
 
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 CODE = """
 import os, sys
@@ -214,6 +217,36 @@ def test_a_signal_while_reading_ends_the_run_silently_without_an_output(
 
     assert (process.returncode, out, err) == (status, b"", b"")
     assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "arguments"),
+    [
+        (signal.SIGINT, KeyboardInterrupt, ()),
+        (signal.SIGTERM, SystemExit, (143,)),
+        (signal.SIGHUP, SystemExit, (129,)),
+    ],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
+)
+def test_a_signal_that_would_end_the_program_unwinds_it_and_an_ignored_one_is_ignored(
+    number: signal.Signals, kind: type[BaseException], arguments: tuple[int, ...]
+) -> None:
+    before = {each: signal.getsignal(each) for each in SIGNALS}
+    try:
+        for each in before:
+            signal.signal(each, signal.SIG_DFL)
+        let_signals_unwind()
+        with pytest.raises(kind) as info:
+            signal.raise_signal(number)
+
+        signal.signal(number, signal.SIG_IGN)
+        let_signals_unwind()
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+    assert info.value.args == arguments
 
 
 def test_python_m_gathercli_is_the_command(program: Program) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,32 +38,6 @@ def test_a_removal_is_tried_five_times_and_says_that_it_was_interrupted(
         write.persist(remove)
 
     assert len(tries) == calls
-
-
-@pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["TERM", "HUP"]
-)
-def test_a_signal_that_would_end_the_program_unwinds_it_and_an_ignored_one_is_ignored(
-    number: signal.Signals, status: int
-) -> None:
-    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
-    interrupt = signal.getsignal(signal.SIGINT)
-    try:
-        for each in before:
-            signal.signal(each, signal.SIG_DFL)
-        write.let_signals_unwind()
-        with pytest.raises(SystemExit) as info:
-            signal.raise_signal(number)
-
-        signal.signal(number, signal.SIG_IGN)
-        write.let_signals_unwind()
-        assert signal.getsignal(number) is signal.SIG_IGN
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-    assert info.value.code == status
-    assert signal.getsignal(signal.SIGINT) is interrupt
 
 
 # Names

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
-
 from gathercli.cli.call import CallOptions, OpenCall
 from gathercli.cli.declarations import OUTPUT, Options, SliceOptions, option
 from gathercli.cli.messages import Messages
@@ -12,6 +9,7 @@ from gathercli.cli.options import THREADS, Limits, ToleranceOptions
 from gathercli.cli.output import OutputOptions
 from gathercli.io.files import cores
 from gathercli.io.formats.table import is_chunked
+from gathercli.records import partial, suppress
 from gathercli.slices import given_names
 from gathercli.spec.dtypes import E8M0, DType
 from gathercli.spec.op import Op, OutOfRange
@@ -20,6 +18,7 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from gathercli.compute.run import GatherOutput
     from gathercli.compute.tensor import Tensor
@@ -78,7 +77,7 @@ class WorkerOptions(SliceOptions):
     ) -> AbstractContextManager[BoxWorkers | None]:
         """Connect to the processes that are asked for."""
         del call, limits, messages
-        return nullcontext()
+        return suppress()  # nothing
 
 
 class Execution(Options):

@@ -10,12 +10,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from gathercli.compute.tensor import MOST_PACKED_VALUES, Tensor, is_packed, pack
 from gathercli.errors import GatherError, Hint, InputError, LimitError
 from gathercli.io.formats.content import UNSAID, ElementTypes
 from gathercli.io.formats.values import tensor_of
+from gathercli.records import suppress
 from gathercli.spec import dtypes
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.text import NON_FINITE, Overflow, closest, in_bytes, is_integer

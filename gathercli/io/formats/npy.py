@@ -8,12 +8,11 @@ first, accepts the types of `spec.dtypes` alone, and compares the size of the fi
 from __future__ import annotations
 
 import sys
-from functools import lru_cache, partial
 
 from gathercli.errors import Hint, InputError
 from gathercli.io.formats import content
 from gathercli.io.formats.table import NPY as MAGIC
-from gathercli.records import NamedTuple
+from gathercli.records import NamedTuple, lru_cache, partial
 from gathercli.spec.dtypes import PLAIN, STRING, DType, Kind, described, foreign, named
 from gathercli.spec.shapes import product
 from gathercli.text import clean, in_bytes, shell_word

@@ -9,9 +9,7 @@ cannot store. The row names them, and `load` imports them: a run needs one or tw
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from gathercli.records import NamedTuple
+from gathercli.records import NamedTuple, lru_cache
 from gathercli.slices import place
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -60,7 +58,7 @@ class Format(NamedTuple):
         return bool(self.marks)
 
 
-@lru_cache
+@lru_cache(maxsize=None)
 def load(path: str) -> Any:
     """Import a reader or a writer."""
     module, _, name = path.partition(":")
