@@ -1,4 +1,8 @@
-"""Build the kernel in C into wheels and editable installs, where a C compiler works."""
+"""Build the kernel in C into wheels and editable installs, and choose how the command starts.
+
+A C compiler makes the kernel where one works. The command is the script `start.py`, or where pip
+might not be able to start that, the entry point that pip makes a slower script of.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +24,18 @@ if TYPE_CHECKING:
 COMPUTE = Path("gathercli", "compute")
 SOURCES = COMPUTE / "csrc"
 NAME = "_native.abi3.so"
+COMMAND, START, ENTRY_POINT = "gathercli", "start.py", "gathercli.__main__:run"
+MOST_OF_SHEBANG = 127  # bytes; older Linux cuts what is longer
+
+
+class StartHook(MetadataHookInterface):
+    """The metadata hook, which declares the entry point if there is no script."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Add the entry point."""
+        metadata["scripts"] = {} if has_script(Path(self.root)) else {COMMAND: ENTRY_POINT}
 
 
 class KernelHook(BuildHookInterface[Any]):
@@ -29,6 +46,8 @@ class KernelHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the kernel, and add it to the wheel or, if editable, to the sources."""
+        if has_script(Path(self.root)):
+            build_data["shared_scripts"] = {str(Path(self.root) / START): COMMAND}
         folder = Path(self.root) / COMPUTE
         if version == "editable":
             (folder / NAME).unlink(missing_ok=True)
@@ -51,6 +70,30 @@ class KernelHook(BuildHookInterface[Any]):
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
+
+
+def has_script(root: Path, python: str = sys.executable) -> bool:
+    """Return whether the command is the script, whose first line pip replaces by ``#!`` and Python.
+
+    pip builds with the Python that it installs for, whose path may have a blank or be too long for
+    such a line. A wheel from a source archive, or with ``GATHERCLI_PORTABLE=1``, may be installed
+    for any Python.
+
+    Parameters
+    ----------
+    root
+        The folder of the project.
+    python
+        The path of the Python that builds.
+
+    Returns
+    -------
+        False where an entry point takes its place.
+    """
+    if os.environ.get("GATHERCLI_PORTABLE", "0") not in ("", "0") or (root / "PKG-INFO").exists():
+        return False
+    line = os.fsencode(f"#!{python}\n")
+    return len(line) <= MOST_OF_SHEBANG and len(line.split()) == 1
 
 
 def compile_kernel(folder: Path, library: Path, flags: Sequence[str] = ()) -> str:

@@ -1,7 +1,8 @@
-"""The wheel has all that the program needs, with no repository beside it, and the kernel in C."""
+"""The wheel has all that the program needs, without the repository: the kernel in C, a script."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -55,7 +56,7 @@ def build(folder: Path, **variables: str) -> Wheel:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
-    return build(tmp_path_factory.mktemp("wheel"), GATHERCLI_PURE="0")
+    return build(tmp_path_factory.mktemp("wheel"), GATHERCLI_PURE="0", GATHERCLI_PORTABLE="0")
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +157,53 @@ def test_without_a_compiler_numpy_does_it_and_the_build_says_why(tmp_path: Path)
     (line,) = (line for line in pure.printed.splitlines() if "kernel in C" in line)
     assert "`false` fails (status 1)" in line
     assert (version, answer) == ("gathercli 0.1.0 (numpy kernel)", "300000")
+
+
+def test_the_command_is_a_script_for_the_python_that_installs_it(installed: Path) -> None:
+    command = installed / "bin" / hatch_build.COMMAND
+
+    done = subprocess.run(
+        [command, "gather", "[1,2,3]", "[2]"],
+        env={"PYTHONPATH": str(installed)},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+
+    (_, *lines) = (ROOT / hatch_build.START).read_text(encoding="utf-8").splitlines()
+    assert command.read_text(encoding="utf-8").splitlines() == [f"#!{sys.executable}", *lines]
+    assert done.stdout == "[3]\n"
+
+
+def test_a_wheel_for_any_python_has_the_entry_point_and_no_script(tmp_path: Path) -> None:
+    portable = build(tmp_path, GATHERCLI_PURE="1", GATHERCLI_PORTABLE="1").unpack()
+
+    (declared,) = importlib.metadata.distributions(path=[str(portable)])
+
+    assert [(point.name, point.value) for point in declared.entry_points] == [
+        (hatch_build.COMMAND, hatch_build.ENTRY_POINT)
+    ]
+    assert list(portable.glob("*.data/scripts/*")) == []
+
+
+@pytest.mark.parametrize(
+    ("python", "script"),
+    [
+        ("/opt/venv/bin/python3", True),
+        ("/opt/my venv/bin/python3", False),
+        (f"/{'x' * (127 - len('#!//python') - 1)}/python", True),
+        (f"/{'x' * (127 - len('#!//python'))}/python", False),
+    ],
+    ids=["short", "a blank", "as long as may be", "longer"],
+)
+def test_there_is_no_script_where_its_first_line_would_not_name_the_python(
+    python: str, script: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GATHERCLI_PORTABLE", raising=False)
+
+    assert hatch_build.has_script(tmp_path, python) == script
+    (tmp_path / "PKG-INFO").touch()  # as in a source archive
+    assert not hatch_build.has_script(tmp_path, python)
 
 
 def test_a_compiler_that_is_not_there_is_a_reason(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tests.conftest import Program, Run
 
 
+ROOT = Path(__file__).parents[2]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 CODE = """
@@ -247,6 +248,45 @@ def test_a_signal_that_would_end_the_program_unwinds_it_and_an_ignored_one_is_ig
             signal.signal(each, handler)
 
     assert info.value.args == arguments
+
+
+START = """
+import runpy, signal, sys
+sys.argv, (start, module, handled) = ["gathercli", "gather", "[1,2]", "[0]"], sys.argv[1:]
+class Interrupt:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == module:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupt)
+if handled == "ignored":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+runpy.run_path(start)
+"""
+
+
+def interrupted(module: str, handled: str) -> subprocess.CompletedProcess[str]:
+    """Send SIGINT to the command where it imports a module."""
+    command = [sys.executable, "-c", START, str(ROOT / "start.py"), module, handled]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "gathercli",
+        "gathercli.__main__",
+        "gathercli.cli.main",
+        "gathercli.cli.parser",
+        "gathercli.compute.small",
+    ],
+)
+def test_an_interrupt_ends_the_start_silently_and_an_ignored_one_does_not(module: str) -> None:
+    ended, went_on = interrupted(module, "handled"), interrupted(module, "ignored")
+
+    assert ended.returncode in (130, -signal.SIGINT)
+    assert (ended.stdout, ended.stderr) == ("", "")
+    assert (went_on.returncode, went_on.stdout, went_on.stderr) == (0, "[1]\n", "")
 
 
 def test_python_m_gathercli_is_the_command(program: Program) -> None:
