@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Final
 
 from gathercli.cli.declarations import Parameter
 from gathercli.cli.parser import CommandLine
@@ -18,6 +16,11 @@ from gathercli.ops import FAMILIES
 from gathercli.slices import given
 from gathercli.spec.op import OTHER_NAMES, Op
 from gathercli.text import beginning, closest, listed, shell_word
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Final
 
 LAST_ARGUMENT: Final = "DEST"  # the argument that is an option in other programs; it comes last
 
@@ -233,7 +236,7 @@ def _replace_value(words: Sequence[str], value: str, name: str, *options: str) -
     before, rest = words[:at], words[at + 1 :]
     if words[0] in ("help", "man"):
         return did_you_mean([*before, name])
-    call = find_equivalent(value)
+    call = find_equivalent(value) if options else None
     plain = [*before, name, *rest, *options]
     if call is None:
         return did_you_mean(plain)

@@ -6,13 +6,15 @@ those between fences are printed as they are. ``python -m man.generate`` writes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
-from textwrap import wrap
-from typing import Final
 
 from gathercli.cli.generated import manual
 from gathercli.report.terminal import assembled, rendered
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Final
 
 # The pages about topics other than commands.
 TOPICS: Final = ("formats", "jobs", "operators", "planning")
@@ -53,6 +55,8 @@ def page_text(page: str, width: int, *, color: bool) -> str:
 
 def styled_lines(page: str, width: int) -> Iterator[tuple[str, str]]:
     """Yield the lines of a page, each after its style: heading, term, console or body."""
+    from textwrap import wrap
+
     fenced = False
     for line, following in pairwise([*page.splitlines(), ""]):
         if line == _FENCE:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Final
 
 from gathercli.cli import hints
 from gathercli.cli.declarations import HELP, VERSION, Parameter
@@ -16,6 +14,11 @@ from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES
 from gathercli.slices import given
 from gathercli.text import closest, counted, is_integer, listed, short
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Final
 
 _PROGRAM: Final = "`gathercli --version` prints the program's version"
 
@@ -62,14 +65,18 @@ def program_refusal(words: Sequence[str]) -> UsageError | None:
 
 def _no_command(name: str) -> UsageError:
     from gathercli.cli.pages import TOPICS
+    from gathercli.frameworks.equivalents import not_here
     from gathercli.frameworks.unknown import foreign_name_error
 
     page = f"`gathercli man {name}` is a page"
     hint = page if name in TOPICS else "`gathercli --help` lists the commands"
-    if usage := foreign_name_error(name, "no command"):
+    word, known = name.lower().replace("_", "-"), [*COMMANDS, "help", "version"]
+    near = closest(word, known, cutoff=0.85) if name.isidentifier() and not not_here(name) else None
+    # Reading the calls of all frameworks takes as long as an empty Python.
+    if not near and (usage := foreign_name_error(name, "no command")):
         usage.hint = usage.advice or hint
         return usage
-    near = closest(name.lower().replace("_", "-"), [*COMMANDS, "help", "version"])
+    near = near or closest(word, known)
     return UsageError(
         f"no command `{short(name)}`",
         value=name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final
 
 from gathercli.errors import UsageError
 from gathercli.frameworks import (
@@ -16,6 +15,10 @@ from gathercli.frameworks import (
     names,
 )
 from gathercli.text import closest, listed, shell_word
+
+TYPE_CHECKING = False  # as in `gathercli.errors`
+if TYPE_CHECKING:
+    from typing import Final
 
 
 @cache
@@ -62,8 +65,9 @@ def _full_name(call: str) -> str:
     """Return the name of a call in lower case, without arguments or abbreviated modules."""
     name = re.sub(r"\(.*\)$", "", call.strip(), flags=re.DOTALL).lower()
     head, dot, rest = name.partition(".")
-    others = (each.name for each in every_framework() if head in each.short)
-    return (SHORT.get(head) or next(others, head)) + dot + rest
+    if dot and head not in SHORT:
+        head = next((each.name for each in every_framework() if head in each.short), head)
+    return SHORT.get(head, head) + dot + rest
 
 
 def not_here(word: str) -> str | None:

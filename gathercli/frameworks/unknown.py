@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
 
 from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.frameworks import every_row
@@ -12,7 +11,10 @@ from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import closest, listed, shell_word, short
 
+TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
+    from typing import Final
+
     from gathercli.frameworks import FrameworkFile, FrameworkRow
     from gathercli.spec.call import Family
 
