@@ -65,7 +65,7 @@ def _full_name(call: str) -> str:
     """Return the name of a call in lower case, without arguments or abbreviated modules."""
     name = re.sub(r"\(.*\)$", "", call.strip(), flags=re.DOTALL).lower()
     head, dot, rest = name.partition(".")
-    if dot and head not in SHORT:
+    if dot and head not in SHORT and head not in names():
         head = next((each.name for each in every_framework() if head in each.short), head)
     return SHORT.get(head, head) + dot + rest
 
@@ -78,7 +78,10 @@ def not_here(word: str) -> str | None:
 
 def find_equivalent(word: str) -> FrameworkRow | None:
     """Return the call with a name, or None."""
-    each = _by_name().get(_full_name(word))
+    name = _full_name(word)
+    library = name.partition(".")[0]
+    own = framework(library).rows if library in names() else ()  # one file is read sooner than all
+    each = next((row for row in own if name in row.names), None) or _by_name().get(name)
     if each is None and (subscript := _SUBSCRIPT.fullmatch(word.strip())):
         indices = [part for part in _split(subscript[2]) if part not in (":", "...")]
         are_tuples = len(indices) > 1 or any(map(_MASK.search, indices))
@@ -166,7 +169,7 @@ def arguments_of(call: str) -> list[str]:
     (['x', 'idx', '--axis=1'], ['x', 'idx', '--axis=1'])
     """
     call = call.strip()
-    if call.lower() in _by_name():
+    if not {"(", "["} & {*call} or call.lower() in _by_name():
         return []
     if subscript := _SUBSCRIPT.fullmatch(call):
         return _subscript(subscript[1], [part.strip() for part in subscript[2].split(",")])
