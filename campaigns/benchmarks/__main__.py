@@ -18,11 +18,22 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from campaigns.benchmarks import batch, cluster, curve, decades, files, kernels, startup, text
+from campaigns.benchmarks import (
+    batch,
+    cluster,
+    curve,
+    decades,
+    files,
+    kernels,
+    rare,
+    startup,
+    text,
+)
 from campaigns.benchmarks.measure import Row, table
 
 SUITES = {
     "startup": "start-up",
+    "rare": "errors and rare ways",
     "files": "file to file",
     "kernels": "in memory",
     "text": "JSON of 10^6 numbers",
@@ -32,7 +43,7 @@ SUITES = {
     "cluster": "workers and chunks",
 }
 MODULES = {"startup": startup, "files": files, "text": text, "curve": curve, "batch": batch}
-MODULES["decades"] = decades
+MODULES |= {"decades": decades, "rare": rare}
 PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino", "zarr", "dask")
 
 

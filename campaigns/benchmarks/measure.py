@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import time
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -62,18 +63,29 @@ def interleaved(ways: Mapping[str, Timed], rounds: int, *, quiet: bool = False) 
 
 
 def interleaved_processes(
-    commands: Mapping[str, list[str]], rounds: int, folder: Path
+    commands: Mapping[str, list[str]],
+    rounds: int,
+    folder: Path,
+    statuses: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Run each command once a round, its stdout a pipe; return median seconds: wall, and CPU."""
+    """Run each command once a round, its stdout a pipe; return median seconds: wall, and CPU.
+
+    Raise `CalledProcessError` if one exits with another status than its own, which is 0 if none is
+    given.
+    """
     wall: dict[str, list[float]] = {name: [] for name in commands}
     cpu: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
             before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+            done = subprocess.run(command, cwd=folder, check=False, capture_output=True)
             wall[name].append(time.perf_counter() - start)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             cpu[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            if done.returncode != statuses.get(name, 0):
+                raise subprocess.CalledProcessError(
+                    done.returncode, command, done.stdout, done.stderr
+                )
     return (
         {name: statistics.median(times) for name, times in wall.items()},
         {name: statistics.median(times) for name, times in cpu.items()},
