@@ -6,12 +6,14 @@ might not be able to start that, the entry point that pip makes a slower script 
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +51,13 @@ class KernelHook(BuildHookInterface[Any]):
         if has_script(Path(self.root)):
             build_data["shared_scripts"] = {str(Path(self.root) / START): COMMAND}
         folder = Path(self.root) / COMPUTE
+        self._folder = tempfile.TemporaryDirectory()
+        if version != "editable":
+            build_data["force_include"] |= write_tables(Path(self.root), Path(self._folder.name))
         if version == "editable":
             (folder / NAME).unlink(missing_ok=True)
         if os.environ.get("GATHERCLI_PURE", "0") not in ("", "0"):
             return
-        self._folder = tempfile.TemporaryDirectory()
         library = (folder if version == "editable" else Path(self._folder.name)) / NAME
         problem = compile_kernel(Path(self.root) / SOURCES, library)
         if problem:
@@ -94,6 +98,28 @@ def has_script(root: Path, python: str = sys.executable) -> bool:
         return False
     line = os.fsencode(f"#!{python}\n")
     return len(line) <= MOST_OF_SHEBANG and len(line.split()) == 1
+
+
+def write_tables(root: Path, folder: Path) -> dict[str, str]:
+    """Write the tables of the package as JSON, which is read sooner than TOML.
+
+    Parameters
+    ----------
+    root
+        The folder of the project.
+    folder
+        Where the files are written.
+
+    Returns
+    -------
+        Their places in the wheel, by path.
+    """
+    places = {}
+    for number, path in enumerate(sorted((root / "gathercli").rglob("*.toml"))):
+        table = folder / f"{number}.json"
+        table.write_text(json.dumps(tomllib.loads(path.read_text(encoding="utf-8"))))
+        places[str(table)] = f"{path.relative_to(root)}.json"
+    return places
 
 
 def compile_kernel(folder: Path, library: Path, flags: Sequence[str] = ()) -> str:

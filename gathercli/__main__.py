@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 def run() -> NoReturn:
     """Run the command and exit without the interpreter's teardown, a fifth of a short run."""
-    end_at_interrupts()
+    import _signal  # type: ignore[import-not-found]
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:  # it is not ignored
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until `main` lets signals unwind
     _speak_utf_8()
     for fd in (0, 1, 2):  # the next file opened must not get the number of a closed stream
         try:
@@ -41,14 +44,6 @@ def run() -> NoReturn:
         os.write(2, b"error: there is not enough memory for this\nrule: limit\n")
         status = 65
     os._exit(status)
-
-
-def end_at_interrupts() -> None:
-    """Let SIGINT end the process, unless it is ignored; `main` raises again before it writes."""
-    import _signal  # type: ignore[import-not-found]
-
-    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
 class RoomForNumPy:

@@ -6,15 +6,8 @@ The imports of `typing` and `enum` take half the time of ``python -c pass``, tho
 
 from __future__ import annotations
 
-__all__ = [
-    "Enum",
-    "ErrorContext",
-    "NamedTuple",
-    "cached_property",
-    "lru_cache",
-    "partial",
-    "suppress",
-]
+__all__ = ["Any", "Enum", "Final", "NamedTuple"]
+__all__ += ["cached_property", "lru_cache", "partial", "suppress"]
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -22,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import suppress
     from enum import Enum
     from functools import cached_property, lru_cache, partial
-    from typing import Any, NamedTuple, Self
+    from typing import Any, Final, NamedTuple, Self
 else:
     from _operator import itemgetter
 
@@ -30,6 +23,8 @@ else:
         from _functools import _lru_cache_wrapper, partial
     except ImportError:  # PyPy
         from functools import _lru_cache_wrapper, partial
+
+    Any = Final = None  # they stand in annotations, which are not evaluated
 
     def lru_cache(maxsize: int | None) -> Callable[..., Any]:
         """Keep the results of a function for the arguments it was called with last."""
@@ -49,14 +44,11 @@ else:
         def __init__(self, compute: Callable[[Any], Any]) -> None:
             self._compute, self.__doc__ = compute, compute.__doc__
 
-        def __set_name__(self, owner: type, name: str) -> None:
-            self._name = name
-
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             """Return the value, which takes the place of the property."""
             if instance is None:
                 return self
-            value = instance.__dict__[self._name] = self._compute(instance)
+            value = instance.__dict__[self._compute.__name__] = self._compute(instance)
             return value
 
     class suppress:  # noqa: N801

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,6 +120,19 @@ def test_the_wheel_carries_manual_completions_fixtures_pages_and_types(installed
         assert files <= shipped
     said = python(installed, "from gathercli.cli import main; main(['man', 'planning'])")
     assert said.startswith("NAME\n    gathercli-planning - the cost of a gather of chunked arrays")
+
+
+def test_the_wheel_has_each_table_in_json_too(installed: Path) -> None:
+    tables = sorted((installed / "gathercli").rglob("*.toml"))
+
+    assert tables
+    for table in tables:
+        read = json.loads(Path(f"{table}.json").read_text(encoding="utf-8"))
+        assert read == tomllib.loads(table.read_text(encoding="utf-8"))
+    assert "tomllib" not in python(
+        installed,
+        "import sys; from gathercli.cli import main; main(['ops']); print(*sys.modules)",
+    )
 
 
 def test_the_manual_of_the_wheel_needs_no_man(installed: Path) -> None:

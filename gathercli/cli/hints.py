@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from gathercli.cli.declarations import Parameter
@@ -13,14 +14,10 @@ from gathercli.errors import GatherError, UsageError, VersionError
 from gathercli.frameworks import FrameworkRow
 from gathercli.frameworks.equivalents import arguments_of, find_equivalent
 from gathercli.ops import FAMILIES
+from gathercli.records import Final
 from gathercli.slices import given
 from gathercli.spec.op import OTHER_NAMES, Op
 from gathercli.text import beginning, closest, listed, shell_word
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Final
 
 LAST_ARGUMENT: Final = "DEST"  # the argument that is an option in other programs; it comes last
 

@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # as in `gathercli.errors`; other imports wait for the li
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Final, NoReturn
+    from typing import Any, Final
 
     from gathercli.cli.declarations import Command, Request
     from gathercli.cli.messages import ErrorOptions
@@ -53,15 +53,10 @@ def let_signals_unwind() -> None:
     # `signal` wraps this in enums, which takes a fifth of the time of `python -c pass`
     import _signal  # type: ignore[import-not-found]
 
+    handlers = {_signal.SIGINT: _signal.default_int_handler}
     for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
         if _signal.getsignal(number) is _signal.SIG_DFL:
-            of_interrupts = number == _signal.SIGINT
-            _signal.signal(number, _signal.default_int_handler if of_interrupts else _exit)
-
-
-def _exit(number: int, _: object) -> NoReturn:
-    """Raise `SystemExit` with the status of a signal."""
-    raise SystemExit(128 + number)
+            _signal.signal(number, handlers.get(number, lambda number, _: sys.exit(128 + number)))
 
 
 def _text_of(words: list[str]) -> str | None:

@@ -6,15 +6,12 @@ those between fences are printed as they are. ``python -m man.generate`` writes 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 from gathercli.cli.generated import manual
+from gathercli.records import Final
 from gathercli.report.terminal import assembled, rendered
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Final
 
 # The pages about topics other than commands.
 TOPICS: Final = ("formats", "jobs", "operators", "planning")

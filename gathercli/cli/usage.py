@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from gathercli.cli import hints
@@ -12,13 +13,9 @@ from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES
+from gathercli.records import Final
 from gathercli.slices import given
 from gathercli.text import closest, counted, is_integer, listed, short
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Final
 
 _PROGRAM: Final = "`gathercli --version` prints the program's version"
 

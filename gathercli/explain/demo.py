@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from functools import cache
-from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from gathercli.io.jobs import Job
 
 
-_PACKAGE: Final = Path(__file__).parents[1]
+_FOLDER: Final = os.path.dirname(__file__)
 QUESTION: Final = "Question"
 ANSWER: Final = "Answer"
 
@@ -61,15 +60,17 @@ class DemoLesson(NamedTuple):
 
 def tour(name: str) -> str:
     """Return the path of a file of the tour, in the installed package or in the source tree."""
-    for folder in (_PACKAGE / "_data" / "fixtures", _PACKAGE.parent / "fixtures"):
-        if folder.is_dir():
-            return str(folder / "tour" / name)
+    package = os.path.dirname(_FOLDER)
+    for folder in (os.path.join(package, "_data"), os.path.dirname(package)):
+        if os.path.isdir(fixtures := os.path.join(folder, "fixtures")):
+            return os.path.join(fixtures, "tour", name)
     raise FileNotFoundError(name)
 
 
 def _lessons() -> Iterator[DemoLesson]:
     """Read the lessons, with the path of the model for its places; in commands it is quoted."""
-    text = Path(__file__).with_name("lessons.json").read_text(encoding="utf-8")
+    with open(os.path.join(_FOLDER, "lessons.json"), encoding="utf-8") as file:
+        text = file.read()
     path = tour("encoder.onnx")
     for place, words in (("{model}", shell_word(path)), ("{path}", path)):
         text = text.replace(place, json.dumps(words)[1:-1])

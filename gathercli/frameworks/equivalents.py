@@ -14,11 +14,8 @@ from gathercli.frameworks import (
     framework,
     names,
 )
+from gathercli.records import Final
 from gathercli.text import closest, listed, shell_word
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from typing import Final
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 
@@ -17,12 +18,8 @@ from gathercli.errors import GatherError, Hint, InputError, NoInputError
 from gathercli.io.formats import literal, npy
 from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, sniff
 from gathercli.io.formats.values import flatten
+from gathercli.records import Any, Final
 from gathercli.text import Overflow, clean, closest
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
 
 # The longest argument in characters that is compared with the notations.
 MAX_TOKEN_LENGTH: Final = 500

@@ -10,8 +10,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from gathercli import __version__
-from gathercli.batch.outcome import BatchTotals
-from gathercli.batch.report import JUnitReport
 from gathercli.cli.declarations import OPERATOR, OUTPUT, REPORT, Options, argument, flag, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
@@ -39,6 +37,7 @@ from gathercli.text import clean, listed, some
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from gathercli.batch.report import JUnitReport
     from gathercli.models.graph import Model
     from gathercli.models.targets import ConversionTarget
 
@@ -107,7 +106,7 @@ def run(
     paths = list(dict.fromkeys(path for word in models for path in files_below(word)))
     checked: list[CheckedModel] = [] if paths else [_no_model(models)]
     with ExitStack() as stack:
-        junit = stack.enter_context(JUnitReport(options.junit)) if options.junit else None
+        junit = stack.enter_context(_junit_report(options.junit)) if options.junit else None
         sarif = stack.enter_context(Output(options.sarif)) if options.sarif else None
         if sarif is not None:
             sarif.open()
@@ -206,8 +205,17 @@ def _print(
             print_text(rendered(line(model.path, each, width), color=color))
 
 
+def _junit_report(path: str) -> JUnitReport:
+    """Begin a report, by a module that takes long to import."""
+    from gathercli.batch.report import JUnitReport
+
+    return JUnitReport(path)
+
+
 def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: float) -> None:
     """Write each node as a test, and a model that was not read as an error."""
+    from gathercli.batch.outcome import BatchTotals
+
     totals = BatchTotals(0)
     for model in checked:
         for each in junit_lines(model):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import string
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.batch.outcome import ERROR as ERROR_STATUS
@@ -293,6 +292,8 @@ def _uri(path: str) -> str:
 
 def _digest(path: str, finding: Finding) -> str:
     """Return what identifies a finding in later runs: the node and the rule, not the values."""
+    from hashlib import blake2b  # loads OpenSSL
+
     words = (_uri(path), finding.node, finding.operator, finding.rule, finding.target)
     return blake2b("\0".join(words).encode(errors="backslashreplace"), digest_size=8).hexdigest()
 

@@ -7,7 +7,6 @@ names, types, and the nodes that constants pass through.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -404,6 +403,8 @@ _TENSOR_FIELDS: Final = (1, 2, 8)
 
 def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str | None]:
     """Return the inferred values by name, and a note that says why there are none, or None."""
+    import subprocess
+
     parts: list[bytes] = []
     size = 0
     for part in _without_weights(wire, graph):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterator
 from math import isfinite
 
 from gathercli.errors import GatherError
+from gathercli.records import Any, Final
 from gathercli.text import clean, counted
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, Final
 
 LONGEST_MESSAGE = 2000  # the largest number of characters of a message
 _WORDS = r" *(?:`[^`]*`|[^ ])+"  # the unbreakable pieces of a line: words, and quotations to paste
