@@ -6,17 +6,18 @@ The imports of `typing` and `enum` take half the time of ``python -c pass``, tho
 
 from __future__ import annotations
 
-__all__ = ["Any", "Enum", "Final", "NamedTuple"]
-__all__ += ["cached_property", "lru_cache", "partial", "suppress"]
+__all__ = ["Any", "Callable", "Enum", "Final", "Iterable", "Iterator", "Mapping", "NamedTuple"]
+__all__ += ["Self", "Sequence", "TypeAlias", "cached_property", "lru_cache", "partial", "suppress"]
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import suppress
     from enum import Enum
     from functools import cached_property, lru_cache, partial
-    from typing import Any, Final, NamedTuple, Self
+    from typing import Any, Final, NamedTuple, Self, TypeAlias
 else:
+    from _collections_abc import Callable, Iterable, Iterator, Mapping, Sequence
     from _operator import itemgetter
 
     try:
@@ -24,7 +25,7 @@ else:
     except ImportError:  # PyPy
         from functools import _lru_cache_wrapper, partial
 
-    Any = Final = None  # they stand in annotations, which are not evaluated
+    Any = Final = Self = TypeAlias = None  # they stand in annotations, which are not evaluated
 
     def lru_cache(maxsize: int | None) -> Callable[..., Any]:
         """Keep the results of a function for the arguments it was called with last."""

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from gathercli.records import lru_cache
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, Final, Self
+from gathercli.records import Any, Callable, Final, Iterable, Self, lru_cache
 
 UNSAFE = (
     "["

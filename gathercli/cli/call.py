@@ -17,7 +17,7 @@ from gathercli.errors import UsageError
 from gathercli.frameworks.versions import family_of
 from gathercli.io.files import cores
 from gathercli.ops import accepted_families
-from gathercli.records import NamedTuple
+from gathercli.records import Any, Callable, Final, Iterable, NamedTuple, Self
 from gathercli.slices import given_names
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, DType
@@ -25,8 +25,7 @@ from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, Final, Self, TypeVar
+    from typing import TypeVar
 
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.tensor import ChunkedTensor, Tensor

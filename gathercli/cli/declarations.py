@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import sys
 
-from gathercli.records import NamedTuple
+from gathercli.records import Any, Callable, Final, Iterable, Iterator, NamedTuple, Self
 from gathercli.slices import given
 from gathercli.text import listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, Final, Self
-
     from gathercli.errors import GatherError
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from gathercli.cli.declarations import Parameter
@@ -14,7 +13,7 @@ from gathercli.errors import GatherError, UsageError, VersionError
 from gathercli.frameworks import FrameworkRow
 from gathercli.frameworks.equivalents import arguments_of, find_equivalent
 from gathercli.ops import FAMILIES
-from gathercli.records import Final
+from gathercli.records import Final, Iterable, Sequence
 from gathercli.slices import given
 from gathercli.spec.op import OTHER_NAMES, Op
 from gathercli.text import beginning, closest, listed, shell_word

@@ -8,15 +8,14 @@ from gathercli.cli.declarations import MESSAGES, VIEW, Answer, Options, flag, op
 from gathercli.errors import GatherError, TransferError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import STDIN
-from gathercli.records import suppress
+from gathercli.records import Any, Callable, Final, Self, Sequence, suppress
 from gathercli.report import terminal
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, Final, Self, TypeVar
+    from typing import TypeVar
 
     from gathercli.compute.threads import ProgressCallback
     from gathercli.io.source import Inputs

@@ -19,7 +19,7 @@ from gathercli.errors import UsageError, VersionError
 from gathercli.frameworks.versions import VersionMatch, family_of, find, find_for_any, frameworks_of
 from gathercli.io.formats.table import ARGUMENTS
 from gathercli.ops import FAMILIES, accepted_families, attributes, version_list
-from gathercli.records import NamedTuple, cached_property
+from gathercli.records import Any, Final, Iterable, Mapping, NamedTuple, Sequence, cached_property
 from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.spec.dtypes import DType, dtype
 from gathercli.spec.op import FRAMEWORKS, OUT_OF_RANGE_CHOICES, Attr, Negative, Op
@@ -28,9 +28,6 @@ from gathercli.text import is_integer, listed
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any, Final
-
     from gathercli.cli.messages import Messages
     from gathercli.compute.compare import Tolerance
     from gathercli.compute.threads import ProgressCallback

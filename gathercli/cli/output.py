@@ -14,7 +14,7 @@ from gathercli.io.formats.table import BY_SUFFIX, FORMATS, is_chunked, load, nam
 from gathercli.io.stream import ByteTarget, Stream
 from gathercli.io.write import CheckedStream, Output, check_room, is_stream, real_path
 from gathercli.ops import accepted_families
-from gathercli.records import partial
+from gathercli.records import Any, Callable, Final, Iterable, Iterator, Sequence, partial
 from gathercli.report.terminal import is_terminal, rendered, wants_color, width_of
 from gathercli.spec.call import Call, as_integer
 from gathercli.spec.shapes import Shape, product
@@ -22,9 +22,6 @@ from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, Final
-
     from gathercli.cli.messages import Messages
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.run import GatherOutput

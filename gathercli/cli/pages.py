@@ -6,11 +6,10 @@ those between fences are printed as they are. ``python -m man.generate`` writes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 from gathercli.cli.generated import manual
-from gathercli.records import Final
+from gathercli.records import Final, Iterator
 from gathercli.report.terminal import assembled, rendered
 
 # The pages about topics other than commands.

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from gathercli.cli.declarations import ALL, HELP, REQUIRED, Command, Parameter
-from gathercli.records import Enum, NamedTuple
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+from gathercli.records import Any, Enum, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 
 class Problem(Enum):

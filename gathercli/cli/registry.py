@@ -7,13 +7,8 @@ import os
 from gathercli.cli.declarations import Command
 from gathercli.cli.parser import CommandLine
 from gathercli.ops import FAMILIES, summary
+from gathercli.records import Final, Sequence
 from gathercli.slices import COMMAND_ORDER, SLICES, CommandEntry
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Final
-
 
 _OF_THE_CORE: Final = {
     **{

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from gathercli.cli import hints
@@ -13,7 +12,7 @@ from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.errors import UsageError
 from gathercli.io.formats.table import BY_SUFFIX
 from gathercli.ops import FAMILIES
-from gathercli.records import Final
+from gathercli.records import Callable, Final, Sequence
 from gathercli.slices import given
 from gathercli.text import closest, counted, is_integer, listed, short
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from gathercli.errors import VersionError
 from gathercli.ops import FAMILIES, OPERATORS, gather
-from gathercli.records import NamedTuple, lru_cache, suppress
+from gathercli.records import Final, NamedTuple, lru_cache, suppress
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from typing import Final
-
     from gathercli.spec.call import Family
     from gathercli.spec.op import Op
 

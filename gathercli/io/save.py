@@ -7,14 +7,12 @@ import os
 from gathercli.errors import Hint, InputError, UsageError
 from gathercli.io.files import new_name
 from gathercli.io.formats.table import BY_SUFFIX, FORMATS, Format, load
+from gathercli.records import Any, Final, Sequence
 from gathercli.spec.shapes import product
 from gathercli.text import clean, closest, listed, short
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Final
-
     from gathercli.io.formats.encode import Piece
     from gathercli.io.formats.npy import NamedResult
     from gathercli.io.stream import ByteTarget

@@ -21,15 +21,15 @@ from gathercli.errors import (
 )
 from gathercli.io.files import STDIN, File, check_kind, unreadable
 from gathercli.io.formats.content import UNSAID, ElementTypes, Layout, Literal, MemberHint, content
-from gathercli.records import ErrorContext, NamedTuple, suppress
+from gathercli.records import Any, Callable, ErrorContext, Final, NamedTuple, Self, suppress
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, parse
 from gathercli.text import clean, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from typing import Any, Final, Self, TypeVar
+    from collections.abc import Collection
+    from typing import TypeVar
 
     from gathercli.compute.tensor import ChunkedTensor, Tensor
     from gathercli.compute.threads import ProgressCallback

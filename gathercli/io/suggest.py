@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 
@@ -18,7 +17,7 @@ from gathercli.errors import GatherError, Hint, InputError, NoInputError
 from gathercli.io.formats import literal, npy
 from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, sniff
 from gathercli.io.formats.values import flatten
-from gathercli.records import Any, Final
+from gathercli.records import Any, Callable, Final
 from gathercli.text import Overflow, clean, closest
 
 # The longest argument in characters that is compared with the notations.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
 from math import isfinite
 
 from gathercli.errors import GatherError
-from gathercli.records import Any, Final
+from gathercli.records import Any, Callable, Final, Iterator
 from gathercli.text import clean, counted
 
 LONGEST_MESSAGE = 2000  # the largest number of characters of a message

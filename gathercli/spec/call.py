@@ -5,15 +5,23 @@ from __future__ import annotations
 import _operator as operator
 
 from gathercli.errors import GatherError, Hint
-from gathercli.records import NamedTuple, cached_property
+from gathercli.records import (
+    Any,
+    Callable,
+    Final,
+    Iterable,
+    Mapping,
+    NamedTuple,
+    Self,
+    cached_property,
+)
 from gathercli.spec.dtypes import DType, Kind, described
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, Final, Protocol, Self
+    from typing import Protocol
 
     from gathercli.spec.op import AxisGather, IndexedAxis, Op
     from gathercli.spec.shapes import Position

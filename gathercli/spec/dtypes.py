@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from _collections_abc import Iterable  # as in `shapes`
-
 from gathercli.errors import InputError, UsageError
-from gathercli.records import Enum, NamedTuple
+from gathercli.records import Enum, Iterable, NamedTuple
 
 
 class Kind(Enum):

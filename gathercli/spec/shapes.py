@@ -7,16 +7,14 @@ are row-major, one or an array of them: the same arithmetic serves both.
 
 from __future__ import annotations
 
-import _operator as operator  # as below
-from _collections_abc import Sequence  # `collections` takes a fifth of ``python -c pass``
+import _operator as operator
 
 from gathercli.errors import InputError
-from gathercli.records import NamedTuple
+from gathercli.records import Iterable, NamedTuple, Sequence
 from gathercli.text import as_written, counted
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any, SupportsIndex, TypeAlias, overload
 
 LARGEST = 2**63 - 1  # the largest size a framework can store

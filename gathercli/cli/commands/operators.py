@@ -9,7 +9,7 @@ from gathercli.cli.options import THREADS, Limits, ToleranceOptions
 from gathercli.cli.output import OutputOptions
 from gathercli.io.files import cores
 from gathercli.io.formats.table import is_chunked
-from gathercli.records import partial, suppress
+from gathercli.records import Mapping, Sequence, partial, suppress
 from gathercli.slices import given_names
 from gathercli.spec.dtypes import E8M0, DType
 from gathercli.spec.op import Op, OutOfRange
@@ -17,7 +17,6 @@ from gathercli.spec.op import Op, OutOfRange
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from gathercli.compute.run import GatherOutput

@@ -9,15 +9,14 @@ from abc import ABC, abstractmethod
 
 from gathercli.errors import Hint, InputError, LimitError
 from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, load, row_of, sniff
-from gathercli.records import NamedTuple
+from gathercli.records import Any, Final, Iterable, NamedTuple, Sequence
 from gathercli.spec.dtypes import FLOAT64, DType
 from gathercli.spec.shapes import LARGEST, MAX_RANK, product
 from gathercli.text import can_be_argument, clean, closest_member, in_bytes, short, some
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from typing import Any, Final
+    from collections.abc import Collection
 
     import numpy as np
 

@@ -9,13 +9,8 @@ cannot store. The row names them, and `load` imports them: a run needs one or tw
 
 from __future__ import annotations
 
-from gathercli.records import NamedTuple, lru_cache
+from gathercli.records import Any, Callable, Final, NamedTuple, lru_cache
 from gathercli.slices import place
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
 
 SNIFF_SIZE: Final = 4096  # bytes at the start of a file that show its format
 # Bytes that any file of a binary format has more of, or that show its format.

@@ -11,15 +11,10 @@ from itertools import chain
 from gathercli.compute.tensor import Tensor, pack
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import UNSAID, ElementTypes, check_shape
+from gathercli.records import Any, Final, Sequence
 from gathercli.spec import dtypes
 from gathercli.spec.shapes import MAX_RANK, Place, cell, product
 from gathercli.text import NON_FINITE, Overflow, counted, in_bytes, value_text
-
-TYPE_CHECKING = False  # as in `gathercli.errors`
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Final
-
 
 # Bytes up to which an array of strings may have any amount of padding.
 MAX_UNQUESTIONED_STRINGS: Final = 256 << 20
