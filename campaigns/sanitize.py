@@ -26,7 +26,7 @@ from tests.compute.test_native import shortest_lists, some_floats, some_shape, t
 
 ROOT = Path(__file__).parents[1]
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-g", "-std=c99")
-STRICT = ("-Wall", "-Wextra", "-Wno-type-limits", "-Werror")
+STRICT = ("-Wall", "-Wextra", "-Werror")
 SMALL = (
     "-DBLOCK=7",
     "-DSLAB=40",
@@ -35,6 +35,8 @@ SMALL = (
     "-DFRESH=8",
     "-DSTREAM=64",
     "-DNEARBY=200",
+    "-DGROUP=3",
+    "-DROW=200",
 )
 NUMBERS = (0, 1, 1, 2, 3, 4, 5, 8, 16, 17, 100, -1, -8, 1 << 31, (1 << 31) - 1, 1 << 62, -(1 << 63))
 

@@ -107,7 +107,7 @@ typedef struct {
             T value;                                                                              \
             memcpy(&value, at + k * stride, sizeof value);                                        \
             PIN(value);                                                                           \
-            int negative = SIGNED && (int64_t)value < 0;                                          \
+            int negative = SIGNED && (uint64_t)(int64_t)value >> 63;                              \
             int64_t found = position_of((uint64_t)value, negative, axis, outside);                \
             if (found == REJECTED)                                                                \
                 return REFUSED;                                                                   \
