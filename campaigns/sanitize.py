@@ -3,7 +3,7 @@
 A third of the calls are gathers, compared with numpy's way. Another third are plans of random
 numbers on small buffers: each is refused or done, and the sanitizers say whether it left a buffer.
 Both are tried with blocks as they are, and with blocks of a few positions. The others write
-float32, compared with orjson.
+floats, compared with the standard library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import numpy as np
 
 import hatch_build
 from gathercli.compute import kernel, native, result
-from tests.compute.test_native import shortest_lists, some_floats, some_shape, trial
+from tests.compute.test_native import some_shape, trial
+from tests.io.formats.test_json_in_c import WORDS, python_lists, some_floats
 
 ROOT = Path(__file__).parents[1]
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-g", "-std=c99")
@@ -93,11 +94,12 @@ def attack(fill: Any, choose: random.Random) -> bool:
     return True
 
 
-def write(float_lists: Any, choose: random.Random) -> None:
-    """Write float32 at random."""
+def write(json_lists: Any, choose: random.Random) -> None:
+    """Write floats at random."""
     numbers = np.random.default_rng(choose.getrandbits(32))
-    values = some_floats(numbers, some_shape(choose, choose.randint(1, 6), 300))
-    if float_lists(values) != shortest_lists(values):
+    shape = some_shape(choose, choose.randint(1, 4), 300)
+    values = some_floats(numbers, shape, choose.choice(("f4", "f8")))
+    if json_lists(values, WORDS) != python_lists(values):
         raise SystemExit(f"C writes differently: {values!r}")
 
 
@@ -108,7 +110,7 @@ def try_calls(library: str, seed: int, count: int) -> None:
         if number % 3 == 1:
             compare(module.fill, choose)
         elif number % 3 == 2:
-            write(module.float_lists, choose)
+            write(module.json_lists, choose)
         else:
             done += attack(module.fill, choose)
     print(f"{count} calls; {done} of {-(-count // 3)} random plans were within their buffers")

@@ -42,15 +42,15 @@ def _escape(code: int) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def json_string(text: str) -> str:
-    r"""Quote `text` for JSON, with letters readable and what `clean` escapes escaped.
+def json_string(text: str | list[Any]) -> str:
+    r"""Quote text, or nested lists of it, for JSON; letters stay, what `clean` escapes is escaped.
 
     >>> print(json_string('é"\x9b'))
     "é\"\u009b"
     """
     import json
 
-    quoted = json.dumps(text, ensure_ascii=False)
+    quoted = json.dumps(text, ensure_ascii=False, separators=(",", ":"))
     return _replace_unsafe(quoted, lambda character: json.dumps(character)[1:-1])
 
 

@@ -9,7 +9,6 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import orjson
 import pytest
 
 import gathercli
@@ -20,8 +19,6 @@ from gathercli.compute.run import run_arrays as run
 from gathercli.compute.storage import dtype_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OutOfRangeError, TransferError
-from gathercli.io.formats import encode
-from gathercli.io.formats.encode import digits
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import known, product
@@ -33,12 +30,6 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.skipif(native.fill is None, reason="built without the kernel in C")
-
-
-def float_lists(values: AnyArray) -> bytearray:
-    from gathercli.compute import _native
-
-    return _native.float_lists(values)
 
 
 TYPES: Final = ("u1", "f2", "f4", "f8", "c16", "U3", "U8", "U16", ">i4")
@@ -111,13 +102,13 @@ def trial(choose: random.Random) -> Trial:
     }
     gather = getattr(gathercli, family.replace("-", "_"))
     data, indices = (
-        choose.choice((np.ascontiguousarray, np.asfortranarray, _with_gaps))(array)
+        choose.choice((np.ascontiguousarray, np.asfortranarray, with_gaps))(array)
         for array in (data, indices)
     )
     return Trial(gather, data, indices, options | policies)
 
 
-def _with_gaps(array: AnyArray) -> AnyArray:
+def with_gaps(array: AnyArray) -> AnyArray:
     """Lay an array out with unused elements between its own."""
     return np.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array
 
@@ -321,105 +312,6 @@ def test_an_output_that_is_read_only_is_refused() -> None:
         copy(out, data, indices)
 
 
-def shortest_lists(values: AnyArray) -> bytes:
-    """Write float32 with orjson; null for those that Python writes with an exponent or a word."""
-    magnitude = np.abs(values)
-    is_plain = ((magnitude >= 1e-4) & (magnitude < 1e9)) | (values == 0)
-    plain = np.where(is_plain, values, np.float32("nan"))
-    return orjson.dumps(np.ascontiguousarray(plain), option=orjson.OPT_SERIALIZE_NUMPY)
-
-
-def some_floats(numbers: np.random.Generator, shape: Sequence[int]) -> AnyArray:
-    """Return float32 of random bits, half of them of magnitudes without an exponent."""
-    bits = numbers.integers(0, 1 << 32, shape, np.uint32)
-    plain = numbers.integers(0x38D1B717, 0x4E6E6B28, shape, np.uint32) | bits & 0x80000000
-    floats: AnyArray = np.where(numbers.integers(0, 2, shape) == 0, bits, plain).view(np.float32)
-    return floats
-
-
-def written(values: AnyArray) -> bytes:
-    return b"".join(encode.number_texts(values, digits))
-
-
-EXPONENTS: Final = np.arange(0, 256, dtype=np.uint32) << 23
-
-
-@pytest.mark.parametrize(
-    "bits",
-    [
-        np.concatenate([EXPONENTS, EXPONENTS + 1, EXPONENTS[1:] - 1]),
-        np.repeat(EXPONENTS, 500)
-        + np.random.default_rng(0).integers(0, 1 << 23, 256 * 500, np.uint32),
-        np.arange(1000, dtype=np.uint32),
-        np.arange(0x38D1B717 - 50, 0x38D1B717 + 50, dtype=np.uint32),
-        np.arange(0x4E6E6B28 - 50, 0x4E6E6B28 + 50, dtype=np.uint32),
-        np.arange(10**5, dtype=np.float32).view(np.uint32),
-        (np.arange(10**5, dtype=np.float32) / 1000).view(np.uint32),
-        (10.0 ** np.arange(-4, 9)).astype(np.float32).view(np.uint32),
-    ],
-    ids=["powers", "exponents", "subnormals", "least", "most", "whole", "decimals", "tens"],
-)
-def test_float32_has_the_digits_of_orjson(bits: AnyArray) -> None:
-    values = np.concatenate([bits, bits | 0x80000000]).astype(np.uint32).view(np.float32)
-
-    assert float_lists(values) == shortest_lists(values)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_float32_of_any_shape_has_the_brackets_of_orjson(seed: int) -> None:
-    choose, numbers = random.Random(seed), np.random.default_rng(seed)  # noqa: S311
-    for _ in range(100):
-        values = some_floats(numbers, some_shape(choose, choose.randint(1, 6), 300))
-
-        assert float_lists(values) == shortest_lists(values)
-
-
-@pytest.mark.parametrize("size", range(1, 40))
-def test_values_that_c_leaves_out_are_written_in_any_place(
-    size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = np.full((size, size), 0.5, np.float32)
-    for special in ("nan", "inf", "-inf", "1e-5", "3.4028235e38", "1e-45", "-0.0", "7.038531e-26"):
-        np.fill_diagonal(rows, np.float32(special))
-
-        with monkeypatch.context() as patch:
-            by_c = [written(rows), *map(written, rows)]
-            patch.setattr(encode, "_float_lists", lambda: None)
-            by_orjson = [written(rows), *map(written, rows)]
-
-        assert by_c == by_orjson
-
-
-@pytest.mark.parametrize("lay_out", [np.asfortranarray, _with_gaps, np.flip, np.transpose])
-def test_float32_in_any_order_in_memory_is_written_alike(
-    lay_out: Callable[[AnyArray], AnyArray], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = lay_out(some_floats(np.random.default_rng(0), (40, 30, 20)))
-
-    by_c = written(values)
-    monkeypatch.setattr(encode, "_float_lists", lambda: None)
-
-    assert by_c == written(values)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.zeros(3),
-        np.zeros(3, ">f4"),
-        np.zeros(3, "i4"),
-        np.zeros((), "f4"),
-        np.zeros((2, 0), "f4"),
-        np.zeros((4, 4), "f4")[:, ::2],
-        [0.5],
-    ],
-    ids=["float64", "foreign", "int32", "scalar", "empty", "strided", "list"],
-)
-def test_values_that_are_no_array_of_float32_are_refused(values: Any) -> None:
-    with pytest.raises((ValueError, TypeError, BufferError)):
-        float_lists(values)
-
-
 @pytest.fixture(autouse=True)
 def plans(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
     """Start without plans."""
@@ -497,7 +389,7 @@ def test_bytes_in_foreign_order_are_not_taken_for_native_ones() -> None:
         assert gathercli.gather(data, indices.astype(dtype)).tolist() == [1, 3]
 
 
-def test_arrays_with_gaps_and_arrays_without_are_told_apart() -> None:
+def test_arrayswith_gaps_and_arrays_without_are_told_apart() -> None:
     data, indices = np.arange(10).reshape(5, 2), np.array([4, 1])
     repeated(data, indices)
 

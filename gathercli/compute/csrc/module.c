@@ -3,13 +3,13 @@
 #include "native.h"
 
 static PyMethodDef methods[] = {{"fill", fill, METH_VARARGS, fill_doc},
-                                {"float_lists", float_lists, METH_O, float_lists_doc},
+                                {"json_lists", json_lists, METH_VARARGS, json_lists_doc},
                                 {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_native",
-    .m_doc = "The kernel in C, and JSON of float32.",
+    .m_doc = "The kernel in C, and text of JSON.",
     .m_size = 0,
     .m_methods = methods,
 };

@@ -40,9 +40,9 @@ static int HIGH_ZEROS(uint64_t bits) { return bits >> 63 ? 0 : 1 + HIGH_ZEROS(bi
    the same time. Return when all calls have. */
 void work_together(int helpers, void (*work)(void *), void *argument);
 
-/* The functions of the module, and their docstrings: of gather.c, and of floats.c. */
-extern const char fill_doc[], float_lists_doc[];
+/* The functions of the module, and their docstrings: of gather.c, and of json.c. */
+extern const char fill_doc[], json_lists_doc[];
 PyObject *fill(PyObject *module, PyObject *args);
-PyObject *float_lists(PyObject *module, PyObject *values);
+PyObject *json_lists(PyObject *module, PyObject *args);
 
 #endif

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.io.formats.npy import NamedResult
 
+_NONFINITE_WORDS: Final = ("nan", "inf", "-inf")
 # The JSON of NaN and the infinities, by the value of `--nonfinite`.
 NONFINITE: Final[dict[str, dict[str, str]]] = {
     "quoted": {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'},
     "bare": {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"},
-    "null": dict.fromkeys(("nan", "inf", "-inf"), "null"),
+    "null": dict.fromkeys(_NONFINITE_WORDS, "null"),
     "error": {},
 }
 
@@ -43,6 +44,8 @@ class TextOptions(NamedTuple):
 
 
 LONG_RESULT: Final = 1 << 16  # elements, or their bytes, from which orjson is worth its import
+LONG_IN_C: Final = 1 << 9  # elements of these kinds from which the kernel in C is
+_KINDS_IN_C: Final = (Kind.FLOAT, Kind.COMPLEX, Kind.STRING)
 _MAX_ENTRY: Final = 1 << 16  # the most elements of a list written at once
 # Magnitudes of floats that orjson writes as Python does: without exponent, the shortest digits.
 # They also read back through float64: the shortest digits of a float32 are at most 9, and without
@@ -56,11 +59,13 @@ def digits(values: AnyArray) -> list[str]:
     """Write float32 or float64 values, shape (N,), with the shortest digits that read back."""
     import numpy as np
 
+    if len(values) >= LONG_IN_C and (write := _json_lists()):
+        words = tuple(word.encode() for word in _NONFINITE_WORDS)
+        return (write(np.ascontiguousarray(values), words) or b"")[1:-1].decode().split(",")
     if values.dtype.itemsize == 8:
         return list(map(repr, values.tolist()))
     # numpy computes the digits; Python formats them, as numpy's format depends on its version.
-    is_long = values.nbytes >= LONG_RESULT
-    floats = shortest(values) if is_long else list(map(float, map(str, values)))
+    floats = list(map(float, map(str, values)))
     texts = list(map(repr, floats))
     # Readers parse float64, from which a few of the shortest digits round to a neighbour.
     with np.errstate(over="ignore", under="ignore"):
@@ -110,13 +115,22 @@ class Notation(NamedTuple):
         yield self.join(texts, entries.shape[1:]).encode()
 
     def long_entries(self, dtype: DType, entries: AnyArray) -> Iterator[Piece]:
-        """Write entries of numbers or booleans as `entries` does, as JSON and many at once."""
+        """Write entries as `entries` does, as JSON and many at once."""
         import numpy as np
 
-        values = Tensor(dtype, entries).values()
+        values = np.ascontiguousarray(Tensor(dtype, entries).values())
         if values.dtype.itemsize == 2 and values.dtype.kind == "f":
             values = values.astype(np.float32)
-        return number_texts(values, self.floats)
+        elif values.dtype.kind == "c":  # a list of two numbers
+            values = values[..., None].view(f"f{values.dtype.itemsize // 2}")
+        write = _json_lists() if values.dtype.kind in "fU" else None
+        words = tuple(self.nonfinite.get(word, word).encode() for word in _NONFINITE_WORDS)
+        if write and (raw := write(values, words)):
+            yield memoryview(raw)[1:-1]
+        elif dtype is STRING:
+            yield json_string(values.tolist())[1:-1].encode()
+        else:
+            yield from number_texts(values, self.floats)
 
     def join(self, texts: list[str], shape: Sequence[int]) -> str:
         """Join the texts of the elements of entries, each of shape `shape`, with brackets."""
@@ -146,18 +160,16 @@ def number_texts(
     import numpy as np
     import orjson
 
-    values, texts = np.ascontiguousarray(values), list[str]()
-    write = _float_lists() if values.dtype == np.float32 else None
-    raw: bytes | bytearray = write(values) if write else b""
-    if values.dtype.kind == "f" and (not raw or b"n" in raw):
+    texts = list[str]()
+    if values.dtype.kind == "f":
         magnitude = np.abs(values)
         is_special = ~((magnitude >= _PLAIN_MAGNITUDES[0]) & (magnitude < _PLAIN_MAGNITUDES[1])) & (
             values != 0
         )
         if is_special.any():
             texts = special(values[is_special])
-            values = values if raw else np.where(is_special, values.dtype.type("nan"), values)
-    raw = raw or orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
+            values = np.where(is_special, values.dtype.type("nan"), values)
+    raw = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
     view, start = memoryview(raw), 1
     for text in texts:  # in their place is null, and there is no other "n"
         at = raw.index(b"n", start)  # a search for "null" takes 70 times as long
@@ -167,23 +179,13 @@ def number_texts(
     yield view[start:-1]
 
 
-def _float_lists() -> Callable[[AnyArray], bytearray] | None:
-    """Return the function in C that writes float32; None if the package was built without."""
+def _json_lists() -> Callable[[AnyArray, tuple[bytes, ...]], bytearray | None] | None:
+    """Return the function in C that writes floats and text; None if built without."""
     try:
-        from gathercli.compute._native import float_lists
+        from gathercli.compute._native import json_lists
     except ImportError:
         return None
-    return float_lists
-
-
-def shortest(values: AnyArray) -> list[float]:
-    """Return the values of the shortest digits of float32 values, shape (N,)."""
-    import numpy as np
-    import orjson
-
-    raw = orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
-    floats = orjson.loads(raw)
-    return [v if s is None else s for s, v in zip(floats, values.tolist(), strict=True)]
+    return json_lists
 
 
 def _nested(
@@ -204,8 +206,10 @@ def _nested(
     if texts is not None:
         yield notation.join(texts, shape).encode()
         return
-    is_long = product(shape) >= LONG_RESULT and dtype.kind not in (Kind.COMPLEX, Kind.STRING)
-    write = notation.long_entries if is_long and notation.is_json else notation.entries
+    write, size = notation.entries, product(shape)
+    in_c = size >= LONG_IN_C and dtype.kind in _KINDS_IN_C and _json_lists()
+    if notation.is_json and (in_c or size >= LONG_RESULT):
+        write = notation.long_entries
     blocks = result.blocks()
     take = _taker(blocks)
     yield from _lists(shape, notation, lambda *of: write(dtype, take(product(of)).reshape(of)))
