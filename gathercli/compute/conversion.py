@@ -34,9 +34,9 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
     if not flat:
         return np.empty(0, storage_of(dtype))
     if dtype is STRING:
-        refuse.first(lambda v: type(v) is not str, "a string")
-        refuse.first(lambda v: v.endswith("\0"), "no NUL at the end, which numpy would drop")
-        if not _is_text(flat):
+        if kinds != {str} or "\0" in "".join(flat) or not _is_text(flat):
+            refuse.first(lambda v: type(v) is not str, "a string")
+            refuse.first(lambda v: v.endswith("\0"), "no NUL at the end, which numpy would drop")
             refuse.first(lambda v: not _is_text([v]), "no lone surrogate")
         return np.array(flat, np.str_)
     if dtype is BOOL:

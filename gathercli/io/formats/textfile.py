@@ -45,6 +45,7 @@ _WIDEST_CHARACTER: Final = 4  # the most bytes of memory for a character
 # Bytes at either end of a text that contain its outermost brackets.
 _BRACKET_BYTES: Final = 1 << 12
 _PIECE_BYTES: Final = 1 << 15  # bytes of text parsed at a time
+_FRACTION: Final = rb"(?<=[0-9])[.eE][^,\]]*"  # the point or exponent of a number, and the rest
 # Bytes that are beside every value: of JSON, and of other text.
 _JSON_MARKS: Final = (b",", b"[", b":", b":")
 _LIST_MARKS: Final = (b",", b" ", b"\n", b"\t", b"[")
@@ -156,9 +157,9 @@ def plain_array(read: Callable[[int], bytes]) -> AnyArray | None:
     parts: list[AnyArray] = []
     floats = None
     for piece in _pieces(text[text.index(b"[") + 1 :], closing, read):
-        # Either every number has a point, and is a float, or none has a point or an exponent.
+        # Either every number has a point or an exponent, and is a float, or none has either.
         if floats is None:
-            floats = b"." in piece
+            floats = b"." in piece or b"e" in piece
         try:
             part = _flat_array(orjson.loads(piece), floats, closing)
         except (ValueError, TypeError, StructError, RecursionError):
@@ -166,16 +167,14 @@ def plain_array(read: Callable[[int], bytes]) -> AnyArray | None:
         if part is None or not part.size or (parts and part.shape[1:] != parts[0].shape[1:]):
             return None
         # struct takes whole numbers for floats, and true for a number.
-        if jsontext.count(piece, b".") != part.size if floats else b"e" in piece:
+        points = jsontext.count(piece, b".") if floats else part.size - (b"e" in piece)
+        if points != part.size and not (floats and len(re.findall(_FRACTION, piece)) == part.size):
             return None
         parts.append(part)
     array = np.concatenate(parts)
-    # A larger magnitude, or -2^63, may be a rounded integer of more than 64 bits.
-    return (
-        array
-        if array.min() > -jsontext.LARGE_FLOAT and array.max() < jsontext.LARGE_FLOAT
-        else None
-    )
+    # A larger magnitude, or -2^63, may be a rounded integer of more than 64 bits, or an overflow.
+    most = float("inf") if floats else jsontext.LARGE_FLOAT
+    return array if array.min() > -most and array.max() < most else None
 
 
 def _pieces(text: bytes, closing: bytes, read: Callable[[int], bytes]) -> Iterator[bytes]:

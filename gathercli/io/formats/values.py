@@ -149,7 +149,7 @@ def _infer(  # noqa: PLR0911  (a type each)
         return dtypes.UINT64, next(i for i, v in enumerate(flat) if v > _MOST_INT64)
     if kinds == {bool}:
         return dtypes.BOOL, 0
-    if kinds == {str} and not NON_FINITE.keys() >= set(flat):
+    if kinds == {str} and any(v not in NON_FINITE for v in flat):
         return dtypes.STRING, 0
     if not kinds <= {int, float}:
         _check_mixture(flat, where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,6 +160,29 @@ def test_the_fast_way_is_taken(always_fast: pytest.MonkeyPatch, tmp_path: Path) 
         path.write_text(text)
         with Inputs(None) as inputs:
             assert str(inputs.tensor(f"@{path}", "data")) == held
+
+
+@pytest.mark.parametrize("number", ["1e-05", "1E5", "1.5e+300", "9223372036854775808.0", "0.5"])
+@pytest.mark.parametrize("at", [0, 5, 9_999])
+def test_pieces_of_numbers_with_a_point_or_an_exponent_are_floats(number: str, at: int) -> None:
+    numbers = ["0.1"] * 10_000
+    numbers[at] = number
+
+    array = textfile.plain_array(BytesIO(f"[{','.join(numbers)}]".encode()).read)
+
+    assert array is not None
+    assert array.tolist() == list(map(float, numbers))
+
+
+@pytest.mark.parametrize(
+    "number", ["true", "false", "1", "9223372036854775808", "1e400", '"1.5"', "null", "1.", "[1.5]"]
+)
+@pytest.mark.parametrize("at", [0, 5, 9_999])
+def test_pieces_with_what_may_be_no_float_are_left_to_the_strict_way(number: str, at: int) -> None:
+    numbers = ["0.1", "1e-05"] * 5_000
+    numbers[at] = number
+
+    assert textfile.plain_array(BytesIO(f"[{','.join(numbers)}]".encode()).read) is None
 
 
 def test_keys_are_counted_in_objects_in_lists_too() -> None:
