@@ -338,7 +338,8 @@ def _state_at(path: str, *, digests: bool) -> list[Any] | None:
 def _fingerprint(path: str) -> Fingerprint:
     """Return the fingerprint of a file, or of a folder of chunks with all its files."""
     status = os.stat(path)
-    return fingerprint_folder(path) if format_of_folder(path) else fingerprint_of(status)
+    is_folder = stat.S_ISDIR(status.st_mode) and format_of_folder(path)
+    return fingerprint_folder(path) if is_folder else fingerprint_of(status)
 
 
 def _output(path: str, *, digests: bool) -> list[Any] | None:

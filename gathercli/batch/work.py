@@ -11,6 +11,7 @@ ends with its input, or as soon as its parent is gone.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -26,7 +27,7 @@ from gathercli.batch.journal import stamp_of, stamp_of_names
 from gathercli.batch.outcome import ERROR, MISMATCH, Line, Outcome, is_fault
 from gathercli.cli.main import let_signals_unwind
 from gathercli.compute.run import boxes, consume, run, warm_up
-from gathercli.compute.tensor import Result
+from gathercli.compute.tensor import MOST_PACKED_VALUES, Result
 from gathercli.io import save
 from gathercli.io.descriptors import STDOUT, write_all
 from gathercli.io.files import STDIN
@@ -102,7 +103,8 @@ def line_of(job: Job, settings: Settings) -> Line:
         line = Line(job.id, job.output)
         inputs = Inputs(settings.memory, notes=line.notes, folder=job.folder)
         inputs.external, inputs.pipes = settings.external, not settings.dry
-        run = _JobRun(job, settings, line, inputs)
+        path = job.output_path
+        run = _JobRun(job, settings, line, inputs, path, names_chunks(path))
         error = run.error()
         run.expect(error)
         if line.status != ERROR or not is_fault(error) or attempt == settings.retries:
@@ -131,16 +133,13 @@ class _JobRun(NamedTuple):
     settings: Settings
     line: Line
     inputs: Inputs
-
-    @property
-    def is_chunked(self) -> bool:
-        """Whether the output is a folder of chunks."""
-        return names_chunks(self.job.output_path)
+    path: str  # of the output; blank without one
+    is_chunked: bool  # whether the output is a folder of chunks
 
     @property
     def most_bytes(self) -> int | None:
         """The limit of the result in bytes; None for a folder of chunks, limited by the disk."""
-        if not self.job.output_path:
+        if not self.path:
             return self.settings.inline
         return None if self.is_chunked else self.settings.file
 
@@ -218,8 +217,8 @@ class _JobRun(NamedTuple):
         is_complex = dtype is not None and dtype.kind is Kind.COMPLEX
         if job.expect is not None and (not is_complex or isinstance(job.expect, dict)):
             _check_shape(Shape(shape), Shape(job.described("expect", self.inputs).shape))
-        if self.job.output_path and not self.is_chunked:
-            Output(self.job.output_path)
+        if self.path and not self.is_chunked:
+            Output(self.path)
 
     def _compute(self) -> None:
         """Run the call and write its result; many indices are read once, if nothing forbids it."""
@@ -232,13 +231,15 @@ class _JobRun(NamedTuple):
         op = self._row()
         try:
             bound = bind(job, op, inputs)
-            if job.expect is None and self._is_new_file():
+            if job.expect is None and os.path.dirname(self.path) and not self.is_chunked:
 
                 def recheck() -> None:
                     inputs.recheck()
                     self.line.shape = self.line.dtype = None  # `_finish` has set them
 
-                consume(bound, self._finish, recheck=recheck, **limits)
+                # Of few indices `consume` needs no `recheck`, and nobody asks for the folder.
+                many = product(bound.indices.shape) > MOST_PACKED_VALUES and self._is_new_file()
+                consume(bound, self._finish, recheck=recheck if many else None, **limits)
                 return
             result = run(bound, **limits)
         except errors.LimitError as error:
@@ -249,9 +250,7 @@ class _JobRun(NamedTuple):
 
     def _is_new_file(self) -> bool:
         """Return whether the output is a file in a folder that is there, named when complete."""
-        path = self.job.output_path
-        is_file = bool(path) and not self.is_chunked
-        return is_file and os.path.isdir(os.path.dirname(path)) and not is_stream(path)
+        return os.path.isdir(os.path.dirname(self.path)) and not is_stream(self.path)
 
     def _finish(self, result: GatherOutput) -> None:
         """Write a result, and compare it with the expected one."""
@@ -267,17 +266,18 @@ class _JobRun(NamedTuple):
                 result.dtype,
                 tolerance,
             )
-        if not self.job.output_path:
+        if not self.path:
             line.result = encode.typed_json(result)
             self.inputs.recheck()
         else:
-            self._write(self.job.output_path, result)
+            self._write(result)
         if job.expect is not None and (error := tolerance.difference(result, expected)) is not None:
             raise error
 
-    def _write(self, path: str, result: Result) -> None:
+    def _write(self, result: Result) -> None:
         """Write the output to a file, or in chunks to a folder, atomically."""
-        fmt, settings, results = save.format_of(path), self.settings, [("output", result)]
+        path, settings, results = self.path, self.settings, [("output", result)]
+        fmt = save.format_of(path)
         if self.is_chunked:
             with save.creator(fmt)(path, self.inputs, within=self.within) as array:
                 make_folder(array.folder)
@@ -343,6 +343,7 @@ def run_worker() -> None:
     warm_up()  # before jobs are timed
 
     line_of(_WARM_UP_JOB, settings)
+    gc.freeze()  # what is there stays, and need not be looked at again and again
     try:
         write_all(answers, READY_LINE)
         with open(requests, "rb") as tasks:
