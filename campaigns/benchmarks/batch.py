@@ -29,7 +29,7 @@ JOBS: Final = 10_000
 SHELL: Final = 60
 """Jobs that the shell loop does."""
 
-INLINE: Final = (1_000, 10_000, 100_000)
+INLINE: Final = (1_000, 10_000, 100_000, 1_000_000)
 DRY: Final = 100_000
 """Jobs of a dry run."""
 
@@ -186,4 +186,10 @@ def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
             also["bytes a job (200)"] = (held - before[1]) * 1e6 / (count - before[0])
         before = count, held
         rows.append(Row(name, {"gathercli": taken}, {}, also))
+        start = time.perf_counter()
+        resume = [GATHERCLI, "batch", "inline.jsonl", "--report", report, "--resume", "-q"]
+        also = {"MB resident": memory(resume, folder)}
+        rows.append(
+            Row(f"{name}, all done before", {"gathercli": time.perf_counter() - start}, {}, also)
+        )
     return [*rows, *dry_runs(rounds, folder, only)]

@@ -31,11 +31,12 @@ def test_a_suite_prints_its_figures_as_data() -> None:
 def test_the_batch_suite_measures_the_memory_of_jobs() -> None:
     command = [sys.executable, "-m", "campaigns.benchmarks", "batch", "--only", "10^3", "--json"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
-    (row,) = json.loads(printed)["batch"]
+    row, resumed = json.loads(printed)["batch"]
 
     assert row["name"] == "10^3 inline jobs"
     assert 5 < row["also"]["MB resident"] < 500
     assert row["also"]["jobs/s"] > 0
+    assert resumed["name"] == "10^3 inline jobs, all done before"
 
 
 def test_the_batch_suite_times_the_same_outputs_of_every_way(
