@@ -130,13 +130,6 @@ def policies_of(call: Call, axes: Sequence[IndexedAxis]) -> list[IndexPolicy]:
     ]
 
 
-def _unrefused(call: Call, along: IndexedAxis) -> IndexPolicy:
-    """Return the policy of a call for an axis, by which a refused index has no position."""
-    (policy,) = policies_of(call, [along])
-    is_error = policy.outside is OutOfRange.ERROR
-    return policy._replace(outside=OutOfRange.ZERO) if is_error else policy
-
-
 def adjusts_negative(call: Call) -> bool:
     """Return whether a negative index on the axis is refused or reported, so that it is counted."""
     return call.negative is Negative.ERROR or call.op.index_range is IndexRange.UNSIGNED
@@ -147,7 +140,10 @@ def positions(call: Call, along: IndexedAxis, indices: AnyArray) -> AnyArray:
 
     `indices` have shape (I..), an integer type. None of them raises.
     """
-    resolved = resolve(indices, _unrefused(call, along))
+    (policy,) = policies_of(call, [along])
+    if policy.outside is OutOfRange.ERROR:
+        policy = policy._replace(outside=OutOfRange.ZERO)
+    resolved = resolve(indices, policy)
     if call.negative is Negative.ERROR:
         resolved[indices < 0] = -1
     return resolved
@@ -342,8 +338,7 @@ def follow_parents(
     paths = follow_beams(call, along, tensors)
     if paths.refusal is not None:
         raise paths.refusal
-    policy = IndexPolicy(along.size, wraps=False, outside=OutOfRange.ZERO)
-    points = ResolvedIndices(paths.cells(), [policy], IndexKind.PLAIN)
+    points = ResolvedIndices(paths.cells(), policies_of(call, [along]), IndexKind.PLAIN)
     return points, paths.adjustments
 
 
@@ -356,30 +351,31 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
     """
     steps, parents, lengths, end = (integers_of(name, tensor) for name, tensor in tensors.items())
     size, batches, width = steps.shape
-    lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64).reshape(-1, 1)
+    lengths = np.clip(lengths.astype(object), 0, size).astype(np.int64)
     if not steps.size:  # a dimension beside that of size 0 may be larger than memory
         beams, ends = np.empty(steps.shape, np.int64), np.broadcast_to(size, (batches, width))
-        return BeamPaths(beams, lengths.reshape(-1), ends, [], None, beams, 0, parents)
-    batch, written = np.arange(batches).reshape(-1, 1), parents
-    parents, policy = parent_indices(parents, width), _unrefused(call, along)
-    used = np.zeros(parents.shape, bool)
-    beams = np.empty(steps.shape, np.int64)
-    ends = np.full((batches, width), size)
-    beam = np.broadcast_to(np.arange(width), (batches, width)).copy()
-    for t in reversed(range(size)):
-        if t + 1 < size:
-            moves = (t + 1 < lengths) & (beam >= 0)
-            parent = parents[t + 1, batch, np.maximum(beam, 0)]
-            used[t + 1][np.nonzero(moves)[0], beam[moves]] = True
-            beam = np.where(moves, resolve(parent, policy), beam)
-            none = moves & (beam < 0)
-            beam[none] = REFUSED_BEAM if call.outside is OutOfRange.ERROR else NO_BEAM
-            if call.negative is Negative.ERROR:
-                beam[moves & (parent < 0)] = REFUSED_BEAM
-        # Beyond the length `beam` stays w, the start of the path at the last step.
-        beams[t] = np.where(t < lengths, beam, ENDED)
-        ended = (beams[t] >= 0) & (steps[t, batch, np.maximum(beam, 0)] == end)
-        ends[ended] = t  # the last assignment is the earliest step
+        return BeamPaths(beams, lengths, ends, [], None, beams, 0, parents)
+    written, parents = parents, parent_indices(parents, width)
+    goes_on = np.arange(size).reshape(-1, 1, 1) < lengths.reshape(-1, 1)
+    # The place of each path in a row of all beams; two more, which no path leaves, are no beams.
+    place = np.arange(batches * width).reshape(batches, width)
+    moves = np.tile(np.arange(place.size + 2), (size, 1))
+    before, resolved = moves[:, :-2].reshape(steps.shape), positions(call, along, parents)
+    np.add(resolved, place[:, :1], out=before, where=goes_on)
+    refused = (parents < 0) & (call.negative is Negative.ERROR) | (call.outside is OutOfRange.ERROR)
+    np.copyto(before, place.size + refused, where=(resolved < 0) & goes_on)
+    at = np.tile(place.reshape(-1), (size, 1))
+    for t in reversed(range(1, size)):
+        moves[t].take(at[t], out=at[t - 1], mode="clip")  # any other mode checks, and copies
+    beams = np.append(place % width, (NO_BEAM, REFUSED_BEAM))[at].reshape(steps.shape)
+    used = np.zeros(moves.shape, bool)
+    np.put_along_axis(used, at, values=True, axis=1)
+    used = used[:, :-2].reshape(steps.shape) & goes_on
+    used[0] = False
+    tokens = np.take_along_axis(steps, np.maximum(beams, 0), axis=2)
+    ended = (tokens == end) & (beams >= 0) & goes_on
+    ends = np.where(ended.any(axis=0), ended.argmax(axis=0), size)
+    np.copyto(beams, ENDED, where=~goes_on)
     parents = np.where(used, parents, 0)
     number = int(used.sum())
     counts, _ = count(parents, policies_of(call, [along]), counts=True, tuples=False)
@@ -390,7 +386,6 @@ def follow_beams(call: Call, along: IndexedAxis, tensors: Mapping[str, Tensor]) 
         adjustments = check_counts(call, [along], counts, parents.shape, used=number)
     except OutOfRangeError as error:
         refusal = error
-    lengths = lengths.reshape(-1)
     return BeamPaths(beams, lengths, ends, adjustments, refusal, parents, number, written)
 
 

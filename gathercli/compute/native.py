@@ -11,23 +11,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.small import SmallOutput
+from gathercli.compute.tensor import CODES, Tensor
 from gathercli.errors import TransferError
 from gathercli.spec.op import OutOfRange
 
 if TYPE_CHECKING:
+    from gathercli.compute.bound import BoundCall
     from gathercli.compute.storage import AnyArray
 
     Fill = Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int, int, int], bool]
     Key = tuple[Hashable, ...]
 
 fill: Fill | None  # the kernel in C; None if the package was built without
+fill_tree: Callable[..., bool]  # that of GatherTree; False also for what it does not serve
 
 try:
-    from gathercli.compute._native import fill
+    from gathercli.compute._native import fill, fill_tree
 except ImportError:
     fill = None
 
@@ -73,7 +78,7 @@ class NativePlan(NamedTuple):
     part: int  # the bytes of a part
     threads: int  # the most that share a range
 
-    def copy(self, out: AnyArray, data: AnyArray, indices: AnyArray, start: int) -> bool:
+    def copy(self, out: AnyArray, data: AnyArray, indices: AnyArray, start: int = 0) -> bool:
         """Copy the bytes of the output from `start` on to `out`; return whether all are legal."""
         return self.kernel(out, data, indices, self.numbers, start, self.part, self.threads)
 
@@ -107,7 +112,26 @@ class CallPlan(NamedTuple):
 
     shape: tuple[int, ...]
     storage: np.dtype[Any]
-    copying: NativePlan
+    copy: Callable[..., bool]  # to an output, from the inputs; return whether all are legal
+
+
+def tree_plan(ids: Tensor) -> CallPlan:
+    """Return the plan of GatherTree on `step_ids`, by the kernel in C."""
+    copy = partial(fill_tree, CODES.get(ids.dtype, "?"), *ids.shape)
+    return CallPlan(ids.shape, ids.storage, copy)
+
+
+def gather_tree(bound: BoundCall, tensors: Sequence[Tensor]) -> SmallOutput | None:
+    """Return the output of GatherTree by the kernel in C; None if that does not serve it."""
+    if fill is None:
+        return None
+    plan = tree_plan(tensors[0])
+    out = np.empty(plan.shape, plan.storage)
+    if not plan.copy(out, *(np.ascontiguousarray(each.array, out.dtype) for each in tensors)):
+        return None
+    output = SmallOutput(tensors[0].dtype, out)
+    output.bound, output.adjustments = bound, ()
+    return output
 
 
 # The plans of calls in the order of their first calls; None after one call.
@@ -117,17 +141,16 @@ _keeping: Final = threading.Lock()  # held while a thread adds or removes a plan
 
 def key_of(command: str, settings: tuple[Any, ...], inputs: Sequence[Any]) -> Key | None:
     """Return what decides all but the values of a call; None if more may decide it."""
-    if fill is None or len(inputs) != 2:
+    key = [command, *settings]
+    if fill is None or not EXACT_TYPES.issuperset(map(type, settings)):
         return None
     for array in inputs:
         if type(array) is not np.ndarray or not array.flags.c_contiguous:
             return None
-    data, indices = inputs
-    if data.dtype.kind not in "biufc" or not data.dtype.isnative:
-        return None
-    if not EXACT_TYPES.issuperset(map(type, settings)):
-        return None
-    return command, *settings, data.shape, data.dtype, indices.shape, indices.dtype
+        if array.dtype.kind not in "biufc" or not array.dtype.isnative:
+            return None
+        key += array.shape, array.dtype
+    return tuple(key)
 
 
 def repeat(
@@ -155,8 +178,7 @@ def repeat(
         or any(np.may_share_memory(out, each) for each in inputs)
     ):
         return None, key
-    data, indices = inputs
-    return (out if plan.copying.copy(out, data, indices, 0) else None), key
+    return (out if plan.copy(out, *inputs) else None), key
 
 
 def keep(key: Key, plan: Callable[[], CallPlan | None]) -> None:

@@ -177,7 +177,7 @@ class GatherResult(ComputedResult):
         if worker is None or self.nbytes > UNINTERRUPTED_BYTES:
             return None
         is_native = self.storage == self.bound.data.storage
-        return CallPlan(self.shape, self.storage, worker.plan) if is_native else None
+        return CallPlan(self.shape, self.storage, worker.plan.copy) if is_native else None
 
     def store(self, out: AnyArray) -> None:
         """Copy all elements to `out`, C-ordered, of the output's shape, in native byte order."""

@@ -91,7 +91,7 @@ def run_arrays(
 ) -> GatherOutput:
     """Run a call of any size with NumPy, as `run` does."""
     call = bound.call
-    from gathercli.compute import check, result
+    from gathercli.compute import check, native, result
 
     bound.check_size(max_bytes)  # before indices are read, of which a file may declare any number
     filled = call.fill is not None  # which blocks of chunks are not
@@ -105,6 +105,8 @@ def run_arrays(
     adjustments: list[Adjustment] = []
     for name, axes in call.indexed.items():
         if call.op.input(name).follows:
+            if (tree := native.gather_tree(bound, [*tensors.values()])) is not None:
+                return tree
             points[name], more = check.follow_parents(call, axes[0], tensors)
         else:
             points[name], more = check.check_input(
@@ -179,7 +181,9 @@ def answer(
     if whole is None:
         # A small result is made without NumPy of bytes, which nobody could write to.
         whole = run_arrays(bound, threads=threads).stored(out)
-    if key is not None and output is not None:
+    if key is not None and bound.call.op.followed:
+        native.keep(key, lambda: native.tree_plan(whole))
+    elif key is not None and output is not None:
         native.keep(key, output.plan)
     return whole
 
