@@ -1,9 +1,10 @@
 """``python -m campaigns.sanitize 10000``: random calls of the kernel in C under ASan and UBSan.
 
-A third of the calls are gathers, compared with numpy's way. Another third are plans of random
+A quarter of the calls are gathers, compared with numpy's way. Another quarter are plans of random
 numbers on small buffers: each is refused or done, and the sanitizers say whether it left a buffer.
-Both are tried with blocks as they are, and with blocks of a few positions. The others write
-floats, compared with the standard library.
+Both are tried with blocks as they are, and with blocks of a few positions. A quarter write floats,
+compared with the standard library; the others follow beams, compared with numpy's way or in buffers
+of any size.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 import hatch_build
 from gathercli.compute import kernel, native, result
-from tests.compute.test_native import some_shape, trial
+from tests.compute.test_native import beams_trial, some_shape, trial
 from tests.io.formats.test_json_in_c import WORDS, python_lists, some_floats
 
 ROOT = Path(__file__).parents[1]
@@ -94,6 +95,28 @@ def attack(fill: Any, choose: random.Random) -> bool:
     return True
 
 
+def follow(fill_tree: Any, choose: random.Random) -> None:
+    """Follow beams at random: those of a call, and elements of any bytes in buffers of any size."""
+    call = beams_trial(choose)
+    native.fill, native.fill_tree = fill_tree, fill_tree
+    by_c = call.answer()
+    native.fill = None
+    if by_c != call.answer():
+        raise SystemExit(f"C answers differently: {call}")
+    sizes = [choose.choice((1, 2, 3, 7, choose.choice(NUMBERS))) for _ in range(3)]
+    small = [min(7, max(0, size)) for size in sizes]
+    cells, itemsize = small[0] * small[1] * small[2], choose.choice((1, 2, 4, 8))
+    lengths = [each * itemsize for each in (cells, cells, cells, small[1], 1)]
+    lengths[choose.randrange(5)] += choose.choice((0, 0, 0, 1, -1))
+    buffers = [np.frombuffer(choose.randbytes(max(0, n)), "u1").copy() for n in lengths]
+    if choose.random() < 0.5:  # of bytes at random no parent is likely to be a beam
+        buffers[2][:] = 0
+    try:
+        fill_tree(choose.choice("bhiqBHIQfde?\0é"), *sizes, *buffers)
+    except ValueError:
+        return
+
+
 def write(json_lists: Any, choose: random.Random) -> None:
     """Write floats at random."""
     numbers = np.random.default_rng(choose.getrandbits(32))
@@ -107,13 +130,15 @@ def try_calls(library: str, seed: int, count: int) -> None:
     """Try `count` calls in this process."""
     module, choose, done = load(library), random.Random(seed), 0  # noqa: S311
     for number in range(count):
-        if number % 3 == 1:
+        if number % 4 == 1:
             compare(module.fill, choose)
-        elif number % 3 == 2:
+        elif number % 4 == 2:
             write(module.json_lists, choose)
+        elif number % 4 == 3:
+            follow(module.fill_tree, choose)
         else:
             done += attack(module.fill, choose)
-    print(f"{count} calls; {done} of {-(-count // 3)} random plans were within their buffers")
+    print(f"{count} calls; {done} of {-(-count // 4)} random plans were within their buffers")
 
 
 def main() -> None:

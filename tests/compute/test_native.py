@@ -46,14 +46,13 @@ class Trial(NamedTuple):
     """A call at random; blocks of the kernel are shorter than some of its dimensions."""
 
     gather: Callable[..., AnyArray]
-    data: AnyArray
-    indices: AnyArray
+    inputs: tuple[AnyArray, ...]
     options: dict[str, Any]
 
     def answer(self) -> tuple[tuple[int, ...], bytes] | str:
         """Return the shape and the bytes of the output, or the message of the refusal."""
         try:
-            output = self.gather(self.data, self.indices, **self.options)
+            output = self.gather(*self.inputs, **self.options)
         except GatherError as error:
             return str(error)
         return output.shape, output.tobytes()
@@ -105,7 +104,34 @@ def trial(choose: random.Random) -> Trial:
         choose.choice((np.ascontiguousarray, np.asfortranarray, with_gaps))(array)
         for array in (data, indices)
     )
-    return Trial(gather, data, indices, options | policies)
+    return Trial(gather, (data, indices), options | policies)
+
+
+def beams_trial(choose: random.Random) -> Trial:
+    """Return a call of GatherTree, whose parents, lengths and floats may be any."""
+    numbers = np.random.default_rng(choose.getrandbits(32))
+    size, batches, beams = (choose.choice((0, 1, choose.randint(1, 40))) for _ in range(3))
+    strays, odd = choose.random() < 0.3, choose.random() < 0.1
+    ids = numbers.integers(0, choose.choice((3, 99)), (size, batches, beams))
+    parents = numbers.integers(0, max(1, beams), ids.shape)
+    if strays:
+        parents = np.where(numbers.random(ids.shape) < 0.1, numbers.integers(-3, 45, ()), parents)
+    lengths = numbers.integers(-2, size + 3, batches)
+    if choose.random() < 0.5:
+        lengths[:] = size
+    dtype = choose.choice(("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", ">i4"))
+    with np.errstate(invalid="ignore"):
+        inputs = [each.astype(dtype) for each in (ids, parents, lengths, np.array(2))]
+    if odd and dtype.startswith("f"):
+        array = choose.choice([each for each in inputs if each.size])
+        array.flat[choose.randrange(array.size)] = choose.choice((np.nan, 0.5, -0.0, 6e4, np.inf))
+    lay_out = choose.choice((np.ascontiguousarray, np.asfortranarray, _with_gaps))
+    inputs[:2] = map(lay_out, inputs[:2])
+    options = {
+        "out_of_range": choose.choice(("spec", "zero", "clamp", "wrap", "error")),
+        "negative": choose.choice(("spec", "wrap", "error")),
+    }
+    return Trial(gathercli.gather_tree, tuple(inputs), options)
 
 
 def with_gaps(array: AnyArray) -> AnyArray:
@@ -127,6 +153,70 @@ def test_c_answers_as_numpy_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
             by_numpy = call.answer()
 
         assert by_c == by_numpy, call
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_c_follows_beams_as_numpy_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose = random.Random(seed)  # noqa: S311
+    for _ in range(40):
+        call = beams_trial(choose)
+
+        by_c = [call.answer() for _ in range(3)]  # from the third time on by a plan
+        with monkeypatch.context() as patch:
+            patch.setattr(native, "fill", None)
+            by_numpy = call.answer()
+
+        assert by_c == [by_numpy] * 3, call
+
+
+def test_a_repeated_tree_has_a_plan_that_leaves_illegal_parents_to_numpy() -> None:
+    ids, parents = np.arange(12).reshape(3, 2, 2), np.zeros((3, 2, 2), np.int64)
+    inputs = ids, parents, np.array([3, 2]), np.array(99)
+    expected = [[[0, 0], [2, 2]], [[4, 4], [6, 7]], [[8, 9], [99, 99]]]
+
+    outputs = [gathercli.gather_tree(*inputs).tolist() for _ in range(4)]
+    parents[2, 0, 1] = 2
+    with pytest.raises(OutOfRangeError) as refused:
+        gathercli.gather_tree(*inputs)
+
+    assert outputs == [expected] * 4
+    assert refused.value.where == "[2,0,1]"
+
+
+TREE: Final = ("i", 3, 2, 2)
+
+
+def follow(*buffers: AnyArray, sizes: Sequence[Any] = TREE) -> bool:
+    from gathercli.compute import _native
+
+    return _native.fill_tree(*sizes, *buffers)
+
+
+def tree_buffers() -> list[AnyArray]:
+    shapes = (3, 2, 2), (3, 2, 2), (3, 2, 2), (2,), ()
+    return [np.ones(shape, np.int32) for shape in shapes]
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_buffer_of_another_size_than_the_tree_is_refused(place: int) -> None:
+    buffers = tree_buffers()
+    assert follow(*buffers)
+    buffers[place] = np.ones(5, np.int32)
+
+    with pytest.raises(ValueError, match="do not fit the sizes of the tree"):
+        follow(*buffers)
+
+
+@pytest.mark.parametrize(
+    "sizes", [("e", 3, 2, 2), ("i", 0, 2, 2), ("i", 3, -2, -2), ("i", 1, 12, 1 << 31)]
+)
+def test_a_type_or_size_that_c_does_not_serve_is_left_to_numpy(sizes: tuple[Any, ...]) -> None:
+    assert not follow(*tree_buffers(), sizes=sizes)
+
+
+def test_sizes_whose_product_has_more_than_64_bits_are_refused() -> None:
+    with pytest.raises(ValueError, match="do not fit"):
+        follow(*tree_buffers(), sizes=("i", *[(1 << 31) - 2] * 3))
 
 
 def test_any_range_of_the_output_is_copied() -> None:
