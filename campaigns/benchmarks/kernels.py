@@ -88,6 +88,11 @@ CASES = {
         "tuples", (1_000, 1_000, 16), (500_000, 2), index_type="i4"
     ),
     "tuples, a million tiny ones": Case("tuples", (100, 100, 4), (1_000_000, 2)),
+    **{
+        f"GatherTree, {op} {shape}": Case(op, shape, shape, dtype="i4", index_type="i4")
+        for op in ("beams", "mixed beams")
+        for shape in ((128, 64, 16), (512, 64, 8), (50, 8, 5), (200, 1, 10))
+    },
     "tuples, few of large slices": Case("tuples", (2_000, 2, 16_384), (1_000, 2)),
 }
 
@@ -99,7 +104,7 @@ REFUSING = {"tuples": "tensorflow"}
 def made(case: Case) -> tuple[Array, Array]:
     """Make the tensors of a case."""
     random = np.random.default_rng(0)
-    size: Any = case.data[case.axis]
+    size: Any = case.data[-1 if case.op.endswith("beams") else case.axis]
     if case.op == "tuples":  # of each component
         size = np.array(case.data[case.batch : case.batch + case.indices[-1]])
     data = random.integers(0, 100, case.data).astype(case.dtype)

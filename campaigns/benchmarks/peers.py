@@ -19,12 +19,28 @@ if TYPE_CHECKING:
     Peer = Callable[[str, Array, Array, int, int], "Callable[[], object] | None"]
 
 
+def tree(op: str, ids: Array, parents: Array) -> tuple[Array, ...]:
+    """Return the inputs of GatherTree: all beams have every step, or the batches have a few each.
+
+    The end token is one that occurs.
+    """
+    steps, batches, _ = ids.shape
+    random = np.random.default_rng(1)
+    least = steps // 2 if op.startswith("mixed") else steps
+    lengths = random.integers(least, steps + 1, batches).astype(ids.dtype)
+    return ids, parents, lengths, np.array(7, ids.dtype)
+
+
 def by_gathercli(threads: int) -> Peer:
     import gathercli
 
     def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
         gather: Any
         options: dict[str, Any]
+        if op.endswith("beams"):
+            inputs = tree(op, data, indices)
+            held = gathercli.gather_tree(*inputs, threads=threads)
+            return lambda: gathercli.gather_tree(*inputs, threads=threads, out=held)
         if op == "gather":
             gather, options = gathercli.gather, {"axis": axis, "batch_dims": batch}
         elif op == "tuples":
@@ -44,6 +60,21 @@ def components(indices: Array, batch: int) -> tuple[Array, ...]:
     return (*batches, *map(np.ascontiguousarray, np.moveaxis(indices, -1, 0)))
 
 
+def follow(ids: Array, parents: Array, lengths: Array, end: Array) -> Array:
+    """Follow beams in a loop over the steps, a `take` each; no parent is checked."""
+    steps, batches, beams = ids.shape
+    paths = np.arange(batches * beams)
+    first = np.repeat(np.arange(0, paths.size, beams), beams)
+    over = np.arange(steps)[:, None] >= np.repeat(lengths, beams)
+    out, at, last = np.empty((steps, paths.size), ids.dtype), paths, np.full(paths.size, steps)
+    for t in reversed(range(steps)):
+        ids[t].take(at, out=out[t], mode="clip")
+        last = np.where((out[t] == end) & ~over[t], t, last)
+        at = np.where(over[t], paths, parents[t].take(at, mode="clip") + first)
+    out[over | (np.arange(steps)[:, None] > last)] = end
+    return out.reshape(ids.shape)
+
+
 def by_numpy(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
     """Do it as well as numpy can: `take` into an array, its indices not checked.
 
@@ -52,6 +83,9 @@ def by_numpy(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any
     if op == "tuples":
         at = components(indices, batch)
         return lambda: data[at]
+    if op.endswith("beams"):
+        inputs = tree(op, data, indices)
+        return lambda: follow(*inputs)
     if op == "gather" and not batch:
         out = np.take(data, indices, axis)
         mode: Any = "wrap" if (indices < 0).any() else "clip"
@@ -66,6 +100,8 @@ def by_torch(threads: int) -> Peer:
     torch.set_num_threads(threads)
 
     def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
+        if op.endswith("beams"):
+            return None
         held = torch.from_numpy(data.view("i2") if data.dtype == bfloat16 else data)
         if op == "tuples":
             places = tuple(map(torch.from_numpy, components(indices, batch)))
@@ -96,7 +132,7 @@ def by_onnxruntime(threads: int) -> Peer:
     options.intra_op_num_threads = threads
 
     def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
-        if (indices.dtype != np.int64) if op == "tuples" else batch:
+        if op.endswith("beams") or ((indices.dtype != np.int64) if op == "tuples" else batch):
             return None
         types = [helper.np_dtype_to_tensor_dtype(a.dtype) for a in (data, indices)]
         name = {"gather": "Gather", "elements": "GatherElements", "tuples": "GatherND"}[op]
@@ -137,8 +173,11 @@ def by_openvino(threads: int) -> Peer:
     options["INFERENCE_PRECISION_HINT"] = "f32"
 
     def make(op: str, data: Array, indices: Array, axis: int, batch: int) -> Any:
-        inputs = [opset1.parameter(a.shape, a.dtype) for a in (data, indices)]
-        if op == "tuples":
+        arrays = tree(op, data, indices) if op.endswith("beams") else (data, indices)
+        inputs = [opset1.parameter(a.shape, a.dtype) for a in arrays]
+        if op.endswith("beams"):
+            node = opset1.gather_tree(*inputs)
+        elif op == "tuples":
             node = opset8.gather_nd(*inputs, batch)
         elif op == "gather":
             node = opset8.gather(*inputs, opset1.constant(axis, np.int64), batch)
@@ -146,7 +185,7 @@ def by_openvino(threads: int) -> Peer:
             node = opset6.gather_elements(*inputs, axis)
         model = core.compile_model(openvino.Model([node], inputs), "CPU", options)
         request = model.create_infer_request()
-        tensors = [openvino.Tensor(a, shared_memory=True) for a in (data, indices)]
+        tensors = [openvino.Tensor(a, shared_memory=True) for a in arrays]
         return lambda: request.infer(tensors, share_inputs=True, share_outputs=True)
 
     return make

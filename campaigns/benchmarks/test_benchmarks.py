@@ -74,6 +74,8 @@ def test_the_batch_suite_times_dry_runs_beside_runs(
         kernels.Case("tuples", (4, 5, 3), (30, 2), kind="negative"),
         kernels.Case("tuples", (4, 5, 3), (30, 2), kind="sorted", index_type="i4"),
         kernels.Case("tuples", (4, 3, 5, 2), (4, 3, 6, 1), batch=2),
+        kernels.Case("beams", (90, 3, 4), (90, 3, 4), dtype="i4", index_type="i4"),
+        kernels.Case("mixed beams", (90, 3, 4), (90, 3, 4), dtype="i4", index_type="i4"),
     ],
 )
 def test_the_ways_in_memory_answer_alike(case: kernels.Case) -> None:

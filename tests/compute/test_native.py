@@ -125,7 +125,7 @@ def beams_trial(choose: random.Random) -> Trial:
     if odd and dtype.startswith("f"):
         array = choose.choice([each for each in inputs if each.size])
         array.flat[choose.randrange(array.size)] = choose.choice((np.nan, 0.5, -0.0, 6e4, np.inf))
-    lay_out = choose.choice((np.ascontiguousarray, np.asfortranarray, _with_gaps))
+    lay_out = choose.choice((np.ascontiguousarray, np.asfortranarray, with_gaps))
     inputs[:2] = map(lay_out, inputs[:2])
     options = {
         "out_of_range": choose.choice(("spec", "zero", "clamp", "wrap", "error")),
