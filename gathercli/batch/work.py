@@ -238,8 +238,10 @@ class _JobRun(NamedTuple):
                     self.line.shape = self.line.dtype = None  # `_finish` has set them
 
                 # Of few indices `consume` needs no `recheck`, and nobody asks for the folder.
-                many = product(bound.indices.shape) > MOST_PACKED_VALUES and self._is_new_file()
-                consume(bound, self._finish, recheck=recheck if many else None, **limits)
+                many = product(bound.indices.shape) > MOST_PACKED_VALUES
+                is_new_file = many and os.path.isdir(os.path.dirname(self.path))
+                again = recheck if is_new_file and not is_stream(self.path) else None
+                consume(bound, self._finish, recheck=again, **limits)
                 return
             result = run(bound, **limits)
         except errors.LimitError as error:
@@ -247,10 +249,6 @@ class _JobRun(NamedTuple):
                 error.remark += ", which `--max-bytes` raises, or an `output` for a file"
             raise
         self._finish(result)
-
-    def _is_new_file(self) -> bool:
-        """Return whether the output is a file in a folder that is there, named when complete."""
-        return os.path.isdir(os.path.dirname(self.path)) and not is_stream(self.path)
 
     def _finish(self, result: GatherOutput) -> None:
         """Write a result, and compare it with the expected one."""

@@ -45,7 +45,8 @@ def store(flat: list[Any], dtype: DType, where: Place, kinds: set[type] | None =
     if dtype.integral:
         bottom, top = dtype.bounds
         if kinds != {int}:
-            refuse.first(lambda v: not _is_whole(v), "an integer")
+            wholes = int, float  # which both say whether they are one; booleans do not count
+            refuse.first(lambda v: type(v) not in wholes or v != v // 1, "an integer")
             flat = list(map(int, flat))
         whole = numbers(flat, {int})
         ends: Any = flat if whole is None else (int(whole.min()), int(whole.max()))
@@ -157,10 +158,6 @@ def _is_text(words: list[str]) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_whole(v: Any) -> bool:
-    return type(v) is int or (type(v) is float and v.is_integer())
 
 
 def _is_exact(v: int, digits: int) -> bool:

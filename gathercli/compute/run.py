@@ -105,7 +105,7 @@ def run_arrays(
     adjustments: list[Adjustment] = []
     for name, axes in call.indexed.items():
         if call.op.input(name).follows:
-            if (tree := native.gather_tree(bound, [*tensors.values()])) is not None:
+            if bound.in_memory and (tree := native.gather_tree(bound, [*tensors.values()])):
                 return tree
             points[name], more = check.follow_parents(call, axes[0], tensors)
         else:

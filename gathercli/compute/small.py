@@ -133,7 +133,9 @@ def gather(
     `gathercli.compute.run.run`.
     """
     call, tensors = bound.call, bound.in_memory
-    if call.op.followed or tensors is None or not all(map(_is_small, tensors)):
+    if call.op.followed or tensors is None:
+        return None
+    if not all(each.raw is not None and is_packed(each.dtype) for each in tensors):
         return None
     if bound.repeated and (runs := runs_of(call)) is not None:
         return _gather_runs(bound, runs, tensors, max_bytes)
@@ -174,10 +176,6 @@ def _gather_runs(
             if at[used] < 0:
                 parts[n] = fill_bytes(bound.call, data.dtype) * (length // data.dtype.itemsize)
     return SmallOutput.of(bound, runs.shape, b"".join(parts), adjustments)
-
-
-def _is_small(tensor: Tensor) -> bool:
-    return tensor.raw is not None and is_packed(tensor.dtype)
 
 
 def _run_length(gather: AxisGather | None) -> int:

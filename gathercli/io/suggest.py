@@ -192,11 +192,6 @@ def _eye(match: re.Match[str]) -> str | None:
     return _literal([[int(i == j) for j in range(size)] for i in range(size)])
 
 
-def _add_type(match: re.Match[str]) -> str:
-    """Add a type to ``2x3=1``."""
-    return f"{match[1]}x{'f64' if re.search('[.en]', match[2]) else 'i64'}={match[2]}"
-
-
 def _number(match: re.Match[str]) -> str | None:
     """Write ``0x10`` and ``1_000`` in decimal digits."""
     try:
@@ -245,7 +240,8 @@ _NOTATIONS: Final[tuple[tuple[str, Callable[[re.Match[str]], str | None]], ...]]
     ),
     (r"(?a)ones:(\d+(?:x\d+)*)(x[a-z]\w*)?", lambda match: f"{match[1]}{match[2] or 'xi64'}=1"),
     (r"(?a)(?:eye|identity):(\d{1,9})", _eye),
-    (r"(?a)((?:\d+x)*\d+)=(.+)", _add_type),
+    (r"(?a)((?:\d+x)*\d+)=(.*[.en].*)", lambda match: f"{match[1]}xf64={match[2]}"),
+    (r"(?a)((?:\d+x)*\d+)=(.+)", lambda match: f"{match[1]}xi64={match[2]}"),
     (r"(?a)([a-z]\w*=.+)", lambda match: f"x{match[1]}"),
     (r"(?ai)[+-]?0[xob][\da-f]+|[+-]?\d+(?:_\d+)+", _number),
     (r"(?s)[A-Za-z_.]+\((?P<body>\s*[\[(].*)\)", _repr),

@@ -193,10 +193,6 @@ def _dimension(text: str, whole: object) -> AnyDim:
     raise _refusal(whole, f"`{text}` is not a dimension", text)
 
 
-def _is_symbol(text: str) -> bool:
-    return text.isidentifier() and text not in _UNKNOWN
-
-
 def _bounded(digits: str, whole: object) -> int:
     digits = digits.lstrip("0") or "0"
     size = int(digits) if len(digits) <= len(str(LARGEST)) else LARGEST + 1
@@ -246,7 +242,8 @@ def parse(text: str) -> Shape:
     if not bracketed and "," not in body:
         parts = body.split("x")
         # `Nx3` is two dimensions, `max` one symbol: an x divides unless all parts are symbols.
-        if len(parts) > 1 and all(parts) and not all(map(_is_symbol, parts)):
+        symbols = [part for part in parts if part.isidentifier() and part not in _UNKNOWN]
+        if len(parts) > 1 and all(parts) and symbols != parts:
             return Shape(_dimension(part, text) for part in parts)
     return Shape(_dimension(part, text) for part in body.split(","))
 
