@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -554,3 +555,74 @@ def test_threads_repeat_more_calls_than_are_kept() -> None:
     sys.setswitchinterval(interval)
 
     assert not errors
+
+
+@pytest.mark.parametrize("index_type", ["i4", "i8"])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 6, 8, 12, 16, 24])
+def test_short_rows_of_large_data_are_copied_by_any_indices(width: int, index_type: str) -> None:
+    numbers = np.random.default_rng(width)
+    data = numbers.integers(0, 256, (1_000_000 // width, width), "u1")
+    size = len(data)
+    indices = numbers.integers(0, size, 3_000).astype(index_type)
+    indices[1_000:1_500:3] -= size
+    indices[2_000::500] = size + 3
+
+    output = gathercli.gather(data, indices)
+
+    expected = data[indices % size]
+    expected[indices >= size] = 0
+    assert (output == expected).all()
+
+
+@pytest.mark.parametrize("width", [4, 8])
+@pytest.mark.parametrize("size", [40, 3_000])
+def test_rows_of_their_own_indices_are_copied_from_memory(size: int, width: int) -> None:
+    numbers = np.random.default_rng(size)
+    data = numbers.integers(0, 99, (50, size)).astype(f"f{width}")
+    indices = numbers.integers(-size, size, (50, size))
+
+    output = gathercli.gather_elements(data, indices, axis=1, version="onnx-13", threads=2)
+
+    assert (output == np.take_along_axis(data, indices, 1)).all()
+
+
+SHARED: Final = """
+import os, threading
+import numpy as np
+import gathercli
+from gathercli.compute import result
+
+result.LEAST_SHARED_BYTES = 0
+data, indices = np.arange(3_000_000), np.random.default_rng(0).integers(0, 3_000_000, 700_000)
+def agrees():
+    return (gathercli.gather(data, indices, threads=3) == data[indices]).all()
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(
+            "assert agrees()\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    os._exit(0 if agrees() and agrees() else 1)\n"
+            "assert agrees()\n"
+            "assert os.waitpid(child, 0)[1] == 0\n",
+            id="in a child",
+        ),
+        pytest.param(
+            "found = []\n"
+            "append = lambda: found.append(agrees())\n"
+            "callers = [threading.Thread(target=append) for _ in range(8)]\n"
+            "for caller in callers: caller.start()\n"
+            "for caller in callers: caller.join()\n"
+            "assert found == [True] * 8\n",
+            id="at once",
+        ),
+    ],
+)
+def test_threads_that_wait_serve_calls(call: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", SHARED + call]
+
+    subprocess.run(command, check=True)

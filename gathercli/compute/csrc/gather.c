@@ -4,9 +4,10 @@
    comes one chunk, contiguous in `data`. A chunk starts at the sum of the loops' steps and of a
    position, which an index, or the components of a tuple, give.
 
-   Memory that is mapped or shared may change at any time, so that no index is trusted: a block of
-   them becomes positions on the stack, these are checked there, and only these are used. All other
-   numbers are checked against the buffers before anything is read or written. */
+   Memory that is mapped or shared may change at any time, so that no index is trusted: each is read
+   once. Short chunks go with their index, in a register (pick.c); otherwise a block of indices becomes
+   positions on the stack, these are checked there, and only these are used. All other numbers are
+   checked against the buffers before anything is read or written. */
 
 #include "gather.h"
 
