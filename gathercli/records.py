@@ -31,7 +31,7 @@ else:
         """Keep the results of a function for the arguments it was called with last."""
 
         def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
-            cached = _lru_cache_wrapper(compute, maxsize, False, tuple)
+            cached = _lru_cache_wrapper(compute, maxsize, False, lambda *counts: counts)
             for name in ("__module__", "__name__", "__qualname__", "__doc__"):
                 setattr(cached, name, getattr(compute, name))
             cached.__wrapped__ = compute

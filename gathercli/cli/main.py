@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 
 SHELLS: Final = ("bash", "zsh", "fish")
+_signals: Final[list[int]] = []  # those that have arrived
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv`, by default that of the process; return the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     errors: ErrorOptions | None = None
+    _signals.clear()
     try:
         try:
             line = _help_words(words)
@@ -39,13 +41,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001  (whatever it is, nobody gets a traceback)
-            return _failed(words, errors or _error_options(words), error)
+            if not _signals:  # NumPy's import makes an ImportError of the exception of a signal
+                return _failed(words, errors or _error_options(words), error)
     except BrokenPipeError:
         return 141
-    except KeyboardInterrupt:
-        return 130
-    except SystemExit as stop:
-        return int(stop.code or 0)  # that of a signal
+    except (KeyboardInterrupt, SystemExit) as stop:
+        if not _signals:
+            return 130 if isinstance(stop, KeyboardInterrupt) else int(stop.code or 0)
+    return 128 + _signals[0]
 
 
 def let_signals_unwind() -> None:
@@ -53,10 +56,16 @@ def let_signals_unwind() -> None:
     # `signal` wraps this in enums, which takes a fifth of the time of `python -c pass`
     import _signal  # type: ignore[import-not-found]
 
-    handlers = {_signal.SIGINT: _signal.default_int_handler}
     for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
         if _signal.getsignal(number) is _signal.SIG_DFL:
-            _signal.signal(number, handlers.get(number, lambda number, _: sys.exit(128 + number)))
+            _signal.signal(number, _unwind)
+
+
+def _unwind(number: int, _: object) -> None:
+    _signals.append(number)
+    if number == 2:  # SIGINT
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
 
 
 def _text_of(words: list[str]) -> str | None:

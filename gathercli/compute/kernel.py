@@ -100,7 +100,7 @@ class Kernel:
         return self.threaded(1) or Worker(self)
 
     def threaded(self, threads: int) -> NativeWorker | None:
-        """Return a worker in C that starts its own threads; None if C does not serve this one."""
+        """Return a worker in C that has threads of its own; None if C does not serve this one."""
         indices = self.points
         if (
             native.fill is None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 SOURCE_CELLS: Final = 1 << 15  # output cells computed at a time: their positions stay in the cache
-LEAST_SHARED_BYTES: Final = 4 << 20  # bytes of output from which a second thread is worth starting
+LEAST_SHARED_BYTES: Final = 4 << 20  # bytes of output from which a second thread is worth it
 PART_BLOCKS: Final = 4  # blocks of a part where a large output is stored in memory
 # Bytes of all threads' buffers where larger blocks are worth their memory.
 BUFFER_BYTES: Final = 32 << 20

@@ -282,15 +282,6 @@ class File:
             raise LimitError.over(what, size, self.limit, instead=instead)
 
 
-class HeldFile(File):
-    """Bytes in memory that are read as those of a stream that has ended."""
-
-    def __init__(self, name: str, content: bytes) -> None:
-        self.name = self.path = name
-        self.limit, self.regular, self.beside = None, False, []
-        self._spool, self._ended = content, True
-
-
 class _RawFile(RawIOBase):
     """A reader of a regular file with its own position; it records a failed read."""
 

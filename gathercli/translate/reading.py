@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gathercli.compute.tensor import Tensor
-from gathercli.io.files import HeldFile
+from gathercli.io.files import File
 from gathercli.io.graphs.graph import Budget, Graph, GraphNode, GraphValue
 from gathercli.io.graphs.ir import IrFiles, Weights
 from gathercli.io.graphs.layers import IrReader, type_of
@@ -11,6 +11,15 @@ from gathercli.io.graphs.onnx import attribute, node_fields, value_info
 from gathercli.io.graphs.tensorproto import TensorProto
 from gathercli.io.graphs.wire import Span, WireReader, span_of
 from gathercli.spec.dtypes import INT64
+
+
+class HeldFile(File):
+    """Bytes in memory that are read as those of a stream that has ended."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self.name = self.path = name
+        self.limit, self.regular, self.beside = None, False, []
+        self._spool, self._ended = content, True
 
 
 def read_onnx(content: bytes) -> Graph:

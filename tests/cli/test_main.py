@@ -349,3 +349,22 @@ def test_every_command_prints_the_same_with_python_oo(program: Program, folder: 
     assert len(re.findall(rb"(?m) (?:0|1|65)$", text)) >= len(lines)
     for other in others:
         assert re.sub(rb'"seconds": ?[0-9.e-]+', b"", other.stdout) == text
+
+
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_while_numpy_is_imported_ends_the_run_silently(
+    name: str, status: int, program: Program, folder: Path
+) -> None:
+    (folder / "shadow").mkdir()
+    (folder / "shadow" / "numpy.py").write_text(
+        "import os, signal, time\n"
+        "try:\n"
+        f"    os.kill(os.getpid(), signal.{name})\n"
+        f"    time.sleep({PATIENCE})\n"
+        "except BaseException:\n"
+        "    raise ImportError('as the C code of NumPy does')\n"
+    )
+
+    ran = program(f"PYTHONPATH={folder}/shadow $G gather xc64=1 0, -a 0 -V onnx-13")
+
+    assert (ran.returncode, ran.stdout, ran.stderr) == (status, b"", b"")

@@ -480,7 +480,7 @@ def test_bytes_in_foreign_order_are_not_taken_for_native_ones() -> None:
         assert gathercli.gather(data, indices.astype(dtype)).tolist() == [1, 3]
 
 
-def test_arrayswith_gaps_and_arrays_without_are_told_apart() -> None:
+def test_arrays_with_gaps_and_arrays_without_are_told_apart() -> None:
     data, indices = np.arange(10).reshape(5, 2), np.array([4, 1])
     repeated(data, indices)
 

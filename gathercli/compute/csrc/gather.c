@@ -34,6 +34,9 @@
 #endif
 #define FAR (8 << 10) /* Bytes of rows to fetch before they are copied, and the most rows. */
 #define FAR_ROWS 32
+#ifndef LONG
+#define LONG (1 << 10) /* Bytes of a row of `data` that are worth to be fetched whole: see pick.c. */
+#endif
 #ifndef NEARBY
 #define NEARBY (128 << 10) /* Bytes of `data` that a core's own cache has. */
 #endif
@@ -225,12 +228,27 @@ COPY(16)
 COPY(32)
 COPY(64)
 
-/* Copy a chunk of any size; short ones by overlapping moves of 16 bytes. */
+/* Copy a chunk of any size; short ones by overlapping moves of 4, 8 or 16 bytes. */
 INLINE void
 move(char *restrict out, const char *restrict source, int64_t chunk)
 {
-    if (chunk < 16 || chunk > 256) {
+    if (chunk > 256 || chunk < 4) {
         memcpy(out, source, (size_t)chunk);
+        return;
+    }
+    if (chunk < 16) {
+        char first[8], last[8];
+        if (chunk < 8) {
+            memcpy(first, source, 4);
+            memcpy(last, source + chunk - 4, 4);
+            memcpy(out, first, 4);
+            memcpy(out + chunk - 4, last, 4);
+        } else {
+            memcpy(first, source, 8);
+            memcpy(last, source + chunk - 8, 8);
+            memcpy(out, first, 8);
+            memcpy(out + chunk - 8, last, 8);
+        }
         return;
     }
     for (int64_t at = 0; at < chunk - 16; at += 16)
@@ -340,10 +358,11 @@ copy_part(const Plan *plan, Loop rows, Loop inner, const char *data, const char 
           int64_t out_row)
 {
     int32_t position[BLOCK];
-    /* Measured: short chunks go faster without a block of positions between; but where all rows
-       share the indices, each becomes a position once. */
+    /* Measured: short chunks go faster without a block of positions between. But where rows that are
+       short, or of which little is read, share the indices, each becomes a position once. */
     if (plan->pick && inner.data == 0 && inner.index == plan->itemsize * plan->axes &&
-        (rows.index || rows.size == 1 || inner.size > BLOCK)) {
+        (rows.index || rows.size == 1 || inner.size > BLOCK ||
+         (plan->reach > LONG && inner.size >= plan->reach / LINE))) {
         Picks picks = {
             .data = data,
             .indices = index,

@@ -18,7 +18,7 @@ typedef struct {
 } Axis;
 
 enum { REFUSE, ZERO, CLAMP, WRAP }; /* The treatment of an index outside its axis. */
-enum { NONE = -1, REJECTED = -2 };         /* In place of a position: a chunk of zeros; an error. */
+enum { NONE = -1, REJECTED = -2 }; /* In place of a position: a chunk of zeros; an error. */
 
 /* Return the position of an index, NONE, or REJECTED. */
 INLINE int64_t

@@ -6,7 +6,6 @@
 #define GROUP 32 /* Indices between two fetches of what comes later. */
 #endif
 #define FETCH 4096 /* Bytes from an index to those to fetch: a page, as no processor fetches the next. */
-#define MIXED 256 /* Indices after a negative one that are taken for either sign. */
 #ifndef ROW
 #define ROW (4 << 20) /* Bytes of a row of `data` that are fetched before it is read. */
 #endif
@@ -45,8 +44,8 @@ fetch(const char *from, int64_t offset, int64_t bytes)
    so is `far`: whether to fetch each chunk before it is copied.
 
    Measured: loads at random hide from the processor that the indices are read in order, so that they
-   are fetched by hand, which halves the time. So does a row of `data` in memory that is fetched
-   before it is read at random; where most of its lines are read, it is fetched whole. */
+   are fetched by hand, which halves the time. A row of `data` that no cache holds gains as much from
+   being fetched in order before it is read at random, where most of its lines are read. */
 INLINE int
 pick(const Picks *all, const int64_t width, const int wide, const int axes, const int far)
 {
@@ -63,17 +62,17 @@ pick(const Picks *all, const int64_t width, const int wide, const int axes, cons
         const char *data = p.data + r * p.data_row, *index = p.indices + r * p.index_row;
         char *out = p.out + r * p.out_row;
         int64_t fetched = whole && r + 1 < p.rows ? 0 : bytes; /* of the next row */
+        int odd = 0; /* Whether the last group had an index that is negative or outside. */
         for (int64_t k = 0; k < p.n;) {
-            int64_t stop = p.n - k < GROUP ? p.n : k + GROUP;
+            const int64_t stop = p.n - k < GROUP ? p.n : k + GROUP;
             fetch(index, k * tuple + FETCH, GROUP * tuple);
             if (fetched < bytes) {
                 fetch(data, p.data_row + fetched, share);
                 fetched += share;
             }
-            /* Most indices are neither negative nor outside, so that nothing waits for this test. */
-            for (; k < stop; k++) {
+            /* Most groups have none, so that nothing waits for this test. */
+            for (; !odd && k < stop; k++) {
                 uint64_t at = 0;
-                int odd = 0;
                 for (int j = 0; j < axes; j++) {
                     uint64_t value = (uint64_t)read_index(index + k * tuple + j * wide, wide);
                     odd |= value >= (uint64_t)axis[j].size;
@@ -87,17 +86,18 @@ pick(const Picks *all, const int64_t width, const int wide, const int axes, cons
                     fetch(data, (int64_t)(later * (uint64_t)width), 1);
                 }
                 if (RARE(odd))
-                    break;
+                    break; /* with this index to copy */
                 memcpy(out + k * width, data + (int64_t)at * width, (size_t)width);
             }
             if (k == stop)
                 continue;
-            for (stop = p.n - k < MIXED ? p.n : k + MIXED; k < stop; k++) {
+            for (odd = 0; k < stop; k++) {
                 int64_t at = 0;
                 int none = 0;
                 for (int j = 0; j < axes; j++) {
                     int64_t value = read_index(index + k * tuple + j * wide, wide);
                     int64_t own = value + (value >> 63 & axis[j].add);
+                    odd |= (uint64_t)value >= (uint64_t)axis[j].size;
                     if (RARE((uint64_t)own >= (uint64_t)axis[j].size)) {
                         own = position_of((uint64_t)value, value < 0, &axis[j], p.outside);
                         if (own == REJECTED)
@@ -114,8 +114,6 @@ pick(const Picks *all, const int64_t width, const int wide, const int axes, cons
                     }
                     fetch(data, (int64_t)(later * (uint64_t)width), 1);
                 }
-                if (k % 8 == 0)
-                    fetch(index, k * tuple + FETCH, 8 * tuple);
                 if (RARE(none))
                     memset(out + k * width, 0, (size_t)width);
                 else
@@ -152,6 +150,7 @@ TUPLES(16)
 SINGLE(3)  /* pixels */
 SINGLE(6)
 SINGLE(12) /* points, strings of three characters */
+SINGLE(20)
 SINGLE(24)
 
 Pick
@@ -171,6 +170,7 @@ pick_for(int64_t chunk, int64_t itemsize, int64_t axes)
         CASE(8)
         CASE(12)
         CASE(16)
+        CASE(20)
         CASE(24)
     }
     return NULL;

@@ -10,7 +10,9 @@
 #include <signal.h>
 #include <time.h>
 
+#ifndef IDLE
 #define IDLE 5 /* Seconds without work after which a thread ends. */
+#endif
 #define STACK (512 << 10)
 #define MOST 256
 
@@ -70,7 +72,10 @@ member(void *nothing)
 static void
 recruit(int wanted)
 {
-    int count = busy + wanted < MOST ? busy + wanted : MOST;
+    int count = busy + wanted;
+    for (const Task *task = tasks; task; task = task->next)
+        count += task->wanted; /* They have not begun. */
+    count = count < MOST ? count : MOST;
     sigset_t signals, before;
     pthread_attr_t attributes;
     if (members >= count || pthread_attr_init(&attributes))
