@@ -33,7 +33,6 @@ class Chunks:
         return dtype
 
     decided_by = None
-    reads_rows = False
 
     @property
     def storage(self) -> Any:

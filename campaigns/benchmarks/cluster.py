@@ -151,26 +151,25 @@ def _of_others(seen: Seen) -> dict[str, float]:
     return {"MB of a worker": max(workers), "MB of the scheduler": scheduler}
 
 
-def store(path: Path, rows: int, *, packed: bool, chunks: tuple[int, int, int] = CHUNK) -> None:
+def store(path: Path, rows: int, *, packed: bool) -> None:
     """Make an array: every row tells its number, and packs to about a quarter if at all."""
     import zarr
 
     random = np.random.default_rng(0)
-    layer = (chunks[0], *CHUNK[1:])
-    kept = random.integers(0, 64, layer) if packed else random.random(layer)
+    kept = random.integers(0, 64, CHUNK) if packed else random.random(CHUNK)
     chunk = kept.astype(np.float32)
     out = zarr.create_array(
         path,
         shape=(rows, *CHUNK[1:]),
-        chunks=chunks,
+        chunks=CHUNK,
         dtype="float32",
         compressors="auto" if packed else None,
         chunk_key_encoding={"name": "default", "separator": "."},
     )
-    numbers = np.arange(layer[0], dtype=np.float32).reshape(-1, 1, 1)
-    for start in range(0, rows, layer[0]):
+    numbers = np.arange(CHUNK[0], dtype=np.float32).reshape(-1, 1, 1)
+    for start in range(0, rows, CHUNK[0]):
         block = chunk + numbers + start
-        out[start : start + layer[0]] = block[: rows - start]
+        out[start : start + CHUNK[0]] = block[: rows - start]
 
 
 def picked(kind: str, rows: int) -> npt.NDArray[np.int64]:
@@ -201,9 +200,9 @@ def gathers(
                 seen[way] = watched(words, folder, others, most)
             reads[way] = sum(n for file, n in opened.counts.items() if file[:1] == "c") / chunks
             if not seen[way].stopped:
-                check(folder, indices, way)
+                _check(folder, indices, way)
 
-        return Timed(run, lambda: settle(folder))
+        return Timed(run, lambda: _settle(folder))
 
     ways = {"here": ran("here", [*command, "-j", "2"], [])}
     for way, each in ours.items():
@@ -228,7 +227,7 @@ def gathers(
     return rows
 
 
-def check(folder: Path, indices: npt.NDArray[np.int64], way: str) -> None:
+def _check(folder: Path, indices: npt.NDArray[np.int64], way: str) -> None:
     """Look at the first element of some rows of the output, which tells what row it was."""
     import zarr
 
@@ -240,7 +239,7 @@ def check(folder: Path, indices: npt.NDArray[np.int64], way: str) -> None:
             raise SystemExit(f"{way}: row {at} is another")
 
 
-def settle(folder: Path) -> None:
+def _settle(folder: Path) -> None:
     """Forget the output, and let the disk have what the last run left to be written."""
     shutil.rmtree(folder / "out.zarr", ignore_errors=True)
     os.sync()
@@ -262,14 +261,14 @@ def measure(rounds: int, folder: Path, only: str = "", size: float = 8.0) -> lis
             for count, name in ((1, "1 worker"), (2, "2 workers"))
         }
         if only in "jobs":
-            with inner_folder(folder / "jobs") as inner:
+            with _folder(folder / "jobs") as inner:
                 rows += jobs(rounds, inner, clusters)
         for packed, gigabytes, kinds in KINDS:
             chosen = {f"{'packed' if packed else 'plain'}, {kind}": kind for kind in kinds}
             chosen = {name: kind for name, kind in chosen.items() if only in name}
             if not chosen:
                 continue
-            with inner_folder(folder / "arrays") as inner:
+            with _folder(folder / "arrays") as inner:
                 count = max(PARTS, int(size * gigabytes * 1e9) // ROW)
                 store(inner / "d.zarr", count, packed=packed)
                 for name, kind in chosen.items():
@@ -278,7 +277,7 @@ def measure(rounds: int, folder: Path, only: str = "", size: float = 8.0) -> lis
 
 
 @contextmanager
-def inner_folder(path: Path) -> Iterator[Path]:
+def _folder(path: Path) -> Iterator[Path]:
     """Make a folder, which goes with all that is in it."""
     path.mkdir()
     try:

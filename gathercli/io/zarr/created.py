@@ -18,15 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from gathercli.compute.chunks import (
-    BlockSource,
-    ChunkGrid,
-    CopyBlocks,
-    Room,
-    cells,
-    cut_boxes,
-    inside,
-)
+from gathercli.compute.chunks import BlockSource, ChunkGrid, CopyBlocks, cells, cut_boxes, inside
 from gathercli.compute.result import source_of
 from gathercli.compute.storage import Box, slices, storage_of
 from gathercli.compute.threads import ProgressCallback, share
@@ -230,8 +222,7 @@ class Creation(write.AtomicOutput):
         counts: Generator[int]
         if workers is None:
             writer = writer_at(self.temporary)
-            room = Room()
-            counts = (fill(source, writer, chunks, box, threads, room=room) for box in boxes)
+            counts = (fill(source, writer, chunks, box, threads) for box in boxes)
         else:
             counts = workers.write(self.temporary, chunks, boxes)
         done = 0
@@ -407,16 +398,10 @@ def obstacle(path: str, most: int | None = None) -> str | None:
 
 
 def fill(
-    source: BlockSource,
-    writer: ZarrArray,
-    chunks: Sequence[int],
-    box: Box,
-    threads: int = 1,
-    *,
-    room: Room | None = None,
+    source: BlockSource, writer: ZarrArray, chunks: Sequence[int], box: Box, threads: int = 1
 ) -> int:
     """Compute and write a box of whole chunks; return the number of its elements."""
-    block = source.block(box, threads, room)
+    block = source.block(box, threads)
     grid = ChunkGrid(box, chunks)
 
     def put(number: int) -> None:
