@@ -45,9 +45,11 @@ def test_the_batch_suite_times_the_same_outputs_of_every_way(
     monkeypatch.setattr(batch, "JOBS", 20)
     monkeypatch.setattr(batch, "SHELL_LOOP", batch.SHELL_LOOP.replace("seq 0 59", "seq 0 1"))
 
-    first, second = batch.speed(1, tmp_path, {"all": [], "one": ["-j", "1"]})
+    first, cpu, second, _ = batch.speed(1, tmp_path, {"all": [], "one": ["-j", "1"]})
 
-    assert first.goals == second.goals == {"numpy loop": 1.0, "shell loop": 0.01}
+    assert first.goals == second.goals == {"numpy loop": 0.9, "shell loop": 0.01}
+    assert (cpu.name, cpu.goals) == ("all, CPU", {"numpy loop": 1.0})
+    assert all(seconds > 0 for seconds in cpu.seconds.values())
     assert list(first.seconds) == ["gathercli", "numpy loop", "shell loop"]
     assert first.seconds["shell loop"] == second.seconds["shell loop"]
 

@@ -62,6 +62,7 @@ def let_signals_unwind() -> None:
 
 
 def _unwind(number: int, _: object) -> None:
+    """Note a signal, and raise the exception that ends the run."""
     _signals.append(number)
     if number == 2:  # SIGINT
         raise KeyboardInterrupt

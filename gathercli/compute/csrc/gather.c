@@ -35,7 +35,7 @@
 #define FAR (8 << 10) /* Bytes of rows to fetch before they are copied, and the most rows. */
 #define FAR_ROWS 32
 #ifndef LONG
-#define LONG (1 << 10) /* Bytes of a row of `data` that are worth to be fetched whole: see pick.c. */
+#define LONG (1 << 10) /* Bytes of a row of `data` worth fetching whole: see pick.c. */
 #endif
 #ifndef NEARBY
 #define NEARBY (128 << 10) /* Bytes of `data` that a core's own cache has. */
@@ -236,19 +236,14 @@ move(char *restrict out, const char *restrict source, int64_t chunk)
         memcpy(out, source, (size_t)chunk);
         return;
     }
+    if (chunk < 8) {
+        memcpy(out, source, 4);
+        memcpy(out + chunk - 4, source + chunk - 4, 4);
+        return;
+    }
     if (chunk < 16) {
-        char first[8], last[8];
-        if (chunk < 8) {
-            memcpy(first, source, 4);
-            memcpy(last, source + chunk - 4, 4);
-            memcpy(out, first, 4);
-            memcpy(out + chunk - 4, last, 4);
-        } else {
-            memcpy(first, source, 8);
-            memcpy(last, source + chunk - 8, 8);
-            memcpy(out, first, 8);
-            memcpy(out + chunk - 8, last, 8);
-        }
+        memcpy(out, source, 8);
+        memcpy(out + chunk - 8, source + chunk - 8, 8);
         return;
     }
     for (int64_t at = 0; at < chunk - 16; at += 16)
