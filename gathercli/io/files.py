@@ -75,6 +75,7 @@ class File:
         self.name, self.fd, self.limit, self.progress = name, fd, limit, progress
         self.notes: list[str] = []
         self._status = os.fstat(fd)
+        self.fingerprint = fingerprint_of(self._status)  # when it was opened
         self.regular = stat.S_ISREG(self._status.st_mode)
         if self.regular and fd == STDIN and os.lseek(fd, 0, os.SEEK_CUR):
             # Another program has read the beginning of the redirected file.
@@ -88,11 +89,6 @@ class File:
         self.failure: OSError | None = None
         self.path = name
         self.beside: list[File] = []
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """The size and modification time when the file was opened."""
-        return fingerprint_of(self._status)
 
     @property
     def size(self) -> int:
@@ -225,8 +221,9 @@ class File:
 
     def check_mapped(self) -> None:
         """Raise if the file was truncated while it was mapped."""
-        if any(each.lost for each in self._mappings):
-            raise changed(self.name)
+        for mapping in self._mappings:
+            if mapping.lost:
+                raise changed(self.name)
         for each in self.beside:
             each.check_mapped()
 
