@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TOUR: Final = Path(__file__).parents[1] / "fixtures" / "tour"
 
 FLOAT, INT64, INT32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32
+BOOL = TensorProto.BOOL
 
 
 def value(name: str, kind: int, shape: Sequence[int | str | None] | None) -> onnx.ValueInfoProto:

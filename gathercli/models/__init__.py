@@ -3,6 +3,6 @@
 ::
 
     files.read(path, options)      ->  Model         every node of the family, its row, its inputs
-    lint.judge(node)               ->  NodeVerdict   what the version of a node says of it
+    verdict.judge(node)            ->  NodeVerdict   what the version of a node says of it
     lint.findings(model, targets)  ->  Finding...    what is refused, filled, or changed by a target
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from contextlib import ExitStack
 from functools import partial
 from time import monotonic
@@ -65,6 +66,12 @@ class ModelCheckOptions(Options):
         OUTPUT,
         "--allow-unread",
         help="Take constants that cannot be read for notes, which fail no check.",
+    )
+    require_proven: bool = flag(
+        OUTPUT,
+        "--require-proven",
+        help="Take nodes whose indices are not shown to be inside their axis for errors.",
+        rare=True,
     )
     junit: str | None = option(
         REPORT, "--junit", metavar="FILE", help="Also write the nodes as tests in JUnit XML."
@@ -180,16 +187,20 @@ def _checked(
     from gathercli.models.lint import findings
 
     allowed = {"allow_fill": options.allow_fill, "allow_unread": options.allow_unread}
+    words = Counter[str]()
     try:
         model = read(path)
         try:
-            results = tuple(findings(model, targets, **allowed))
+            required = options.require_proven
+            results = tuple(
+                findings(model, targets, **allowed, require_proven=required, words=words)
+            )
             model.recheck()
         finally:
             model.close()
     except GatherError as error:
         return CheckedModel(path, error=error)
-    return CheckedModel(path, tuple(model.nodes), results)
+    return CheckedModel(path, tuple(model.nodes), results, words=words)
 
 
 def _print(

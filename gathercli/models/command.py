@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gathercli.io.graphs.graph import Value
     from gathercli.models.graph import Model, ModelNode
-    from gathercli.models.lint import NodeVerdict
+    from gathercli.models.verdict import NodeVerdict
 
 
 MODEL_FILE: Final = argument("FILE", "An ONNX model, or an OpenVINO .xml with its .bin beside.")
@@ -67,7 +67,8 @@ def run(
     file: str = MODEL_FILE,
 ) -> int:
     """List the nodes of a model."""
-    from gathercli.models.lint import contradictions, judge
+    from gathercli.models.lint import contradictions
+    from gathercli.models.verdict import judge
 
     model = reading.read(file, memory, messages)
     try:
@@ -91,14 +92,14 @@ def run(
 
 _NODE_HEADINGS: Final = ("node", "version", "attributes", "inputs", "output", "verdict")
 _NODE_LEGEND: Final = (
-    "* is constant. legal: what the model decides is allowed; fills: constant indices outside "
-    "become zeros; unread, unknown: not checked. Indices that come at run time are not known.\n"
+    "* is constant. proven: every index is inside its axis; at run time: what the model decides is "
+    "allowed, indices are not known; fills: indices outside become zeros; not read: not checked.\n"
 )
 _NODE_STYLES: Final = (
     (r"(?m)^(node|tensor) .*", "bold"),
     (r"(?m)(?<=  )refused: .*", ERROR_STYLE),
-    (r"(?m)(?<=  )(fills|unread|unknown)$", "yellow"),
-    (r"(?m)(?<=  )legal$", "green"),
+    (r"(?m)(?<=  )(fills|not read)$", "yellow"),
+    (r"(?m)(?<=  )proven$", "green"),
 )
 
 
@@ -258,7 +259,7 @@ def _block(row: Sequence[str]) -> str:
 
 
 def _reason(verdict: NodeVerdict) -> str:
-    """Say what is refused, filled or not checked, a line each; nothing for a legal node."""
+    """Say what is refused, filled or not checked, a line each; nothing for any other node."""
     from gathercli.models.graph import unread_text
 
     lines = [verdict.error.message] if verdict.error else list(map(str, verdict.adjustments))

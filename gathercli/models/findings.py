@@ -31,6 +31,13 @@ WARNING: Final = "warning"
 NOTE: Final = "note"
 FEWER_BITS: Final = "read in fewer bits"  # the fate of an index that does not fit
 UNREAD: Final = "unread"  # the rule of constants that decide, but could not be read
+UNPROVEN: Final = "unproven"  # the rule of indices that come at run time, if none may
+
+# The verdicts on a node: every index is inside its axis; nobody knows before the model runs; the
+# version refuses what the model decides, or fills; what decides could not be read.
+PROVEN, AT_RUN_TIME, REFUSED_NODE = "proven", "at run time", "refused"
+FILLS, NOT_READ = "fills", "not read"
+WORDS: Final = (PROVEN, AT_RUN_TIME, REFUSED_NODE, FILLS, NOT_READ)
 
 # What a version or a target does with an index, by its fate.
 _FATE_WORDS: Final = {
@@ -58,7 +65,9 @@ MODEL_STATEMENTS: Final = {
     "batch-dims-most": "The target has as many batch dimensions.",
     "rank-most": "The ranks are within those of the target.",
     "data-width": "The target computes data in all bits of its type.",
+    "index-run-time": "The target does the same with an index that comes at run time.",
     UNREAD: "Every constant that decides can be read.",
+    UNPROVEN: "Every index is shown to be inside its axis.",
 }
 
 
@@ -76,7 +85,7 @@ class Finding(NamedTuple):
     unsaid: bool = False
     number: int | None = None  # the count of `GatherError`
     does: Mapping[str, str] = {}  # what versions and targets do with an index, by name
-    node: str = ""  # its name
+    node: str = ""  # its name; empty for what is of several
     operator: str = ""  # its version: ``onnx.Gather-13``
 
     def on(self, node: ModelNode) -> Finding:
@@ -122,6 +131,7 @@ class CheckedModel(NamedTuple):
     nodes: tuple[ModelNode, ...] = ()
     findings: tuple[Finding, ...] = ()
     error: GatherError | None = None  # why the model was not read; None if it was
+    words: Mapping[str, int] = {}  # the number of nodes by verdict
 
 
 def merged(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -143,7 +153,9 @@ def line(path: str, finding: Finding, width: int | None = None) -> Text:
     """Format a finding as one line with the model and the node first; wrap it within a width."""
     from rich.text import Text
 
-    place, rule = f"{clean(path)}: {shown(finding.node)}", f"  [{finding.rule}]"
+    place, rule = clean(path), f"  [{finding.rule}]"
+    if finding.node:
+        place += f": {shown(finding.node)}"
     words = f"{finding.level}: {clean(cut(finding.text))}{rule}"
     if width is None:
         text = Text.assemble((place, "bold"), ": ", words, "\n")
@@ -159,11 +171,21 @@ def total(checked: Sequence[CheckedModel]) -> str:
     levels = [finding.level for each in checked for finding in merged(each.findings)]
     numbers = [counted(levels.count(level), level) for level in _LEVEL_STYLES if level in levels]
     refused = sum(each.error is not None for each in checked)
-    unread = sum(len({f.node for f in each.findings if f.rule == UNREAD}) for each in checked)
-    parts = [counted(models, "model"), counted(nodes, "node"), *(numbers or ["no finding"])]
-    if unread:
-        parts.append(f"{counted(unread, 'node')} not checked")
-    return ", ".join(parts) + (f", {refused} not read" if refused else "") + "\n"
+    verdicts = verdict_counts(checked)
+    words = ", ".join(f"{number} {word}" for word, number in verdicts.items())
+    parts = [counted(models, "model"), counted(nodes, "node") + (f": {words}" if words else "")]
+    return (
+        ", ".join(parts)
+        + "; "
+        + ", ".join(numbers or ["no finding"])
+        + (f", {counted(refused, 'model')} not read\n" if refused else "\n")
+    )
+
+
+def verdict_counts(checked: Sequence[CheckedModel]) -> dict[str, int]:
+    """Return the number of nodes by verdict, in the order of `WORDS`."""
+    numbers = {word: sum(each.words.get(word, 0) for each in checked) for word in WORDS}
+    return {word: number for word, number in numbers.items() if number}
 
 
 def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> str:
@@ -172,6 +194,7 @@ def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> str:
         {
             "model": each.path,
             "nodes": len(each.nodes),
+            "verdicts": dict(each.words),
             "findings": [_finding(finding) for finding in each.findings],
             **({"error": json.loads(error_json(each.error))} if each.error else {}),
         }
@@ -261,16 +284,16 @@ def _rule(name: str) -> dict[str, Any]:
 
 
 def _result(path: str, finding: Finding, index: int) -> dict[str, Any]:
-    node = clean(finding.node)
+    node, location = clean(finding.node), _location(path)
+    if node:
+        name = {"name": node, "fullyQualifiedName": f"{clean(path)}#{node}"}
+        location["logicalLocations"] = [name]
     return {
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": finding.level,
-        "message": {"text": f"{node}: {clean(finding.text)}"},
-        "locations": [
-            _location(path)
-            | {"logicalLocations": [{"name": node, "fullyQualifiedName": f"{clean(path)}#{node}"}]}
-        ],
+        "message": {"text": f"{node}{': ' if node else ''}{clean(finding.text)}"},
+        "locations": [location],
         "partialFingerprints": {"primaryLocationLineHash": _digest(path, finding)},
     }
 

@@ -21,6 +21,7 @@ from gathercli.errors import GatherError, Hint, InputError, VersionError
 from gathercli.frameworks.versions import find
 from gathercli.io.files import File
 from gathercli.io.graphs.graph import Budget, Constant, Value
+from gathercli.models.facts import Possible
 from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import DType, Kind
@@ -64,6 +65,7 @@ class ModelNode(NamedTuple):
     error: VersionError | None = None  # why there is no row
     note: str | None = None  # on how the row was found
     call: Call | None = None  # once it is bound; None if a rule refuses the node
+    possible: Mapping[int, Possible] = {}  # what inputs can be, by number
 
     def resolved(self) -> ModelNode:
         """Return the node with the row of its opset, or the error."""

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.bound import BoundCall
-from gathercli.compute.check import count, policies_of
+from gathercli.compute.check import count
 from gathercli.compute.indices import IndexPolicy
-from gathercli.compute.run import run
 from gathercli.compute.storage import AnyArray
-from gathercli.errors import GatherError, OperatorError, OutOfRangeError, VersionError
-from gathercli.models.findings import FEWER_BITS, NOTE, UNREAD, WARNING, Finding, finding_of
+from gathercli.errors import OperatorError, OutOfRangeError, VersionError
+from gathercli.models.findings import (
+    AT_RUN_TIME,
+    ERROR,
+    FEWER_BITS,
+    NOTE,
+    PROVEN,
+    REFUSED_NODE,
+    UNPROVEN,
+    UNREAD,
+    WARNING,
+    Finding,
+    finding_of,
+)
 from gathercli.models.graph import Model, ModelNode, bound, unread_text
 from gathercli.models.targets import ConversionTarget, index_bounds, limits, narrowed_types
+from gathercli.models.verdict import NodeVerdict, judge, widest_axes
 from gathercli.ops import attributes
-from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
-from gathercli.spec.call import Call, CallContext
+from gathercli.spec.adjustments import Adjustment, are_tuples
+from gathercli.spec.call import Call
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.op import (
     FROM_THE_END,
@@ -34,117 +45,6 @@ from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, meet, produ
 from gathercli.text import clean, counted, interval, listed, short
 
 MOST_POSITION: Final = 2**31 - 1  # the largest position of a kernel that counts in 32 bits
-
-
-class NodeVerdict(NamedTuple):
-    """What the version of a node says of it, whatever the inputs at run time are."""
-
-    node: ModelNode
-    call: Call | None = None  # None if shapes, types or attributes are refused
-    checked: tuple[str, ...] = ()  # the inputs of indices that are constant, and were checked
-    adjustments: tuple[Adjustment, ...] = ()  # the treatment of constant indices outside their axis
-    error: GatherError | None = None  # why the node is refused; None if nothing is refused
-    # of the model with its own inputs; of the function `contradictions`
-    contradictions: tuple[Finding, ...] = ()
-
-    @property
-    def shape(self) -> Shape:
-        """The inferred shape of the output; of unknown rank if there is no call."""
-        return self.call.shape if self.call is not None else Shape.of_unknown_rank()
-
-    @property
-    def word(self) -> str:
-        """The verdict: ``refused``, ``fills``, ``unread``, ``unknown`` or ``legal``."""
-        if self.error is not None or self.contradictions:
-            return "refused"
-        if any(each.how == OutOfRange.ZERO.done for each in self.adjustments):
-            return "fills"
-        if self.node.unread:
-            return "unread"
-        return "legal" if self.call is not None else "unknown"
-
-
-def judge(node: ModelNode) -> NodeVerdict:
-    """Try every rule on a node, and check its constant indices.
-
-    A size, a type or an axis that is not known refuses nothing.
-    """
-    verdict = NodeVerdict(node)
-    if node.is_template:
-        return verdict
-    context = CallContext(node.op)
-    context.inputs |= {name: value.operand for name, value in node.named_inputs.items()}
-    try:
-        with context:
-            call = node.call or bound(node)
-            verdict = verdict._replace(call=call)
-            return _with_constants(verdict, call)
-    except GatherError as error:
-        return verdict._replace(error=error)
-
-
-def _with_constants(verdict: NodeVerdict, call: Call) -> NodeVerdict:
-    """Return a verdict with the inputs of constant indices, checked, and the adjustments."""
-    constants = {
-        name: value.constant
-        for name, value in verdict.node.named_inputs.items()
-        if value.constant and not value.unread
-    }
-    names = tuple(each.name for each in call.op.inputs if each.values and each.name in constants)
-    if not names:
-        return verdict
-    if call.op.followed is not None:
-        # Which parents are used depends on every input.
-        if len(constants) < len(call.inputs):
-            return verdict
-        tensors = [constant.tensor() for constant in constants.values()]
-        adjustments = tuple(run(BoundCall(call, *tensors)).adjustments)
-        return verdict._replace(checked=names, adjustments=adjustments)
-    (name,) = names
-    axes, constant = widest_axes(call, name), constants[name]
-    if not axes and product(call.indices.shape.sizes or ()):
-        return verdict
-    policies, tuples = tuple(policies_of(call, axes)), are_tuples(axes)
-    sums = constant.counts.get((policies, tuples))
-    if sums is None:
-        sums, _ = count(constant.tensor().array, policies, counts=True, tuples=tuples)
-        constant.counts[policies, tuples] = sums
-    try:
-        adjustments = tuple(check_counts(call, axes, sums, constant.shape))
-    except OutOfRangeError as error:
-        if error.expected == interval(0, LARGEST - 1):
-            error.expected = "0 or more"
-        raise
-    return verdict._replace(checked=names, adjustments=adjustments)
-
-
-class _Size(int):
-    """The largest size of a dimension whose size is not known, for messages."""
-
-    def __str__(self) -> str:
-        return "not known" if self == LARGEST else f"at most {int(self)}"
-
-
-@lru_cache(1024)
-def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
-    """Return the indexed axes with the largest sizes they can have; none if that is not known.
-
-    An index outside the largest size is outside every smaller one.
-    """
-    if call.op.tuples and not isinstance(next(reversed(call.indices.shape), None), int):
-        return ()
-    if call.data.shape.rank is None or call.axis_is_unknown:
-        along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
-        return () if call.op.tuples else (along,)
-    if call.data.shape.sizes is not None:
-        return call.family.indexed_axes(call)
-    data, *_ = call.inputs
-    sizes = Shape(
-        dim if isinstance(dim, int) else _Size(LARGEST if dim.high is None else dim.high)
-        for dim in call.data.shape
-    )
-    inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
-    return call.family.indexed_axes(Call(call.op, call.family, inputs, call.attrs))
 
 
 class ConstantIndices(NamedTuple):
@@ -172,33 +72,60 @@ def findings(
     *,
     allow_fill: bool = False,
     allow_unread: bool = False,
+    require_proven: bool = False,
+    words: Counter[str] | None = None,
 ) -> Iterator[Finding]:
     """Yield the findings of a model, in the order of its nodes; then notes on all of them.
 
     Indices that a version fills with zeros, and constants that could not be read, are worth a note
-    only if they are allowed.
+    only if they are allowed; nodes whose indices come at run time are errors if each is to be
+    proven. `words` counts the verdicts.
     """
+    at_run_time: list[NodeVerdict] = []
     for node in model.nodes:
-        for each in node_findings(node, targets):
+        verdict, found = examined(node, targets)
+        for each in found:
             filled = each.does.get(each.operator) == OutOfRange.ZERO.done and not each.target
             allowed = (allow_fill and filled) or (allow_unread and each.rule == UNREAD)
             yield each._replace(level=NOTE) if allowed else each
+        word = verdict_word(verdict, found)
+        if words is not None:
+            words[word] += 1
+        if word == AT_RUN_TIME:
+            at_run_time.append(verdict)
+        if require_proven and word not in (PROVEN, REFUSED):
+            yield Finding(UNPROVEN, "it is not shown that its indices are inside", ERROR).on(node)
         node.forget()
     for target in targets:
         yield from narrowed_types(model, target)
+        yield from changed_at_run_time(at_run_time, target)
+
+
+def verdict_word(verdict: NodeVerdict, found: Iterable[Finding]) -> str:
+    """Return the verdict on a node, refused by any finding that is an error of its own version."""
+    refused = any(each.level == ERROR and not each.target for each in found)
+    return REFUSED_NODE if refused else verdict.word
+
+
+def examined(
+    node: ModelNode, targets: Sequence[ConversionTarget] = ()
+) -> tuple[NodeVerdict, list[Finding]]:
+    """Return the verdict on a node, and its findings; raise InputError for a broken constant."""
+    verdict = judge(node)
+    return verdict, [each.on(node) for each in _findings(verdict, targets)]
 
 
 def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> Iterator[Finding]:
     """Yield the findings of a node; raise InputError if a constant is malformed."""
-    return (each.on(node) for each in _findings(node, targets))
+    yield from examined(node, targets)[1]
 
 
-def _findings(node: ModelNode, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
+def _findings(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
     """Yield the findings of a node, which lack its name."""
+    node = verdict.node
     if wrong := _wrong_inputs(node):
         yield wrong
         return
-    verdict = judge(node)
     if verdict.error is not None and not isinstance(verdict.error, OperatorError | VersionError):
         verdict.error.prefix(f"`{clean(short(node.name))}`")
         raise verdict.error
@@ -257,10 +184,10 @@ def _wrong_inputs(node: ModelNode) -> Finding | None:
 def _of_adjustment(adjustment: Adjustment) -> Finding:
     """Return constant indices that the version replaces as a finding."""
     where, value, number = adjustment.where, adjustment.value, adjustment.number
-    message = (
-        f"index {value} at `{where}` is {adjustment.legal} "
-        f"({number} of {counted(adjustment.total, 'index', 'indices')})"
-    )
+    message = f"an index, {value} or beyond, is {adjustment.legal}"  # of which bounds are known
+    if where:
+        of = f"{number} of {counted(adjustment.total, 'index', 'indices')}"
+        message = f"index {value} at `{where}` is {adjustment.legal} ({of})"
     return Finding("index-range", message, WARNING, where=where, value=value, number=number)
 
 
@@ -458,6 +385,28 @@ def _bits(array: AnyArray, axes: Sequence[IndexedAxis], row: Op, name: str) -> I
         yield Finding("index-width", message, value=value)
 
 
+def changed_at_run_time(
+    verdicts: Sequence[NodeVerdict], target: ConversionTarget
+) -> Iterator[Finding]:
+    """Yield what a target does otherwise with indices that come at run time, for all nodes."""
+    changed: Counter[tuple[str, ...]] = Counter()
+    for each in verdicts:
+        op = each.node.op
+        row = target.row(op, each.call) if op is not None else None
+        if op is None or row is None:
+            continue
+        fates = [("outside the axis", op.out_of_range.done, row.out_of_range.done)]
+        if FROM_THE_END in (op.negative, row.negative):
+            fates.append(("below zero", op.negative, row.negative))
+        words = [f"{where}, {own} becomes {other}" for where, own, other in fates if own != other]
+        changed[tuple(words)] += bool(words)
+    for changes_of, number in changed.items():
+        if number:
+            takes = f"{counted(number, 'node')} take{'s' * (number == 1)} indices at run time"
+            message = f"{takes}: {'; '.join(changes_of)} in {target.name}"
+            yield Finding("index-run-time", message, NOTE, target.name, number=number)
+
+
 def fate(row: Op, call: Call, value: float, where: str) -> str:
     """Return what a row does with an index that the version of a call refuses or replaces.
 
@@ -468,7 +417,7 @@ def fate(row: Op, call: Call, value: float, where: str) -> str:
     if not least <= value <= most:
         return FEWER_BITS
     axes = widest_axes(call, name)
-    component = json.loads(where)[-1] if axes and are_tuples(axes) else 0
+    component = json.loads(where)[-1] if where and axes and are_tuples(axes) else 0
     size = axes[component].size if axes else LARGEST
     if value < 0 and (row.index_range is IndexRange.UNSIGNED or -size <= value):
         return row.negative

@@ -6,9 +6,7 @@ names, types, and the nodes that constants pass through.
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,19 +14,18 @@ from gathercli.errors import GatherError
 from gathercli.io.files import File
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import MAX_DEPTH, Constant, Value, open_beside
-from gathercli.io.graphs.onnx import NodeFields, attribute, dimension, node_fields, value_info
+from gathercli.io.graphs.onnx import NodeFields, attribute, node_fields, value_info
 from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto, type_of, type_or_none
 from gathercli.io.graphs.wire import (
     NUMBER_BYTES,
     SPAN_BYTES,
     Span,
     WireReader,
-    encoded,
     number_of,
     signed,
     span_of,
 )
-from gathercli.models import infer_child
+from gathercli.models.facts import Facts, infer_facts
 from gathercli.models.graph import (
     NODE_BYTES,
     OPERATOR_FAMILIES,
@@ -45,9 +42,8 @@ from gathercli.models.graph import (
     unsqueezed,
     with_call,
 )
-from gathercli.models.infer_child import ABSENT_STATUS, CPU_SECONDS
 from gathercli.spec.dtypes import INT64, DType
-from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape
+from gathercli.spec.shapes import UNKNOWN
 from gathercli.text import clean, short
 
 _ONNX_DOMAINS: Final = ("", "ai.onnx")
@@ -81,9 +77,10 @@ def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
     reader = _OnnxReader(file, external=external)
     model = reader.read()
     if infer and any(
-        value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
+        number or value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
         for node in model.nodes
-        for value in node.inputs
+        for number, value in enumerate(node.inputs)
+        if value.constant is None
     ):
         reader.infer()
         model = reader.read()
@@ -97,23 +94,32 @@ def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
 class _Scope:
     """The values of a graph by name, and the graph around it."""
 
-    def __init__(
-        self, inferred: dict[str, Value] | None = None, outer: _Scope | None = None
-    ) -> None:
-        self._inferred, self._outer = inferred or {}, outer
+    def __init__(self, facts: Facts, outer: _Scope | None = None) -> None:
+        self.facts, self._outer = facts, outer
         self.values: dict[str, Value] = {}
         self.declared: dict[str, Value] = {}
+        self.defined: set[str] = set()  # outputs of nodes, which hide those of the graph around
 
     def value(self, name: str) -> Value:
         """Return what is known of a value: from its node, declared or inferred, or nothing."""
         scope: _Scope | None = self
         while scope is not None:
             known = scope.values.get(name) or scope.declared.get(name)
-            if known is not None:
-                inferred = self._inferred.get(name)
-                return merged(known, inferred) if inferred and not known.constant else known
+            inferred = scope.facts.values.get(name)
+            if known is not None or inferred is not None or name in scope.defined:
+                return self._combined(known or Value(name), inferred)
             scope = scope._outer  # noqa: SLF001  (its own class)
-        return self._inferred.get(name) or Value(name)
+        return self._combined(Value(name), None)
+
+    def _combined(self, known: Value, inferred: Value | None) -> Value:
+        """Return what the model says of a value with what was found out."""
+        if known.constant is not None:
+            return known
+        constant = self.facts.constants.get(known.name)
+        if constant is not None and not known.unread:
+            return constant
+        inferred = self.facts.values.get(known.name) or inferred
+        return merged(known, inferred) if inferred else known
 
 
 class _OnnxReader:
@@ -127,15 +133,21 @@ class _OnnxReader:
         self._opset = 0
         self._beside: dict[str, File] = {}
         self._graph: Span | None = None
-        self._inferred: dict[str, Value] = {}
+        self._facts: dict[int, Facts] = {}
+        self._bodies = 0
 
     def infer(self) -> None:
-        """Let the next `read` use the shapes that the `onnx` package infers."""
+        """Let the next `read` use what the `onnx` package finds out."""
         if self._graph is not None:
-            self._inferred, note = infer_values(self._wire, self._graph)
+            self._facts, note = infer_facts(self._wire, self._graph)
             notes = [*self.model.notes, *filter(None, [note])]
             self.model = Model(self._file.name, "onnx", 0, notes=notes, file=self._file)
-            self._nodes = []
+            self._nodes, self._bodies = [], 0
+
+    def _scope(self, outer: _Scope | None = None) -> _Scope:
+        """Return the scope of the next graph or function."""
+        self._bodies += 1
+        return _Scope(self._facts.get(self._bodies - 1, Facts()), outer)
 
     def read(self) -> Model:
         """Read the model."""
@@ -165,7 +177,7 @@ class _OnnxReader:
                 f"one, as in each model of IR version {_IMPORTS_SINCE} or newer",
             )
         self._opset, self._graph = model.opsets.get("", 1), graphs[0]
-        self._read_graph(graphs[0], (), _Scope(self._inferred))
+        self._read_graph(graphs[0], (), self._scope())
         for each in functions:
             self._read_function(each)
         model.nodes = unique_names(self._nodes)
@@ -186,7 +198,7 @@ class _OnnxReader:
         wire, opsets = self._wire, dict[str, int]()
         domain = name = ""
         nodes: list[Span] = []
-        scope = _Scope()
+        scope = self._scope()
         for field, value in wire.fields(message):
             if field == 1:
                 name = wire.text(span_of(value, "the name of a function"))
@@ -280,6 +292,8 @@ class _OnnxReader:
                 if fields.operator in _FOLDED_OPERATORS:
                     self._fold(fields, scope)
                     continue
+            if path:
+                scope.defined.update(self._texts(fields.outputs))
             for each in fields.attributes:
                 self._read_bodies(each, fields, path, scope)
 
@@ -298,15 +312,21 @@ class _OnnxReader:
                 graphs.append(span_of(value, "a graph"))
         own = fields.name or (self._texts(fields.outputs[:1]) or [fields.operator])[0]
         for graph in graphs:
-            self._read_graph(graph, (*path, own, name), _Scope(self._inferred, scope))
+            self._read_graph(graph, (*path, own, name), self._scope(scope))
 
     def _add_node(self, fields: NodeFields, path: tuple[str, ...], scope: _Scope) -> None:
         """Add a node of the family, and infer its output."""
         attributes = self._attributes(fields)
         inputs = tuple(scope.value(name) for name in self._texts(fields.inputs))
         outputs = tuple(scope.value(name) for name in self._texts(fields.outputs))
+        if "unknown" in attributes.values() and outputs:
+            attributes |= scope.facts.attributes.get(outputs[0].name, {})
         each = ModelNode(
             fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
+        )
+        possible = scope.facts.possible
+        each = each._replace(
+            possible={n: possible[v.name] for n, v in enumerate(inputs) if v.name in possible}
         )
         each = with_call(each.resolved())
         names = sum(_NAME_BYTES + len(value.name) for value in (*inputs, *outputs))
@@ -386,87 +406,3 @@ def _constant(attributes: dict[str, Any]) -> Constant | None:
         if isinstance(numbers, kind):
             return literal(numbers, dtype)
     return None
-
-
-# Shapes that the `onnx` package infers, in a process of its own with limits
-
-MOST_MODEL_BYTES: Final = 128 << 20  # the most bytes of a model without its weights
-# The bytes of a tensor that may decide a shape; the elements of others are left out.
-_SMALL_BYTES: Final = 4096
-
-_GRAPH_FIELD, _INITIALIZER_FIELD, _NODE_FIELD = 7, 5, 1
-_MODEL_FIELDS: Final = (1, 8, 25)
-_GRAPH_FIELDS: Final = (2, 11, 12, 13)
-# The fields that are copied: of a graph also its nodes and, without elements, its tensors.
-_TENSOR_FIELDS: Final = (1, 2, 8)
-
-
-def infer_values(wire: WireReader, graph: Span) -> tuple[dict[str, Value], str | None]:
-    """Return the inferred values by name, and a note that says why there are none, or None."""
-    import subprocess
-
-    parts: list[bytes] = []
-    size = 0
-    for part in _without_weights(wire, graph):
-        size += len(part)
-        if size > min(MOST_MODEL_BYTES, wire.limit or MOST_MODEL_BYTES):
-            return {}, "the model is too large for onnx's shape inference"
-        parts.append(part)
-    command = [sys.executable, "-I", infer_child.__file__]
-    try:
-        process = subprocess.run(  # noqa: S603  (our own module)
-            command,
-            input=b"".join(parts),
-            capture_output=True,
-            timeout=2 * CPU_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return {}, "onnx's shape inference took too long"
-    if process.returncode == ABSENT_STATUS:
-        return {}, "some shapes are not known; `pip install 'gathercli[onnx]'` infers more"
-    failed = "onnx's shape inference failed, so some shapes are not known"
-    if process.returncode != 0:
-        return {}, failed
-    try:  # the process ran compiled code on the model, so that its answer is not trusted
-        entries = json.loads(process.stdout)
-        return {name: _value(name, *entry) for name, entry in entries.items()}, None
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return {}, failed
-
-
-def _value(name: str, number: int, dims: list[int | str | None] | None) -> Value:
-    dtype = type_or_none(number)
-    if dims is None or len(dims) > MAX_RANK:
-        return Value(name, dtype, inferred=True)
-    return Value(name, dtype, Shape(map(dimension, dims)), inferred=True)
-
-
-def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:
-    """Yield the parts of the model without the elements of large tensors."""
-    yield from _copied(wire, wire.whole, _MODEL_FIELDS)
-    parts = list(_copied(wire, graph, _GRAPH_FIELDS))
-    for field, value in wire.fields(graph):
-        if not isinstance(value, Span):
-            continue
-        if field == _INITIALIZER_FIELD:
-            whole = value.size <= _SMALL_BYTES
-            tensor = wire.bytes(value) if whole else b"".join(_copied(wire, value, _TENSOR_FIELDS))
-            parts.append(encoded(field, tensor))
-        elif field == _NODE_FIELD and (value.size <= _SMALL_BYTES or not _is_constant(wire, value)):
-            parts.append(encoded(field, wire.bytes(value)))
-    yield encoded(_GRAPH_FIELD, b"".join(parts))
-
-
-def _is_constant(wire: WireReader, node: Span) -> bool:
-    return any(
-        field == 4 and isinstance(value, Span) and wire.bytes(value) == b"Constant"
-        for field, value in wire.fields(node)
-    )
-
-
-def _copied(wire: WireReader, message: Span, fields: Iterable[int]) -> Iterator[bytes]:
-    """Yield the encoded fields of a message that have the numbers `fields`."""
-    for field, value in wire.fields(message):
-        if field in fields:
-            yield encoded(field, wire.bytes(value) if isinstance(value, Span) else value)

@@ -74,7 +74,7 @@ def test_a_finding_is_one_line_and_the_status_1(folder: Path, run: Run) -> None:
     ran = run("check", "x.onnx")
 
     assert (ran.status, ran.err) == (1, "")
-    assert ran.out == LINE.format("x.onnx") + "1 model, 1 node, 1 error\n"
+    assert ran.out == LINE.format("x.onnx") + "1 model, 1 node: 1 refused; 1 error\n"
 
 
 def test_a_finding_is_wrapped_on_a_terminal(
@@ -88,7 +88,7 @@ def test_a_finding_is_wrapped_on_a_terminal(
     first, second, *_, last = ran.out.splitlines()
     assert (first, second[:24]) == ("x.onnx: pick", "  error: index 10 at `[1")
     assert all(len(each) <= 60 for each in ran.out.splitlines())
-    assert last == "1 model, 1 node, 1 error"
+    assert last == "1 model, 1 node: 1 refused; 1 error"
 
 
 @pytest.mark.usefixtures("models")
@@ -99,7 +99,9 @@ def test_a_folder_is_searched_for_models_in_order(run: Run) -> None:
     first, second, last = ran.out.splitlines()
     assert first.startswith("m/c.xml: /positions/Gather: warning: index 6 at `[3]`")
     assert second + "\n" == LINE.format("m/deep/b.ONNX")
-    assert last == "3 models, 5 nodes, 1 error, 1 warning"
+    assert last == (
+        "3 models, 5 nodes: 1 proven, 2 at run time, 1 refused, 1 fills; 1 error, 1 warning"
+    )
 
 
 @pytest.mark.usefixtures("models")
@@ -107,7 +109,7 @@ def test_notes_fail_no_check(run: Run) -> None:
     ran = run("check", "m/c.xml", "--allow-fill", "--to", "openvino")
 
     assert ran.status == 0
-    assert ran.out.endswith("1 model, 3 nodes, 1 note\n")
+    assert ran.out.endswith("1 model, 3 nodes: 2 at run time, 1 fills; 1 note\n")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_a_node_that_is_not_checked_passes_no_test(
     assert ran.status == status
     assert [each.tag for case in suite for each in case] == [tag] * 3
     assert suite.get("skipped") == ("3" if tag == "skipped" else None)
-    assert ran.out.endswith(", 3 nodes not checked\n")
+    assert ran.out.endswith("3 not read; 3 warnings\n" if status else "3 not read; 3 notes\n")
 
 
 def test_an_empty_folder_is_no_input(folder: Path, run: Run) -> None:
@@ -146,7 +148,10 @@ def test_a_model_that_is_not_read_decides_the_status(folder: Path, run: Run) -> 
     ran = run("check", "a.onnx", "b.onnx")
 
     assert ran.status == 65
-    assert ran.out == LINE.format("a.onnx") + "2 models, 1 node, 1 error, 1 not read\n"
+    assert (
+        ran.out
+        == LINE.format("a.onnx") + "2 models, 1 node: 1 refused; 1 error, 1 model not read\n"
+    )
     assert ran.err.startswith("error: b.onnx: ")
 
 
@@ -160,7 +165,12 @@ def test_json_has_every_model_with_its_findings(run: Run) -> None:
 
     assert report["targets"] == ["openvino", "tflite"]
     fine, _, wrong, absent = report["models"]
-    assert fine == {"model": "m/a.onnx", "nodes": 1, "findings": []}
+    assert fine == {
+        "model": "m/a.onnx",
+        "nodes": 1,
+        "verdicts": {"proven": 1},
+        "findings": [],
+    }
     (finding,) = wrong["findings"]
     assert (finding["node"], finding["value"], finding["expected"]) == ("pick", 10, "-10 to 9")
     assert finding["does"] == {
@@ -309,5 +319,5 @@ def test_an_index_that_two_targets_refuse_is_one_line(folder: Path, run: Run) ->
     finding, total = ran.out.splitlines()
     assert "expected 0 to 9 for tflite and onnx-10 (1 of 1 index)" in finding
     assert "; tflite.GATHER refuses it and onnx-10 refuses it  [index-legal]" in finding
-    assert total == "1 model, 1 node, 1 warning"
+    assert total == "1 model, 1 node: 1 proven; 1 warning"
     assert len(of_json(run, "x.onnx", "--to", "tflite,onnx-10")["models"][0]["findings"]) == 2

@@ -49,16 +49,24 @@ def test_a_narrow_terminal_shows_a_node_over_several_lines(
     assert (
         "/start/Gather\n  version     onnx.Gather-13\n  attributes  axis 1\n"
         "  inputs      f32[batch,length,4] i64[]*\n  output      f32[batch,4]\n"
-        "  verdict     legal\n"
+        "  verdict     at run time\n"
     ) in out
 
 
-def test_the_verdicts_have_colours(run: Run) -> None:
+def test_the_verdicts_have_colours(run: Run, tmp_path: Path) -> None:
     onnx_out = run("model", ENCODER, "--color", "always").out
     ir_out = run("model", f"{TOUR}/encoder.xml", "--color", "always").out
+    proven = onnx_model(
+        [helper.make_node("Gather", ["x", "i"], ["y"])],
+        [value("x", FLOAT, [3])],
+        [value("y", FLOAT, None)],
+        constants(i=np.array([2])),
+    )
+    (tmp_path / "p.onnx").write_bytes(proven.SerializeToString())
+    proven_out = run("model", str(tmp_path / "p.onnx"), "--color", "always").out
 
     assert "\x1b[31mrefused: index-range\x1b[0m" in onnx_out
-    assert "\x1b[32mlegal\x1b[0m" in onnx_out
+    assert "\x1b[32mproven\x1b[0m" in proven_out
     assert "\x1b[33mfills\x1b[0m" in ir_out
 
 
@@ -116,7 +124,7 @@ def test_json_is_a_line_with_the_whole_verdict(run: Run) -> None:
                 "inferred": ["batch", 4],
             }
         ],
-        "verdict": "legal",
+        "verdict": "at run time",
         "checked": ["indices"],
         "adjustments": [],
         "unread": {},
@@ -166,7 +174,7 @@ def test_shapes_are_inferred_unless_no_infer_is_given(tmp_path: Path, run: Run) 
     plain = run("model", f"{tmp_path}/m.onnx", "--no-infer")
 
     assert "f32[5,3] i64[1]*  f32[1,3]  refused: index-range" in inferred.out
-    assert "[...] i64[1]*  [...]   legal" in plain.out
+    assert "[...] i64[1]*  [...]   at run time" in plain.out
 
 
 def test_names_do_not_reach_the_terminal_as_they_are(tmp_path: Path, run: Run) -> None:
@@ -286,7 +294,7 @@ def test_strings_of_an_ir_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rule", ["output-shape", "attribute", "inputs"])
-def test_what_check_refuses_is_not_legal(folder: Path, run: Run, rule: str) -> None:
+def test_what_check_refuses_is_not_proven(folder: Path, run: Run, rule: str) -> None:
     more: dict[str, Any] = {"mode": 1} if rule == "attribute" else {}
     names = ["data", "i", *(["i"] if rule == "inputs" else [])]
     node = helper.make_node("Gather", names, ["out"], name="pick", **more)
@@ -303,13 +311,13 @@ def test_what_check_refuses_is_not_legal(folder: Path, run: Run, rule: str) -> N
     assert f"refused: {rule}" in run("model", "m.onnx").out
 
 
-def test_a_node_with_constants_that_are_not_read_is_not_legal(folder: Path, run: Run) -> None:
+def test_a_node_with_constants_that_are_not_read_is_not_proven(folder: Path, run: Run) -> None:
     tour_ir().save(folder / "m.xml")
     (folder / "m.bin").unlink()
 
     ran = run("model", "m.xml")
 
-    assert "  legal\n" not in ran.out
+    assert "  proven\n" not in ran.out
     assert "/positions/Gather: `indices` and `axis` are not checked: its elements are" in ran.out
 
 

@@ -141,7 +141,7 @@ def test_the_hint_copies_a_model_and_what_a_link_beside_it_leads_to(
     assert hint is not None
     subprocess.run(["/bin/bash", "-c", hint[1]], check=True)
     copied = run("check", f"copy/{path.name}", "--external-data")
-    assert "1 model, 1 node, no finding" in copied.out
+    assert "1 model, 1 node: 1 proven; no finding" in copied.out
 
 
 @pytest.mark.usefixtures("folder")

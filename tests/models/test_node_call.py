@@ -64,7 +64,7 @@ def test_a_node_test_of_onnx_gives_its_output(name: str, tmp_path: Path, run: Ru
         list(array.shape) for array in inputs
     ]
     assert listed["outputs"][0]["inferred"] == list(expected.shape)
-    assert listed["verdict"] == "legal"
+    assert listed["verdict"] == "at run time"
 
 
 def test_the_cases_are_those_of_every_operator() -> None:

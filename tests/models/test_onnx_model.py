@@ -16,7 +16,8 @@ from gathercli.io.graphs import tensorproto
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.models.command import model_json
 from gathercli.models.files import ReadOptions, read
-from gathercli.models.lint import judge, node_findings
+from gathercli.models.lint import node_findings
+from gathercli.models.verdict import judge
 from tests.modelfiles import FLOAT, INT32, INT64, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def test_a_parameter_of_a_function_leaves_the_axis_unknown(path: Path) -> None:
     (finding,) = node_findings(read_node)
 
     assert read_node.attributes == {"axis": "unknown"}
-    assert judge(read_node).word == "unknown"
+    assert judge(read_node).word == "not read"
     assert (finding.rule, finding.level) == ("unread", "note")
 
 
@@ -459,7 +460,7 @@ def test_the_package_infers_what_is_not_declared(path: Path) -> None:
 
     plain, inferred = reread(model, path), reread(model, path, infer=True)
 
-    assert judge(plain.nodes[0]).word == "legal"
+    assert judge(plain.nodes[0]).word == "at run time"
     assert str(inferred.nodes[0].inputs[0].operand) == "f32[500,3]"
     assert judge(inferred.nodes[0]).word == "refused"
 

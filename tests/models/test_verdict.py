@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gathercli.compute.check import count
-from gathercli.models import lint
+from gathercli.models import verdict as verdicts
 from gathercli.models.files import read
-from gathercli.models.lint import NodeVerdict, judge
+from gathercli.models.verdict import NodeVerdict, judge
 from tests.modelfiles import Ir
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def tree(path: Path, parents: Any, *, constant: bool = True) -> NodeVerdict:
 @pytest.mark.parametrize(
     ("parents", "word", "checked"),
     [
-        ([[[0, 0]], [[1, 0]]], "legal", ("parent_ids",)),
-        ([[[7, 7]], [[1, 0]]], "legal", ("parent_ids",)),
+        ([[[0, 0]], [[1, 0]]], "proven", ("parent_ids",)),
+        ([[[7, 7]], [[1, 0]]], "proven", ("parent_ids",)),
         ([[[0, 0]], [[2, 0]]], "refused", ()),
     ],
 )
@@ -53,7 +53,7 @@ def test_the_parents_of_a_tree_are_checked_where_they_are_used(
 def test_parents_are_not_checked_unless_every_input_is_constant(tmp_path: Path) -> None:
     verdict = tree(tmp_path, [[[0, 0]], [[2, 0]]], constant=False)
 
-    assert (verdict.word, verdict.checked) == ("legal", ())
+    assert (verdict.word, verdict.checked) == ("at run time", ())
 
 
 def test_tuples_into_data_of_unknown_rank_are_not_checked(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_tuples_into_data_of_unknown_rank_are_not_checked(tmp_path: Path) -> Non
 
     verdict = judge(node)
 
-    assert (verdict.word, verdict.checked, str(verdict.shape)) == ("legal", (), "[...]")
+    assert (verdict.word, verdict.checked, str(verdict.shape)) == ("at run time", (), "[...]")
 
 
 @pytest.mark.parametrize("sizes", ["...", "3,?"])
@@ -79,7 +79,7 @@ def test_tuples_of_unknown_length_have_no_axes(tmp_path: Path, sizes: str) -> No
     call = judge(node).call
 
     assert call is not None
-    assert lint.widest_axes(call, "indices") == ()
+    assert verdicts.widest_axes(call, "indices") == ()
 
 
 def test_indices_that_nodes_share_are_counted_once(
@@ -96,7 +96,7 @@ def test_indices_that_nodes_share_are_counted_once(
         counted.append(args)
         return count(*args, **options)
 
-    monkeypatch.setattr(lint, "count", counting)
+    monkeypatch.setattr(verdicts, "count", counting)
     model = read(str(ir.save(tmp_path / "m.xml")))
     words = [judge(node).word for node in model.nodes]
     model.close()

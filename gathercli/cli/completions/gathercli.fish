@@ -241,6 +241,7 @@ complete -c gathercli -n '__gathercli_in check' -l json-errors -d 'Print a refus
 complete -c gathercli -n '__gathercli_in check' -l debug -d 'Show the traceback of a failure'
 complete -c gathercli -n '__gathercli_in check' -l to -x -a 'openvino onnx coreml-ios17 coreml-ios16 coreml-ios15 jax numpy tensorflow tensorflow_addons tensorrt tflite torch webnn xla' -d 'Also check what changes on the way to a target: openvino, onnx-OPSET, coreml-ios17, coreml-ios16, coreml-ios15, jax, numpy, tensorflow, tensorflow_addons, tensorrt, tflite, torch, webnn or xla'
 complete -c gathercli -n '__gathercli_in check' -l allow-unread -d 'Take constants that cannot be read for notes, which fail no check'
+complete -c gathercli -n '__gathercli_in check' -l require-proven -d 'Take nodes whose indices are not shown to be inside their axis for errors'
 complete -c gathercli -n '__gathercli_in check' -l junit -r -d 'Also write the nodes as tests in JUnit XML'
 complete -c gathercli -n '__gathercli_in check' -l sarif -r -d 'Also write the findings as SARIF 2.1.0'
 complete -c gathercli -n '__gathercli_in check' -l no-infer -d 'Do not let the onnx package infer shapes that are not known'

@@ -318,6 +318,7 @@ _gathercli() {
             '--debug[Show the traceback of a failure]' \
             '--to=[Also check what changes on the way to a target: openvino, onnx-OPSET, coreml-ios17, coreml-ios16, coreml-ios15, jax, numpy, tensorflow, tensorflow_addons, tensorrt, tflite, torch, webnn or xla]:target,...:(openvino onnx coreml-ios17 coreml-ios16 coreml-ios15 jax numpy tensorflow tensorflow_addons tensorrt tflite torch webnn xla)' \
             '--allow-unread[Take constants that cannot be read for notes, which fail no check]' \
+            '--require-proven[Take nodes whose indices are not shown to be inside their axis for errors]' \
             '--junit=[Also write the nodes as tests in JUnit XML]:file:_files' \
             '--sarif=[Also write the findings as SARIF 2.1.0]:file:_files' \
             '--no-infer[Do not let the onnx package infer shapes that are not known]' \

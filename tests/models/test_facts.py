@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from typing import Any
 
@@ -11,10 +12,9 @@ import pytest
 from onnx import helper, numpy_helper
 
 from gathercli.io.graphs.wire import Span, WireReader
-from gathercli.models import infer_child
-from gathercli.models import onnx_model as reader_of_onnx
-from gathercli.models.infer_child import ABSENT_STATUS
-from tests.modelfiles import FLOAT, constants, onnx_model, value
+from gathercli.models import facts
+from gathercli.models.facts import ABSENT_STATUS, Facts
+from tests.modelfiles import BOOL, FLOAT, INT64, constants, onnx_model, value
 
 
 def model(rows: int = 500) -> onnx.ModelProto:
@@ -29,11 +29,23 @@ def model(rows: int = 500) -> onnx.ModelProto:
 
 def inferred(proto: onnx.ModelProto) -> tuple[dict[str, str], str | None]:
     """Return the inferred values as text, and the note."""
+    bodies, note = facts_of(proto)
+    values = bodies[0].values if bodies else {}
+    return {name: str(each.operand) for name, each in values.items()}, note
+
+
+def facts_of(proto: onnx.ModelProto) -> tuple[dict[int, Facts], str | None]:
+    """Return the facts of a model by number of a body, and the note."""
     reader = WireReader(proto.SerializeToString())
     graph = next(part for field, part in reader.fields(reader.whole) if field == 7)
     assert isinstance(graph, Span)
-    values, note = reader_of_onnx.infer_values(reader, graph)
-    return {name: str(each.operand) for name, each in values.items()}, note
+    return facts.infer_facts(reader, graph)
+
+
+def answer(**fields: Any) -> bytes:
+    """Return an answer of the process with some fields of the only body."""
+    body = {"values": {}, "constants": {}, "bounds": {}, "attributes": {}, **fields}
+    return json.dumps({"failed": False, "exhausted": False, "bodies": {"0": body}}).encode()
 
 
 def test_the_shapes_of_hidden_values_are_inferred() -> None:
@@ -45,7 +57,7 @@ def test_the_elements_of_large_tensors_are_left_out(monkeypatch: pytest.MonkeyPa
 
     def run(*_: object, **options: Any) -> Any:
         sizes.append(len(options["input"]))
-        return subprocess.CompletedProcess([], 0, b"{}", b"")
+        return subprocess.CompletedProcess([], 0, answer(), b"")
 
     monkeypatch.setattr(subprocess, "run", run)
     whole = model()
@@ -67,8 +79,12 @@ def test_the_elements_of_large_tensors_are_left_out(monkeypatch: pytest.MonkeyPa
         (0, b"{", "onnx's shape inference failed"),
         (0, b"[" * 100_000, "onnx's shape inference failed"),
         (0, b"[]", "onnx's shape inference failed"),
-        (0, b'{"y": 1}', "onnx's shape inference failed"),
-        (0, b'{"y": [1, 2]}', "onnx's shape inference failed"),
+        (0, b"{}", "onnx's shape inference failed"),
+        (0, answer(values={"y": 1}), "onnx's shape inference failed"),
+        (0, answer(values={"y": [1, 2]}), "onnx's shape inference failed"),
+        (0, answer(bounds={"y": [[1], "a"]}), "onnx's shape inference failed"),
+        (0, answer(constants={"y": [7, [2], ["AAAA"], 0, 1]}), "onnx's shape inference failed"),
+        (0, answer(constants={"y": [99, [], [], 0, 1]}), "onnx's shape inference failed"),
     ],
 )
 def test_a_process_that_fails_gives_a_note(
@@ -84,7 +100,7 @@ def test_a_process_that_fails_gives_a_note(
 
 
 def test_a_size_that_is_no_integer_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = subprocess.CompletedProcess([], 0, b'{"y": [1, [1.5, [], 2]]}', b"")
+    ended = subprocess.CompletedProcess([], 0, answer(values={"y": [1, [1.5, [], 2]]}), b"")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
 
     values, _ = inferred(model())
@@ -107,16 +123,26 @@ def test_a_process_that_does_not_end_gives_a_note(
 def test_a_model_that_is_large_without_its_weights_is_not_inferred(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reader_of_onnx, "MOST_MODEL_BYTES", 10)
+    monkeypatch.setattr(facts, "MOST_MODEL_BYTES", 10)
 
     assert inferred(model())[1] == "the model is too large for onnx's shape inference"
 
 
-def test_the_values_of_bodies_are_listed() -> None:
-    body = helper.make_graph([], "b", [], [value("inner", FLOAT, [2, "N", None])])
-    node = helper.make_node("If", ["c"], ["y"], then_branch=body, else_branch=body)
-    graph = helper.make_graph([node], "g", [], [value("y", FLOAT, None)])
+def test_the_values_of_each_body_are_its_own() -> None:
+    def branch(name: str, operator: str) -> onnx.GraphProto:
+        node = helper.make_node(operator, ["x"], ["d"])
+        return helper.make_graph(
+            [node, helper.make_node("Shape", ["d"], [name])], name, [], [value(name, INT64, None)]
+        )
 
-    values = dict(infer_child._values(graph))
+    node = helper.make_node(
+        "If", ["c"], ["y"], then_branch=branch("t", "Transpose"), else_branch=branch("e", "Relu")
+    )
+    proto = onnx_model(
+        [node], [value("x", FLOAT, [2, "N"]), value("c", BOOL, [])], [value("y", INT64, None)]
+    )
 
-    assert values == {"y": [FLOAT, None], "inner": [FLOAT, [2, "N", None]]}
+    bodies, _ = facts_of(proto)
+
+    shapes = {str(bodies[n].values["d"].shape) for n in (1, 2)}
+    assert shapes == {"[N,2]", "[2,N]"}

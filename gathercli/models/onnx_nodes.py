@@ -1,0 +1,343 @@
+"""The bodies of an ONNX model, and what follows of a single node: constants, types and bounds.
+
+`onnx.reference` evaluates a node whose inputs are constant, once it is known that its outputs are
+small.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper, shape_inference
+from onnx.reference import ReferenceEvaluator
+
+from gathercli.models.bounds import Known, Operation, bounds_of
+
+MOST_BYTES: Final = 16 << 20  # the most bytes of what a node may give
+MOST_HELD_BYTES: Final = 256 << 20  # and of all constants together
+MOST_STEPS: Final = 200_000  # the most nodes that are evaluated
+MOST_SECONDS: Final = 12.0  # of the processor
+MOST_SHAPE_INTEGERS: Final = 1024  # elements of a constant that may decide a shape
+DOMAINS: Final = ("", "ai.onnx")
+FAMILY: Final = ("Gather", "GatherElements", "GatherND")
+MOST_DEPTH: Final = 64  # of bodies and functions in each other
+
+# What no constant decides.
+_RANDOM: Final = frozenset(
+    (
+        *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),
+        *("Bernoulli", "Multinomial", "Dropout"),
+    )
+)
+# The operators whose outputs have no more elements than their first input has, times its rank.
+_SHORTER: Final = ("NonZero", "Unique", "Compress")
+
+
+class ExhaustedError(Exception):
+    """The steps, the time or the memory are used up."""
+
+
+class NodeEvaluator:
+    """An evaluator of the nodes of a model, with its limits."""
+
+    def __init__(self, opsets: Mapping[str, int]) -> None:
+        self._opset = opsets.get("", opsets.get("ai.onnx", 1))
+        self._opsets = [helper.make_opsetid("", self._opset)]
+        self._held = self._steps = 0
+
+    def count(self) -> None:
+        """Count a node; raise ExhaustedError if it is one too many, or too late."""
+        self._steps += 1
+        if self._steps > MOST_STEPS or time.process_time() > MOST_SECONDS:
+            raise ExhaustedError
+
+    def outputs(
+        self, node: onnx.NodeProto, inputs: Sequence[Known | None], types: Sequence[Known]
+    ) -> list[Known]:
+        """Return what is known of the outputs of a node without bodies, of which `types` are."""
+        if node.op_type == "Constant":
+            array = _constant(node)
+            return [] if array is None else [Known.of(array)]
+        constants = [None if each is None else each.constant for each in inputs]
+        missing = [each for each, array in zip(inputs, constants, strict=True) if array is None]
+        is_constant = not any(missing) and node.op_type not in _RANDOM
+        typed, sizes = list(types), [size for each in types for size in each.dims or (None,)]
+        if not all(isinstance(size, int) for size in sizes):
+            inferred = self._inferred(node, inputs)
+            typed = [
+                met(one, inferred.get(name)) for one, name in zip(types, node.output, strict=True)
+            ]
+        is_default = any(each is not None and each.is_default for each in inputs)
+        if is_constant and self._is_small(node, constants, typed):
+            return [
+                one if each is None else Known.of(each, is_default=is_default)
+                for one, each in zip(typed, self._run(node, constants), strict=True)
+            ]
+        return [
+            self._bounded(node, inputs, each, number)._replace(is_default=is_default)
+            for number, each in enumerate(typed)
+        ]
+
+    def _bounded(
+        self, node: onnx.NodeProto, inputs: Sequence[Known | None], typed: Known, number: int
+    ) -> Known:
+        """Return an output with its bounds, or as the constant that they leave."""
+
+        def run(arrays: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+            return (
+                self._run(node, arrays)[number] if self._is_small(node, arrays, [typed]) else None
+            )
+
+        values = {each.name: value_of(each) for each in node.attribute}
+        bounds = bounds_of(Operation(node.op_type, inputs, values, number, typed.dtype, run))
+        known = typed._replace(bounds=bounds)
+        if bounds is not None and known.is_whole and (bounds.low == bounds.high).all():
+            return Known.of(bounds.low.astype(typed.dtype))
+        return known
+
+    def _inferred(self, node: onnx.NodeProto, inputs: Sequence[Known | None]) -> dict[str, Known]:
+        """Return the types and shapes of the outputs of a node by name, none on a failure."""
+        types, data = {}, {}
+        for name, each in zip(node.input, inputs, strict=True):
+            if each is None:
+                continue
+            if each.dtype is None:
+                return {}
+            element = helper.np_dtype_to_tensor_dtype(each.dtype)
+            types[name] = helper.make_tensor_type_proto(element, each.dims)
+            if each.constant is not None and each.constant.size <= MOST_SHAPE_INTEGERS:
+                data[name] = numpy_helper.from_array(each.constant, name)
+        try:
+            schema = onnx.defs.get_schema(node.op_type, self._opset, "")
+            found = shape_inference.infer_node_outputs(
+                schema, node, types, data, opset_imports=self._opsets
+            )
+        except Exception:  # noqa: BLE001  (compiled code, on a node of any file)
+            return {}
+        return {name: declared(each) for name, each in found.items()}
+
+    def _is_small(
+        self,
+        node: onnx.NodeProto,
+        constants: Sequence[NDArray[Any] | None],
+        typed: Sequence[Known],
+    ) -> bool:
+        """Tell whether the outputs of a node are known to be small before it is run."""
+        total, first = 0, constants[0] if constants else None
+        for each in typed:
+            sizes = [size for size in each.dims or () if isinstance(size, int)]
+            if each.dims is not None and len(sizes) == len(each.dims):
+                total += prod(sizes) * 8
+            elif node.op_type in _SHORTER and first is not None:
+                total += first.size * max(first.ndim, 1) * 8
+            else:
+                return False
+        if total > MOST_BYTES:
+            return False
+        self._held += total
+        if self._held > MOST_HELD_BYTES:
+            raise ExhaustedError
+        return True
+
+    def _run(
+        self, node: onnx.NodeProto, arrays: Sequence[NDArray[Any] | None]
+    ) -> list[NDArray[Any] | None]:
+        """Return the outputs of a node for constant inputs; None for what the package lacks."""
+        names = [name for name in dict.fromkeys(node.input) if name]
+        outputs = [name for name in node.output if name]
+        feeds = {n: a for n, a in zip(node.input, arrays, strict=True) if n and a is not None}
+        try:
+            function = helper.make_function("gather", "node", names, outputs, [node], self._opsets)
+            found = ReferenceEvaluator(function).run(None, feeds, attributes={})
+            values = {name: np.asarray(each) for name, each in zip(outputs, found, strict=True)}
+        except Exception:  # noqa: BLE001  (a package, on a node of any file)
+            values = {}
+        return [values.get(name) for name in node.output]
+
+
+def met(one: Known, two: Known | None) -> Known:
+    """Return what two sources say of one value: of each dimension, what is known best."""
+    if two is None:
+        return one
+    dims = two.dims if one.dims is None else one.dims
+    if one.dims is not None and two.dims is not None and len(one.dims) == len(two.dims):
+        pairs = zip(one.dims, two.dims, strict=True)
+        dims = tuple(b if isinstance(b, int) or a is None else a for a, b in pairs)
+    return two._replace(dtype=two.dtype or one.dtype, dims=dims)
+
+
+class OnnxBody:
+    """A graph or a function, with its bodies; `number` counts them as a reader meets them."""
+
+    def __init__(self, proto: Any, number: Iterator[int], depth: int = 0) -> None:
+        if depth > 2 * MOST_DEPTH:
+            raise ExhaustedError
+        self.proto, self.number = proto, next(number)
+        self.is_function = isinstance(proto, onnx.FunctionProto)
+        self.inputs = [getattr(each, "name", each) for each in proto.input]
+        self.outputs = [getattr(each, "name", each) for each in proto.output]
+        self.nodes = list(proto.node)
+        self.bodies: dict[int, dict[str, OnnxBody]] = {}
+        for at, node in enumerate(self.nodes):
+            for attribute in node.attribute:
+                graphs = [attribute.g] if attribute.HasField("g") else []
+                for graph in (*graphs, *attribute.graphs):
+                    body = OnnxBody(graph, number, depth + 1)
+                    self.bodies.setdefault(at, {})[attribute.name] = body
+        typed = [*proto.value_info]
+        typed += [] if self.is_function else [*proto.input, *proto.output]
+        self.types = {each.name: declared(each.type) for each in typed}
+        self.targets: list[str] = []  # what nodes of the family read
+        self.steps: list[int] = []  # the nodes that decide them
+        self.needed: set[str] = set()
+
+    def type_of(self, name: str) -> Known:
+        """Return the type and the shape that the body declares or that were inferred."""
+        return self.types.get(name, Known())
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names of the values that the body itself has."""
+        own = {name for node in self.nodes for name in node.output}
+        return own | set(self.inputs) | set(self.types)
+
+    def plan(self, functions: Mapping[tuple[str, str], OnnxBody]) -> bool:
+        """Find the nodes that decide what the family reads; return whether there are such."""
+        found = False
+        wanted = {at: self._is_wanted(at, node, functions) for at, node in enumerate(self.nodes)}
+        needed = set(self.outputs) if self.is_function or self.number else set()
+        steps = []
+        for at in reversed(range(len(self.nodes))):
+            node, is_wanted = self.nodes[at], wanted[at]
+            is_family = node.op_type in FAMILY and node.domain in DOMAINS
+            if is_family:
+                self.targets += node.input
+            if not (is_wanted or is_family or not needed.isdisjoint(node.output)):
+                continue
+            found |= is_wanted or is_family
+            steps.append(at)
+            needed.update(node.input)
+            for body in self.bodies.get(at, {}).values():
+                needed |= body.needed
+        self.steps, self.needed = steps[::-1], needed
+        return found
+
+    def _is_wanted(
+        self, at: int, node: onnx.NodeProto, functions: Mapping[tuple[str, str], OnnxBody]
+    ) -> bool:
+        """Tell whether a node has a body, or is a call of a function, with nodes of the family."""
+        within = [body.plan(functions) for body in self.bodies.get(at, {}).values()]
+        return any(within) or (node.domain, node.op_type) in functions
+
+
+# The messages of ONNX
+
+
+def with_attributes(
+    node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto]
+) -> onnx.NodeProto:
+    """Return a node of a function with the attributes of a call."""
+    if not any(each.ref_attr_name for each in node.attribute):
+        return node
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    del copy.attribute[:]
+    for each in node.attribute:
+        if not each.ref_attr_name:
+            copy.attribute.append(each)
+        elif each.ref_attr_name in attributes:
+            given = onnx.AttributeProto()
+            given.CopyFrom(attributes[each.ref_attr_name])
+            given.name = each.name
+            copy.attribute.append(given)
+    return copy
+
+
+def value_of(attribute: onnx.AttributeProto) -> Any:
+    """Return the value of an attribute; a tensor as an array."""
+    with suppress(Exception):
+        value = helper.get_attribute_value(attribute)
+        return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+    return None
+
+
+def _constant(node: onnx.NodeProto) -> NDArray[Any] | None:
+    """Return the value of a Constant; None if it is no tensor of a small size."""
+    for each in node.attribute:
+        value = value_of(each)
+        if isinstance(value, np.ndarray):
+            return value
+        if isinstance(value, onnx.SparseTensorProto):
+            return _dense(value)
+        if each.name in ("value_int", "value_ints"):
+            return np.asarray(value, np.int64)
+        if each.name in ("value_float", "value_floats"):
+            return np.asarray(value, np.float32)
+    return None
+
+
+def tensors(graph: onnx.GraphProto) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the tensors of a graph with their elements."""
+    for each in graph.initializer:
+        if each.data_location != onnx.TensorProto.EXTERNAL and _has_elements(each):
+            with suppress(Exception):
+                yield each.name, numpy_helper.to_array(each)
+    for sparse in graph.sparse_initializer:
+        array = _dense(sparse)
+        if array is not None:
+            yield sparse.values.name, array
+
+
+def _has_elements(tensor: onnx.TensorProto) -> bool:
+    """Tell whether the elements of a tensor were not left out."""
+    stored = (tensor.raw_data, tensor.int64_data, tensor.int32_data, tensor.float_data)
+    return prod(tensor.dims) == 0 or any(
+        map(len, (*stored, tensor.double_data, tensor.uint64_data))
+    )
+
+
+def _dense(sparse: onnx.SparseTensorProto) -> NDArray[Any] | None:
+    """Return a sparse tensor with its zeros; None if it is large or malformed."""
+    dims = list(sparse.dims)
+    if any(n < 0 for n in dims) or prod(dims) * 8 > MOST_BYTES:
+        return None
+    try:
+        values, places = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
+        array = np.zeros(dims, values.dtype)
+        if places.ndim == 2:
+            array[tuple(places.T)] = values
+        else:
+            array.reshape(-1)[places] = values
+    except Exception:  # noqa: BLE001  (a tensor of any file)
+        return None
+    return array
+
+
+def declared(kind: onnx.TypeProto) -> Known:
+    """Return the type and the shape of a declaration."""
+    tensor = kind.tensor_type
+    dtype = None
+    with suppress(Exception):
+        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    if not tensor.HasField("shape"):
+        return Known(dtype)
+    return Known(dtype, tuple(map(size_of, tensor.shape.dim)))
+
+
+def size_of(dim: Any) -> int | str | None:
+    """Return a dimension: a size, a symbol of the model, or None.
+
+    Symbols that the inference of onnx makes up are unknown sizes.
+    """
+    if dim.HasField("dim_value"):
+        return int(dim.dim_value)
+    name = str(dim.dim_param)
+    return None if name.startswith("unk__") else name or None

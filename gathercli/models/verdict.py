@@ -1,0 +1,239 @@
+"""What the version of a node says of it, whatever comes at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.check import count, policies_of
+from gathercli.compute.run import run
+from gathercli.errors import GatherError, OutOfRangeError
+from gathercli.io.graphs.graph import Constant
+from gathercli.models.bounds import Bounds
+from gathercli.models.facts import Possible
+from gathercli.models.findings import (
+    AT_RUN_TIME,
+    FILLS,
+    NOT_READ,
+    PROVEN,
+    REFUSED_NODE,
+    Finding,
+)
+from gathercli.models.graph import ModelNode, bound
+from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
+from gathercli.spec.call import Call, CallContext
+from gathercli.spec.op import IndexedAxis, OutOfRange
+from gathercli.spec.shapes import LARGEST, Shape, product
+from gathercli.text import interval
+
+
+class NodeVerdict(NamedTuple):
+    """What the version of a node says of it, whatever the inputs at run time are."""
+
+    node: ModelNode
+    call: Call | None = None  # None if shapes, types or attributes are refused
+    checked: tuple[str, ...] = ()  # the inputs of indices that are constant, and were checked
+    adjustments: tuple[Adjustment, ...] = ()  # the treatment of known indices outside their axis
+    error: GatherError | None = None  # why the node is refused; None if nothing is refused
+    # of the model with its own inputs; of the function `contradictions`
+    contradictions: tuple[Finding, ...] = ()
+    proven: bool = False  # whether every index is inside its axis
+
+    @property
+    def shape(self) -> Shape:
+        """The inferred shape of the output; of unknown rank if there is no call."""
+        return self.call.shape if self.call is not None else Shape.of_unknown_rank()
+
+    @property
+    def word(self) -> str:
+        """The verdict, one of `findings.WORDS`."""
+        if self.error is not None or self.contradictions:
+            return REFUSED_NODE
+        if any(each.how == OutOfRange.ZERO.done for each in self.adjustments):
+            return FILLS
+        if self.node.unread or self.call is None:
+            return NOT_READ
+        return PROVEN if self.proven else AT_RUN_TIME
+
+
+def judge(node: ModelNode) -> NodeVerdict:
+    """Try every rule on a node, and check what is known of its indices.
+
+    A size, a type or an axis that is not known refuses nothing.
+    """
+    verdict = NodeVerdict(node)
+    if node.is_template:
+        return verdict
+    context = CallContext(node.op)
+    context.inputs |= {name: value.operand for name, value in node.named_inputs.items()}
+    try:
+        with context:
+            call = node.call or bound(node)
+            verdict = verdict._replace(call=call)
+            if call.op.followed is not None:
+                return _with_parents(verdict, call)
+            return _with_indices(verdict, call)
+    except GatherError as error:
+        return verdict._replace(error=error)
+
+
+def _constants(node: ModelNode) -> dict[str, Constant]:
+    """Return the inputs that are constant and could be read, by name."""
+    return {
+        name: value.constant
+        for name, value in node.named_inputs.items()
+        if value.constant and not value.unread
+    }
+
+
+def _with_parents(verdict: NodeVerdict, call: Call) -> NodeVerdict:
+    """Return the verdict on a GatherTree: which parents are used depends on every input."""
+    constants = _constants(verdict.node)
+    if len(constants) < len(call.inputs):
+        return verdict
+    tensors = [constant.tensor() for constant in constants.values()]
+    adjustments = tuple(run(BoundCall(call, *tensors)).adjustments)
+    names = tuple(each.name for each in call.op.inputs if each.values)
+    return verdict._replace(checked=names, adjustments=adjustments, proven=True)
+
+
+def _with_indices(verdict: NodeVerdict, call: Call) -> NodeVerdict:
+    """Return a verdict with the inputs of constant indices, checked, and the adjustments."""
+    number, name = next((n, each.name) for n, each in enumerate(call.op.inputs) if each.values)
+    axes = widest_axes(call, name)
+    if not axes and product(call.indices.shape.sizes or ()):
+        return verdict
+    is_empty = 0 in call.indices.shape or (not call.op.checks_empty and 0 in call.shape)
+    constant = _constants(verdict.node).get(name)
+    if constant is not None:
+        adjustments = _checked(call, axes, constant)
+        proven = not _moved(adjustments) and (is_empty or _are_known(axes))
+        return verdict._replace(checked=(name,), adjustments=adjustments, proven=proven)
+    if verdict.node.named_inputs[name].unread:
+        return verdict
+    possible = verdict.node.possible.get(number, Possible())
+    if is_empty:
+        return verdict._replace(proven=True)
+    return verdict._replace(**_from_possible(call, axes, possible))
+
+
+def _from_possible(call: Call, axes: Sequence[IndexedAxis], possible: Possible) -> dict[str, Any]:
+    """Return the fields of a verdict on indices of which some are known, or bounds."""
+    for each in possible.constants:
+        if _moved(adjustments := _checked(call, axes, each)):
+            return {"adjustments": adjustments}
+    if possible.bounds is None:
+        return {}
+    place = _place(call, axes, possible.bounds)
+    if place is None and product(call.indices.shape.sizes or (0,)):
+        return {"adjustments": _outside(call, axes, possible.bounds)}
+    return {"proven": place is True and _are_known(axes)}
+
+
+def _moved(adjustments: Sequence[Adjustment]) -> bool:
+    """Tell whether indices outside their axis were adjusted, not only negative ones."""
+    return any(each.how in {row.done for row in OutOfRange} for each in adjustments)
+
+
+def _are_known(axes: Sequence[IndexedAxis]) -> bool:
+    """Tell whether the size of each axis is known, not only the largest that it can have."""
+    return not any(isinstance(along.size, _Size) for along in axes)
+
+
+def _checked(call: Call, axes: Sequence[IndexedAxis], constant: Constant) -> tuple[Adjustment, ...]:
+    """Return the adjustments of constant indices; raise OutOfRangeError if one is refused."""
+    policies, tuples = tuple(policies_of(call, axes)), are_tuples(axes)
+    sums = constant.counts.get((policies, tuples))
+    if sums is None:
+        sums, _ = count(constant.tensor().array, policies, counts=True, tuples=tuples)
+        constant.counts[policies, tuples] = sums
+    try:
+        return tuple(check_counts(call, axes, sums, constant.shape))
+    except OutOfRangeError as error:
+        if error.expected == interval(0, LARGEST - 1):
+            error.expected = "0 or more"
+        raise
+
+
+# Indices of which only bounds are known
+
+
+def _ends(
+    call: Call, axes: Sequence[IndexedAxis], bounds: Bounds
+) -> Iterator[tuple[IndexedAxis, Bounds, int, int]]:
+    """Yield each axis with the bounds of its indices, and the legal ones, the last excluded."""
+    for at, along in enumerate(axes):
+        part = bounds
+        if len(axes) > 1 and bounds.low.ndim and bounds.low.shape[-1] == len(axes):
+            part = Bounds(bounds.low[..., at], bounds.high[..., at])
+        least = -along.size if call.wraps_negative else 0
+        yield along, part, least, along.size
+
+
+def _place(call: Call, axes: Sequence[IndexedAxis], bounds: Bounds) -> bool | None:
+    """Return whether bounds are inside all axes; None if an index is outside for sure."""
+    inside = True
+    for _, part, least, size in _ends(call, axes, bounds):
+        if (part.low > part.high).any():  # of no index
+            return False
+        if ((part.low >= size) | (part.high < least)).any():
+            return None
+        inside &= bool((part.low >= least).all() and (part.high < size).all())
+    return inside
+
+
+def _outside(call: Call, axes: Sequence[IndexedAxis], bounds: Bounds) -> tuple[Adjustment, ...]:
+    """Return the adjustment of indices that are outside for sure; raise if they are refused."""
+    for along, part, least, size in _ends(call, axes, bounds):
+        wrong = (part.low >= size) | (part.high < least)
+        if not wrong.any():
+            continue
+        at = int(np.argmax(wrong))
+        low, high = part.low.reshape(-1)[at], part.high.reshape(-1)[at]
+        nearest = int(low if low >= size else high)
+        words = f"{int(low)} or more" if np.isinf(high) else interval(int(low), int(high))
+        words = f"{int(high)} or less" if np.isinf(low) else words
+        if not call.outside.refuses:
+            legal = f"outside {least}..{size - 1}"
+            return (Adjustment(call.outside.done, 1, 1, nearest, "", legal),)
+        data = call.op.inputs[0].name
+        raise OutOfRangeError(
+            f"an index, {words}, is outside axis {along.axis} of `{data}`, whose size is {size}",
+            rule="index-range",
+            value=nearest,
+            expected=interval(least, size - 1) if size else "no index, as the axis is empty",
+        )
+    return ()
+
+
+class _Size(int):
+    """The largest size of a dimension whose size is not known, for messages."""
+
+    def __str__(self) -> str:
+        return "not known" if self == LARGEST else f"at most {int(self)}"
+
+
+@lru_cache(1024)
+def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
+    """Return the indexed axes with the largest sizes they can have; none if that is not known.
+
+    An index outside the largest size is outside every smaller one.
+    """
+    if call.op.tuples and not isinstance(next(reversed(call.indices.shape), None), int):
+        return ()
+    if call.data.shape.rank is None or call.axis_is_unknown:
+        along = IndexedAxis(name, call.axis_number or 0, _Size(LARGEST))
+        return () if call.op.tuples else (along,)
+    if call.data.shape.sizes is not None:
+        return call.family.indexed_axes(call)
+    data, *_ = call.inputs
+    sizes = Shape(
+        dim if isinstance(dim, int) else _Size(LARGEST if dim.high is None else dim.high)
+        for dim in call.data.shape
+    )
+    inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
+    return call.family.indexed_axes(Call(call.op, call.family, inputs, call.attrs))
