@@ -92,7 +92,7 @@ def _read_file(file: File, options: ReadOptions) -> Model:
     if start[:1] == b"<":
         from gathercli.models.openvino_ir import read_ir
 
-        return read_ir(file)
+        return read_ir(file, infer=options.infer)
     from gathercli.models.onnx_model import read_onnx
 
     return read_onnx(file, external=options.external, infer=options.infer)

@@ -1,14 +1,27 @@
-"""OpenVINO IR: the nodes of the family in the layers of a model and its bodies."""
+"""OpenVINO IR: the nodes of the family in the layers of a model and its bodies.
+
+What leads to their indices is written as a model of ONNX where the layers mean the same, so that
+one process finds out what constants decide in both formats.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+import numpy as np
+
+from gathercli.compute.tensor import Tensor
 from gathercli.io.formats.content import malformed
-from gathercli.io.graphs.graph import Value
+from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, Value
 from gathercli.io.graphs.ir import Weights
-from gathercli.io.graphs.layers import IrReader, attribute, parameter, type_of
+from gathercli.io.graphs.layers import Body, IrReader, Layer, attribute, parameter, type_of
+from gathercli.io.graphs.onnx import onnx_bytes
+from gathercli.io.graphs.tensorproto import ONNX_TYPES
+from gathercli.io.graphs.wire import WireReader, span_of
+from gathercli.models.facts import Facts, Possible, infer_facts
+from gathercli.models.findings import PROVEN
 from gathercli.models.graph import (
     MOST_INTEGERS,
     NODE_BYTES,
@@ -24,17 +37,24 @@ from gathercli.models.graph import (
     unsqueezed,
     with_call,
 )
+from gathercli.models.verdict import judge
+from gathercli.spec.dtypes import BOOL, INT64, foreign
+from gathercli.spec.shapes import LARGEST, Shape
 
 if TYPE_CHECKING:
+    from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
-    from gathercli.io.graphs.layers import Body, Layer, Port
+    from gathercli.io.graphs.layers import Port
 
 # The layers that constants come from or pass through.
 _FOLDED_LAYERS: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
 
 
-def read_ir(file: File) -> Model:
-    """Read an OpenVINO IR; raise InputError or LimitError if the file is no sound one."""
+def read_ir(file: File, *, infer: bool = False) -> Model:
+    """Read an OpenVINO IR, by the option `infer` of `ReadOptions`.
+
+    Raise InputError or LimitError if the file is no sound one.
+    """
     model = Model(file.name, "openvino", 0, file=file)
     reader = IrReader(file, model)
     reader.read()
@@ -42,6 +62,8 @@ def read_ir(file: File) -> Model:
     nodes = _NodeReader(model, Weights(model.notes, file))
     for body in reader.bodies:
         nodes.read_body(body)
+    if infer:
+        nodes.infer()
     model.nodes = unique_names(nodes.nodes)
     return model
 
@@ -52,6 +74,35 @@ class _NodeReader:
     def __init__(self, model: Model, weights: Weights) -> None:
         self.model, self._weights = model, weights
         self.nodes: list[ModelNode] = []
+        self._places: list[tuple[Body, str]] = []  # the body and the layer of each node
+
+    def infer(self) -> None:
+        """Add to the nodes what follows of their indices from constants and bounds."""
+        writer = _OnnxWriter(self.model, self._weights)
+        places = [*zip(self.nodes, self._places, strict=True)]
+        writer.proven |= {place for node, place in places if judge(node).word == PROVEN}
+        names: dict[int, tuple[int, str]] = {}  # by number of a node: its input, and the value
+        for at, (node, (body, key)) in enumerate(places):
+            rows = (node.op or node.family.ROWS[0]).inputs
+            number = next(n for n, row in enumerate(rows) if row.values)
+            layer = body.layers[key]
+            if number < len(node.inputs) and node.inputs[number].constant is None:
+                source = layer.sources.get(layer.inputs[number].id)
+                if source is not None:
+                    names[at] = number, writer.add(body, source)
+        if not names:
+            return
+        facts, note = writer.facts(name for _, name in names.values())
+        self.model.notes += filter(None, [note])
+        for at, (number, name) in names.items():
+            node, known = self.nodes[at], facts.constants.get(name)
+            inputs = list(node.inputs)
+            if known is not None and known.constant is not None:
+                dtype = inputs[number].dtype or INT64
+                constant = converted(known, name, dtype).constant
+                inputs[number] = inputs[number]._replace(constant=constant)
+            possible = {number: facts.possible.get(name, Possible())}
+            self.nodes[at] = node._replace(inputs=tuple(inputs), possible=possible)
 
     def read_body(self, body: Body) -> None:
         """Read the layers of the family, in order, with what leads to them."""
@@ -70,6 +121,7 @@ class _NodeReader:
             elif (folded := self._folded(layer, inputs)) is not None:
                 values[key, next(iter(layer.outputs), "")] = folded
         self.nodes += (nodes[each.id] for each in wanted)
+        self._places += ((body, each.id) for each in wanted)
         self._add_tensors(body)
 
     def _before(self, body: Body, wanted: list[Layer]) -> list[str]:
@@ -179,3 +231,270 @@ def _is_family(layer: Layer) -> bool:
 def _is_wanted(layer: Layer) -> bool:
     """Tell whether its inputs are read: it is of the family, or has a body that gets them."""
     return _is_family(layer) or layer.maps is not None
+
+
+# What leads to indices, as a model of ONNX, whose integers have 64 bits
+
+_OPSET: Final = 18
+_MOST_BYTES: Final = 1 << 20  # the most bytes of a constant that is written
+_Source: TypeAlias = tuple[str, str]  # the layer and the port of a value
+_Numbers: TypeAlias = "Sequence[list[int] | None]"  # the integers of constant inputs
+
+
+class _Same(NamedTuple):
+    """An operator of ONNX that means the same of integers as a layer."""
+
+    operator: str
+    attributes: Mapping[str, Any] = {}
+    inputs: Sequence[int] | None = None  # of the layer, by number; None for all
+    literals: Sequence[int | list[int]] = ()  # more inputs
+
+
+def _numpy(operator: str, **attributes: int) -> Callable[[Layer, _Numbers], _Same | None]:
+    """Return the row of a layer whose inputs are broadcast as by NumPy."""
+
+    def row(layer: Layer, _: _Numbers) -> _Same | None:
+        is_plain = layer.data.get("auto_broadcast", "numpy") == "numpy"
+        return _Same(operator, attributes) if is_plain else None
+
+    return row
+
+
+def _reduced(layer: Layer, _: _Numbers) -> _Same:
+    return _Same(layer.type, {"keepdims": _flag(layer, "keep_dims")})
+
+
+def _broadcast(layer: Layer, _: _Numbers) -> _Same | None:
+    return _Same("Expand") if layer.data.get("mode", "numpy") == "numpy" else None
+
+
+def _split(layer: Layer, numbers: _Numbers) -> _Same | None:
+    axis = numbers[1] if len(numbers) > 1 else None
+    if not axis:
+        return None
+    if layer.type == "VariadicSplit":
+        return _Same("Split", {"axis": axis[0]}, (0, 2))
+    return _Same("Split", {"axis": axis[0], "num_outputs": len(layer.outputs)}, (0,))
+
+
+def _transposed(_: Layer, numbers: _Numbers) -> _Same | None:
+    order = numbers[1] if len(numbers) > 1 else None
+    return _Same("Transpose", {"perm": order}, (0,)) if order else None
+
+
+def _top(layer: Layer, numbers: _Numbers) -> _Same | None:
+    number = numbers[1] if len(numbers) > 1 else None
+    largest = int(layer.data.get("mode", "max") == "max")
+    attributes = {"axis": int(layer.data.get("axis", "-1")), "largest": largest}
+    return _Same("TopK", attributes, (0,), (number,)) if number else None
+
+
+def _clamped(layer: Layer, _: _Numbers) -> _Same:
+    ends = [int(float(layer.data.get(name, "nan"))) for name in ("min", "max")]
+    return _Same("Clip", literals=ends)
+
+
+def _strided(layer: Layer, numbers: _Numbers) -> _Same | None:
+    """Return a StridedSlice as a Slice, or as the one element that it takes of a list."""
+    begin, end, steps = [*numbers[1:], None, None, None][:3]
+    masks = {name: _mask(layer, name) for name in ("begin", "end", "new_axis", "ellipsis")}
+    if begin is None or end is None or any(masks["new_axis"] + masks["ellipsis"]):
+        return None
+    if any(_mask(layer, "shrink_axis")):
+        is_list = len(begin) == 1 and layer.inputs[0].dims[1:] == [] != layer.inputs[0].dims
+        return _Same("Gather", {"axis": 0}, (0,), begin) if is_list else None
+    steps = steps or [1] * len(begin)
+    for ends, name, first in ((begin, "begin", True), (end, "end", False)):
+        for at, masked in enumerate(masks[name][: len(ends)]):
+            if not masked:
+                ends[at] = 0 if first == (steps[at] > 0) else LARGEST
+                ends[at] = -LARGEST if not first and steps[at] < 0 else ends[at]
+    axes = list(range(len(begin)))
+    return _Same("Slice", {}, (0,), (begin, end, axes, steps))
+
+
+def _mask(layer: Layer, name: str) -> list[int]:
+    return [int(each) for each in layer.data.get(f"{name}_mask", "").split(",") if each.strip()]
+
+
+def _converted(layer: Layer, _: _Numbers) -> _Same | None:
+    dtype = type_of(layer.data.get("destination_type", ""))
+    if dtype not in ONNX_TYPES or dtype is None or not dtype.integral:
+        return None
+    return _Same("Cast", {"to": ONNX_TYPES.index(dtype)})
+
+
+def _gathered(_: Layer, numbers: _Numbers) -> _Same | None:
+    axis = numbers[2] if len(numbers) > 2 else None
+    return _Same("Gather", {"axis": axis[0]}, (0, 1)) if axis else None
+
+
+def _flag(layer: Layer, name: str) -> int:
+    return int(layer.data.get(name, "false").lower() in ("true", "1"))
+
+
+_SAME: Final[dict[str, Callable[[Layer, _Numbers], _Same | None]]] = {
+    "Add": _numpy("Add"),
+    "Subtract": _numpy("Sub"),
+    "Multiply": _numpy("Mul"),
+    "Minimum": _numpy("Min"),
+    "Maximum": _numpy("Max"),
+    "FloorMod": _numpy("Mod"),
+    "Mod": _numpy("Mod", fmod=1),
+    "Select": _numpy("Where"),
+    "Abs": lambda *_: _Same("Abs"),
+    "Negative": lambda *_: _Same("Neg"),
+    "Clamp": _clamped,
+    "NonZero": lambda *_: _Same("NonZero"),
+    "ShapeOf": lambda *_: _Same("Shape"),
+    "Range": lambda *_: _Same("Range"),
+    "Tile": lambda *_: _Same("Tile"),
+    "Slice": lambda layer, _: _Same("Slice", inputs=(0, 1, 2, 4, 3)) if layer.inputs[4:] else None,
+    "Squeeze": lambda *_: _Same("Squeeze"),
+    "Unsqueeze": lambda *_: _Same("Unsqueeze"),
+    "Concat": lambda layer, _: _Same("Concat", {"axis": int(layer.data["axis"])}),
+    "Reshape": lambda layer, _: _Same("Reshape", {"allowzero": 1 - _flag(layer, "special_zero")}),
+    "CumSum": lambda layer, _: _Same(
+        "CumSum", {name: _flag(layer, name) for name in ("exclusive", "reverse")}
+    ),
+    "Convert": _converted,
+    "StridedSlice": _strided,
+    "Broadcast": _broadcast,
+    "Transpose": _transposed,
+    "Split": _split,
+    "VariadicSplit": _split,
+    "TopK": _top,
+    "Gather": _gathered,
+    **dict.fromkeys(("ReduceMax", "ReduceMin", "ReduceSum"), _reduced),
+}
+
+
+class _OnnxWriter:
+    """A writer of the layers that lead to indices, each value with a name of its own."""
+
+    def __init__(self, model: Model, weights: Weights) -> None:
+        self._model, self._weights = model, weights
+        self._names: dict[tuple[Body, _Source], str] = {}
+        self._inputs: list[GraphValue] = []
+        self._nodes: list[GraphNode] = []
+        self._constants: dict[str, Tensor] = {}
+        self.proven: set[tuple[Body, str]] = set()  # layers of Gather with no index outside
+
+    def facts(self, names: Iterable[str]) -> tuple[Facts, str | None]:
+        """Return what is known of values, and a note if that is not all."""
+        data = self._constant(np.zeros(1, np.int64))
+        for name in dict.fromkeys(names):  # so that a node of the family reads it
+            self._add("Gather", (data, name))
+        graph = Graph(
+            tuple(self._inputs), self._nodes[-1].outputs, tuple(self._nodes), self._constants
+        )
+        wire = WireReader(onnx_bytes(graph, _OPSET), self._model.limit)
+        spans = [part for field, part in wire.fields(wire.whole) if field == 7]
+        bodies, note = infer_facts(wire, span_of(spans[0], "the graph"))
+        return bodies.get(0, Facts()), note
+
+    def add(self, body: Body, source: _Source) -> str:
+        """Add a value with all that leads to it; return its name."""
+        stack, begun = [source], set[_Source]()
+        while stack:
+            each = stack[-1]
+            if (body, each) in self._names:
+                stack.pop()
+                continue
+            same, sources = self._same(body, each)
+            missing = [one for one in sources if (body, one) not in self._names]
+            if missing and each not in begun:
+                begun.add(each)
+                stack += missing
+                continue
+            stack.pop()
+            self._write(body, each, None if missing else same, sources)
+        return self._names[body, source]
+
+    def _same(self, body: Body, source: _Source) -> tuple[_Same | None, list[_Source]]:
+        """Return the operator of the layer of a value with its inputs; none if there is none."""
+        layer, known = body.layers[source[0]], self._value(body, source)
+        row = _SAME.get(layer.type)
+        sources = [layer.sources.get(port.id) for port in layer.inputs]
+        if row is None or known.constant or None in sources:
+            return None, []
+        inputs = [each for each in sources if each is not None]
+        try:
+            same = row(layer, [integers(self._value(body, each)) for each in inputs])
+        except (ValueError, KeyError, OverflowError):  # an attribute that is no number
+            same = None
+        if same is None:
+            return None, []
+        numbers = range(len(inputs)) if same.inputs is None else same.inputs
+        return same, [inputs[number] for number in numbers if number < len(inputs)]
+
+    def _write(
+        self, body: Body, source: _Source, same: _Same | None, sources: Sequence[_Source]
+    ) -> None:
+        """Write a value: a constant, the output of a node, or what comes at run time."""
+        layer = body.layers[source[0]]
+        if same is None:
+            self._names[body, source] = self._given(self._value(body, source))
+            return
+        inputs = [self._names[body, each] for each in sources]
+        inputs += [self._constant(np.asarray(each, np.int64)) for each in same.literals]
+        names = self._add(same.operator, inputs, same.attributes, len(layer.outputs))
+        if layer.type == "Convert":
+            names = self._add("Cast", names, {"to": ONNX_TYPES.index(INT64)})
+        if layer.type == "Gather" and (body, layer.id) not in self.proven:  # others give 0
+            zero = self._constant(np.asarray(0, np.int64))
+            maybe = self._input(Value("", BOOL, Shape(())))
+            names = self._add("Where", (maybe, names[0], zero))
+        for name, port in zip(names, layer.outputs.values(), strict=True):
+            self._names[body, (layer.id, port.id)] = name
+
+    def _value(self, body: Body, source: _Source) -> Value:
+        """Return what is known of a value."""
+        layer = body.layers[source[0]]
+        known = body.values.get(source)
+        if layer.type == "Const" and not (known and (known.constant or known.unread)):
+            known = body.values[source] = Value.of(layer.name, self._weights.of_layer(layer))
+        if known is None and layer.type == "Parameter":
+            known = body.captured(layer.id) or parameter(layer, layer.name)
+        port = layer.outputs.get(source[1])
+        return known or (port.value("") if port else Value(""))
+
+    def _given(self, known: Value) -> str:
+        """Write a constant, or what comes at run time; return its name."""
+        constant = known.constant
+        if not constant or constant.unread or constant.nbytes > _MOST_BYTES:
+            return self._input(known)
+        tensor = constant.read()
+        if tensor.dtype.integral:
+            return self._constant(tensor.values().astype(np.int64))
+        self._constants[name := f"c{len(self._constants)}"] = tensor
+        return name
+
+    def _input(self, value: Value) -> str:
+        """Write what comes at run time; return its name, or that of it in 64 bits."""
+        sizes = tuple(size if isinstance(size, int) else None for size in value.shape)
+        ranked = value.shape.rank is not None
+        name = f"x{len(self._inputs)}"
+        dtype = value.dtype or foreign("unknown")
+        self._inputs.append(GraphValue(name, dtype, sizes if ranked else (), ranked))
+        if not dtype.integral or dtype is INT64:
+            return name
+        return self._add("Cast", (name,), {"to": ONNX_TYPES.index(INT64)})[0]
+
+    def _constant(self, array: AnyArray) -> str:
+        name = f"c{len(self._constants)}"
+        self._constants[name] = Tensor(INT64, array)
+        return name
+
+    def _add(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, Any] = {},
+        outputs: int = 1,
+    ) -> list[str]:
+        """Write a node; return the names of its outputs."""
+        names = [f"n{len(self._nodes)}.{number}" for number in range(outputs)]
+        values = tuple(GraphValue(name, foreign("unknown"), (), ranked=False) for name in names)
+        self._nodes.append(GraphNode(operator, tuple(inputs), values, attributes))
+        return names
