@@ -22,9 +22,9 @@ _Ends: TypeAlias = NDArray[np.float64]
 
 # Larger integers are not all exact as floats: they are unbounded.
 _MOST: Final = 2.0**53
-MOST_ENDS: Final = (
-    4096  # the most elements with bounds of their own; those of more have common ones
-)
+MOST_ENDS: Final = 4096  # the most elements with bounds of their own
+# The operators that may be run on bounds with sizes of 1, and then give no more than those.
+KEEPING: Final = ("Identity", "Transpose", "Unsqueeze", "Gather", "Split")
 
 
 class Bounds(NamedTuple):
@@ -200,10 +200,8 @@ def _keeps_axes(operation: Operation, known: Known) -> bool:
     """Tell whether an operator treats bounds with sizes of 1 as it treats the value."""
     if known.bounds is None or known.dims is None or known.bounds.low.ndim != len(known.dims):
         return False
-    if operation.operator in ("Identity", "Transpose", "Unsqueeze"):
-        return True
     if operation.operator not in ("Gather", "Split"):
-        return False
+        return operation.operator in KEEPING
     axis = operation.attributes.get("axis", 0)
     sizes = known.bounds.low.shape
     return bool(-len(sizes) <= axis < len(sizes) and sizes[axis] == known.dims[axis])
@@ -434,7 +432,7 @@ def _masked(operation: Operation) -> Bounds | None:
     highs = [each.high for each in pairs if (each.low >= 0).all()]
     if not highs:
         return None
-    return Bounds.of(0, np.minimum.reduce(highs))
+    return Bounds.of(0, reduce(np.minimum, highs))
 
 
 def _boxes(operation: Operation) -> Bounds:

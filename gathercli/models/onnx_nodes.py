@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
-from gathercli.models.bounds import Known, Operation, bounds_of
+from gathercli.models.bounds import KEEPING, Known, Operation, bounds_of
 
 MOST_BYTES: Final = 16 << 20  # the most bytes of what a node may give
 MOST_HELD_BYTES: Final = 256 << 20  # and of all constants together
@@ -92,9 +92,8 @@ class NodeEvaluator:
         """Return an output with its bounds, or as the constant that they leave."""
 
         def run(arrays: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
-            return (
-                self._run(node, arrays)[number] if self._is_small(node, arrays, [typed]) else None
-            )
+            is_small = node.op_type in KEEPING or self._is_small(node, arrays, [typed])
+            return self._run(node, arrays)[number] if is_small else None
 
         values = {each.name: value_of(each) for each in node.attribute}
         bounds = bounds_of(Operation(node.op_type, inputs, values, number, typed.dtype, run))

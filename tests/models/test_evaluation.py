@@ -1,0 +1,333 @@
+"""What follows from the constants of a model: in its graph, in bodies, in functions, and in IR."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from gathercli.models.evaluation import Evaluation
+from gathercli.models.files import ReadOptions, read
+from gathercli.models.verdict import judge
+from tests.modelfiles import BOOL, FLOAT, INT64, Ir, constants, onnx_model, value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gathercli.models.verdict import NodeVerdict
+
+make = helper.make_node
+PICK: Final = make("Gather", ["x", "i"], ["y"], name="pick")
+"""The node that is judged: x has five rows."""
+
+
+def judged(
+    tmp_path: Path,
+    nodes: Sequence[onnx.NodeProto],
+    functions: Sequence[onnx.FunctionProto] = (),
+    **tensors: Any,
+) -> list[NodeVerdict]:
+    """Return the verdicts on the nodes of a model with the inputs x, n, c and m."""
+    inputs = [
+        value("x", FLOAT, [5, 4]),
+        value("n", INT64, [3]),
+        value("c", BOOL, []),
+        value("m", INT64, []),
+    ]
+    opsets = [helper.make_opsetid("f", 1)]
+    model = onnx_model(
+        nodes,
+        inputs,
+        [value("y", FLOAT, None)],
+        constants(**tensors),
+        functions=functions,
+        opsets=opsets,
+    )
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    return [judge(each) for each in read(str(tmp_path / "m.onnx"), ReadOptions(infer=True)).nodes]
+
+
+SPARSE: Final = helper.make_sparse_tensor(constants(values=[9])[0], constants(places=[[1]])[0], [3])
+
+CONSTANT: Final[dict[str, tuple[list[onnx.NodeProto], dict[str, Any], str]]] = {
+    "Concat": ([make("Concat", ["a", "b"], ["i"], axis=0)], {"a": [1], "b": [7]}, "7 at `[1]`"),
+    "Slice": (
+        [make("Slice", ["a", "b", "d"], ["i"])],
+        {"a": [1, 9, 3], "b": [1], "d": [2]},
+        "9 at `[0]`",
+    ),
+    "Range": ([make("Range", ["a", "b", "d"], ["i"])], {"a": 0, "b": 9, "d": 2}, "6 at `[3]`"),
+    "Where": ([make("Where", ["w", "a", "b"], ["i"])], {"w": [True], "a": [6], "b": [0]}, "6 at"),
+    "Shape": ([make("Shape", ["x"], ["i"])], {}, "5 at `[0]`"),
+    "CastLike": (
+        [make("CastLike", ["a", "n"], ["i"])],
+        {"a": np.array([5], np.int32)},
+        "5 at `[0]`",
+    ),
+    "ConstantOfShape": (
+        [make("ConstantOfShape", ["a"], ["i"], value=constants(v=[9])[0])],
+        {"a": [2]},
+        "9 at `[0]`",
+    ),
+    "a sparse constant": (
+        [
+            make(
+                "Constant",
+                [],
+                ["i"],
+                sparse_value=SPARSE,
+            )
+        ],
+        {},
+        "9 at `[1]`",
+    ),
+    "bounds outside": ([make("Clip", ["n", "a", "b"], ["i"])], {"a": 9, "b": 14}, "9 to 14"),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_an_index_that_constants_decide_is_refused(tmp_path: Path, name: str) -> None:
+    nodes, tensors, index = CONSTANT[name]
+
+    (verdict,) = judged(tmp_path, [*nodes, PICK], **tensors)
+
+    assert verdict.word == "refused"
+    assert index in str(verdict.error)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "tensors", "word"),
+    [
+        ([make("ArgMax", ["x"], ["i"], axis=0)], {}, "proven"),
+        ([make("Mod", ["n", "a"], ["i"])], {"a": 5}, "proven"),
+        ([make("Mod", ["n", "a"], ["i"])], {"a": 6}, "at run time"),
+        ([make("Clip", ["n", "a", "b"], ["i"])], {"a": -5, "b": 4}, "proven"),
+        ([make("Identity", ["n"], ["i"])], {}, "at run time"),
+        ([make("RandomUniformLike", ["n"], ["r"]), make("Cast", ["r"], ["i"], to=7)], {}, "at"),
+        ([make("Range", ["a", "b", "d"], ["i"])], {"a": 0, "b": 2 * 10**9, "d": 1}, "at run time"),
+    ],
+)
+def test_an_index_is_proven_by_its_bounds(
+    tmp_path: Path, nodes: list[onnx.NodeProto], tensors: dict[str, Any], word: str
+) -> None:
+    (verdict,) = judged(tmp_path, [*nodes, PICK], **tensors)
+
+    assert verdict.word.startswith(word)
+
+
+def test_the_default_of_an_input_is_no_constant_for_good(tmp_path: Path) -> None:
+    inputs = [value("x", FLOAT, [5]), value("a", INT64, [1])]
+    nodes = [make("Add", ["a", "a"], ["i"]), PICK]
+    model = onnx_model(nodes, inputs, [value("y", FLOAT, None)], constants(a=[3]))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+
+    (node,) = read(str(tmp_path / "m.onnx"), ReadOptions(infer=True)).nodes
+
+    constant = node.inputs[1].constant
+    assert constant is not None
+    assert constant.default
+
+
+def branch(name: str, first: onnx.NodeProto) -> onnx.GraphProto:
+    """Return a body that gathers from a value `d` of its own."""
+    pick = make("Gather", ["d", "i"], [name], name=name)
+    return helper.make_graph([first, pick], name, [], [value(name, FLOAT, None)])
+
+
+def test_two_branches_may_use_one_name_for_other_shapes(tmp_path: Path) -> None:
+    node = make(
+        "If",
+        ["c"],
+        ["y"],
+        then_branch=branch("then", make("Transpose", ["x"], ["d"])),
+        else_branch=branch("else", make("Relu", ["x"], ["d"])),
+    )
+
+    verdicts = judged(tmp_path, [node], i=[4])
+
+    assert {each.node.name: each.word for each in verdicts} == {"then": "refused", "else": "proven"}
+
+
+def test_a_name_of_a_body_hides_that_around_it(tmp_path: Path) -> None:
+    def named(name: str) -> onnx.GraphProto:
+        return branch(name, make("Unheard", ["x"], ["d"], domain="f"))
+
+    node = make("If", ["c"], ["y"], then_branch=named("then"), else_branch=named("else"))
+
+    verdicts = judged(tmp_path, [make("Relu", ["x"], ["d"]), node], i=[400])
+
+    assert [each.word for each in verdicts] == ["at run time"] * 2
+
+
+LOOP: Final = helper.make_graph(
+    [
+        make("Gather", ["k", "t"], ["row"], name="rows"),
+        make("Gather", ["x", "row"], ["out"], name="pick"),
+        make("Identity", ["go"], ["on"]),
+    ],
+    "loop",
+    [value("t", INT64, []), value("go", BOOL, [])],
+    [value("on", BOOL, []), value("out", FLOAT, None)],
+)
+
+
+@pytest.mark.parametrize(
+    ("trips", "words"),
+    [
+        (2, ["proven", "proven"]),
+        (3, ["proven", "refused"]),
+        (5, ["refused", "refused"]),
+        (None, ["at run time", "at run time"]),
+        (1000, ["at run time", "at run time"]),
+    ],
+)
+def test_each_iteration_of_a_loop_has_its_own_index(
+    tmp_path: Path, trips: int | None, words: list[str]
+) -> None:
+    node = make("Loop", ["m" if trips is None else "trips", ""], ["y"], body=LOOP)
+    tensors: dict[str, Any] = {} if trips is None else {"trips": trips}
+
+    verdicts = judged(tmp_path, [node], k=[0, 1, 7], **tensors)
+
+    assert [each.word for each in verdicts] == words
+
+
+@pytest.mark.parametrize(("rows", "word"), [([[0], [8]], "refused"), ([[0], [4]], "proven")])
+def test_each_row_of_a_scan_is_checked(tmp_path: Path, rows: Any, word: str) -> None:
+    body = helper.make_graph(
+        [make("Gather", ["x", "row"], ["out"])],
+        "scan",
+        [value("row", INT64, None)],
+        [value("out", FLOAT, None)],
+    )
+
+    (verdict,) = judged(
+        tmp_path, [make("Scan", ["rows"], ["y"], body=body, num_scan_inputs=1)], rows=rows
+    )
+
+    assert verdict.word == word
+
+
+def function(*, axis: bool = False) -> onnx.FunctionProto:
+    """Return a function of one Gather, of which the caller may choose the axis."""
+    made = helper.make_function(
+        "f",
+        "F",
+        ["p", "q"],
+        ["r"],
+        [make("Gather", ["p", "q"], ["r"])],
+        [helper.make_opsetid("", 17)],
+        ["axis"] if axis else [],
+    )
+    if axis:
+        made.node[0].attribute.append(
+            onnx.AttributeProto(name="axis", ref_attr_name="axis", type=onnx.AttributeProto.INT)
+        )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["four"], "proven"),
+        (["five"], "refused"),
+        (["four", "five"], "refused"),
+        (["four", "n"], "at run time"),
+        (["five", "n"], "refused"),
+    ],
+)
+def test_every_call_of_a_function_is_looked_at(
+    tmp_path: Path, arguments: list[str], word: str
+) -> None:
+    outputs = ["y", "z"]
+    calls = [
+        make("F", ["x", argument], [output], domain="f")
+        for argument, output in zip(arguments, outputs, strict=False)
+    ]
+
+    (verdict,) = judged(tmp_path, calls, [function()], four=[4], five=[5])
+
+    assert verdict.word == word
+
+
+def test_a_function_has_the_attributes_of_its_call(tmp_path: Path) -> None:
+    call = make("F", ["x", "four"], ["y"], domain="f", axis=1)
+
+    (verdict,) = judged(tmp_path, [call], [function(axis=True)], four=[4])
+
+    assert "outside axis 1" in str(verdict.error)
+
+
+def test_a_model_with_too_many_steps_keeps_what_is_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = make("Loop", ["trips", ""], ["y"], body=LOOP)
+    model = onnx_model([node], [value("x", FLOAT, [5])], [], constants(trips=60, k=[0, 1, 7]))
+    monkeypatch.setattr("gathercli.models.onnx_nodes.MOST_STEPS", 20)
+    whole = Evaluation(model)
+
+    whole.run()
+
+    assert whole.is_exhausted
+    assert list(whole.facts) == [0]
+
+
+def test_functions_that_call_themselves_end() -> None:
+    recursive = helper.make_function(
+        "f",
+        "F",
+        ["p", "q"],
+        ["r"],
+        [make("F", ["p", "q"], ["r"], domain="f")],
+        [helper.make_opsetid("", 17)],
+    )
+    model = onnx_model([make("F", ["x", "x"], ["y"], domain="f")], functions=[recursive])
+    whole = Evaluation(model)
+
+    whole.run()
+
+    assert whole.is_exhausted
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "attributes", "word"),
+    [
+        ("Concat", [[1], [7]], {"axis": 0}, "fills"),
+        ("Add", [[1], [3]], {}, "proven"),
+        ("Subtract", [[1], [7]], {}, "fills"),
+        ("Mod", [None, [5]], {}, "proven"),
+        ("FloorMod", [None, [5]], {}, "proven"),
+        ("FloorMod", [None, [6]], {}, "at run time"),
+        ("Clamp", [None], {"min": "-5", "max": "4"}, "proven"),
+        ("Clamp", [None], {"min": "7", "max": "9"}, "fills"),
+        ("Divide", [[14], [2]], {}, "at run time"),
+        ("StridedSlice", [[1, 9], [1], [2], [1]], {"begin_mask": "1", "end_mask": "1"}, "fills"),
+        ("StridedSlice", [[1, 9], [0], [1], [1]], {"shrink_axis_mask": "1"}, "proven"),
+        ("Slice", [[1, 9], [1], [2], [1], [0]], {}, "fills"),
+        ("Transpose", [[[1, 9]], [1, 0]], {}, "fills"),
+        ("VariadicSplit", [[1, 9], [0], [2]], {}, "fills"),
+        ("Gather", [[1, 9], [0], [0]], {"batch_dims": 0}, "proven"),
+    ],
+)
+def test_the_indices_of_an_ir_are_followed_too(
+    tmp_path: Path, kind: str, inputs: list[Any], attributes: dict[str, Any], word: str
+) -> None:
+    ir = Ir()
+    ports = [
+        ir.parameter("n", "i64", [3]) if each is None else ir.constant(f"c{n}", ints(each))
+        for n, each in enumerate(inputs)
+    ]
+    indices = ir.layer("made", kind, ports, "i64", [1], opset="opset8", **attributes)
+    data, axis = ir.parameter("x", "f32", [5, 4]), ir.constant("axis", np.array(0))
+    ir.result(ir.layer("pick", "Gather", [data, indices, axis], "f32", [1, 4], batch_dims=0))
+
+    model = read(str(ir.save(tmp_path / "m.xml")), ReadOptions(infer=True))
+
+    assert judge(model.node("pick")).word == word
+
+
+def ints(value: Any) -> Any:
+    """Return an array of 64-bit integers."""
+    return np.array(value, np.int64)
