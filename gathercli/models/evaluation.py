@@ -29,7 +29,6 @@ from gathercli.models.onnx_nodes import (
     NodeEvaluator,
     OnnxBody,
     met,
-    size_of,
     tensors,
     with_attributes,
 )
@@ -382,7 +381,11 @@ def main() -> int:
     answer["bodies"] = bodies = {}
     for body in evaluation.bodies():
         facts = evaluation.facts.get(body.number, {})
-        values = dict(_values(body))
+        values = {}
+        for name in body.reported & body.names:
+            known = body.type_of(name)
+            if known.dtype is not None or known.dims is not None:
+                values[name] = [_number_of(known), known.dims]
         entry: dict[str, Any] = {"values": values, "constants": {}, "bounds": {}}
         for name, fact in facts.items():
             known = fact.known
@@ -396,18 +399,8 @@ def main() -> int:
                 entry["bounds"][name] = list(map(_ends, known.bounds))
         entry["attributes"] = evaluation.attributes.get(body.number, {})
         bodies[body.number] = entry
-    json.dump(answer, sys.stdout)
+    sys.stdout.write(json.dumps(answer))  # at once, as `dump` takes ten times as long
     return 0
-
-
-def _values(body: OnnxBody) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the types of the values of a body that are declared or inferred."""
-    proto = body.proto
-    for each in (*proto.value_info, *(() if body.is_function else proto.output)):
-        kind = each.type.tensor_type
-        dims = list(map(size_of, kind.shape.dim)) if kind.HasField("shape") else None
-        if each.name:
-            yield each.name, [kind.elem_type, dims]
 
 
 def _number_of(known: Known) -> int:

@@ -26,6 +26,7 @@ from gathercli.spec.shapes import MAX_RANK, Shape
 ABSENT_STATUS: Final = 3  # the exit status if the package is not installed
 SECONDS: Final = 40  # that the process may take
 MOST_MODEL_BYTES: Final = 128 << 20  # the most bytes of a model without its weights
+WHOLE_BYTES: Final = 4 << 20  # the most bytes of a model that is passed as it is
 # The bytes of a tensor that may decide a shape; the elements of others are left out,
 _SMALL_BYTES: Final = 4096
 # but for integers, which may be indices.
@@ -145,7 +146,10 @@ def _parsed(text: bytes) -> tuple[dict[int, Facts], str | None]:
 
 
 def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:
-    """Yield the parts of the model without the elements of large tensors."""
+    """Yield the parts of the model, without the elements of large tensors if it is not small."""
+    if wire.whole.size <= WHOLE_BYTES:
+        yield wire.bytes(wire.whole)
+        return
     yield from _copied(wire, wire.whole, _MODEL_FIELDS)
     parts = list(_copied(wire, graph, _GRAPH_FIELDS))
     for field, value in wire.fields(graph):

@@ -15,7 +15,7 @@ from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json
 from gathercli.spec import rules
 from gathercli.spec.op import FROM_THE_END, REFUSED, OutOfRange
-from gathercli.text import clean, counted, listed, shown
+from gathercli.text import clean, counted, grouped, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -172,7 +172,7 @@ def total(checked: Sequence[CheckedModel]) -> str:
     numbers = [counted(levels.count(level), level) for level in _LEVEL_STYLES if level in levels]
     refused = sum(each.error is not None for each in checked)
     verdicts = verdict_counts(checked)
-    words = ", ".join(f"{number} {word}" for word, number in verdicts.items())
+    words = ", ".join(f"{grouped(number)} {word}" for word, number in verdicts.items())
     parts = [counted(models, "model"), counted(nodes, "node") + (f": {words}" if words else "")]
     return (
         ", ".join(parts)

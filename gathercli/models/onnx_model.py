@@ -83,7 +83,6 @@ def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
         if value.constant is None
     ):
         reader.infer()
-        model = reader.read()
     if any(NOT_OPENED in each.unread.values() for each in model.nodes):
         model.notes.append(
             "some indices are in another file, which is read only with `--external-data`"
@@ -94,8 +93,8 @@ def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
 class _Scope:
     """The values of a graph by name, and the graph around it."""
 
-    def __init__(self, facts: Facts, outer: _Scope | None = None) -> None:
-        self.facts, self._outer = facts, outer
+    def __init__(self, outer: _Scope | None = None) -> None:
+        self._outer, self.facts = outer, Facts()
         self.values: dict[str, Value] = {}
         self.declared: dict[str, Value] = {}
         self.defined: set[str] = set()  # outputs of nodes, which hide those of the graph around
@@ -133,21 +132,47 @@ class _OnnxReader:
         self._opset = 0
         self._beside: dict[str, File] = {}
         self._graph: Span | None = None
-        self._facts: dict[int, Facts] = {}
-        self._bodies = 0
+        self._scopes: list[_Scope] = []  # of all graphs and functions, in the order of the file
+        self._scope_of: list[_Scope] = []  # of each node
 
     def infer(self) -> None:
-        """Let the next `read` use what the `onnx` package finds out."""
-        if self._graph is not None:
-            self._facts, note = infer_facts(self._wire, self._graph)
-            notes = [*self.model.notes, *filter(None, [note])]
-            self.model = Model(self._file.name, "onnx", 0, notes=notes, file=self._file)
-            self._nodes, self._bodies = [], 0
+        """Add to the nodes what the `onnx` package finds out."""
+        if self._graph is None:
+            return
+        facts, note = infer_facts(self._wire, self._graph)
+        self.model.notes += filter(None, [note])
+        for number, scope in enumerate(self._scopes):
+            scope.facts = facts.get(number, scope.facts)
+        for at, (node, scope) in enumerate(zip(self._nodes, self._scope_of, strict=True)):
+            self._nodes[at] = self._known(node, scope)
+        self.model.nodes = unique_names(self._nodes)
 
     def _scope(self, outer: _Scope | None = None) -> _Scope:
         """Return the scope of the next graph or function."""
-        self._bodies += 1
-        return _Scope(self._facts.get(self._bodies - 1, Facts()), outer)
+        self._scopes.append(_Scope(outer))
+        return self._scopes[-1]
+
+    def _known(self, node: ModelNode, scope: _Scope) -> ModelNode:
+        """Return a node with what is known of its values, and add its output to its scope."""
+        inputs, outputs = (
+            tuple(scope.value(each.name) for each in values)
+            for values in (node.inputs, node.outputs)
+        )
+        attributes, facts = node.attributes, scope.facts
+        if node.is_template and outputs:
+            attributes = {**attributes, **facts.attributes.get(outputs[0].name, {})}
+        possible = {
+            number: facts.possible[each.name]
+            for number, each in enumerate(inputs)
+            if each.name in facts.possible
+        }
+        node = node._replace(
+            inputs=inputs, outputs=outputs, attributes=attributes, possible=possible, call=None
+        )
+        node = with_call(node)
+        if output := output_of(node):
+            scope.values[output.name] = output
+        return node
 
     def read(self) -> Model:
         """Read the model."""
@@ -316,24 +341,17 @@ class _OnnxReader:
 
     def _add_node(self, fields: NodeFields, path: tuple[str, ...], scope: _Scope) -> None:
         """Add a node of the family, and infer its output."""
-        attributes = self._attributes(fields)
-        inputs = tuple(scope.value(name) for name in self._texts(fields.inputs))
-        outputs = tuple(scope.value(name) for name in self._texts(fields.outputs))
-        if "unknown" in attributes.values() and outputs:
-            attributes |= scope.facts.attributes.get(outputs[0].name, {})
-        each = ModelNode(
-            fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
+        inputs, outputs = (
+            tuple(map(Value, self._texts(spans))) for spans in (fields.inputs, fields.outputs)
         )
-        possible = scope.facts.possible
-        each = each._replace(
-            possible={n: possible[v.name] for n, v in enumerate(inputs) if v.name in possible}
-        )
-        each = with_call(each.resolved())
         names = sum(_NAME_BYTES + len(value.name) for value in (*inputs, *outputs))
         self.model.hold(NODE_BYTES + names + len(fields.name))
-        self._nodes.append(each)
-        if output := output_of(each):
-            scope.values[output.name] = output
+        attributes = self._attributes(fields)
+        node = ModelNode(
+            fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
+        )
+        self._nodes.append(self._known(node.resolved(), scope))
+        self._scope_of.append(scope)
 
     def _attributes(self, fields: NodeFields) -> dict[str, Any]:
         attributes = dict(

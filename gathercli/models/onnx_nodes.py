@@ -193,40 +193,54 @@ class OnnxBody:
                     self.bodies.setdefault(at, {})[attribute.name] = body
         typed = [*proto.value_info]
         typed += [] if self.is_function else [*proto.input, *proto.output]
-        self.types = {each.name: declared(each.type) for each in typed}
+        self._types = {each.name: each.type for each in typed}
+        self._known: dict[str, Known] = {}
         self.targets: list[str] = []  # what nodes of the family read
         self.steps: list[int] = []  # the nodes that decide them
         self.needed: set[str] = set()
+        self.reported: set[str] = set()  # the values whose types may be asked for
 
     def type_of(self, name: str) -> Known:
         """Return the type and the shape that the body declares or that were inferred."""
-        return self.types.get(name, Known())
+        if name not in self._known:
+            kind = self._types.get(name)
+            self._known[name] = Known() if kind is None else declared(kind)
+        return self._known[name]
 
     @cached_property
     def names(self) -> set[str]:
         """The names of the values that the body itself has."""
         own = {name for node in self.nodes for name in node.output}
-        return own | set(self.inputs) | set(self.types)
+        return own | set(self.inputs) | set(self._types)
 
     def plan(self, functions: Mapping[tuple[str, str], OnnxBody]) -> bool:
         """Find the nodes that decide what the family reads; return whether there are such."""
         found = False
-        wanted = {at: self._is_wanted(at, node, functions) for at, node in enumerate(self.nodes)}
         needed = set(self.outputs) if self.is_function or self.number else set()
         steps = []
         for at in reversed(range(len(self.nodes))):
-            node, is_wanted = self.nodes[at], wanted[at]
-            is_family = node.op_type in FAMILY and node.domain in DOMAINS
-            if is_family:
+            node = self.nodes[at]
+            is_wanted = self._is_wanted(at, node, functions)
+            is_step = is_wanted or not needed.isdisjoint(node.output)
+            if node.op_type in FAMILY and node.domain in DOMAINS:
+                is_wanted, is_step = True, is_step or self.is_function
                 self.targets += node.input
-            if not (is_wanted or is_family or not needed.isdisjoint(node.output)):
-                continue
-            found |= is_wanted or is_family
-            steps.append(at)
-            needed.update(node.input)
-            for body in self.bodies.get(at, {}).values():
+                self.reported.update(node.output)
+                needed.update(node.input[1:])
+                # Data matter for their shape alone, which may be known.
+                data = node.input[0] if node.input else ""
+                dims = self.type_of(data).dims
+                if is_step or dims is None or None in dims:
+                    needed.add(data)
+            elif is_step:
+                needed.update(node.input)
+            found |= is_wanted
+            if is_step:
+                steps.append(at)
+            for body in self.bodies.get(at, {}).values() if is_step else ():
                 needed |= body.needed
         self.steps, self.needed = steps[::-1], needed
+        self.reported |= needed | set(self.targets)
         return found
 
     def _is_wanted(
