@@ -16,6 +16,7 @@ import sys
 import tempfile
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
+from math import inf
 from pathlib import Path
 
 from campaigns.benchmarks import (
@@ -44,6 +45,10 @@ SUITES = {
 }
 MODULES = {"startup": startup, "files": files, "text": text, "curve": curve, "batch": batch}
 MODULES |= {"decades": decades, "rare": rare}
+CASES = {suite: tuple(module.CASES) for suite, module in MODULES.items()}
+CASES |= {"kernels": tuple(kernels.CASES), "cluster": cluster.CASES}
+"""The names of the cases of each suite, which `--only` selects from."""
+
 PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino", "zarr", "dask")
 
 
@@ -79,20 +84,51 @@ def processor() -> str:
     return ", ".join([named, model, *caches, " ".join(vectors)])
 
 
+def suite_of(word: str) -> str:
+    """Read the name of a suite: `choices` of any number of words must contain their default."""
+    if word not in SUITES:
+        raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(SUITES)}")
+    return word
+
+
+def count(word: str) -> int:
+    """Read how many rounds or threads."""
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is not 1 or more")
+    return int(word)
+
+
+def gigabytes(word: str) -> float:
+    """Read a size."""
+    try:
+        size = float(word)
+    except ValueError:
+        size = 0.0
+    if not 0 < size < inf:
+        raise argparse.ArgumentTypeError(f"{word!r} is no number above 0")
+    return size
+
+
 def main() -> None:
     """Run the suites that are named, all of them if none is."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.benchmarks")
-    parser.add_argument("suites", nargs="*", choices=[[], *SUITES], metavar="suite")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2, help="in memory")
+    parser.add_argument("suites", nargs="*", type=suite_of, metavar="suite")
+    parser.add_argument("--rounds", type=count, default=5)
+    parser.add_argument("--threads", type=count, default=2, help="in memory")
     parser.add_argument("--only", default="", help="the cases whose name has this in it")
-    parser.add_argument("--size", type=float, default=8.0, help="GB of the array in chunks")
+    parser.add_argument("--size", type=gigabytes, default=8.0, help="GB of the array in chunks")
     parser.add_argument("--folder", type=Path, help="where the files are made")
     parser.add_argument("--plot", type=Path, help="draw the decades into this .svg")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     asked = parser.parse_args()
+    suites = asked.suites or list(SUITES)
+    if not any(asked.only in name for suite in suites for name in CASES[suite]):
+        names = "; ".join(name for suite in suites for name in CASES[suite])
+        parser.error(f"no case has {asked.only!r} in its name: expected a part of one of {names}")
     found: dict[str, list[Row]] = {}
-    for suite in asked.suites or SUITES:
+    for suite in suites:
+        if not any(asked.only in name for name in CASES[suite]):
+            continue
         with tempfile.TemporaryDirectory(dir=asked.folder) as name:
             folder = Path(name)
             title = SUITES[suite]

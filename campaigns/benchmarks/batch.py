@@ -31,12 +31,19 @@ JOBS: Final = 10_000
 SHELL: Final = 60
 """Jobs that the shell loop does."""
 
-INLINE: Final = (1_000, 10_000, 100_000, 1_000_000)
 DRY: Final = 100_000
 """Jobs of a dry run."""
 
 CALL: Final[dict[str, object]] = {"data": [1, 2, 3, 4, 5], "indices": [3, 1, -2]}
 """What an inline job asks."""
+
+WAYS: Final = {f"{JOBS} jobs, outputs written": [], f"{JOBS} jobs, -j 1": ["-j", "1"]}
+INLINE: Final = {f"10^{n} inline jobs": 10**n for n in (3, 4, 5, 6)}
+DRY_CALLS: Final[dict[str, dict[str, object]]] = {
+    f"dry run, {DRY} inline jobs": CALL,
+    f"dry run, {DRY} file jobs": {"data": "d.npy", "indices": "i.npy"},
+}
+CASES: Final = (*WAYS, *INLINE, *DRY_CALLS)
 
 EVERY: Final = 0.01
 """Seconds between two looks at the memory."""
@@ -158,20 +165,15 @@ def memory(command: list[str], folder: Path) -> float:
     return most * 1024 / 1e6
 
 
-def dry_runs(rounds: int, folder: Path, only: str = "") -> list[Row]:
+def dry_runs(rounds: int, folder: Path, only: str = "", jobs: int = DRY) -> list[Row]:
     """Time dry runs beside the runs: of inline jobs, and of jobs that name two files each."""
     for name, array in (("d.npy", np.ones((16, 8), np.float32)), ("i.npy", np.arange(8))):
         np.save(folder / name, array)
     run, rows = "run", list[Row]()
-    calls: dict[str, dict[str, object]] = {
-        "inline": CALL,
-        "file": {"data": "d.npy", "indices": "i.npy"},
-    }
-    for kind, call in calls.items():
-        name = f"dry run, {DRY} {kind} jobs"
+    for name, call in DRY_CALLS.items():
         if only not in name:
             continue
-        write(folder / "dry.jsonl", (call for _ in range(DRY)))
+        write(folder / "dry.jsonl", (call for _ in range(jobs)))
         batch = [GATHERCLI, "batch", "dry.jsonl", "-q"]
         commands = {"gathercli": [*batch, "--dry-run"], run: batch}
         wall, cpu = interleaved_processes(commands, rounds, folder)
@@ -181,12 +183,10 @@ def dry_runs(rounds: int, folder: Path, only: str = "") -> list[Row]:
 
 def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
     """Run both: speed, then memory, which is looked at once for each number of jobs."""
-    ways = {f"{JOBS} jobs, outputs written": [], f"{JOBS} jobs, -j 1": ["-j", "1"]}
-    chosen = {name: words for name, words in ways.items() if only in name}
+    chosen = {name: words for name, words in WAYS.items() if only in name}
     rows = speed(rounds, folder, chosen) if chosen else []
     before: tuple[int, float] | None = None
-    for count in INLINE:
-        name = f"10^{len(str(count)) - 1} inline jobs"
+    for name, count in INLINE.items():
         if only not in name:
             continue
         write(folder / "inline.jsonl", (CALL for _ in range(count)))

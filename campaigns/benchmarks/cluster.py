@@ -37,11 +37,13 @@ CHUNK: Final = (4, 1024, 1024)
 """Of float32: 16 MiB."""
 
 ROW: Final = 4 << 20
-KINDS: Final = (
-    (False, 1.0, ("random", "sorted", "few")),
-    (True, 0.125, ("random",)),
-)
-"""Whether zarr packs the array, as it does by itself; its share of the size; the indices."""
+KINDS: Final = {"plain": ("random", "sorted", "few"), "packed": ("random",)}
+"""The indices of each array, which zarr packs, as it does by itself, or not."""
+
+SHARES: Final = {"plain": 1.0, "packed": 0.125}
+"""What share of the size an array has."""
+
+CASES: Final = ("jobs", *(f"{array}, {kind}" for array, kinds in KINDS.items() for kind in kinds))
 
 PARTS: Final = 64
 """Rows that zarr is asked for at a time where it need not hold all of them: 256 MiB."""
@@ -263,14 +265,14 @@ def measure(rounds: int, folder: Path, only: str = "", size: float = 8.0) -> lis
         if only in "jobs":
             with _folder(folder / "jobs") as inner:
                 rows += jobs(rounds, inner, clusters)
-        for packed, gigabytes, kinds in KINDS:
-            chosen = {f"{'packed' if packed else 'plain'}, {kind}": kind for kind in kinds}
+        for array, kinds in KINDS.items():
+            chosen = {f"{array}, {kind}": kind for kind in kinds}
             chosen = {name: kind for name, kind in chosen.items() if only in name}
             if not chosen:
                 continue
             with _folder(folder / "arrays") as inner:
-                count = max(PARTS, int(size * gigabytes * 1e9) // ROW)
-                store(inner / "d.zarr", count, packed=packed)
+                count = max(PARTS, int(size * SHARES[array] * 1e9) // ROW)
+                store(inner / "d.zarr", count, packed=array == "packed")
                 for name, kind in chosen.items():
                     rows += gathers(rounds, inner, name, picked(kind, count), clusters)
     return rows

@@ -19,8 +19,10 @@ from campaigns.benchmarks.measure import Row, Timed, interleaved
 if TYPE_CHECKING:
     from pathlib import Path
 
-OUTPUTS = (1, 10, 100, 1_000, 4_000)
-INDICES = (10, 1_000, 100_000, 10_000_000)
+OUTPUTS = {f"output of {size} MB": size for size in (1, 10, 100, 1_000, 4_000)}
+INDICES = {f"10^{n} indices": 10**n for n in (1, 3, 5, 7)}
+SPARSE = "1000 rows of a sparse 20 GB"
+CASES = ("tiny", *OUTPUTS, *INDICES, SPARSE)
 WIDTH = 256
 SPARSE_ROWS = 20_000_000
 
@@ -57,15 +59,15 @@ def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
     del sparse
     random = np.random.default_rng(0)
     jobs = {"tiny": ("small.npy", "few.npy")}
-    for size in OUTPUTS:
+    for name, size in OUTPUTS.items():
         np.save(folder / f"o{size}.npy", random.integers(0, shape[0], size * 1_000_000 // 1024))
-        jobs[f"output of {size} MB"] = "d.npy", f"o{size}.npy"
-    for count in INDICES:
+        jobs[name] = "d.npy", f"o{size}.npy"
+    for name, count in INDICES.items():
         np.save(folder / f"i{count}.npy", random.integers(0, 1_000_000, count))
-        jobs[f"10^{len(str(count)) - 1} indices"] = "column.npy", f"i{count}.npy"
+        jobs[name] = "column.npy", f"i{count}.npy"
     np.save(folder / "column.npy", np.arange(1_000_000, dtype="f4"))
     np.save(folder / "i_sparse.npy", random.integers(0, SPARSE_ROWS, 1_000))
-    jobs["1000 rows of a sparse 20 GB"] = "sparse.npy", "i_sparse.npy"
+    jobs[SPARSE] = "sparse.npy", "i_sparse.npy"
     jobs = {name: job for name, job in jobs.items() if only in name or name == "tiny"}
     commands = {name: [GATHERCLI, "gather", *job, "-o", "ours.npy"] for name, job in jobs.items()}
 

@@ -20,7 +20,7 @@ from campaigns.benchmarks.measure import Row, Timed, interleaved
 if TYPE_CHECKING:
     from pathlib import Path
 
-CELLS = tuple(10**n for n in range(10))
+CASES = {f"10^{n} cells": 10**n for n in range(10)}
 MOST_TEXT = 10**6
 """The most cells that awk gathers: it takes some ten times as long for each decade."""
 
@@ -60,8 +60,7 @@ def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
     """Time every decade: whole processes, the inputs in the cache, a new file of output."""
     has_torch = not subprocess.run([sys.executable, "-c", "import torch"], check=False).returncode
     rows = []
-    for cells in CELLS:
-        name = f"10^{len(str(cells)) - 1} cells"
+    for name, cells in CASES.items():
         if only not in name:
             continue
         prepare(cells, folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shlex
 import statistics
 import subprocess
 import time
@@ -62,6 +63,20 @@ def interleaved(ways: Mapping[str, Timed], rounds: int, *, quiet: bool = False) 
     return {name: statistics.median(seconds[name] for seconds in taken) for name in ways}
 
 
+def run(command: list[str], folder: Path, status: int = 0) -> None:
+    """Run a command that should exit with `status`; if it does not, end with what it says.
+
+    That is the last line of its stderr or, of our command, the error and its hint, which names the
+    extra that is missing.
+    """
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True)
+    if done.returncode != status:
+        lines = done.stderr.decode(errors="replace").splitlines()
+        said = [line for line in lines if line.startswith(("error:", "hint:"))] or lines[-1:]
+        ended = f"`{shlex.join(command)}` exited with {done.returncode}: expected {status}"
+        raise SystemExit("\n".join([ended, *said]))
+
+
 def interleaved_processes(
     commands: Mapping[str, list[str]],
     rounds: int,
@@ -70,22 +85,17 @@ def interleaved_processes(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Run each command once a round, its stdout a pipe; return median seconds: wall, and CPU.
 
-    Raise `CalledProcessError` if one exits with another status than its own, which is 0 if none is
-    given.
+    The status that each should exit with is 0 if none is given.
     """
     wall: dict[str, list[float]] = {name: [] for name in commands}
     cpu: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
             before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-            done = subprocess.run(command, cwd=folder, check=False, capture_output=True)
+            run(command, folder, statuses.get(name, 0))
             wall[name].append(time.perf_counter() - start)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             cpu[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-            if done.returncode != statuses.get(name, 0):
-                raise subprocess.CalledProcessError(
-                    done.returncode, command, done.stdout, done.stderr
-                )
     return (
         {name: statistics.median(times) for name, times in wall.items()},
         {name: statistics.median(times) for name, times in cpu.items()},

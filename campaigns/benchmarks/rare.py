@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from campaigns.benchmarks.files import GATHERCLI
-from campaigns.benchmarks.measure import Row, interleaved_processes
+from campaigns.benchmarks.measure import Row, interleaved_processes, run
 
 MODEL = Path(__file__).parents[2] / "fixtures" / "tour" / "encoder.onnx"
 FILES = """
@@ -85,8 +85,7 @@ def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
     """Time the commands, a process each: a row on the clock, and one of CPU time."""
     subprocess.run([sys.executable, "-c", FILES], cwd=folder, check=True)
     for suffix in ("json", "pb", "safetensors", "zarr"):
-        convert = [GATHERCLI, "convert", "d.npy", f"d.{suffix}"]
-        subprocess.run(convert, cwd=folder, check=True, capture_output=True)
+        run([GATHERCLI, "convert", "d.npy", f"d.{suffix}"], folder)
     cases = {name: each for name, each in CASES.items() if only in name}
     commands = {name: [GATHERCLI, *each.words] for name, each in cases.items()}
     commands[PASS] = [sys.executable, "-c", "pass"]

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from campaigns.benchmarks import batch, cluster, kernels, peers
-from campaigns.benchmarks.measure import Row, table
+from campaigns.benchmarks.__main__ import SUITES, main
+from campaigns.benchmarks.measure import Row, run, table
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,6 +27,59 @@ def test_a_suite_prints_its_figures_as_data() -> None:
     for row in found["startup"]:
         assert row["goals"] == {"python -c pass": 1.5}
         assert all(seconds > 0 for seconds in row["seconds"].values())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["txt"], "argument suite: 'txt' is none of startup, rare, files,"),
+        (["--rounds", "0"], "argument --rounds: '0' is not 1 or more"),
+        (["--rounds", "few"], "argument --rounds: 'few' is not 1 or more"),
+        (["kernels", "--threads", "-1"], "argument --threads: '-1' is not 1 or more"),
+        (["cluster", "--size", "nan"], "argument --size: 'nan' is no number above 0"),
+        *(
+            ([suite, "--only", "rows of 3"], "no case has 'rows of 3' in its name: expected a part")
+            for suite in SUITES
+        ),
+        (["--only", "rows of 3"], "no case has 'rows of 3' in its name: expected a part"),
+    ],
+    ids=" ".join,
+)
+def test_words_that_select_nothing_are_usage_errors(
+    words: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["campaigns.benchmarks", *words])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 2
+    assert f"error: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import gone", "ModuleNotFoundError: No module named 'gone'"),
+        (
+            "print('error: no'); raise SystemExit('error: no x\\nhint: `pip install x`\\nrule: y')",
+            "error: no x\nhint: `pip install x`",
+        ),
+        ("raise SystemExit(1)", ""),
+    ],
+)
+def test_a_command_that_fails_ends_the_suite_with_what_it_says(
+    source: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run([sys.executable, "-c", source], tmp_path)
+
+    first, _, rest = str(ended.value).partition("\n")
+    assert first.endswith(" exited with 1: expected 0")
+    assert rest == said
 
 
 def test_the_batch_suite_measures_the_memory_of_jobs() -> None:
@@ -55,15 +109,13 @@ def test_the_batch_suite_times_the_same_outputs_of_every_way(
 
 
 def test_the_batch_suite_times_dry_runs_beside_runs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(batch, "DRY", 20)
-
-    rows = batch.dry_runs(1, tmp_path)
+    rows = batch.dry_runs(1, tmp_path, jobs=20)
 
     assert [row.name for row in rows[:2]] == [
-        "dry run, 20 inline jobs",
-        "dry run, 20 inline jobs, CPU",
+        "dry run, 100000 inline jobs",
+        "dry run, 100000 inline jobs, CPU",
     ]
     assert [list(row.ratios()) for row in rows] == [["run"]] * 4
 

@@ -17,10 +17,12 @@ from gathercli.io.stream import ByteTarget
 from gathercli.spec.dtypes import STRING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import numpy.typing as npt
 
+COUNT = 1_000_000
 STANDARD = "json"
 READ = {"f": 1 / 5, "i": 1 / 2, "U": 1.0}
 WRITTEN = {"f": 1 / 20, "i": 1 / 12, "U": 1 / 10}
@@ -48,24 +50,33 @@ def dumped(array: npt.NDArray[Any]) -> str:
     return json.dumps(array.tolist())
 
 
+def floats(random: np.random.Generator) -> npt.NDArray[np.float64]:
+    return random.random(COUNT)
+
+
+def powers(random: np.random.Generator) -> npt.NDArray[Any]:
+    return 10.0 ** random.integers(-30, 30, COUNT)
+
+
+CASES: dict[str, Callable[[np.random.Generator], npt.NDArray[Any]]] = {
+    "float64": floats,
+    "float64, 1000 rows": lambda random: floats(random).reshape(1_000, -1),
+    "float64, exponents": lambda random: floats(random) * powers(random) ** 10,
+    "float32": lambda random: floats(random).astype("f4"),
+    "float32, exponents": lambda random: (floats(random) * powers(random)).astype("f4"),
+    "int64": lambda random: random.integers(-(10**6), 10**6, COUNT),
+    "int64, 19 digits": lambda random: random.integers(-(2**63), 2**63, COUNT),
+    "words": lambda _: np.array([f"word{n}" for n in range(COUNT)]),
+}
+
+
 def measure(rounds: int, folder: Path, only: str = "") -> list[Row]:
     """Time reading from a file, and writing to nowhere."""
-    random = np.random.default_rng(0)
-    numbers, exponents = random.random(1_000_000), random.integers(-30, 30, 1_000_000)
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "float64": numbers,
-        "float64, 1000 rows": numbers.reshape(1_000, 1_000),
-        "float64, exponents": numbers * 10.0 ** (10 * exponents),
-        "float32": numbers.astype("f4"),
-        "float32, exponents": (numbers * 10.0**exponents).astype("f4"),
-        "int64": random.integers(-(10**6), 10**6, 1_000_000),
-        "int64, 19 digits": random.integers(-(2**63), 2**63, 1_000_000),
-        "words": np.array([f"word{n}" for n in range(1_000_000)]),
-    }
     rows = []
-    for name, array in arrays.items():
+    for name, make in CASES.items():
         if only not in name:
             continue
+        array = make(np.random.default_rng(0))
         path = folder / "numbers.json"
         path.write_text(json.dumps(array.tolist()), encoding="utf-8")
         if not np.array_equal(ours(path), theirs(path)):
