@@ -1,10 +1,14 @@
-"""``python -m campaigns.sanitize 10000``: random calls of the kernel in C under ASan and UBSan.
+"""``python -m campaigns.sanitize 10000``: random calls of the kernel in C under sanitizers.
 
 A quarter of the calls are gathers, compared with numpy's way. Another quarter are plans of random
 numbers on small buffers: each is refused or done, and the sanitizers say whether it left a buffer.
 Both are tried with blocks as they are, and with blocks of a few positions. A quarter write floats,
 compared with the standard library; the others follow beams, compared with numpy's way or in buffers
 of any size.
+
+These calls run under AddressSanitizer and UndefinedBehaviorSanitizer, one after the other. Under
+ThreadSanitizer a few callers make gathers and random plans at once, with threads that stay between
+calls and, with the small blocks, end as soon as there is nothing to do.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +28,11 @@ import numpy as np
 
 import hatch_build
 from gathercli.compute import kernel, native, result
-from tests.compute.test_native import beams_trial, some_shape, trial
+from tests.compute.test_native import Trial, beams_trial, some_shape, trial
 from tests.io.formats.test_json_in_c import WORDS, python_lists, some_floats
 
 ROOT = Path(__file__).parents[1]
-FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-g", "-std=c99")
+FLAGS = ("-fno-sanitize-recover=all", "-O1", "-g", "-std=c99")
 STRICT = ("-Wall", "-Wextra", "-Werror")
 SMALL = (
     "-DBLOCK=7",
@@ -40,7 +45,15 @@ SMALL = (
     "-DGROUP=3",
     "-DROW=200",
     "-DLONG=8",
+    "-DIDLE=0",
 )
+SANITIZERS = {
+    "address,undefined": ("libasan.so", {"ASAN_OPTIONS": "detect_leaks=0"}),  # the interpreter's
+    "thread": ("libtsan.so", {"TSAN_OPTIONS": "halt_on_error=1"}),
+}
+"""The library that the interpreter must have loaded first, and its options."""
+
+CALLERS = 4
 NUMBERS = (0, 1, 1, 2, 3, 4, 5, 8, 16, 17, 100, -1, -8, 1 << 31, (1 << 31) - 1, 1 << 62, -(1 << 63))
 
 
@@ -68,18 +81,21 @@ def compare(fill: Any, choose: random.Random) -> None:
 
 def attack(fill: Any, choose: random.Random) -> bool:
     """Try a plan at random; return whether it was done."""
-    loops, axes = choose.randint(1, 3), choose.randint(1, 2)
-    chunk = choose.choice((1, 2, 3, 4, 8, 16, 20, 32, 64, 80, 144))
-    plan = [chunk, chunk * choose.randint(1, 3), choose.randrange(8), choose.randrange(4)]
+    loops, axes = choose.randint(1, 3), choose.randint(1, 4)
+    chunk = choose.choice((1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 64, 80, 144))
+    index_type = choose.randrange(8)
+    itemsize, adjacent = 1 << index_type % 4, choose.random() < 0.5
+    plan = [chunk, chunk * choose.choice((1, 1, 2, 3)), index_type, choose.randrange(4)]
     plan += [loops, axes]
     total = chunk
     for _ in range(loops):
         size = choose.randint(1, 5)
-        plan += [size, choose.choice((0, chunk, 12)), choose.choice((0, 1, 8, 16))]
+        plan += [size, choose.choice((0, chunk, 12)), choose.choice((0, 1, 8, axes * itemsize))]
         total *= size
-    for _ in range(axes):
+    for n in range(axes):
         size = choose.randint(1, 4)
-        plan += [size, choose.choice((0, size)), choose.randint(0, 3), choose.choice((0, 8))]
+        offset = n * itemsize if adjacent else choose.choice((0, 8))
+        plan += [size, choose.choice((0, size)), choose.randint(0, 3), offset]
     if choose.random() < 0.5:
         plan[choose.randrange(len(plan))] = choose.choice(NUMBERS)
     if choose.random() < 0.1:
@@ -142,34 +158,61 @@ def try_calls(library: str, seed: int, count: int) -> None:
     print(f"{count} calls; {done} of {-(-count // 4)} random plans were within their buffers")
 
 
+def try_at_once(library: str, seed: int, count: int) -> None:
+    """Try `count` calls, some at the same time: a gather and a plan by each caller in turn."""
+    module, choose = load(library), random.Random(seed)  # noqa: S311
+    callers = ThreadPoolExecutor(CALLERS)
+    for _ in range(0, count, 2 * CALLERS):
+        seeds = [choose.getrandbits(32) for _ in range(CALLERS)]
+        calls = [trial(random.Random(each)) for each in seeds]  # noqa: S311
+        native.fill = None
+        vars(kernel)["BLOCK_BYTES"] = choose.choice((200, 1 << 20))
+        vars(result)["LEAST_SHARED_BYTES"] = choose.choice((0, 0, 1 << 22))
+        by_numpy = [call.answer() for call in calls]
+        native.fill = module.fill
+        plans = [callers.submit(attack, module.fill, random.Random(each)) for each in seeds]  # noqa: S311
+        for call, answer, by_c in zip(
+            calls, by_numpy, callers.map(Trial.answer, calls), strict=True
+        ):
+            if by_c != answer:
+                raise SystemExit(f"C answers differently: {call}")
+        for plan in plans:
+            plan.result()
+    print(f"{count} calls, {2 * CALLERS} at once")
+
+
 def main() -> None:
     """Compile the kernel with sanitizers, and try calls in processes that have preloaded them."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.sanitize")
     parser.add_argument("count", nargs="?", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--library", help=argparse.SUPPRESS)
+    parser.add_argument("--at-once", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.library:
-        try_calls(asked.library, asked.seed, asked.count)
+        (try_at_once if asked.at_once else try_calls)(asked.library, asked.seed, asked.count)
         return
-    compiler = os.environ.get("CC", "gcc")
-    find = [compiler, "-print-file-name=libasan.so"]
-    runtime = subprocess.run(find, capture_output=True, check=True, encoding="utf-8").stdout.strip()
-    environment = os.environ | {
-        "LD_PRELOAD": runtime,
-        "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter's own
-        "PYTHONMALLOC": "malloc",
-    }
     with tempfile.TemporaryDirectory() as folder:
-        for n, size in enumerate(((), SMALL)):
-            library = Path(folder) / f"{n}.abi3.so"
-            flags = (*FLAGS, *STRICT, *size)
-            problem = hatch_build.compile_kernel(ROOT / hatch_build.SOURCES, library, flags)
-            if problem:
-                raise SystemExit(problem)
-            words = [str(asked.count // 2), "--seed", str(asked.seed + n), "--library"]
-            run = [sys.executable, "-m", "campaigns.sanitize", *words, str(library)]
-            subprocess.run(run, cwd=ROOT, env=environment, check=True)
+        for sanitizer in SANITIZERS:
+            for n, size in enumerate(((), SMALL)):
+                library = Path(folder) / f"{sanitizer}{n}.abi3.so"
+                flags = (*FLAGS, f"-fsanitize={sanitizer}", *STRICT, *size)
+                problem = hatch_build.compile_kernel(ROOT / hatch_build.SOURCES, library, flags)
+                if problem:
+                    raise SystemExit(problem)
+                words = [str(asked.count // 2), "--seed", str(asked.seed + n)]
+                words += ["--at-once"] if sanitizer == "thread" else []
+                run = [sys.executable, "-m", "campaigns.sanitize", *words, "--library"]
+                environment = os.environ | settings(sanitizer)
+                subprocess.run([*run, str(library)], cwd=ROOT, env=environment, check=True)
+
+
+def settings(sanitizer: str) -> dict[str, str]:
+    """Return what the environment of an interpreter has, for it to load the library first."""
+    library, options = SANITIZERS[sanitizer]
+    find = [os.environ.get("CC", "gcc"), f"-print-file-name={library}"]
+    found = subprocess.run(find, capture_output=True, check=True, encoding="utf-8").stdout.strip()
+    return {"LD_PRELOAD": found, "PYTHONMALLOC": "malloc", **options}
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from gathercli.errors import GatherError, OutOfRangeError, TransferError
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import INT64
 from gathercli.spec.shapes import known, product
+from tests.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -626,3 +628,23 @@ def test_threads_that_wait_serve_calls(call: str) -> None:
     command = [sys.executable, "-W", "ignore", "-c", SHARED + call]
 
     subprocess.run(command, check=True)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="nothing tells the threads")
+def test_threads_that_wait_end_when_there_is_no_work_and_start_again() -> None:
+    call = (
+        "import time\n"
+        "def threads(): return len(os.listdir('/proc/self/task'))\n"
+        "def wait_until(fits):\n"
+        f"    end = time.monotonic() + {PATIENCE}\n"
+        "    while not fits():\n"
+        "        assert time.monotonic() < end\n"
+        "        time.sleep(0.01)\n"
+        "alone = threads()\n"
+        "wait_until(lambda: agrees() and threads() > alone)\n"
+        "wait_until(lambda: threads() == alone)\n"
+        "wait_until(lambda: agrees() and threads() > alone)\n"
+    )
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+
+    subprocess.run([sys.executable, "-c", SHARED + call], check=True, env=environment)
