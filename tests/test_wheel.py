@@ -221,6 +221,20 @@ def test_there_is_no_script_where_its_first_line_would_not_name_the_python(
     assert not hatch_build.has_script(tmp_path, python)
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_compilers_have_nothing_to_warn_of(
+    compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    monkeypatch.setenv("CC", compiler)
+    flags = ("-O0", "-Wall", "-Wextra", "-Werror")
+
+    problem = hatch_build.compile_kernel(ROOT / hatch_build.SOURCES, tmp_path / "so", flags)
+
+    assert not problem
+
+
 def test_a_compiler_that_is_not_there_is_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
