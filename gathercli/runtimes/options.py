@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from gathercli.batch.batch_run import BatchRequest, ReportOptions, RunOptions
-    from gathercli.cli.slice_options import Addition, Runtime
+    from gathercli.cli.slice_options import Addition, Runtime, StartedRuntimes
     from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case
     from gathercli.runtimes.verdict import Runtimes
@@ -82,8 +82,12 @@ class NamedRuntimes(RuntimeOptions):
         """The most seconds of an import, and of a call."""
         return CALL_SECONDS if self.timeout is None else self.timeout
 
-    def started(self) -> Runtimes:
-        """Return the processes of the runtimes, which the context starts."""
+    def started(self) -> StartedRuntimes:
+        """Return the processes of the runtimes, which the context starts; none without them."""
+        return super().started() if self.names is None else self.processes()
+
+    def processes(self) -> Runtimes:
+        """Return the processes of the runtimes that are named, which the context starts."""
         from gathercli.runtimes.verdict import Runtimes
 
         return Runtimes(self.chosen(), self.seconds)
@@ -123,7 +127,7 @@ class TimedRuntimes(NamedRuntimes):
 
         ops = [each.op for each in comparison.verdicts if each.bound is not None or named]
         expected = Expected(comparison, case)
-        with self.started() as processes:
+        with self.processes() as processes:
             verdicts = list(processes.verdicts(ops, case.tensors, attrs, expected))
             called = {each.call.runtime for each in verdicts}
             idle = [each for each in processes.present if each.runtime.name not in called]
@@ -167,5 +171,5 @@ class BatchRuntimes(NamedRuntimes):
             return None
         from gathercli.runtimes.batch import RuntimeBatch
 
-        with self.started() as processes:
+        with self.processes() as processes:
             return RuntimeBatch(processes, request, allow_absent=self.allow_absent).run()

@@ -15,7 +15,7 @@ from gathercli.report.terminal import rendered
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed, shell_word
-from gathercli.translate.targets import target, target_names, translation_targets
+from gathercli.translate.targets import target, target_frameworks, target_names
 
 if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
@@ -36,7 +36,7 @@ class TranslationOptions(Options):
         metavar="TARGET",
         choices=target_names(),
         default=REQUIRED,
-        help=f"The framework: {listed(each.name for each in translation_targets())}; "
+        help=f"The framework: {listed(target_frameworks().values())}; "
         "onnx and openvino without an opset are the newest.",
     )
     output: str | None = option(

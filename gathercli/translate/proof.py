@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import Enum
+from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from gathercli.report.versions import aligned
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import INT64, STRING, Kind
 from gathercli.spec.op import OffAxis
-from gathercli.spec.shapes import Shape, known
+from gathercli.spec.shapes import Shape, known, product
 from gathercli.text import clean, counted, grouped
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def outcome_of(
 MOST_MADE_SIZE: Final = 4  # the largest size of a made dimension
 # The most axes of made tensors that are longer than 1, so that no result is large.
 MOST_MADE_AXES: Final = 8
+MOST_DRAWN: Final = 1 << 20  # the most elements of a tensor before they are repeated
 _LEGAL_SHARE: Final = 0.6  # how many of the calls have legal indices only
 # The values of made data are less than this, so that every type represents them.
 _MADE_VALUES: Final = 100
@@ -140,14 +142,20 @@ def made_calls(
 
     The sizes differ, too, if `resizes`. Each index fits into a signed integer of `bits` bits.
     """
-    maker = _Maker(call, np.random.default_rng(seed), bits)
+    maker = _Maker(call, Random(seed), bits)  # noqa: S311
     for _ in range(count):
         yield maker.make(resizes=resizes)
 
 
 class _Maker:
-    def __init__(self, call: Call, random: np.random.Generator, bits: int) -> None:
+    def __init__(self, call: Call, random: Random, bits: int) -> None:
         self._call, self._random, self._bits = call, random, bits
+
+    def _integers(self, low: int, high: int, shape: Sequence[int]) -> AnyArray:
+        """Return integers below `high`, drawn without numpy.random, which imports for 8 ms."""
+        drawn = self._random.randbytes(8 * min(MOST_DRAWN, product(shape)))
+        numbers: AnyArray = np.resize(np.frombuffer(drawn, np.uint64), shape)
+        return (numbers % (high - low)).astype(np.int64) + low
 
     def make(self, *, resizes: bool) -> BoundCall:
         shapes = {name: known(each.shape) for name, each in self._call.inputs.items()}
@@ -175,23 +183,15 @@ class _Maker:
 
     def _size(self) -> int:
         """Return a size: seldom 0."""
-        return int(
-            self._random.integers(0 if self._random.random() < 0.05 else 1, MOST_MADE_SIZE + 1)
-        )
-
-    def _sizes(self, shapes: dict[str, tuple[int, ...]]) -> dict[str, list[int]]:
-        """Return sizes at random, of which few are larger than 1."""
-        sizes = {name: [self._size() for _ in shape] for name, shape in shapes.items()}
-        axes = [(name, at) for name, shape in shapes.items() for at in range(len(shape))]
-        if len(axes) > MOST_MADE_AXES:
-            for axis in self._random.permutation(len(axes))[MOST_MADE_AXES:]:
-                name, at = axes[axis]
-                sizes[name][at] = min(1, sizes[name][at])
-        return sizes
+        return self._random.randint(0 if self._random.random() < 0.05 else 1, MOST_MADE_SIZE)
 
     def _resized(self, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-        """Return other sizes that fit each other."""
-        op, sizes = self._call.op, self._sizes(shapes)
+        """Return other sizes that fit each other, of which few are larger than 1."""
+        op = self._call.op
+        sizes = {name: [self._size() for _ in shape] for name, shape in shapes.items()}
+        axes = [(name, at) for name, shape in shapes.items() for at in range(len(shape))]
+        for name, at in self._random.sample(axes, max(0, len(axes) - MOST_MADE_AXES)):
+            sizes[name][at] = min(1, sizes[name][at])
         if op.followed is not None:
             steps, _, lengths, _ = sizes
             return {
@@ -204,7 +204,7 @@ class _Maker:
             for at in range(len(data)):
                 if at != axis:
                     least = data[at] if op.off_axis is OffAxis.EQUAL else min(1, data[at])
-                    indices[at] = int(self._random.integers(least, data[at] + 1))
+                    indices[at] = self._random.randint(least, data[at])
         elif op.tuples:
             indices[-1] = shapes["indices"][-1]
         for at in range(self._call.batch_dims or 0):
@@ -212,19 +212,17 @@ class _Maker:
         return {name: tuple(each) for name, each in sizes.items()}
 
     def _data(self, name: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:
-        random, op = self._random, self._call.op
+        op = self._call.op
         if op.followed is not None:
             low, high = (-1, MOST_MADE_SIZE + 2) if name == "max_seq_len" else (0, 6)
             low = max(low, dtype.bounds[0]) if dtype.integral else low
-            return convert(Tensor(INT64, random.integers(low, high, shape)), dtype)
+            return convert(Tensor(INT64, self._integers(low, high, shape)), dtype)
         if dtype is STRING:
             words = np.array([f"s{at}" for at in range(_MADE_VALUES)])
-            return Tensor(dtype, words[random.integers(0, _MADE_VALUES, shape)])
-        if dtype.opaque:
-            bits = random.integers(0, 1 << dtype.bits, shape)
-            return Tensor(dtype, bits.astype(storage_of(dtype)))
-        high = 2 if dtype.kind is Kind.BOOL else _MADE_VALUES
-        return Tensor(dtype, random.integers(0, high, shape).astype(storage_of(dtype)))
+            return Tensor(dtype, words[self._integers(0, _MADE_VALUES, shape)])
+        bits = 1 if dtype.kind is Kind.BOOL else dtype.bits if dtype.opaque else 0
+        high = 1 << bits if bits else _MADE_VALUES
+        return Tensor(dtype, self._integers(0, high, shape).astype(storage_of(dtype)))
 
     def _indices(self, call: Call, name: str, axes: list[IndexedAxis]) -> Tensor:
         """Return indices: all legal, or a few that are not."""
@@ -246,7 +244,7 @@ class _Maker:
         """Return indices along an axis of a size: all legal, or one or two that may not be."""
         least, most = dtype.bounds if dtype.integral else (-8, 8)
         low, high = call.legal(size) or (0, 0)
-        indices = self._random.integers(max(low, least), min(high, most) + 1, shape)
+        indices = self._integers(max(low, least), min(high, most) + 1, shape)
         flat = indices.astype(object).reshape(-1)
         if not is_legal and flat.size:
             if self._bits < 64:
@@ -254,9 +252,8 @@ class _Maker:
                 least, most = max(least, -bound), min(most, bound - 1)
             strange = [-1, size, size + 2, -size - 1, -size, 2**32, 2**32 - 1, least, most]
             fitting = [each for each in strange if least <= each <= most]
-            for _ in range(int(self._random.integers(1, 3))):
-                at = int(self._random.integers(0, flat.size))
-                flat[at] = fitting[int(self._random.integers(0, len(fitting)))]
+            for _ in range(self._random.randint(1, 2)):
+                flat[self._random.randrange(flat.size)] = self._random.choice(fitting)
         return flat.reshape(shape)
 
 

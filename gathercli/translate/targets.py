@@ -13,17 +13,12 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from gathercli.errors import VersionError
-from gathercli.frameworks import FrameworkFile, every_framework, framework, row_like
+from gathercli.frameworks import FrameworkFile, framework, names, row_like
 from gathercli.frameworks.versions import find
-from gathercli.io.graphs.layers import ELEMENT_TYPES
 from gathercli.ops import FAMILIES, gather, gather_elements, gather_nd
 from gathercli.spec.dtypes import PLAIN, DType, dtype
-from gathercli.spec.op import (
-    INTEGERS,
-    IndexRange,
-    Op,
-    OutOfRange,
-)
+from gathercli.spec.op import INTEGERS, IndexRange, Op, OutOfRange
+from gathercli.text import table_beside
 
 
 class OwnOperator(NamedTuple):
@@ -62,7 +57,6 @@ class TranslationTarget(NamedTuple):
     runtimes: Sequence[str]
     functions: str  # of the file, that `call` needs
     suffix: str = ".py"
-    place: float = inf
     opset: int = 0
     casts: Sequence[DType] = INTEGERS
     loop_lacks: Sequence[DType] = ()
@@ -92,8 +86,7 @@ class TranslationTarget(NamedTuple):
 
     def check(self, k: str, condition: str, message: str) -> list[str]:
         """Return the lines that raise an error if a condition holds anywhere."""
-        text = self.text("check", k, condition=condition, message=f'"{message}"')
-        return text.split("\n")
+        return self.text("check", k, condition=condition, message=f'"{message}"').split("\n")
 
 
 @cache
@@ -101,12 +94,11 @@ def _target(name: str) -> TranslationTarget:
     """Return the target of a framework that has the table."""
     file = framework(name)
     table, opset = _table(file), file.program.get("opset")
-    own: dict[str, Any] = {"name": name, "raises": not opset, **table}
+    own: dict[str, Any] = {"name": target_frameworks()[name], "raises": not opset, **table}
     for key in {"casts", "loop_lacks"} & set(own):
         own[key] = tuple(map(dtype, own[key].split()))
     if opset:
-        own |= {"name": f"{name}-{opset}", "title": f"{file.title}, opset {opset}"}
-        own["operators"] = _of_opset(file, table)
+        own |= {"title": f"{file.title}, opset {opset}", "operators": _of_opset(file, table)}
     else:
         own["operators"] = _of_rows(name, table)
         like = file.program.get("like", DIALECT)
@@ -119,7 +111,7 @@ def _table(file: FrameworkFile) -> Mapping[str, Any]:
     """Return the table of a file, with what it repeats."""
     like = file.program.get("like")
     shared = {"title": file.title, "runtimes": [file.runtime], "functions": file.functions}
-    return {**(_table(framework(like)) if like else {}), **shared, "place": inf, **file.program}
+    return {**(_table(framework(like)) if like else {}), **shared, **file.program}
 
 
 def _of_rows(name: str, table: Mapping[str, Any]) -> dict[str, OwnOperator]:
@@ -135,6 +127,8 @@ def _of_rows(name: str, table: Mapping[str, Any]) -> dict[str, OwnOperator]:
 
 def _of_opset(file: FrameworkFile, table: Mapping[str, Any]) -> dict[str, OwnOperator]:
     """Return the operators of an opset; where the runtime differs, they do as that."""
+    from gathercli.io.graphs.layers import ELEMENT_TYPES
+
     operators = {}
     for family in FAMILIES:
         try:
@@ -184,16 +178,24 @@ DIALECT: Final = "numpy"  # whose expressions hold where a framework has none
 
 
 @cache
+def target_frameworks() -> Mapping[str, str]:
+    """Return the names of all targets in their order, by framework, without making their rows."""
+    tables = {each: table_beside(f"gathercli.frameworks.{each}") for each in names()}
+    programs = {each: table["program"] for each, table in tables.items() if "program" in table}
+    opsets = {each: f"{each}-{own['opset']}" for each, own in programs.items() if "opset" in own}
+    order = sorted(programs, key=lambda each: programs[each].get("place", inf))
+    return {each: opsets.get(each, each) for each in order}
+
+
 def translation_targets() -> tuple[TranslationTarget, ...]:
     """Return all targets in their order."""
-    targets = [_target(each.name) for each in every_framework() if each.program]
-    return tuple(sorted(targets, key=lambda each: each.place))
+    return tuple(map(_target, target_frameworks()))
 
 
 def target_names() -> tuple[str, ...]:
     """Return the values of `--to`: the frameworks, and those that stand for an opset."""
-    opsets = [each.name for each in translation_targets() if each.opset]
-    return (*(each.framework for each in translation_targets()), *opsets)
+    frameworks = target_frameworks()
+    return (*frameworks, *(each for each in frameworks.values() if each not in frameworks))
 
 
 def example(paths: Sequence[str]) -> str:
@@ -205,4 +207,4 @@ def example(paths: Sequence[str]) -> str:
 
 def target(name: str) -> TranslationTarget:
     """Return the target of a name, with its opset or without."""
-    return next(each for each in translation_targets() if name in (each.name, each.framework))
+    return _target(next(each for each in target_frameworks().items() if name in each)[0])

@@ -7,7 +7,7 @@ its specification says. An error of an operator is raised.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -17,22 +17,19 @@ from gathercli.compute.run import run
 from gathercli.compute.storage import broadcast, storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.frameworks.versions import find
-from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
-from gathercli.io.graphs.ir import ir_files
-from gathercli.io.graphs.onnx import onnx_bytes
-from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.ops import OPERATORS, gather_tree
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BOOL, INT64
 from gathercli.spec.op import Op
 from gathercli.text import counted
 from gathercli.translate.code import code
-from gathercli.translate.graph import IR_OPSETS, ir_graph, onnx_graph, onnx_text
 from gathercli.translate.lowering import lowered
 from gathercli.translate.program import PRIMITIVES, Program, Step
-from gathercli.translate.reading import read_ir_graph, read_onnx
 from gathercli.translate.targets import FAMILY_PRIMITIVES, OwnOperator, TranslationTarget
 from gathercli.translate.targets import target as find_target
+
+if TYPE_CHECKING:
+    from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue
 
 
 class Translation(NamedTuple):
@@ -67,18 +64,23 @@ class Translation(NamedTuple):
 def translated(call: Call, target: TranslationTarget) -> Translation:
     """Translate a bound call; raise UsageError if the target cannot express it."""
     program = lowered(call, target)
+    if target.suffix == ".py":
+        text = code(program, call, target)
+        return Translation(call, target, program, text, {".py": text.encode()})
+    from gathercli.io.graphs.ir import ir_files
+    from gathercli.io.graphs.onnx import onnx_bytes
+    from gathercli.translate.graph import IR_OPSETS, ir_graph, onnx_graph, onnx_text
+    from gathercli.translate.reading import read_ir_graph, read_onnx
+
     if target.suffix == ".onnx":
         graph = onnx_graph(program)
         model = onnx_bytes(graph, target.opset)
         text = onnx_text(graph, target.opset)
         return Translation(call, target, program, text, {".onnx": model}, read_onnx(model))
-    if target.suffix == ".xml":
-        opsets = {each.op.name: each.op.version for each in target.operators.values()}
-        ir = ir_files(ir_graph(program), IR_OPSETS | opsets)
-        files = {".xml": ir.xml.encode(), ".bin": ir.weights}
-        return Translation(call, target, program, ir.xml, files, read_ir_graph(ir))
-    text = code(program, call, target)
-    return Translation(call, target, program, text, {".py": text.encode()})
+    opsets = {each.op.name: each.op.version for each in target.operators.values()}
+    ir = ir_files(ir_graph(program), IR_OPSETS | opsets)
+    files = {".xml": ir.xml.encode(), ".bin": ir.weights}
+    return Translation(call, target, program, ir.xml, files, read_ir_graph(ir))
 
 
 def _gathered(op: Op, tensors: Sequence[Tensor], **settings: Any) -> Tensor:
@@ -117,11 +119,8 @@ def _own(own: OwnOperator, op: Op, inputs: Sequence[Tensor], settings: Mapping[s
         indices = Tensor(INT64, indices.array.astype(np.int64))
     attrs = {key: value for key, value in settings.items() if op.attr(key)}
     # An index that is not legal is an error before it is one outside.
-    policies = {
-        "negative": "wrap" if own.wraps else "error",
-        "out_of_range": "zero" if own.fills else "error",
-    }
-    return _gathered(op, (data, indices), **attrs, **policies)
+    negative, outside = "wrap" if own.wraps else "error", "zero" if own.fills else "error"
+    return _gathered(op, (data, indices), **attrs, negative=negative, out_of_range=outside)
 
 
 # Graphs
@@ -183,6 +182,8 @@ def _arithmetic(function: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 def _cast(attributes: Mapping[str, Any], x: Tensor) -> Tensor:
+    from gathercli.io.graphs.tensorproto import ONNX_TYPES
+
     dtype = ONNX_TYPES[attributes["to"]] or INT64
     return Tensor(dtype, x.values().astype(storage_of(dtype)))
 
