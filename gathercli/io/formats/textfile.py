@@ -44,7 +44,7 @@ _VALUE_BYTES: Final = 64  # bytes of memory for a parsed value: an object, and i
 _WIDEST_CHARACTER: Final = 4  # the most bytes of memory for a character
 # Bytes at either end of a text that contain its outermost brackets.
 _BRACKET_BYTES: Final = 1 << 12
-_PIECE_BYTES: Final = 1 << 15  # bytes of text parsed at a time
+_PIECE_BYTES: Final = 1 << 17  # bytes of text parsed at a time
 _FRACTION: Final = rb"(?<=[0-9])[.eE][^,\]]*"  # the point or exponent of a number, and the rest
 # Bytes that are beside every value: of JSON, and of other text.
 _JSON_MARKS: Final = (b",", b"[", b":", b":")
