@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gathercli.errors import DtypeError, Hint
+from gathercli.records import Sequence
 from gathercli.spec.call import Call, Operand, flattened, version_that
 from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, DType, Kind, in_words
 from gathercli.text import listed
@@ -28,8 +29,8 @@ def data_dtype(call: Call) -> None:
 
 def indices_dtype(call: Call) -> None:
     """Refuse an element type of `indices` that the version does not take."""
-    dtype = call.indices.dtype
-    if dtype is None or dtype in call.op.input("indices").dtypes:
+    dtype, types = call.indices.dtype, call.op.input("indices").dtypes
+    if dtype is None or dtype in types:
         return
     where = call.indices.decided_by
     first = f", first at `{where}`" if where not in (None, "$") and not dtype.integral else ""
@@ -38,8 +39,8 @@ def indices_dtype(call: Call) -> None:
         subject="indices",
         where=where,
         value=dtype.name,
-        expected=listed(in_words(call.op.input("indices").dtypes)),
-        hint=_as_integers(call.indices, dtype),
+        expected=listed(in_words(types)),
+        hint=_as_integers(call.indices, dtype, types),
     )
     if _are_swapped(call):
         error.swapped = "DATA"
@@ -103,11 +104,12 @@ def _point_inside(call: Call) -> bool:
     )
 
 
-def _as_integers(indices: Operand, dtype: DType) -> Hint | None:
+def _as_integers(indices: Operand, dtype: DType, types: Sequence[DType]) -> Hint | None:
     """Say how indices of another type become integers, if there is a way."""
     if dtype.integral:
-        hint = Hint("{indices_dtype} converts them without loss", indices_dtype="int64")
-        return hint if dtype.bits < 64 else None
+        widest = max(types, key=lambda each: each.bits)
+        fit = "without loss" if dtype.bits < widest.bits else "if each fits"
+        return Hint(f"{{indices_dtype}} converts them {fit}", indices_dtype=widest.name)
     if indices.integers is not None:
         what = "the positions of true are" if dtype is BOOL else "as integers they are"
         return Hint(f"{what} {{literal}}", literal=str(indices.integers))

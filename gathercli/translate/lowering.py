@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gathercli.errors import UsageError
+from gathercli.errors import Hint, UsageError
 from gathercli.ops import check_one_indexed, gather, gather_elements, gather_nd
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import BOOL, INT64, UINT64, DType, Kind
@@ -79,7 +79,7 @@ class _Lowering:
             expected="another type, or another target",
             hint=f"`--to {other}` has it"
             if other
-            else f"`gathercli convert --dtype {wider}` converts it",
+            else Hint("{data_dtype} converts it", data_dtype=wider),
         )
 
     # The families
@@ -366,5 +366,5 @@ def _wrong_indices(k: ProgramValue, why: str) -> UsageError:
         subject="indices",
         value=k.dtype.name,
         expected="int64",
-        hint="`gathercli convert --dtype int64` converts it",
+        hint=Hint("{indices_dtype} converts it", indices_dtype="int64"),
     )

@@ -10,11 +10,11 @@ import pytest
 
 import gathercli
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import AxisError, BatchDimsError, DtypeError
+from gathercli.errors import AxisError, BatchDimsError
 from gathercli.frameworks.versions import find
 from gathercli.ops import FAMILIES, OPERATORS, bind, gather, gather_elements
 from gathercli.spec.call import MOST_HINT_ELEMENTS, Call, Operand, version_that
-from gathercli.spec.dtypes import BFLOAT16, BOOL, DTYPES, FLOAT64, INT64, STRING, DType
+from gathercli.spec.dtypes import BFLOAT16, BOOL, FLOAT64, INT64, STRING, DType
 from gathercli.spec.rules import axis_type
 from gathercli.spec.shapes import UNKNOWN, Shape
 from gathercli.spec.shapes import parse as parse_shape
@@ -183,18 +183,6 @@ def test_a_version_of_another_framework_is_named_if_it_alone_would_do() -> None:
     assert other == f"{newest('onnx')} does: `-V {newest('onnx')}`"
     assert more == "openvino-7 does: `-V openvino-7`, or `--out-of-range zero`"
     assert version_that(call, lambda op: op is call.op, "does") is None
-
-
-@pytest.mark.parametrize("of", [each for each in DTYPES if each.integral], ids=str)
-def test_only_integers_of_less_than_64_bits_are_advised_to_become_int64(of: Any) -> None:
-    row = gather.ROWS[0]
-    narrow = row._replace(inputs=(row.inputs[0], row.inputs[1]._replace(dtypes=(BOOL,))))
-
-    with pytest.raises(DtypeError) as info:
-        bind(narrow, Operand(Shape([3]), INT64), Operand(Shape([1]), of), axis=0)
-
-    hint = '`numpy.asarray(indices, "int64")` converts them without loss'
-    assert info.value.hint == (hint if of.bits < 64 else None)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])

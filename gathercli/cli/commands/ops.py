@@ -13,12 +13,7 @@ from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.options import TEXT_FORMAT, VARIABLE, choice
 from gathercli.errors import Hint, UsageError, VersionError
 from gathercli.frameworks import every_row
-from gathercli.frameworks.equivalents import (
-    call_like,
-    equivalent,
-    framework_named,
-    of_framework,
-)
+from gathercli.frameworks.equivalents import call_like, equivalent, framework_named, of_framework
 from gathercli.frameworks.versions import VersionMatch, find
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.report import versions
