@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 from gathercli.errors import InputError, NoInputError, TransferError, UsageError
 from gathercli.io.files import check_kind, unreadable
 from gathercli.io.formats import jsontext as json
+from gathercli.io.formats.foreign import install_line
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def connect(address: Address) -> Iterator[Client]:
         from distributed import Client, Security
     except ImportError as error:
         what = f"a scheduler needs dask, which is not installed ({error})"
-        hint = "`pip install 'gathercli[cluster]'`"
+        hint = f"`{install_line('distributed', 'cluster')}`"
         raise UsageError(what, expected="the extra", hint=hint) from None
     url, security = address.url or _read_url(address.file or ""), None
     ca_file, cert, key = address[2:]

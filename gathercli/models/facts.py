@@ -129,7 +129,9 @@ def infer_facts(wire: WireReader, graph: Span) -> tuple[dict[int, Facts], str | 
     except (OSError, subprocess.TimeoutExpired):
         return {}, "onnx's shape inference took too long"
     if process.returncode == ABSENT_STATUS:
-        return {}, "some shapes are not known; `pip install 'gathercli[onnx]'` infers more"
+        from gathercli.io.formats.foreign import install_line
+
+        return {}, f"some shapes are not known; `{install_line('onnx', 'onnx')}` infers more"
     return _parsed(process.stdout if process.returncode == 0 else b"")
 
 

@@ -656,7 +656,7 @@ def test_without_dask_it_is_said_how_to_get_it(program: Program) -> None:
     words = ["batch", "jobs.jsonl", "--scheduler", "tcp://127.0.0.1:1"]
     ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=False)
     assert (ran.returncode, ran.stdout) == (2, b"")
-    assert b"hint: `pip install 'gathercli[cluster]'`\n" in ran.stderr
+    assert b"hint: `python -m pip install 'gathercli[cluster]'`\n" in ran.stderr
     assert program("batch", "jobs.jsonl", "-q").returncode == 0
 
 

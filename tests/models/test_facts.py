@@ -79,7 +79,7 @@ def test_the_elements_of_large_tensors_are_left_out(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("status", "out", "note"),
     [
-        (ABSENT_STATUS, b"", "`pip install 'gathercli[onnx]'` infers more"),
+        (ABSENT_STATUS, b"", "`python -m pip install 'gathercli[onnx]'` infers more"),
         (1, b"", "onnx's shape inference failed"),
         (-9, b"", "onnx's shape inference failed"),
         (0, b"{", "onnx's shape inference failed"),

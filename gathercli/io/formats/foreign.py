@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +20,6 @@ READ_FORMATS: Final = listed(
 )
 
 SAMPLE_BYTES: Final = 1 << 18  # bytes of a .csv file used to infer the types of its cells
-
 
 _FOREIGN_MARKS: Final = (
     (rb"\x80\x02\x8a\x0al\xfc\x9cF\xf9", "an old PyTorch file", "torch"),
@@ -50,6 +50,11 @@ _TEXT_TAGS: Final = (
 # A list without brackets: on one line, or an element a line.
 _BARE_LIST: Final = rb"(?=[-+.]?\d)[-+.\dEe]+(?:(?:[ \t,]+[-+.\dEe]+)*|(?:\s*\n[-+.\dEe]+)*),?\s*"
 
+# What adds a package to the environment that pipx or uv made, by the file that they put there.
+_INSTALLERS: Final = {
+    "pipx_metadata.json": "pipx inject gathercli",
+    "uv-receipt.toml": "uv tool install gathercli --with",
+}
 _COMPRESSIONS: Final = {
     b"\x1f\x8b": "zcat",
     b"BZh": "bzcat",
@@ -108,9 +113,8 @@ def raw_hint(file: File) -> Hint:
 
 def foreign_error(name: str, what: str, kind: str) -> InputError:
     """Return the error for a file of another format, with Python that converts it."""
-    return InputError(
-        f"the input is {what}", expected=READ_FORMATS, hint=conversion_hint(kind, name)
-    )
+    hint = conversion_hint(kind, name)
+    return InputError(f"the input is {what}", expected=READ_FORMATS, hint=hint)
 
 
 def text_kind(name: str, start: bytes) -> str | None:
@@ -242,9 +246,13 @@ def not_installed(
     package: str, extra: str, error: type[GatherError] = InputError, rule: str = "format"
 ) -> GatherError:
     """Return the error for a missing package, with the command that installs its extra."""
-    return error(
-        f"the format needs the package {package}",
-        rule=rule,
-        expected="it to be installed",
-        hint=f"`python -m pip install 'gathercli[{extra}]'`",
-    )
+    what, hint = f"the format needs the package {package}", f"`{install_line(package, extra)}`"
+    return error(what, rule=rule, expected="it to be installed", hint=hint)
+
+
+def install_line(package: str, extra: str) -> str:
+    """Return the command that installs a package of an extra beside this program."""
+    for file, command in _INSTALLERS.items():
+        if os.path.exists(os.path.join(sys.prefix, file)):
+            return f"{command} {package}"
+    return f"python -m pip install 'gathercli[{extra}]'"

@@ -24,14 +24,7 @@ from gathercli.io.graphs.graph import (
     raw_elements,
     stored,
 )
-from gathercli.io.graphs.layers import (
-    ELEMENT_TYPES,
-    Layer,
-    integer,
-    precision,
-    shape_of,
-    type_of,
-)
+from gathercli.io.graphs.layers import ELEMENT_TYPES, Layer, integer, precision, shape_of, type_of
 from gathercli.spec.dtypes import STRING, DType
 from gathercli.spec.shapes import Place, product
 from gathercli.text import clean, counted, in_bytes, short

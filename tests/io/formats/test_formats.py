@@ -17,7 +17,7 @@ from onnx import numpy_helper
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.io import save
-from gathercli.io.formats import literal
+from gathercli.io.formats import foreign, literal
 from gathercli.io.formats.table import FORMATS
 from gathercli.spec.dtypes import DTYPES, DType, Kind, dtype
 from tests.cases import drawn
@@ -279,6 +279,23 @@ def test_a_file_of_every_format_is_told_whatever_it_holds(draw: st.DataObject) -
 
 
 # Packages that are not installed
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("pipx_metadata.json", "pipx inject gathercli numcodecs"),
+        ("uv-receipt.toml", "uv tool install gathercli --with numcodecs"),
+        ("pyvenv.cfg", "python -m pip install 'gathercli[zarr]'"),
+    ],
+)
+def test_a_missing_package_is_added_by_what_installed_the_program(
+    file: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / file).touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+
+    assert foreign.not_installed("numcodecs", "zarr").hint == f"`{line}`"
 
 
 def test_a_missing_package_is_named_with_the_line_that_installs_it(
