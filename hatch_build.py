@@ -27,6 +27,7 @@ COMPUTE = Path("gathercli", "compute")
 SOURCES = COMPUTE / "csrc"
 NAME = "_native.abi3.so"
 COMMAND, START, ENTRY_POINT = "gathercli", "start.py", "gathercli.__main__:run"
+OF_BUILD = "build-env-"  # begins the name of the environment that `python -m build` makes
 MOST_OF_SHEBANG = 127  # bytes; older Linux cuts what is longer
 
 
@@ -80,8 +81,8 @@ def has_script(root: Path, python: str = sys.executable) -> bool:
     """Return whether the command is the script, whose first line pip replaces by ``#!`` and Python.
 
     pip builds with the Python that it installs for, whose path may have a blank or be too long for
-    such a line. A wheel from a source archive, or with ``GATHERCLI_PORTABLE=1``, may be installed
-    for any Python.
+    such a line. A wheel from a source archive, of ``python -m build``, or with
+    ``GATHERCLI_PORTABLE=1``, may be installed for any Python.
 
     Parameters
     ----------
@@ -95,6 +96,8 @@ def has_script(root: Path, python: str = sys.executable) -> bool:
         False where an entry point takes its place.
     """
     if os.environ.get("GATHERCLI_PORTABLE", "0") not in ("", "0") or (root / "PKG-INFO").exists():
+        return False
+    if Path(python).parent.parent.name.startswith(OF_BUILD):
         return False
     line = os.fsencode(f"#!{python}\n")
     return len(line) <= MOST_OF_SHEBANG and len(line.split()) == 1

@@ -208,8 +208,9 @@ def test_a_wheel_for_any_python_has_the_entry_point_and_no_script(tmp_path: Path
         ("/opt/my venv/bin/python3", False),
         (f"/{'x' * (127 - len('#!//python') - 1)}/python", True),
         (f"/{'x' * (127 - len('#!//python'))}/python", False),
+        ("/opt/build-env-a1b2c3/bin/python", False),
     ],
-    ids=["short", "a blank", "as long as may be", "longer"],
+    ids=["short", "a blank", "as long as may be", "longer", "of python -m build"],
 )
 def test_there_is_no_script_where_its_first_line_would_not_name_the_python(
     python: str, script: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
