@@ -17,10 +17,10 @@ import numpy as np
 
 from gathercli.compute.conversion import cast as cast_tensor
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import GatherError, Hint, InputError, VersionError
+from gathercli.errors import GatherError, Hint, InputError, LimitError, VersionError
 from gathercli.frameworks.versions import find
 from gathercli.io.files import File
-from gathercli.io.graphs.graph import Budget, Constant, Value
+from gathercli.io.graphs.graph import Constant, Value, check_held
 from gathercli.models.facts import Possible
 from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.spec.call import Call, Operand
@@ -42,6 +42,8 @@ OPERATOR_FAMILIES: Final[dict[str, Family]] = {
 _KNOWN_ATTRIBUTES: Final = {name: attributes(each) for name, each in OPERATOR_FAMILIES.items()}
 # Bytes of memory that a node of the family takes, as was measured, with two inputs and a name.
 NODE_BYTES: Final = 1200
+MOST_NODES: Final = 400_000  # the most nodes of a model
+MAX_DEPTH: Final = 64  # the deepest body in a body
 
 
 class ModelNode(NamedTuple):
@@ -176,7 +178,7 @@ def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:
 
 
 @dataclass
-class Model(Budget):
+class Model:
     """A model, whose `held` and `number` count the memory and the nodes of what was read."""
 
     path: str
@@ -195,6 +197,17 @@ class Model(Budget):
     def limit(self) -> int | None:
         """The most bytes of memory."""
         return self.file.limit if self.file is not None else None
+
+    def hold(self, nbytes: int) -> None:
+        """Count bytes of memory; raise LimitError if there are more than `limit`."""
+        self.held += nbytes
+        check_held(self.held, self.limit)
+
+    def count_node(self) -> None:
+        """Count a node; raise LimitError if there are too many."""
+        self.number += 1
+        if self.number > MOST_NODES:
+            raise LimitError(f"the model has more than {MOST_NODES} nodes", expected="fewer")
 
     def close(self) -> None:
         """Close the files; mapped tensors stay valid."""
@@ -255,6 +268,14 @@ def with_call(node: ModelNode) -> ModelNode:
         return node._replace(call=bound(node))
     except GatherError:
         return node
+
+
+def unread_from(value: Value, inputs: Iterable[Value]) -> Value:
+    """Return the output of a node that could be constant, but for `inputs` that are unread."""
+    inputs = list(inputs)
+    reasons = [each.unread for each in inputs if each.unread]
+    decided = all(each.unread or each.constant for each in inputs)
+    return value._replace(unread=reasons[0]) if reasons and decided else value
 
 
 def output_of(node: ModelNode) -> Value | None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gathercli.errors import GatherError
 from gathercli.io.files import File
 from gathercli.io.formats.content import malformed
-from gathercli.io.graphs.graph import MAX_DEPTH, Constant, Value, open_beside
+from gathercli.io.graphs.graph import Constant, Value, open_beside
 from gathercli.io.graphs.onnx import NodeFields, attribute, node_fields, value_info
 from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto, type_of, type_or_none
 from gathercli.io.graphs.wire import (
@@ -27,6 +27,7 @@ from gathercli.io.graphs.wire import (
 )
 from gathercli.models.facts import Facts, infer_facts
 from gathercli.models.graph import (
+    MAX_DEPTH,
     NODE_BYTES,
     OPERATOR_FAMILIES,
     Model,
@@ -39,6 +40,7 @@ from gathercli.models.graph import (
     reshaped,
     squeezed,
     unique_names,
+    unread_from,
     unsqueezed,
     with_call,
 )
@@ -389,7 +391,7 @@ def _folded(
     if not inputs:
         return None
     value = _passed(operator, name, inputs, attributes, opset) or Value(name, inputs[0].dtype)
-    return value.unread_from(inputs)
+    return unread_from(value, inputs)
 
 
 def _passed(

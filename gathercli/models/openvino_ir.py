@@ -15,8 +15,6 @@ import numpy as np
 from gathercli.compute.tensor import Tensor
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, Value
-from gathercli.io.graphs.ir import Weights
-from gathercli.io.graphs.layers import Body, IrReader, Layer, attribute, parameter, type_of
 from gathercli.io.graphs.onnx import onnx_bytes
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.io.graphs.wire import WireReader, span_of
@@ -34,8 +32,18 @@ from gathercli.models.graph import (
     reshaped,
     squeezed,
     unique_names,
+    unread_from,
     unsqueezed,
     with_call,
+)
+from gathercli.models.layers import (
+    Body,
+    IrReader,
+    Layer,
+    Weights,
+    attribute,
+    parameter,
+    type_of,
 )
 from gathercli.models.verdict import judge
 from gathercli.spec.dtypes import BOOL, INT64, foreign
@@ -44,7 +52,7 @@ from gathercli.spec.shapes import LARGEST, Shape
 if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
-    from gathercli.io.graphs.layers import Port
+    from gathercli.models.layers import Port
 
 # The layers that constants come from or pass through.
 _FOLDED_LAYERS: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")
@@ -187,7 +195,7 @@ class _NodeReader:
         if layer.type not in _FOLDED_LAYERS or not inputs:
             return None
         value = self._passed(layer, inputs)
-        marked = (value or Value(name)).unread_from(inputs)
+        marked = unread_from(value or Value(name), inputs)
         return marked if marked.unread else value
 
     def _passed(self, layer: Layer, inputs: list[Value]) -> Value | None:
@@ -333,25 +341,15 @@ def _flag(layer: Layer, name: str) -> int:
     return int(layer.data.get(name, "false").lower() in ("true", "1"))
 
 
+_NAMES: Final = {"Subtract": "Sub", "Multiply": "Mul", "Minimum": "Min", "Maximum": "Max"} | {
+    **{"FloorMod": "Mod", "Select": "Where", "Negative": "Neg", "ShapeOf": "Shape", "Add": "Add"},
+    **{name: name for name in ("Abs", "NonZero", "Range", "Tile", "Squeeze", "Unsqueeze")},
+}
 _SAME: Final[dict[str, Callable[[Layer, _Numbers], _Same | None]]] = {
-    "Add": _numpy("Add"),
-    "Subtract": _numpy("Sub"),
-    "Multiply": _numpy("Mul"),
-    "Minimum": _numpy("Min"),
-    "Maximum": _numpy("Max"),
-    "FloorMod": _numpy("Mod"),
+    **{name: _numpy(operator) for name, operator in _NAMES.items()},
     "Mod": _numpy("Mod", fmod=1),
-    "Select": _numpy("Where"),
-    "Abs": lambda *_: _Same("Abs"),
-    "Negative": lambda *_: _Same("Neg"),
     "Clamp": _clamped,
-    "NonZero": lambda *_: _Same("NonZero"),
-    "ShapeOf": lambda *_: _Same("Shape"),
-    "Range": lambda *_: _Same("Range"),
-    "Tile": lambda *_: _Same("Tile"),
     "Slice": lambda layer, _: _Same("Slice", inputs=(0, 1, 2, 4, 3)) if layer.inputs[4:] else None,
-    "Squeeze": lambda *_: _Same("Squeeze"),
-    "Unsqueeze": lambda *_: _Same("Unsqueeze"),
     "Concat": lambda layer, _: _Same("Concat", {"axis": int(layer.data["axis"])}),
     "Reshape": lambda layer, _: _Same("Reshape", {"allowzero": 1 - _flag(layer, "special_zero")}),
     "CumSum": lambda layer, _: _Same(

@@ -22,7 +22,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.frameworks import every_framework
-from gathercli.io.graphs.layers import ELEMENT_TYPES
+from gathercli.io.graphs.ir import ELEMENT_TYPES
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 
 if TYPE_CHECKING:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+from xml.etree import ElementTree as ET
+
 from gathercli.compute.tensor import Tensor
-from gathercli.io.files import File
-from gathercli.io.graphs.graph import Budget, Graph, GraphNode, GraphValue
-from gathercli.io.graphs.ir import IrFiles, Weights
-from gathercli.io.graphs.layers import IrReader, type_of
+from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, stored
+from gathercli.io.graphs.ir import ELEMENT_TYPES, IrFiles, strings_of
 from gathercli.io.graphs.onnx import attribute, node_fields, value_info
 from gathercli.io.graphs.tensorproto import TensorProto
 from gathercli.io.graphs.wire import Span, WireReader, span_of
-from gathercli.spec.dtypes import INT64
+from gathercli.spec.dtypes import INT64, STRING
 
-
-class HeldFile(File):
-    """Bytes in memory that are read as those of a stream that has ended."""
-
-    def __init__(self, name: str, content: bytes) -> None:
-        self.name = self.path = name
-        self.limit, self.regular, self.beside = None, False, []
-        self._spool, self._ended = content, True
+# The types by their names in attributes of an IR.
+_IR_TYPES: Final = {name: each for each, name in ELEMENT_TYPES.items()}
 
 
 def read_onnx(content: bytes) -> Graph:
@@ -68,26 +64,38 @@ def _read_node(wire: WireReader, message: Span) -> GraphNode:
 
 def read_ir_graph(files: IrFiles) -> Graph:
     """Read the graph of an .xml and its .bin; layers are in an order to run them."""
-    xml = HeldFile("model.xml", files.xml.encode())
-    weights = Weights([], xml, HeldFile("model.bin", files.weights))
-    reader = IrReader(xml, Budget())
-    reader.read()
-    layers = reader.bodies[0].layers
+    root = ET.fromstring(files.xml)  # noqa: S314  (text that `ir_files` wrote)
+    names = {each.attrib["id"]: each.attrib["name"] for each in root.iterfind("layers/layer")}
+    behind = {
+        (edge.attrib["to-layer"], edge.attrib["to-port"]): names[edge.attrib["from-layer"]]
+        for edge in root.iterfind("edges/edge")
+    }
     inputs: list[GraphValue] = []
     outputs: list[GraphValue] = []
     constants: dict[str, Tensor] = {}
     nodes: list[GraphNode] = []
-    names = {key: each.name for key, each in layers.items()}
-    for each in layers.values():
-        sources = tuple(names[each.sources[port.id][0]] for port in each.inputs)
-        if each.type == "Parameter":
-            inputs.append(GraphValue(each.name, type_of(each.data["element_type"]) or INT64, ()))
-        elif each.type == "Const":
-            constants[each.name] = weights.of_layer(each).tensor()
-        elif each.type == "Result":
+    for layer in root.iterfind("layers/layer"):
+        number, name, kind = (layer.attrib[key] for key in ("id", "name", "type"))
+        data = {} if (found := layer.find("data")) is None else found.attrib
+        ports = layer.iterfind("input/port")
+        sources = tuple(behind[number, port.attrib["id"]] for port in ports)
+        if kind == "Parameter":
+            inputs.append(GraphValue(name, _IR_TYPES[data["element_type"]], ()))
+        elif kind == "Const":
+            constants[name] = _constant(files.weights, data)
+        elif kind == "Result":
             outputs.append(GraphValue(sources[0], INT64, ()))
         else:
-            port = GraphValue(each.name, INT64, ())
-            settings = dict(each.data) | {"opset": each.opset}
-            nodes.append(GraphNode(each.type, sources, (port,), settings))
+            settings = data | {"opset": layer.attrib["version"].removeprefix("opset")}
+            nodes.append(GraphNode(kind, sources, (GraphValue(name, INT64, ()),), settings))
     return Graph(tuple(inputs), tuple(outputs), tuple(nodes), constants)
+
+
+def _constant(weights: bytes, data: Mapping[str, str]) -> Tensor:
+    """Return the tensor of a Const layer."""
+    dtype = _IR_TYPES[data["element_type"]]
+    shape = tuple(map(int, filter(None, data["shape"].split(","))))
+    offset, size = int(data["offset"]), int(data["size"])
+    if dtype is STRING:
+        return strings_of(weights, shape, offset, size)
+    return stored(lambda: weights, dtype, shape, offset, size).tensor()

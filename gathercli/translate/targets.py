@@ -127,7 +127,7 @@ def _of_rows(name: str, table: Mapping[str, Any]) -> dict[str, OwnOperator]:
 
 def _of_opset(file: FrameworkFile, table: Mapping[str, Any]) -> dict[str, OwnOperator]:
     """Return the operators of an opset; where the runtime differs, they do as that."""
-    from gathercli.io.graphs.layers import ELEMENT_TYPES
+    from gathercli.io.graphs.ir import ELEMENT_TYPES
 
     operators = {}
     for family in FAMILIES:

@@ -16,7 +16,7 @@ import pytest
 import gathercli
 from gathercli.errors import UsageError
 from gathercli.frameworks import every_framework, framework, names
-from gathercli.io.graphs.layers import ELEMENT_TYPES
+from gathercli.io.graphs.ir import ELEMENT_TYPES
 from gathercli.models.files import read
 from gathercli.models.lint import findings
 from gathercli.models.targets import every_target, target, target_names

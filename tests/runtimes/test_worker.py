@@ -15,7 +15,7 @@ import pytest
 
 from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
-from gathercli.io.graphs.layers import ELEMENT_TYPES, precision
+from gathercli.io.graphs.ir import ELEMENT_TYPES, precision
 from gathercli.ops.gather import ONNX_13, OPENVINO_8
 from gathercli.runtimes.calls import RuntimeCall, calls
 from gathercli.runtimes.client import RuntimeProcess

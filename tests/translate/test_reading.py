@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gathercli.io.graphs.ir import IrFiles
-from gathercli.io.graphs.layers import ELEMENT_TYPES
+from gathercli.io.graphs.ir import ELEMENT_TYPES, IrFiles
 from gathercli.models.files import read
 from gathercli.translate.reading import read_ir_graph
 from tests.translate.pairs import PAIRS, Pair, name, translation_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from gathercli.compute.tensor import Tensor
@@ -20,8 +20,6 @@ from gathercli.spec.dtypes import DType
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import clean, in_bytes, shell_word
 
-MOST_NODES: Final = 400_000  # the most nodes of a model
-MAX_DEPTH: Final = 64  # the deepest body in a body
 # Copies in memory of elements that are converted: the values, the result, their comparison.
 CONVERSION_COPIES: Final = 4
 # How a file beside a model is opened: without waiting for the writer of a pipe.
@@ -126,13 +124,6 @@ class Value(NamedTuple):
         shape = Shape(constant.shape)
         return cls(name, constant.dtype, shape, constant, unread=constant.unread)
 
-    def unread_from(self, inputs: Iterable[Value]) -> Value:
-        """Return the output of a node that could be constant, but for `inputs` that are unread."""
-        inputs = list(inputs)
-        reasons = [each.unread for each in inputs if each.unread]
-        decided = all(each.unread or each.constant for each in inputs)
-        return self._replace(unread=reasons[0]) if reasons and decided else self
-
     @property
     def operand(self) -> Operand:
         """The shape and type, for a call."""
@@ -175,28 +166,6 @@ def check_held(nbytes: int, limit: int | None) -> None:
     if limit is not None and nbytes > limit:
         what = f"the parts of the model take {in_bytes(nbytes)} or more to be held in memory"
         raise LimitError.over(what, nbytes, limit)
-
-
-class Budget:
-    """Counts of what is read of a model: bytes of memory and nodes, each within its limit."""
-
-    held = number = 0
-
-    @property
-    def limit(self) -> int | None:
-        """The most bytes of memory; None for no limit."""
-        return None
-
-    def hold(self, nbytes: int) -> None:
-        """Count bytes of memory; raise LimitError if there are more than `limit`."""
-        self.held += nbytes
-        check_held(self.held, self.limit)
-
-    def count_node(self) -> None:
-        """Count a node; raise LimitError if there are too many."""
-        self.number += 1
-        if self.number > MOST_NODES:
-            raise LimitError(f"the model has more than {MOST_NODES} nodes", expected="fewer")
 
 
 def stored(  # noqa: PLR0917  (a range of a file, and what it stores)

@@ -1,10 +1,8 @@
-"""Graphs written as OpenVINO IR of version 11, text of an .xml and bytes of a .bin; the weights."""
+"""Graphs written as OpenVINO IR of version 11: text of an .xml, bytes of a .bin; its types."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -12,99 +10,50 @@ import numpy as np
 
 from gathercli.compute.conversion import store
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import GatherError, InputError
-from gathercli.io.files import File
-from gathercli.io.formats.content import check_pointer, malformed
-from gathercli.io.graphs.graph import (
-    Constant,
-    Graph,
-    GraphValue,
-    decoded,
-    open_beside,
-    raw_elements,
-    stored,
-)
-from gathercli.io.graphs.layers import ELEMENT_TYPES, Layer, integer, precision, shape_of, type_of
-from gathercli.spec.dtypes import STRING, DType
+from gathercli.io.formats.content import malformed
+from gathercli.io.graphs.graph import Graph, GraphValue, decoded, raw_elements
+from gathercli.spec.dtypes import BOOL, STRING, DType, dtype
 from gathercli.spec.shapes import Place, product
-from gathercli.text import clean, counted, in_bytes, short
+from gathercli.text import in_bytes
 
-_POINTER_BYTES: Final = 64  # bytes that tell a pointer of Git LFS
-
-
-class Weights:
-    """The .bin beside an .xml, which is opened for its size and mapped for its elements."""
-
-    def __init__(self, notes: list[str], xml: File, file: File | None = None) -> None:
-        self._notes, self._xml = notes, xml
-        if file is not None:
-            self._file = file
-
-    @cached_property
-    def _file(self) -> File | None:
-        """The .bin; None, and a note, if there is none."""
-        xml = self._xml
-        path, suffix = os.path.splitext(xml.path)
-        whole, name = f"{path}.bin", f"{os.path.splitext(xml.name)[0]}.bin"
-        if suffix.lower() != ".xml" or not os.path.lexists(whole):
-            self._notes.append(f"there is no `{clean(name)}`, so no constant was read")
-            return None
-        file = open_beside(xml.path, os.path.basename(whole), xml.limit)
-        file.guarded = xml.guarded
-        xml.beside.append(file)
-        return file
-
-    @cached_property
-    def _buffer(self) -> Any:
-        return self._file.buffer() if self._file is not None else None
-
-    def of_layer(self, layer: Layer) -> Constant:
-        """Return the constant of a Const layer; its errors have the name of the layer."""
-        data = layer.data
-        try:
-            dtype = type_of(data.get("element_type", ""))
-            if dtype not in ELEMENT_TYPES:
-                word = clean(short(data.get("element_type", "")))
-                raise InputError(
-                    f"its type is `{word}`", rule="dtype", value=word, expected="a type of OpenVINO"
-                )
-            sizes = shape_of(data.get("shape", "")).sizes
-            if sizes is None:
-                raise malformed(f"its shape is `{clean(short(data['shape']))}`", "known sizes")
-            offset = integer(data.get("offset", ""), "its offset")
-            size = integer(data.get("size", ""), "its size")
-            return self._constant(dtype, sizes, offset, size)
-        except GatherError as error:
-            error.prefix(f"the constant `{clean(short(layer.name))}`")
-            raise
-
-    def _constant(self, dtype: DType, shape: tuple[int, ...], offset: int, size: int) -> Constant:
-        """Return a constant, after checking that it lies in the .bin."""
-        if self._file is None:
-            reason = "its elements are in the .bin, which is missing"
-
-            def refuse() -> Any:
-                raise InputError(reason, rule="missing", expected="it beside the .xml")
-
-            return Constant(dtype, shape, refuse, unread=reason)
-        if offset + size > self._file.size:
-            check_pointer(self._file.start(_POINTER_BYTES))
-            raise malformed(
-                f"its elements are at bytes {offset} to {offset + size}, "
-                f"but the .bin has only {counted(self._file.size, 'byte')}",
-                "them inside the .bin",
-            )
-        if dtype is STRING:
-            return Constant(
-                dtype,
-                shape,
-                lambda: _strings(self._buffer, shape, offset, size),
-                limit=self._xml.limit,
-            )
-        return stored(lambda: self._buffer, dtype, shape, offset, size, self._xml.limit)
+_SHORT_NAMES: Final = """
+i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e5m2 i4 u4 u2
+"""
+_OTHER_NAMES: Final = {
+    "bool": "boolean",
+    "string": "string",
+    "float8_e4m3fn": "f8e4m3",
+    "float8_e8m0fnu": "f8e8m0",
+    "float4_e2m1fn": "f4e2m1",
+}
+# The types that OpenVINO has, each with its name in an attribute of an IR.
+ELEMENT_TYPES: Final = {dtype(name): name for name in _SHORT_NAMES.split()} | {
+    dtype(name): word for name, word in _OTHER_NAMES.items()
+}
 
 
-def _strings(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Tensor:
+def precision(dtype: DType) -> str:
+    """Return the name of a type in a port: ``FP32``, ``BOOL``; ours, if OpenVINO lacks the type."""
+    if dtype is BOOL:
+        return "BOOL"
+    name = ELEMENT_TYPES.get(dtype, dtype.name).upper()
+    return f"FP{name[1:]}" if name in ("F16", "F32", "F64") else name
+
+
+def weights_of(tensor: Tensor) -> bytes:
+    """Return the elements of a constant as the .bin has them.
+
+    Elements of less than a byte are packed, the first one in the lowest bits. Of strings there are
+    their number, the ends of each, and the texts.
+    """
+    if tensor.dtype is STRING:
+        words = [str(each).encode() for each in tensor.array.reshape(-1)]
+        ends = np.cumsum([0, *map(len, words)])
+        return np.array([len(words), *ends], "<u4").tobytes() + b"".join(words)
+    return raw_elements(tensor)
+
+
+def strings_of(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Tensor:
     """Read strings.
 
     Their number N, N + 1 offsets of their bytes, and the bytes in UTF-8; the numbers are 32-bit
@@ -123,19 +72,6 @@ def _strings(buffer: Any, shape: tuple[int, ...], offset: int, size: int) -> Ten
         for at, (one, other) in enumerate(pairwise(ends))
     ]
     return Tensor(STRING, store(words, STRING, Place("strings", (number,))).reshape(shape))
-
-
-def weights_of(tensor: Tensor) -> bytes:
-    """Return the elements of a constant as the .bin has them.
-
-    Elements of less than a byte are packed, the first one in the lowest bits. Of strings there are
-    their number, the ends of each, and the texts.
-    """
-    if tensor.dtype is STRING:
-        words = [str(each).encode() for each in tensor.array.reshape(-1)]
-        ends = np.cumsum([0, *map(len, words)])
-        return np.array([len(words), *ends], "<u4").tobytes() + b"".join(words)
-    return raw_elements(tensor)
 
 
 class IrFiles(NamedTuple):

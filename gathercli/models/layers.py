@@ -1,4 +1,4 @@
-"""The layers of an OpenVINO IR and of its bodies, and what their ports declare.
+"""The layers of an OpenVINO IR and of its bodies, what their ports declare, and the weights.
 
 The .xml is read by expat, as a stream; a DOCTYPE, which may define entities, is refused. Layers
 have ids that are unique in their body only. A port without dimensions is 0-D or of unknown rank:
@@ -7,42 +7,21 @@ the layer behind it decides.
 
 from __future__ import annotations
 
+import os
 import re
-from functools import lru_cache
-from typing import Final
+from functools import cached_property, lru_cache
+from typing import Any, Final
 from xml.parsers import expat
 
-from gathercli.errors import GatherError, LimitError
+from gathercli.errors import GatherError, InputError, LimitError
 from gathercli.io.files import File
-from gathercli.io.formats.content import check_number, malformed, truncated
-from gathercli.io.graphs.graph import MAX_DEPTH, Budget, Value, check_held
-from gathercli.spec.dtypes import BOOL, DType, dtype, foreign
+from gathercli.io.formats.content import check_number, check_pointer, malformed, truncated
+from gathercli.io.graphs.graph import Constant, Value, check_held, open_beside, stored
+from gathercli.io.graphs.ir import ELEMENT_TYPES, precision, strings_of
+from gathercli.models.graph import MAX_DEPTH, Model
+from gathercli.spec.dtypes import STRING, DType, foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse
 from gathercli.text import clean, counted, in_bytes, short
-
-_SHORT_NAMES: Final = """
-i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e5m2 i4 u4 u2
-"""
-_OTHER_NAMES: Final = {
-    "bool": "boolean",
-    "string": "string",
-    "float8_e4m3fn": "f8e4m3",
-    "float8_e8m0fnu": "f8e8m0",
-    "float4_e2m1fn": "f4e2m1",
-}
-# The types that OpenVINO has, each with its name in an attribute of an IR.
-ELEMENT_TYPES: Final = {dtype(name): name for name in _SHORT_NAMES.split()} | {
-    dtype(name): word for name, word in _OTHER_NAMES.items()
-}
-
-
-def precision(dtype: DType) -> str:
-    """Return the name of a type in a port: ``FP32``, ``BOOL``; ours, if OpenVINO lacks the type."""
-    if dtype is BOOL:
-        return "BOOL"
-    name = ELEMENT_TYPES.get(dtype, dtype.name).upper()
-    return f"FP{name[1:]}" if name in ("F16", "F32", "F64") else name
-
 
 # The types by their names in attributes and ports.
 _TYPES_BY_WORD: Final = {
@@ -89,6 +68,7 @@ _CUT_ERRORS: Final = [
     )
 ]
 
+_POINTER_BYTES: Final = 64  # bytes that tell a pointer of Git LFS
 _IR_VERSIONS: Final = (10, 11)
 _XML_PART: Final = 1 << 16
 
@@ -233,8 +213,8 @@ def attribute(text: str) -> int | str:
 class IrReader:
     """A reader of one .xml; `read` may be called once."""
 
-    def __init__(self, file: File, budget: Budget) -> None:
-        self._file, self._budget = file, budget
+    def __init__(self, file: File, model: Model) -> None:
+        self._file, self._model = file, model
         self._stack: list[str] = []
         self.version = 0
         self.bodies: list[Body] = []
@@ -281,12 +261,12 @@ class IrReader:
             what = "the .xml has too many or too deep elements"
             raise LimitError(what, expected=f"at most {MOST_ELEMENTS}, {DEEPEST_ELEMENT} deep")
         if len(self._names) > self._counted:
-            self._budget.hold(_NAME_BYTES * (len(self._names) - self._counted))
+            self._model.hold(_NAME_BYTES * (len(self._names) - self._counted))
             self._counted = len(self._names)
         if not stack:
             self._open_net(name, attributes)
         elif (nbytes := _ELEMENT_BYTES.get((stack[-1], name))) is not None:
-            self._budget.hold(nbytes + sum(_TEXT_BYTES + len(each) for each in attributes.values()))
+            self._model.hold(nbytes + sum(_TEXT_BYTES + len(each) for each in attributes.values()))
             self._add(stack[-1], name, attributes)
         stack.append(name)
 
@@ -343,7 +323,7 @@ class IrReader:
 
     def _character_data(self, text: str) -> None:
         if self._text is not None:
-            self._budget.hold(len(text))
+            self._model.hold(len(text))
             self._text.append(text)
 
     def _open_net(self, name: str, attributes: dict[str, str]) -> None:
@@ -359,7 +339,7 @@ class IrReader:
         body, layer = self._open[-1], Layer(attributes)
         if layer.id in body.layers:
             raise malformed(f"two layers have the id `{clean(short(layer.id))}`", "every id once")
-        self._budget.count_node()
+        self._model.count_node()
         body.layers[layer.id] = body.last = layer
 
     def _add_edge(self, attributes: dict[str, str]) -> None:
@@ -379,3 +359,73 @@ class IrReader:
 
 def _refuse_doctype(*_: object) -> None:
     raise malformed("the .xml has a DOCTYPE", "an IR, which has none")
+
+
+class Weights:
+    """The .bin beside an .xml, which is opened for its size and mapped for its elements."""
+
+    def __init__(self, notes: list[str], xml: File) -> None:
+        self._notes, self._xml = notes, xml
+
+    @cached_property
+    def _file(self) -> File | None:
+        """The .bin; None, and a note, if there is none."""
+        xml = self._xml
+        path, suffix = os.path.splitext(xml.path)
+        whole, name = f"{path}.bin", f"{os.path.splitext(xml.name)[0]}.bin"
+        if suffix.lower() != ".xml" or not os.path.lexists(whole):
+            self._notes.append(f"there is no `{clean(name)}`, so no constant was read")
+            return None
+        file = open_beside(xml.path, os.path.basename(whole), xml.limit)
+        file.guarded = xml.guarded
+        xml.beside.append(file)
+        return file
+
+    @cached_property
+    def _buffer(self) -> Any:
+        return self._file.buffer() if self._file is not None else None
+
+    def of_layer(self, layer: Layer) -> Constant:
+        """Return the constant of a Const layer; its errors have the name of the layer."""
+        data = layer.data
+        try:
+            dtype = type_of(data.get("element_type", ""))
+            if dtype not in ELEMENT_TYPES:
+                word = clean(short(data.get("element_type", "")))
+                raise InputError(
+                    f"its type is `{word}`", rule="dtype", value=word, expected="a type of OpenVINO"
+                )
+            sizes = shape_of(data.get("shape", "")).sizes
+            if sizes is None:
+                raise malformed(f"its shape is `{clean(short(data['shape']))}`", "known sizes")
+            offset = integer(data.get("offset", ""), "its offset")
+            size = integer(data.get("size", ""), "its size")
+            return self._constant(dtype, sizes, offset, size)
+        except GatherError as error:
+            error.prefix(f"the constant `{clean(short(layer.name))}`")
+            raise
+
+    def _constant(self, dtype: DType, shape: tuple[int, ...], offset: int, size: int) -> Constant:
+        """Return a constant, after checking that it lies in the .bin."""
+        if self._file is None:
+            reason = "its elements are in the .bin, which is missing"
+
+            def refuse() -> Any:
+                raise InputError(reason, rule="missing", expected="it beside the .xml")
+
+            return Constant(dtype, shape, refuse, unread=reason)
+        if offset + size > self._file.size:
+            check_pointer(self._file.start(_POINTER_BYTES))
+            raise malformed(
+                f"its elements are at bytes {offset} to {offset + size}, "
+                f"but the .bin has only {counted(self._file.size, 'byte')}",
+                "them inside the .bin",
+            )
+        if dtype is STRING:
+            return Constant(
+                dtype,
+                shape,
+                lambda: strings_of(self._buffer, shape, offset, size),
+                limit=self._xml.limit,
+            )
+        return stored(lambda: self._buffer, dtype, shape, offset, size, self._xml.limit)
