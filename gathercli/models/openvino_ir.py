@@ -342,7 +342,7 @@ def _flag(layer: Layer, name: str) -> int:
 
 
 _NAMES: Final = {"Subtract": "Sub", "Multiply": "Mul", "Minimum": "Min", "Maximum": "Max"} | {
-    **{"FloorMod": "Mod", "Select": "Where", "Negative": "Neg", "ShapeOf": "Shape", "Add": "Add"},
+    "FloorMod": "Mod", "Select": "Where", "Negative": "Neg", "ShapeOf": "Shape", "Add": "Add",
     **{name: name for name in ("Abs", "NonZero", "Range", "Tile", "Squeeze", "Unsqueeze")},
 }
 _SAME: Final[dict[str, Callable[[Layer, _Numbers], _Same | None]]] = {
