@@ -33,6 +33,7 @@ class Chunks:
         return dtype
 
     decided_by = None
+    reads_rows = False
 
     @property
     def storage(self) -> Any:

@@ -153,25 +153,26 @@ def _of_others(seen: Seen) -> dict[str, float]:
     return {"MB of a worker": max(workers), "MB of the scheduler": scheduler}
 
 
-def store(path: Path, rows: int, *, packed: bool) -> None:
+def store(path: Path, rows: int, *, packed: bool, chunks: tuple[int, int, int] = CHUNK) -> None:
     """Make an array: every row tells its number, and packs to about a quarter if at all."""
     import zarr
 
     random = np.random.default_rng(0)
-    kept = random.integers(0, 64, CHUNK) if packed else random.random(CHUNK)
+    layer = (chunks[0], *CHUNK[1:])
+    kept = random.integers(0, 64, layer) if packed else random.random(layer)
     chunk = kept.astype(np.float32)
     out = zarr.create_array(
         path,
         shape=(rows, *CHUNK[1:]),
-        chunks=CHUNK,
+        chunks=chunks,
         dtype="float32",
         compressors="auto" if packed else None,
         chunk_key_encoding={"name": "default", "separator": "."},
     )
-    numbers = np.arange(CHUNK[0], dtype=np.float32).reshape(-1, 1, 1)
-    for start in range(0, rows, CHUNK[0]):
+    numbers = np.arange(layer[0], dtype=np.float32).reshape(-1, 1, 1)
+    for start in range(0, rows, layer[0]):
         block = chunk + numbers + start
-        out[start : start + CHUNK[0]] = block[: rows - start]
+        out[start : start + layer[0]] = block[: rows - start]
 
 
 def picked(kind: str, rows: int) -> npt.NDArray[np.int64]:
@@ -202,9 +203,9 @@ def gathers(
                 seen[way] = watched(words, folder, others, most)
             reads[way] = sum(n for file, n in opened.counts.items() if file[:1] == "c") / chunks
             if not seen[way].stopped:
-                _check(folder, indices, way)
+                check(folder, indices, way)
 
-        return Timed(run, lambda: _settle(folder))
+        return Timed(run, lambda: settle(folder))
 
     ways = {"here": ran("here", [*command, "-j", "2"], [])}
     for way, each in ours.items():
@@ -229,7 +230,7 @@ def gathers(
     return rows
 
 
-def _check(folder: Path, indices: npt.NDArray[np.int64], way: str) -> None:
+def check(folder: Path, indices: npt.NDArray[np.int64], way: str) -> None:
     """Look at the first element of some rows of the output, which tells what row it was."""
     import zarr
 
@@ -241,7 +242,7 @@ def _check(folder: Path, indices: npt.NDArray[np.int64], way: str) -> None:
             raise SystemExit(f"{way}: row {at} is another")
 
 
-def _settle(folder: Path) -> None:
+def settle(folder: Path) -> None:
     """Forget the output, and let the disk have what the last run left to be written."""
     shutil.rmtree(folder / "out.zarr", ignore_errors=True)
     os.sync()
@@ -263,14 +264,14 @@ def measure(rounds: int, folder: Path, only: str = "", size: float = 8.0) -> lis
             for count, name in ((1, "1 worker"), (2, "2 workers"))
         }
         if only in "jobs":
-            with _folder(folder / "jobs") as inner:
+            with inner_folder(folder / "jobs") as inner:
                 rows += jobs(rounds, inner, clusters)
         for array, kinds in KINDS.items():
             chosen = {f"{array}, {kind}": kind for kind in kinds}
             chosen = {name: kind for name, kind in chosen.items() if only in name}
             if not chosen:
                 continue
-            with _folder(folder / "arrays") as inner:
+            with inner_folder(folder / "arrays") as inner:
                 count = max(PARTS, int(size * SHARES[array] * 1e9) // ROW)
                 store(inner / "d.zarr", count, packed=array == "packed")
                 for name, kind in chosen.items():
@@ -279,7 +280,7 @@ def measure(rounds: int, folder: Path, only: str = "", size: float = 8.0) -> lis
 
 
 @contextmanager
-def _folder(path: Path) -> Iterator[Path]:
+def inner_folder(path: Path) -> Iterator[Path]:
     """Make a folder, which goes with all that is in it."""
     path.mkdir()
     try:

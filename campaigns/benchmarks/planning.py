@@ -9,7 +9,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from gathercli.compute.blocks import INDEX_BYTES, SCATTERED_CELLS
-from gathercli.compute.chunks import BOX_SHARE, CHUNK_COPIES, PROGRAM_BYTES
+from gathercli.compute.chunks import BOX_SHARE, CHUNK_COPIES, LEAST_TASK_BYTES, PROGRAM_BYTES
 
 _GB: Final = 10**9
 _TB: Final = 10**12
@@ -35,6 +35,8 @@ class Plan(NamedTuple):
         Bytes of a chunk, and of what an index copies: some rows are a chunk.
     held
         Bytes that a thread may take: `--max-bytes`.
+    alone
+        Whether rows are read without the rest of their chunk, so that a larger box reads no less.
     """
 
     data: int
@@ -42,12 +44,15 @@ class Plan(NamedTuple):
     chunk: int
     row: int
     held: int
+    alone: bool = False
 
     @property
     def box(self) -> int:
         """Bytes of a box of the output: whole chunks, as many as may be held."""
         piece = SCATTERED_CELLS * 28  # of float32, and three coordinates
         room = (self.held - PROGRAM_BYTES) * BOX_SHARE - CHUNK_COPIES * self.chunk - piece
+        if self.alone:
+            return LEAST_TASK_BYTES // self.chunk * self.chunk
         return int(room / (self.chunk + self.chunk // self.row * INDEX_BYTES)) * self.chunk
 
     @property
@@ -73,6 +78,8 @@ DISKS: Final = 10
 LARGE: Final = Plan(10 * _TB, 10 * _TB, 16 << 20, 4 << 20, 4 * _GB)
 """What the page reckons: a permutation of the rows of 10 TB."""
 
+LARGE_PLAIN: Final = LARGE._replace(alone=True)
+
 PACKED, PLAIN, SORTED = "random, packed", "random, plain", "sorted, plain"
 
 SPEED: Final = {PACKED: 95.0 * 1.87 / LARGE.random, PLAIN: 344.0, SORTED: 407.0}
@@ -89,30 +96,34 @@ def _size(count: float) -> str:
     return f"{count:.0f} B"
 
 
-def table(plan: Plan) -> str:
+def table(packed: Plan, plain: Plan) -> str:
     """Reckon three orders of the indices side by side."""
-    ways = {
-        PACKED: (plan.random, plan.data * plan.random),
-        PLAIN: (plan.random, float(plan.output)),
-        SORTED: (plan.sorted, plan.data * plan.sorted),
-    }
-    taken = [_seconds(plan, way) for way in ways]
-    moved = [read + plan.output for _, read in ways.values()]
+    plans = {PACKED: packed, PLAIN: plain, SORTED: plain}
+    times = {PACKED: packed.random, PLAIN: plain.random, SORTED: plain.sorted}
+    rows = float(plain.output)
+    read = {PACKED: packed.data * packed.random, PLAIN: rows, SORTED: rows}
+    taken = {way: _seconds(plan, way) for way, plan in plans.items()}
+    moved = {way: read[way] + plan.output for way, plan in plans.items()}
     lines = [
-        ["", *ways],
-        ["a chunk is read, times", *(f"{times:.2f}" for times, _ in ways.values())],
-        ["read in all", *(_size(read) for _, read in ways.values())],
-        ["read by a worker", *(_size(read / WORKERS) for _, read in ways.values())],
-        ["written by a worker", *([_size(plan.output / WORKERS)] * len(ways))],
-        ["seconds for a box", *(f"{plan.box / 1e6 / SPEED[way]:.0f}" for way in ways)],
-        ["minutes, as workers did", *(f"{each / 60:.0f}" for each in taken)],
+        ["", *plans],
+        ["a box", *(_size(plan.box) for plan in plans.values())],
+        ["boxes", *(f"{plan.boxes:,}" for plan in plans.values())],
+        ["a chunk is read, times", *(f"{each:.2f}" for each in times.values())],
+        ["read in all", *(_size(each) for each in read.values())],
+        ["read by a worker", *(_size(each / WORKERS) for each in read.values())],
+        ["written by a worker", *(_size(plan.output / WORKERS) for plan in plans.values())],
+        [
+            "seconds for a box",
+            *(f"{plan.box / 1e6 / SPEED[way]:.2g}" for way, plan in plans.items()),
+        ],
+        ["minutes, as workers did", *(f"{each / 60:.0f}" for each in taken.values())],
         [
             "GB/s of the disks for that",
-            *(f"{each / _GB / time:.0f}" for each, time in zip(moved, taken, strict=True)),
+            *(f"{moved[way] / _GB / each:.0f}" for way, each in taken.items()),
         ],
         [
             f"minutes, at {DISKS} GB/s of disks",
-            *(f"{each / _GB / DISKS / 60:.0f}" for each in moved),
+            *(f"{each / _GB / DISKS / 60:.0f}" for each in moved.values()),
         ],
     ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -131,4 +142,4 @@ def _seconds(plan: Plan, way: str) -> float:
 
 
 if __name__ == "__main__":
-    print(table(LARGE))
+    print(table(LARGE, LARGE_PLAIN))

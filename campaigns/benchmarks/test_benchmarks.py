@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from campaigns.benchmarks import batch, cluster, kernels, peers
+from campaigns.benchmarks import batch, cluster, kernels, memory, peers
 from campaigns.benchmarks.__main__ import SUITES, main
 from campaigns.benchmarks.measure import Row, run, table
 
@@ -150,6 +150,31 @@ def test_the_cluster_suite_counts_readings_of_every_way(tmp_path: Path) -> None:
         assert row.also["reads a chunk"] == 1
         assert 20 < row.also["MB"] < 1000
     assert 4.1 < ours.also["GB read"] * 1000 < 100  # the last reads may be between two looks
+
+
+@pytest.mark.parametrize("case", memory.CASES, ids=lambda case: case.name)
+def test_the_memory_suite_gives_every_way_the_same_budget(
+    case: memory.Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(memory, "PEERS", {"zarr oindex": memory.OINDEX})
+    count = case.chunks[0]
+    cluster.store(tmp_path / "d.zarr", count, packed=case.packed, chunks=case.chunks)
+    np.save(tmp_path / "i.npy", cluster.picked("random", count))
+
+    rows = memory.gathers(1, tmp_path, case, {"500M": 5 * 10**8})
+
+    ways = ("-j 1", "-j 2", "zarr oindex")
+    assert [row.name for row in rows] == [f"{case.name}, 500M, {way}" for way in ways]
+    assert [list(row.ratios()) for row in rows] == [["zarr oindex"], ["zarr oindex"], []]
+    assert all(row.also["MB"] < 600 for row in rows[:2])
+    assert all(row.also["reads a chunk"] >= 1 for row in rows)
+
+
+def test_a_peer_is_asked_for_whole_chunks_of_the_output_as_far_as_its_budget_holds_them() -> None:
+    rows = [memory.rows_in(budget, (4, 1024, 1024)) for budget in memory.BUDGETS.values()]
+
+    assert rows == [8, 64, 304]
+    assert memory.rows_in(10**8, (64, 128, 128)) == 1
 
 
 def test_the_cluster_suite_does_all_jobs_on_workers(

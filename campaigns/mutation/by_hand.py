@@ -239,7 +239,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     ("compute/blocks.py", "chunk_bytes(data))", "CHUNK_BYTES)"),
     ("compute/chunks.py", "    if 0 in source.shape:\n        return 1, []\n", ""),
-    ("compute/chunks.py", "            threads //= 2", "            threads = 1"),
+    ("compute/chunks.py", "        threads //= 2", "        threads = 1"),
     ("compute/chunks.py", "(0, min(f * c, n))", "(0, f * c)"),
     (
         "compute/chunks.py",
@@ -253,10 +253,12 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "compute/chunks.py",
-        "return number >= least and cost(factors) <= most",
-        "return cost(factors) <= most",
+        "return number >= least and _fits",
+        "return _fits",
     ),
-    ("compute/chunks.py", "cost(factors) <= most", "cost(factors) < most"),
+    ("compute/chunks.py", "most // 2) <= most", "most // 2) < most"),
+    ("compute/chunks.py", "min(cost(threads) - cost(1), most // 2)", "cost(threads) - cost(1)"),
+    ("compute/chunks.py", "if source.reads_alone and", "if"),
     (
         "compute/chunks.py",
         "        if cells(box(factors)) * itemsize < LEAST_TASK_BYTES:\n            factors[o]",

@@ -11,8 +11,10 @@ import numpy as np
 from gathercli.compute import check
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.chunks import (
+    ALONE_BYTES,
     CHUNK_COPIES,
     BlockSource,
+    Room,
     cells,
     chunk_bytes,
     chunk_sizes,
@@ -39,6 +41,7 @@ INDEX_BYTES: Final = 48
 # Bytes of workspace for a tuple, in addition to those of an index and of its components.
 TUPLE_BYTES: Final = 8
 FLAT_INDEX_BYTES: Final = 32  # bytes of workspace for an index without coordinates
+ROW_COPIES: Final = 2  # of rows in memory that are read alone: as stored, and in native byte order
 PART_BYTES: Final = 1000  # bytes of workspace for each chunk that indices point into
 SCATTERED_CELLS: Final = 1 << 18  # elements that are scattered at a time
 
@@ -171,6 +174,9 @@ class GatherBlocks(BlockSource):
         self.chunks = (*chunks[: self.axis], product(along), *chunks[end:])
         self.indexed = IndexedChunks(self.data.shape[self.axis : end], along)
         self.index_dims = [o for o, (d, _) in enumerate(self.dim_map) if d is None]
+        row_nbytes = chunk_bytes(self.data) // self.data.chunks[0] if self.data.shape else 0
+        alone = self.axis == 0 and self.depth == 1 and row_nbytes >= ALONE_BYTES
+        self.reads_alone = self.data.reads_rows and (alone or self.data.in_memory is not None)
 
     def _flatten_batch(self) -> tuple[int, ...]:
         """Make the batch dimensions part of a position if the output has them as one dimension.
@@ -216,7 +222,8 @@ class GatherBlocks(BlockSource):
         itemsize = self.data.storage.itemsize
         output = cells(box) * itemsize
         piece = min(output, SCATTERED_CELLS * (itemsize + 8 * len(self.shape)))
-        thread = CHUNK_COPIES * chunk_bytes(self.data) + piece
+        copies = ROW_COPIES if self.data.reads_rows else CHUNK_COPIES
+        thread = copies * chunk_bytes(self.data) + piece
         if self.depth > 1 and not self._is_viewed(self.data):
             thread += product(self.chunks) * itemsize  # the copy that merges dimensions
         index = FLAT_INDEX_BYTES if self._is_flat(box) else INDEX_BYTES
@@ -228,10 +235,11 @@ class GatherBlocks(BlockSource):
         read = CHUNK_COPIES * chunk_bytes(self.indices)
         return output + max(indices + parts + threads * thread, read)
 
-    def block(self, box: Box, threads: int = 1) -> AnyArray:
+    def block(self, box: Box, threads: int = 1, room: Room | None = None) -> AnyArray:
         """Gather a box by checked indices; raise `TransferError` if they changed since."""
         positions = self._positions(self._points_box(box))
-        out = np.zeros(sizes(box), self.data.storage)
+        zeros = bool(positions.size and positions.min() < 0)
+        out = (room or Room()).array(sizes(box), self.data.storage, zeros=zeros)
         parts = list(self._parts(box, positions, out)) if out.size else []
         # Parts share no element of `out`, so threads need no lock.
         share(len(parts), lambda: lambda number: parts[number].fill(), threads)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product as combinations
 from math import ceil
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -29,9 +30,10 @@ CHUNK_COPIES: Final = 3
 CHUNK_BYTES: Final = 16 << 20  # bytes of an output chunk if `data` has no chunks
 # Bytes of output that make a box worth a task, whatever it reads.
 LEAST_TASK_BYTES: Final = 64 << 20
+ALONE_BYTES: Final = 256 << 10  # bytes of a row that cost more to read than its chunk to open
 PROGRAM_BYTES: Final = 96 << 20  # bytes of the program itself
 
-BOX_SHARE, LEAST_BOX_SHARE = 2 / 3, 0.4
+BOX_SHARE, LEAST_BOX_SHARE = 0.8, 0.4
 """The share of the remaining memory for a box, as freed memory does not return at once; and the
 share of all memory that a box may use in any case."""
 
@@ -184,12 +186,34 @@ def load(tensor: ChunkedTensor) -> Tensor:
     return Tensor(tensor.dtype, np.asarray(tensor.read(everything(tensor.shape)), tensor.storage))
 
 
+class Room:
+    """Memory of a box that the next one uses again: new pages take longer than what they hold."""
+
+    def __init__(self) -> None:
+        self._raw: AnyArray = np.empty(0, np.uint8)
+
+    def array(self, shape: Sequence[int], storage: np.dtype[Any], *, zeros: bool) -> AnyArray:
+        """Return an array that is valid until the next one; its elements are any if not `zeros`."""
+        nbytes = product(shape) * storage.itemsize
+        if nbytes > self._raw.size:
+            self._raw = np.empty(0, np.uint8)  # the old memory first
+            self._raw = np.empty(nbytes, np.uint8)
+        if zeros:
+            self._raw[:nbytes] = 0
+        return np.ndarray(shape, storage, self._raw)
+
+
 class BlockSource(ABC):
-    """The elements of a result, in any box; `index_dims` are the dimensions of `indices` alone."""
+    """The elements of a result, in any box.
+
+    `index_dims` are the dimensions of `indices` alone. `reads_alone` tells whether two boxes that
+    need the same chunk read different bytes of it, so that one larger box reads no less.
+    """
 
     data: ChunkedTensor
     shape: tuple[int, ...]
     index_dims: Sequence[int]
+    reads_alone = False
 
     @abstractmethod
     def choose_chunks(self) -> tuple[int, ...]:
@@ -200,8 +224,8 @@ class BlockSource(ABC):
         """Estimate the bytes of memory that `block` needs for a box."""
 
     @abstractmethod
-    def block(self, box: Box, threads: int = 1) -> AnyArray:
-        """Compute a box, with up to `threads` threads.
+    def block(self, box: Box, threads: int = 1, room: Room | None = None) -> AnyArray:
+        """Compute a box, with up to `threads` threads, in `room` or new memory.
 
         Return an array of the shape of the box, C-ordered, in native byte order.
         """
@@ -227,9 +251,9 @@ class CopyBlocks(BlockSource):
         read = threads * CHUNK_COPIES * chunk_bytes(self.elements)
         return cells(box) * self.elements.storage.itemsize + read
 
-    def block(self, box: Box, threads: int = 1) -> AnyArray:
+    def block(self, box: Box, threads: int = 1, room: Room | None = None) -> AnyArray:
         """Copy a box chunk by chunk."""
-        out = np.empty(sizes(box), self.elements.storage)
+        out = (room or Room()).array(sizes(box), self.elements.storage, zeros=False)
         grid = ChunkGrid(box, self.elements.chunks)
 
         def copy(number: int) -> None:
@@ -252,28 +276,35 @@ def cut_boxes(
 
     Each of the `chunks` of the output is in one box; without them boxes are contiguous, row-major.
     There are `least` boxes or more, if there are as many chunks. Return the boxes, and how many
-    threads to use: fewer if memory is short. Raise `LimitError` if the smallest box does not fit.
+    threads to use: fewer if memory is short. With more memory there are never more boxes. Raise
+    `LimitError` if the smallest box does not fit.
     """
     if 0 in source.shape:
         return 1, []
     most = MOST_BOX_BYTES
     if memory is not None:
         most = int(max((memory - PROGRAM_BYTES) * BOX_SHARE, memory * LEAST_BOX_SHARE))
-    while True:
-        try:
-            if chunks is None:
-                return threads, _slabs(source, most, threads)
-            return threads, _chunk_boxes(source, chunks, most, threads, least)
-        except LimitError:
-            if threads == 1:
-                raise
-            threads //= 2
+    if chunks is None:
+        boxes, cost = _slabs(source, most, threads)
+    else:
+        boxes, cost = _chunk_boxes(source, chunks, most, threads, least)
+    while cost(threads) > most:
+        threads //= 2
+    return threads, boxes
+
+
+def _fits(cost: Callable[[int], int], most: int, threads: int) -> bool:
+    """Tell whether a box fits beside what more threads need, or beside half of the memory.
+
+    So another thread never takes memory that a box had with less of it.
+    """
+    return cost(1) + min(cost(threads) - cost(1), most // 2) <= most
 
 
 def _chunk_boxes(
     source: BlockSource, chunks: Sequence[int], most: int, threads: int, least: int
-) -> list[Box]:
-    """Cut an output into boxes of whole chunks.
+) -> tuple[list[Box], Callable[[int], int]]:
+    """Cut an output into boxes of whole chunks; return them, and what some threads cost.
 
     A box grows first along the dimensions of `indices` alone, where a larger box reads no more
     chunks of `data` than two smaller ones.
@@ -286,17 +317,22 @@ def _chunk_boxes(
         # The box at the origin: no other box of these factors is larger.
         return tuple((0, min(f * c, n)) for f, c, n in zip(factors, chunks, shape, strict=True))
 
-    def cost(factors: Sequence[int]) -> int:
+    def cost(factors: Sequence[int], threads: int) -> int:
         writers = min(threads, product(factors))
         output = itemsize * (cells(box(factors)) + writers * CHUNK_COPIES * product(chunks))
         # The box is written after it is computed: the two costs do not add up.
         return max(source.cost(box(factors), threads), output)
 
-    def fits(factors: Sequence[int]) -> bool:
-        number = product([-(-count // f) for count, f in zip(counts, factors, strict=True)])
-        return number >= least and cost(factors) <= most
+    # More than this is new memory to no end, if a larger box reads no less.
+    enough = max(LEAST_TASK_BYTES, 2 * threads * product(chunks) * itemsize)
 
-    _check(cost(factors), most)
+    def fits(factors: Sequence[int]) -> bool:
+        if source.reads_alone and cells(box(factors)) * itemsize > enough:
+            return False
+        number = product([-(-count // f) for count, f in zip(counts, factors, strict=True)])
+        return number >= least and _fits(partial(cost, factors), most, threads)
+
+    _check(cost(factors, 1), most)
     alone = source.index_dims
     others = [o for o in range(len(shape)) if o not in alone]
     for o in reversed(alone):
@@ -309,24 +345,28 @@ def _chunk_boxes(
     # Boxes of the same chunks follow each other: the system may still cache these.
     dims = [*others, *alone]
     boxes = combinations(*(spans[o] for o in dims))
-    return [tuple(box[dims.index(o)] for o in range(len(shape))) for box in boxes]
+    ordered = [tuple(box[dims.index(o)] for o in range(len(shape))) for box in boxes]
+    return ordered, partial(cost, factors)
 
 
-def _slabs(source: BlockSource, most: int, threads: int) -> list[Box]:
-    """Cut an output into contiguous boxes, row-major."""
+def _slabs(source: BlockSource, most: int, threads: int) -> tuple[list[Box], Callable[[int], int]]:
+    """Cut an output into contiguous boxes, row-major; return them, and what some threads cost."""
     shape = source.shape
     steps = [1] * len(shape)
 
-    def cost(steps: Sequence[int]) -> int:
+    def cost(steps: Sequence[int], threads: int) -> int:
         return source.cost(everything(steps), threads)
 
-    _check(cost(steps), most)
+    def fits(steps: Sequence[int]) -> bool:
+        return _fits(partial(cost, steps), most, threads)
+
+    _check(cost(steps, 1), most)
     for o in reversed(range(len(shape))):
-        steps[o] = _grow(steps, o, shape[o], lambda steps: cost(steps) <= most)
+        steps[o] = _grow(steps, o, shape[o], fits)
         # Several rows are contiguous only if they are whole.
         if steps[o] < shape[o]:
             break
-    return list(tiled(everything(shape), steps))
+    return list(tiled(everything(shape), steps)), partial(cost, steps)
 
 
 def _check(cost: int, most: int) -> None:

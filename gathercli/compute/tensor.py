@@ -58,6 +58,10 @@ if TYPE_CHECKING:
         def in_memory(self) -> Tensor | None:
             """The tensor itself if it is in memory or mapped; None if it is read in chunks."""
 
+        @property
+        def reads_rows(self) -> bool:
+            """Whether `read` takes only the rows of a chunk from the first to the last of a box."""
+
         def read(self, box: Box) -> AnyArray:
             """Return the elements of a box, in any byte order."""
 
@@ -167,6 +171,8 @@ class Tensor(Result):
     def in_memory(self) -> Tensor:
         """The tensor itself."""
         return self
+
+    reads_rows = True
 
     @property
     def integers(self) -> Any:

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from gathercli.compute.chunks import BlockSource, ChunkGrid, CopyBlocks, cells, cut_boxes, inside
+from gathercli.compute.chunks import (
+    BlockSource,
+    ChunkGrid,
+    CopyBlocks,
+    Room,
+    cells,
+    cut_boxes,
+    inside,
+)
 from gathercli.compute.result import source_of
 from gathercli.compute.storage import Box, slices, storage_of
 from gathercli.compute.threads import ProgressCallback, share
@@ -222,7 +230,8 @@ class Creation(write.AtomicOutput):
         counts: Generator[int]
         if workers is None:
             writer = writer_at(self.temporary)
-            counts = (fill(source, writer, chunks, box, threads) for box in boxes)
+            room = Room()
+            counts = (fill(source, writer, chunks, box, threads, room=room) for box in boxes)
         else:
             counts = workers.write(self.temporary, chunks, boxes)
         done = 0
@@ -398,10 +407,16 @@ def obstacle(path: str, most: int | None = None) -> str | None:
 
 
 def fill(
-    source: BlockSource, writer: ZarrArray, chunks: Sequence[int], box: Box, threads: int = 1
+    source: BlockSource,
+    writer: ZarrArray,
+    chunks: Sequence[int],
+    box: Box,
+    threads: int = 1,
+    *,
+    room: Room | None = None,
 ) -> int:
     """Compute and write a box of whole chunks; return the number of its elements."""
-    block = source.block(box, threads)
+    block = source.block(box, threads, room)
     grid = ChunkGrid(box, chunks)
 
     def put(number: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import struct
@@ -20,7 +21,7 @@ from zarr import codecs as zc
 from gathercli.compute.chunks import everything, tiled
 from gathercli.compute.storage import slices
 from gathercli.errors import InputError, TransferError
-from gathercli.io.zarr.stored import ZarrArray, writer_at
+from gathercli.io.zarr.stored import PAGE_BYTES, ZarrArray, writer_at
 from tests.io.zarr.peer import (
     BOMB,
     PACKERS,
@@ -560,3 +561,68 @@ def test_three_axes_are_transposed_and_back(order: tuple[int, ...]) -> None:
 
     assert identical(read("x.zarr"), array)
     assert identical(peer_reads("y.zarr"), array)
+
+
+@pytest.fixture
+def _large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every array larger than what may wait for the disk."""
+    monkeypatch.setattr("gathercli.io.zarr.stored.free_memory", lambda: 0)
+    monkeypatch.setattr("gathercli.io.zarr.stored.PAST_CACHE_BYTES", 2 * PAGE_BYTES)
+
+
+def is_written(cells: int) -> bool:
+    """Write one chunk of bytes, and return whether they are what its file has, the only one."""
+    elements = np.random.default_rng(0).integers(0, 256, cells, np.uint8)
+    file = Path(write_flat("x.zarr", cells=cells, compressors=None))
+    writer_at("x.zarr").write(((0, cells),), elements)
+    return file.read_bytes() == elements.tobytes() and os.listdir(file.parent) == [file.name]
+
+
+@pytest.mark.usefixtures("folder", "_large")
+@pytest.mark.parametrize("past", [0, 1, PAGE_BYTES])
+@pytest.mark.parametrize("pages", [1, 2, 5])
+def test_a_chunk_of_a_large_array_is_written_past_the_cache(pages: int, past: int) -> None:
+    assert is_written(pages * PAGE_BYTES + past)
+
+
+@pytest.mark.usefixtures("folder", "_large")
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_file_system_that_cannot_write_past_the_cache_writes_as_any(
+    step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, calls = os.write, 0
+
+    def refused(fd: int, part: memoryview) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == step:
+            raise OSError(errno.EINVAL, "refused")
+        return write(fd, part)
+
+    monkeypatch.setattr(os, "write", refused)
+
+    assert is_written(5 * PAGE_BYTES + 3)
+    assert calls == step
+
+
+@pytest.mark.usefixtures("folder", "_large")
+def test_a_disk_that_is_full_past_the_cache_stops_the_writing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+
+    with pytest.raises(TransferError, match="no space left on device"):
+        is_written(5 * PAGE_BYTES)
+
+    assert os.listdir("x.zarr/c") == ["0"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_array_that_fits_is_written_to_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gathercli.io.zarr.stored.PAST_CACHE_BYTES", PAGE_BYTES)
+    monkeypatch.setattr(os, "write", lambda *_: pytest.fail("past the cache"))
+
+    assert is_written(5 * PAGE_BYTES)
