@@ -26,6 +26,7 @@ from campaigns.benchmarks import (
     decades,
     files,
     kernels,
+    memory,
     rare,
     startup,
     text,
@@ -42,14 +43,27 @@ SUITES = {
     "decades": "cells of output",
     "batch": "batch",
     "cluster": "workers and chunks",
+    "memory": "larger than memory",
 }
 MODULES = {"startup": startup, "files": files, "text": text, "curve": curve, "batch": batch}
 MODULES |= {"decades": decades, "rare": rare}
+LARGE = {"cluster": cluster, "memory": memory}
 CASES = {suite: tuple(module.CASES) for suite, module in MODULES.items()}
 CASES |= {"kernels": tuple(kernels.CASES), "cluster": cluster.CASES}
+CASES["memory"] = tuple(f"{case.name}, {name}" for case in memory.CASES for name in memory.BUDGETS)
 """The names of the cases of each suite, which `--only` selects from."""
 
-PACKAGES = ("gathercli", "numpy", "orjson", "torch", "onnxruntime", "openvino", "zarr", "dask")
+PACKAGES = (
+    "gathercli",
+    "numpy",
+    "orjson",
+    "torch",
+    "onnxruntime",
+    "openvino",
+    "zarr",
+    "dask",
+    "tensorstore",
+)
 
 
 def machine() -> dict[str, str]:
@@ -135,8 +149,8 @@ def main() -> None:
             if suite == "kernels":
                 title = f"{title}, threads: {asked.threads}"
                 rows = kernels.measure(asked.rounds, asked.threads, asked.only)
-            elif suite == "cluster":
-                rows = cluster.measure(asked.rounds, folder, asked.only, asked.size)
+            elif suite in LARGE:
+                rows = LARGE[suite].measure(asked.rounds, folder, asked.only, asked.size)
             else:
                 rows = MODULES[suite].measure(asked.rounds, folder, asked.only)
         found[suite] = rows
