@@ -174,9 +174,9 @@ class GatherBlocks(BlockSource):
         self.chunks = (*chunks[: self.axis], product(along), *chunks[end:])
         self.indexed = IndexedChunks(self.data.shape[self.axis : end], along)
         self.index_dims = [o for o, (d, _) in enumerate(self.dim_map) if d is None]
-        row_nbytes = chunk_bytes(self.data) // self.data.chunks[0] if self.data.shape else 0
-        alone = self.axis == 0 and self.depth == 1 and row_nbytes >= ALONE_BYTES
-        self.reads_alone = self.data.reads_rows and (alone or self.data.in_memory is not None)
+        along_rows = self.data.reads_rows and self.axis == 0 and self.depth == 1
+        large = chunk_bytes(self.data) >= ALONE_BYTES * self.chunks[0]
+        self.reads_alone = (along_rows and large) or self._is_viewed(self.data)
 
     def _flatten_batch(self) -> tuple[int, ...]:
         """Make the batch dimensions part of a position if the output has them as one dimension.

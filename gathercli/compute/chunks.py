@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product as combinations
 from math import ceil
+from mmap import PAGESIZE
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -197,7 +198,8 @@ class Room:
         nbytes = product(shape) * storage.itemsize
         if nbytes > self._raw.size:
             self._raw = np.empty(0, np.uint8)  # the old memory first
-            self._raw = np.empty(nbytes, np.uint8)
+            raw = np.empty(nbytes + PAGESIZE, np.uint8)
+            self._raw = raw[-raw.ctypes.data % PAGESIZE :]  # so that it is written without a copy
         if zeros:
             self._raw[:nbytes] = 0
         return np.ndarray(shape, storage, self._raw)
@@ -293,12 +295,13 @@ def cut_boxes(
     return threads, boxes
 
 
-def _fits(cost: Callable[[int], int], most: int, threads: int) -> bool:
-    """Tell whether a box fits beside what more threads need, or beside half of the memory.
+def _fits(cost: Callable[[int], int], smallest: int, most: int, threads: int) -> bool:
+    """Tell whether a box fits beside what more threads need.
 
-    So another thread never takes memory that a box had with less of it.
+    They get at most half of what the `smallest` box leaves, so that a box never shrinks where
+    there is just enough memory for another thread.
     """
-    return cost(1) + min(cost(threads) - cost(1), most // 2) <= most
+    return cost(1) + min(cost(threads) - cost(1), (most - smallest) // 2) <= most
 
 
 def _chunk_boxes(
@@ -330,9 +333,10 @@ def _chunk_boxes(
         if source.reads_alone and cells(box(factors)) * itemsize > enough:
             return False
         number = product([-(-count // f) for count, f in zip(counts, factors, strict=True)])
-        return number >= least and _fits(partial(cost, factors), most, threads)
+        return number >= least and _fits(partial(cost, factors), smallest, most, threads)
 
-    _check(cost(factors, 1), most)
+    smallest = cost(factors, 1)
+    _check(smallest, most)
     alone = source.index_dims
     others = [o for o in range(len(shape)) if o not in alone]
     for o in reversed(alone):
@@ -358,9 +362,10 @@ def _slabs(source: BlockSource, most: int, threads: int) -> tuple[list[Box], Cal
         return source.cost(everything(steps), threads)
 
     def fits(steps: Sequence[int]) -> bool:
-        return _fits(partial(cost, steps), most, threads)
+        return _fits(partial(cost, steps), smallest, most, threads)
 
-    _check(cost(steps, 1), most)
+    smallest = cost(steps, 1)
+    _check(smallest, most)
     for o in reversed(range(len(shape))):
         steps[o] = _grow(steps, o, shape[o], fits)
         # Several rows are contiguous only if they are whole.

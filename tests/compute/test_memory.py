@@ -156,10 +156,22 @@ def test_the_smallest_box_needs_no_memory_for_a_second_thread() -> None:
     assert plan == (1, 8)
 
 
-def test_a_box_has_half_of_the_memory_however_many_threads_are_asked_for() -> None:
+@pytest.mark.parametrize(("chunks", "boxes"), [(None, 22), ((1, 100_000), 16)])
+def test_threads_leave_a_box_half_of_what_the_smallest_leaves(
+    chunks: tuple[int, int] | None, boxes: int
+) -> None:
     made, _ = gathering(np.zeros((64, 100_000)), np.arange(64), (1, 100_000))
-    half = made.cost(((0, 4), (0, 100_000)), 1)
+    memory = ceil(made.cost(((0, 8), (0, 100_000)), 1) / 0.4)
 
-    plan = cut(made, ceil(2 * half / 0.4), 64)
+    alone, many = (cut_boxes(made, chunks, memory, threads)[1] for threads in (1, 64))
 
-    assert plan == (2, 16)
+    assert (len(alone), len(many)) == (8, boxes)
+
+
+def test_a_box_without_memory_for_a_second_thread_is_not_an_element() -> None:
+    made, _ = gathering(np.zeros((1000, 200)), np.arange(1000), (100, 200))
+
+    threads, boxes = cut_boxes(made, None, 1_600_000, 2)
+
+    assert threads == 1
+    assert len(boxes) < 100

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
+from mmap import PAGESIZE, mmap
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -43,8 +44,7 @@ _ABSENT_CHUNK: Final = (1 << 64) - 1
 
 # Of the free memory, the share that Linux lets wait for the disk before it begins to write.
 WAITING_SHARE: Final = 10
-PAGE_BYTES: Final = 4096  # what a write past the cache begins with, and consists of
-PAST_CACHE_BYTES: Final = 4 << 20  # bytes of such a write
+PAST_CACHE_BYTES: Final = 4 << 20  # bytes of a write past the cache
 
 
 def _bytes_at(fd: int, start: int, length: int) -> AnyArray:
@@ -85,7 +85,7 @@ class ZarrArray:
         self._notes = [] if notes is None else notes
         self._real = os.path.realpath(path)
         self._checked_folder = ""  # the last folder with an absent file
-        self._pages: list[AnyArray] = []  # for `write_past_cache`, of threads that have ended it
+        self._pages: list[AnyArray] = []  # those that no thread has, for `_write_past_cache`
 
     def __str__(self) -> str:
         return described(self.dtype, ",".join(map(str, self.shape)))
@@ -288,22 +288,29 @@ class ZarrArray:
         return product(self.shape) * self.storage.itemsize > free_memory() // WAITING_SHARE
 
     def _write_past_cache(self, fd: int, packed: memoryview) -> int:
-        """Write what fills pages without a copy in the system's cache; return how many bytes.
+        """Write whole pages without a copy in the system's cache; return how many bytes.
 
-        That is none where the file system cannot. All the cache would get is new pages: on a
-        virtual machine, whose host must find each, they took four times as long as the disk.
+        They are fewer after a short write, and none where the file system cannot. All the cache
+        would get is new pages: on a virtual machine, whose host must find each, they took four
+        times as long as the disk.
         """
-        flag, done, stop = getattr(os, "O_DIRECT", 0), 0, len(packed) // PAGE_BYTES * PAGE_BYTES
+        done, stop = 0, len(packed) // PAGESIZE * PAGESIZE
+        flag = getattr(os, "O_DIRECT", 0)  # macOS has none
         if not flag or stop < PAST_CACHE_BYTES:
             return 0
+        try:
+            pages = self._pages.pop()
+        except IndexError:  # the other threads have them
+            pages = np.frombuffer(mmap(-1, PAST_CACHE_BYTES), np.uint8)
         flags = fcntl.fcntl(fd, fcntl.F_GETFL)
-        pages = self._pages.pop() if self._pages else _pages(PAST_CACHE_BYTES)
         try:
             fcntl.fcntl(fd, fcntl.F_SETFL, flags | flag)
             while done < stop:
                 piece = np.frombuffer(packed[done : min(done + pages.size, stop)], np.uint8)
-                pages[: piece.size] = piece
-                done += os.write(fd, pages[: piece.size].data)
+                if piece.ctypes.data % PAGESIZE:  # such a write must begin with a page
+                    pages[: piece.size] = piece
+                    piece = pages[: piece.size]
+                done += os.write(fd, piece.data)
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
@@ -311,13 +318,6 @@ class ZarrArray:
             fcntl.fcntl(fd, fcntl.F_SETFL, flags)
             self._pages.append(pages)
         return done
-
-
-def _pages(size: int) -> AnyArray:
-    """Return bytes that begin with a page, as a write past the cache asks for."""
-    raw = np.empty(size + PAGE_BYTES, np.uint8)
-    start = -raw.ctypes.data % PAGE_BYTES
-    return raw[start : start + size]
 
 
 def _reason(error: BaseException) -> str:

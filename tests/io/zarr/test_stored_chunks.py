@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import gzip
 import os
 import struct
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tracemalloc
 import zlib
+from mmap import PAGESIZE, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +23,7 @@ from zarr import codecs as zc
 from gathercli.compute.chunks import everything, tiled
 from gathercli.compute.storage import slices
 from gathercli.errors import InputError, TransferError
-from gathercli.io.zarr.stored import PAGE_BYTES, ZarrArray, writer_at
+from gathercli.io.zarr.stored import ZarrArray, writer_at
 from tests.io.zarr.peer import (
     BOMB,
     PACKERS,
@@ -31,6 +33,7 @@ from tests.io.zarr.peer import (
     create,
     every_packer,
     identical,
+    in_threads,
     open_array,
     peer_reads,
     peer_writes,
@@ -564,28 +567,77 @@ def test_three_axes_are_transposed_and_back(order: tuple[int, ...]) -> None:
 
 
 @pytest.fixture
-def _large(monkeypatch: pytest.MonkeyPatch) -> None:
+def _large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every array larger than what may wait for the disk."""
     monkeypatch.setattr("gathercli.io.zarr.stored.free_memory", lambda: 0)
-    monkeypatch.setattr("gathercli.io.zarr.stored.PAST_CACHE_BYTES", 2 * PAGE_BYTES)
+    monkeypatch.setattr("gathercli.io.zarr.stored.PAST_CACHE_BYTES", 2 * PAGESIZE)
+    try:
+        os.close(os.open(folder / "direct", os.O_CREAT | os.O_WRONLY | os.O_DIRECT))
+    except (AttributeError, OSError):
+        pytest.skip("this system or file system writes nothing past the cache")
 
 
-def is_written(cells: int) -> bool:
-    """Write one chunk of bytes, and return whether they are what its file has, the only one."""
-    elements = np.random.default_rng(0).integers(0, 256, cells, np.uint8)
+def is_written(cells: int, behind: int = 0) -> bool:
+    """Write one chunk of bytes, and return whether they are what its file has, the only one.
+
+    They begin so many bytes behind a page.
+    """
+    elements = np.frombuffer(mmap(-1, behind + cells), np.uint8)[behind:]
+    elements[:] = np.random.default_rng(0).integers(0, 256, cells, np.uint8)
     file = Path(write_flat("x.zarr", cells=cells, compressors=None))
     writer_at("x.zarr").write(((0, cells),), elements)
     return file.read_bytes() == elements.tobytes() and os.listdir(file.parent) == [file.name]
 
 
-@pytest.mark.usefixtures("folder", "_large")
-@pytest.mark.parametrize("past", [0, 1, PAGE_BYTES])
+@pytest.mark.usefixtures("_large")
+@pytest.mark.parametrize("behind", [0, 1, 512])
+@pytest.mark.parametrize("past", [0, 1, PAGESIZE])
 @pytest.mark.parametrize("pages", [1, 2, 5])
-def test_a_chunk_of_a_large_array_is_written_past_the_cache(pages: int, past: int) -> None:
-    assert is_written(pages * PAGE_BYTES + past)
+def test_a_chunk_of_a_large_array_is_written_past_the_cache(
+    pages: int, past: int, behind: int
+) -> None:
+    assert is_written(pages * PAGESIZE + past, behind)
 
 
-@pytest.mark.usefixtures("folder", "_large")
+@pytest.mark.usefixtures("_large")
+@pytest.mark.parametrize("count", [1, 512, PAGESIZE, PAGESIZE + 7])
+def test_a_write_past_the_cache_may_be_short(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, calls = os.write, 0
+
+    def short(fd: int, part: memoryview) -> int:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            return write(fd, part)
+        flags = fcntl.fcntl(fd, fcntl.F_GETFL)
+        fcntl.fcntl(fd, fcntl.F_SETFL, flags & ~os.O_DIRECT)
+        written = write(fd, part[:count])
+        fcntl.fcntl(fd, fcntl.F_SETFL, flags)
+        return written
+
+    monkeypatch.setattr(os, "write", short)
+
+    assert is_written(5 * PAGESIZE + 3)
+    assert calls > 1
+
+
+@pytest.mark.usefixtures("_large")
+def test_threads_write_past_the_cache_at_once() -> None:
+    size = 3 * PAGESIZE + 5
+    array = np.random.default_rng(0).integers(0, 256, 16 * size, np.uint8)
+    create("x.zarr", array, (size,))
+    writer = writer_at("x.zarr")
+
+    def write(part: int) -> None:
+        for start in range(part * size, array.size, 4 * size):
+            writer.write(((start, start + size),), array[start : start + size])
+
+    in_threads(write)
+
+    assert identical(read("x.zarr"), array)
+
+
+@pytest.mark.usefixtures("_large")
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_a_file_system_that_cannot_write_past_the_cache_writes_as_any(
     step: int, monkeypatch: pytest.MonkeyPatch
@@ -601,11 +653,11 @@ def test_a_file_system_that_cannot_write_past_the_cache_writes_as_any(
 
     monkeypatch.setattr(os, "write", refused)
 
-    assert is_written(5 * PAGE_BYTES + 3)
+    assert is_written(5 * PAGESIZE + 3)
     assert calls == step
 
 
-@pytest.mark.usefixtures("folder", "_large")
+@pytest.mark.usefixtures("_large")
 def test_a_disk_that_is_full_past_the_cache_stops_the_writing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -615,14 +667,14 @@ def test_a_disk_that_is_full_past_the_cache_stops_the_writing(
     monkeypatch.setattr(os, "write", full)
 
     with pytest.raises(TransferError, match="no space left on device"):
-        is_written(5 * PAGE_BYTES)
+        is_written(5 * PAGESIZE)
 
     assert os.listdir("x.zarr/c") == ["0"]
 
 
 @pytest.mark.usefixtures("folder")
 def test_an_array_that_fits_is_written_to_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gathercli.io.zarr.stored.PAST_CACHE_BYTES", PAGE_BYTES)
+    monkeypatch.setattr("gathercli.io.zarr.stored.PAST_CACHE_BYTES", PAGESIZE)
     monkeypatch.setattr(os, "write", lambda *_: pytest.fail("past the cache"))
 
-    assert is_written(5 * PAGE_BYTES)
+    assert is_written(5 * PAGESIZE)
