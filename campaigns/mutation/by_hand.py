@@ -256,8 +256,9 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "return number >= least and _fits",
         "return _fits",
     ),
-    ("compute/chunks.py", "most // 2) <= most", "most // 2) < most"),
-    ("compute/chunks.py", "min(cost(threads) - cost(1), most // 2)", "cost(threads) - cost(1)"),
+    ("compute/chunks.py", "* 3 // 4) <= most", "* 3 // 4) < most"),
+    ("compute/chunks.py", "* 3 // 4) <= most", ") <= most"),
+    ("compute/chunks.py", "(most - smallest) * 3", "most * 3"),
     ("compute/chunks.py", "if source.reads_alone and", "if"),
     (
         "compute/chunks.py",

@@ -298,10 +298,10 @@ def cut_boxes(
 def _fits(cost: Callable[[int], int], smallest: int, most: int, threads: int) -> bool:
     """Tell whether a box fits beside what more threads need.
 
-    They get at most half of what the `smallest` box leaves, so that a box never shrinks where
-    there is just enough memory for another thread.
+    They get at most three quarters of what the `smallest` box leaves, so that a box never shrinks
+    where there is just enough memory for another thread.
     """
-    return cost(1) + min(cost(threads) - cost(1), (most - smallest) // 2) <= most
+    return cost(1) + min(cost(threads) - cost(1), (most - smallest) * 3 // 4) <= most
 
 
 def _chunk_boxes(
