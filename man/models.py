@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gathercli.models.findings import MODEL_STATEMENTS
 from gathercli.models.targets import ConversionTarget, every_target, target_names
+from gathercli.models.verdict import MODEL_STATEMENTS
 from gathercli.ops import FAMILIES
 from gathercli.spec.dtypes import INT64, PLAIN
 from gathercli.spec.op import Adaptation, Op

@@ -28,8 +28,8 @@ from gathercli.io.formats import jsontext as json
 from gathercli.io.formats import literal, npy, npz
 from gathercli.io.formats.content import UNSAID, ElementTypes
 from gathercli.io.formats.table import NPY
+from gathercli.models.check_command import CheckedModel, line, sarif_log
 from gathercli.models.files import read
-from gathercli.models.findings import CheckedModel, line, sarif_log
 from gathercli.models.lint import findings
 from gathercli.models.targets import every_target
 from gathercli.report.words import LONGEST_MESSAGE, error_json, error_text

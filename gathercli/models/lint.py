@@ -13,7 +13,9 @@ from gathercli.compute.check import count
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.storage import AnyArray
 from gathercli.errors import OperatorError, OutOfRangeError, VersionError
-from gathercli.models.findings import (
+from gathercli.models.graph import Model, ModelNode, bound, unread_text
+from gathercli.models.targets import ConversionTarget, index_bounds, limits, narrowed_types
+from gathercli.models.verdict import (
     AT_RUN_TIME,
     ERROR,
     FEWER_BITS,
@@ -24,11 +26,11 @@ from gathercli.models.findings import (
     UNREAD,
     WARNING,
     Finding,
+    NodeVerdict,
     finding_of,
+    judge,
+    widest_axes,
 )
-from gathercli.models.graph import Model, ModelNode, bound, unread_text
-from gathercli.models.targets import ConversionTarget, index_bounds, limits, narrowed_types
-from gathercli.models.verdict import NodeVerdict, judge, widest_axes
 from gathercli.ops import attributes
 from gathercli.spec.adjustments import Adjustment, are_tuples
 from gathercli.spec.call import Call

@@ -19,7 +19,6 @@ from gathercli.io.graphs.onnx import onnx_bytes
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.io.graphs.wire import WireReader, span_of
 from gathercli.models.facts import Facts, Possible, infer_facts
-from gathercli.models.findings import PROVEN
 from gathercli.models.graph import (
     MOST_INTEGERS,
     NODE_BYTES,
@@ -45,7 +44,7 @@ from gathercli.models.layers import (
     parameter,
     type_of,
 )
-from gathercli.models.verdict import judge
+from gathercli.models.verdict import PROVEN, judge
 from gathercli.spec.dtypes import BOOL, INT64, foreign
 from gathercli.spec.shapes import LARGEST, Shape
 
@@ -317,8 +316,7 @@ def _strided(layer: Layer, numbers: _Numbers) -> _Same | None:
             if not masked:
                 ends[at] = 0 if first == (steps[at] > 0) else LARGEST
                 ends[at] = -LARGEST if not first and steps[at] < 0 else ends[at]
-    axes = list(range(len(begin)))
-    return _Same("Slice", {}, (0,), (begin, end, axes, steps))
+    return _Same("Slice", {}, (0,), (begin, end, list(range(len(begin))), steps))
 
 
 def _mask(layer: Layer, name: str) -> list[int]:
@@ -342,7 +340,11 @@ def _flag(layer: Layer, name: str) -> int:
 
 
 _NAMES: Final = {"Subtract": "Sub", "Multiply": "Mul", "Minimum": "Min", "Maximum": "Max"} | {
-    "FloorMod": "Mod", "Select": "Where", "Negative": "Neg", "ShapeOf": "Shape", "Add": "Add",
+    "FloorMod": "Mod",
+    "Select": "Where",
+    "Negative": "Neg",
+    "ShapeOf": "Shape",
+    "Add": "Add",
     **{name: name for name in ("Abs", "NonZero", "Range", "Tile", "Squeeze", "Unsqueeze")},
 }
 _SAME: Final[dict[str, Callable[[Layer, _Numbers], _Same | None]]] = {

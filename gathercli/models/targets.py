@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gathercli.errors import OperatorError, UsageError, VersionError
 from gathercli.frameworks import FrameworkFile, every_framework
 from gathercli.frameworks.versions import find
-from gathercli.models.findings import NOTE, Finding
+from gathercli.models.verdict import NOTE, Finding
 from gathercli.ops import FAMILIES, bind
 from gathercli.spec.adapt import narrowed
 from gathercli.spec.dtypes import INT64, DType

@@ -1,34 +1,119 @@
-"""What the version of a node says of it, whatever comes at run time."""
+"""What the version of a node says of it, whatever comes at run time: the verdict, and findings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.check import count, policies_of
 from gathercli.compute.run import run
-from gathercli.errors import GatherError, OutOfRangeError
+from gathercli.errors import GatherError, OutOfRangeError, sentence
 from gathercli.io.graphs.graph import Constant
 from gathercli.models.bounds import Bounds
 from gathercli.models.facts import Possible
-from gathercli.models.findings import (
-    AT_RUN_TIME,
-    FILLS,
-    NOT_READ,
-    PROVEN,
-    REFUSED_NODE,
-    Finding,
-)
 from gathercli.models.graph import ModelNode, bound
 from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
 from gathercli.spec.call import Call, CallContext
-from gathercli.spec.op import IndexedAxis, OutOfRange
+from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, OutOfRange
 from gathercli.spec.shapes import LARGEST, Shape, product
-from gathercli.text import interval
+from gathercli.text import interval, listed
+
+ERROR: Final = "error"
+WARNING: Final = "warning"
+# The levels of findings: refused, changed silently, worth knowing. Notes fail no check.
+NOTE: Final = "note"
+FEWER_BITS: Final = "read in fewer bits"  # the fate of an index that does not fit
+UNREAD: Final = "unread"  # the rule of constants that decide, but could not be read
+UNPROVEN: Final = "unproven"  # the rule of indices that come at run time, if none may
+
+# The verdicts on a node: every index is inside its axis; nobody knows before the model runs; the
+# version refuses what the model decides, or fills; what decides could not be read.
+PROVEN, AT_RUN_TIME, REFUSED_NODE = "proven", "at run time", "refused"
+FILLS, NOT_READ = "fills", "not read"
+WORDS: Final = (PROVEN, AT_RUN_TIME, REFUSED_NODE, FILLS, NOT_READ)
+
+# What a version or a target does with an index, by its fate.
+_FATE_WORDS: Final = {
+    FROM_THE_END: "counts it from the end",
+    REFUSED: "refuses it",
+    OutOfRange.ZERO.done: "gives zeros",
+    OutOfRange.NAN.done: "gives NaN",
+    OutOfRange.EXTREME.done: "gives NaN or an extreme of the type",
+    OutOfRange.CLAMP.done: "takes the nearest end",
+    OutOfRange.WRAP.done: "takes it modulo the size",
+    OutOfRange.UNDEFINED.done: "leaves it undefined",
+    FEWER_BITS: "reads it in fewer bits",
+}
+
+# The rules that only models have, in words, by name.
+MODEL_STATEMENTS: Final = {
+    "attribute": "A node has the attributes of its operator alone.",
+    "inputs": "A node has the inputs of its operator.",
+    "operator": "The target has the operator.",
+    "output-dtype": "The declared type of the output is that of `data`.",
+    "output-shape": "The declared shape of the output is the one that follows from the inputs.",
+    "index-legal": "The target takes the negative indices that the version counts from the end.",
+    "index-width": "Every index fits in the bits that hold it.",
+    "position-width": "Every position in `data` fits in 32 bits, as kernels count.",
+    "batch-dims-most": "The target has as many batch dimensions.",
+    "rank-most": "The ranks are within those of the target.",
+    "data-width": "The target computes data in all bits of its type.",
+    "index-run-time": "The target does the same with an index that comes at run time.",
+    UNREAD: "Every constant that decides can be read.",
+    UNPROVEN: "Every index is shown to be inside its axis.",
+}
+
+
+class Finding(NamedTuple):
+    """One finding, of one node; the fields without a comment are as in `GatherError`."""
+
+    rule: str  # that a version or a target breaks
+    problem: str
+    level: str = ERROR
+    target: str = ""  # whose rule it is; empty for the node's own version
+    where: str | None = None
+    value: object = None
+    expected: str | None = None
+    remark: str = ""  # has a field for the ``{target}``
+    unsaid: bool = False
+    number: int | None = None  # the count of `GatherError`
+    does: Mapping[str, str] = {}  # what versions and targets do with an index, by name
+    node: str = ""  # its name; empty for what is of several
+    operator: str = ""  # its version: ``onnx.Gather-13``
+
+    def on(self, node: ModelNode) -> Finding:
+        """Return the finding with the name of its node."""
+        return self._replace(node=node.name, operator=f"{node.op or node.operator}")
+
+    @property
+    def message(self) -> str:
+        """One sentence: what is wrong, and what is expected."""
+        remark = self.remark.replace("{target}", self.target)
+        return sentence(self.problem, None if self.unsaid else self.expected, remark)
+
+    @property
+    def text(self) -> str:
+        """The message, with what each version and target does."""
+        does = [f"{name} {_FATE_WORDS.get(fate, fate)}" for name, fate in self.does.items()]
+        return f"{self.message}{'; ' if does else ''}{listed(does, 'and') if does else ''}"
+
+
+def finding_of(error: GatherError) -> Finding:
+    """Return a refusal as a finding."""
+    return Finding(
+        error.rule,
+        error.statement,
+        where=error.where,
+        value=error.value,
+        expected=error.expected,
+        remark=error.remark,
+        unsaid=error.unsaid,
+        number=error.count,
+    )
 
 
 class NodeVerdict(NamedTuple):
@@ -50,7 +135,7 @@ class NodeVerdict(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The verdict, one of `findings.WORDS`."""
+        """The verdict, one of `WORDS`."""
         if self.error is not None or self.contradictions:
             return REFUSED_NODE
         if any(each.how == OutOfRange.ZERO.done for each in self.adjustments):

@@ -9,7 +9,8 @@ from typing import Any, Final
 import pytest
 
 from gathercli.errors import InputError
-from gathercli.models.findings import NOTE, WARNING, CheckedModel, Finding, sarif_log
+from gathercli.models.check_command import CheckedModel, sarif_log
+from gathercli.models.verdict import NOTE, WARNING, Finding
 
 PICK: Final = Finding("", "", node="pick", operator="onnx.Gather-13")
 FINDINGS: Final = (

@@ -13,9 +13,9 @@ from onnx import TensorProto, helper
 from gathercli.errors import InputError
 from gathercli.io.graphs.graph import Constant
 from gathercli.models.files import ReadOptions, read
-from gathercli.models.findings import ERROR, NOTE, WARNING
 from gathercli.models.lint import findings, node_findings
 from gathercli.models.targets import target
+from gathercli.models.verdict import ERROR, NOTE, WARNING
 from gathercli.spec.dtypes import INT64 as INDEX
 from tests.modelfiles import (
     FLOAT,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gathercli.compute.tensor import Tensor
-    from gathercli.models.findings import Finding
+    from gathercli.models.verdict import Finding
 
 EXPORTED: Final = sorted((TOUR.parent / "models").glob("*.onnx"))
 

@@ -29,8 +29,8 @@ from tests.modelfiles import Ir, one_gather
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gathercli.models.findings import Finding
     from gathercli.models.targets import ConversionTarget
+    from gathercli.models.verdict import Finding
 
 OPERATORS: Final = {
     "gather": "Gather",
