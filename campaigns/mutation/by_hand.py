@@ -251,14 +251,10 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "max(source.cost(box(factors), threads), output)",
         "source.cost(box(factors), threads)",
     ),
-    (
-        "compute/chunks.py",
-        "return number >= least and _fits",
-        "return _fits",
-    ),
-    ("compute/chunks.py", "* 3 // 4) <= most", "* 3 // 4) < most"),
-    ("compute/chunks.py", "* 3 // 4) <= most", ") <= most"),
-    ("compute/chunks.py", "(most - smallest) * 3", "most * 3"),
+    ("compute/chunks.py", "return number >= least and is_fitting", "return is_fitting"),
+    ("compute/chunks.py", "share) <= most", "share) < most"),
+    ("compute/chunks.py", "(most - needed) * 3 // 4", "most - needed"),
+    ("compute/chunks.py", "(most - needed) * 3 // 4", "most * 3 // 4"),
     ("compute/chunks.py", "if source.reads_alone and", "if"),
     (
         "compute/chunks.py",

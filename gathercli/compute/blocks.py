@@ -14,7 +14,6 @@ from gathercli.compute.chunks import (
     ALONE_BYTES,
     CHUNK_COPIES,
     BlockSource,
-    Room,
     cells,
     chunk_bytes,
     chunk_sizes,
@@ -26,7 +25,7 @@ from gathercli.compute.chunks import (
 from gathercli.compute.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.compute.kernel import Kernel
 from gathercli.compute.native import changed_error
-from gathercli.compute.storage import AnyArray, Box, Span, strides_of
+from gathercli.compute.storage import AnyArray, Box, Room, Span, strides_of
 from gathercli.compute.threads import share
 from gathercli.errors import OutOfRangeError
 from gathercli.spec.adjustments import are_tuples

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product as combinations
 from math import ceil
-from mmap import PAGESIZE
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.storage import AnyArray, Box, Span, slices
+from gathercli.compute.storage import AnyArray, Box, Room, Span, slices
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.threads import share
 from gathercli.errors import LimitError
@@ -187,24 +186,6 @@ def load(tensor: ChunkedTensor) -> Tensor:
     return Tensor(tensor.dtype, np.asarray(tensor.read(everything(tensor.shape)), tensor.storage))
 
 
-class Room:
-    """Memory of a box that the next one uses again: new pages take longer than what they hold."""
-
-    def __init__(self) -> None:
-        self._raw: AnyArray = np.empty(0, np.uint8)
-
-    def array(self, shape: Sequence[int], storage: np.dtype[Any], *, zeros: bool) -> AnyArray:
-        """Return an array that is valid until the next one; its elements are any if not `zeros`."""
-        nbytes = product(shape) * storage.itemsize
-        if nbytes > self._raw.size:
-            self._raw = np.empty(0, np.uint8)  # the old memory first
-            raw = np.empty(nbytes + PAGESIZE, np.uint8)
-            self._raw = raw[-raw.ctypes.data % PAGESIZE :]  # so that it is written without a copy
-        if zeros:
-            self._raw[:nbytes] = 0
-        return np.ndarray(shape, storage, self._raw)
-
-
 class BlockSource(ABC):
     """The elements of a result, in any box.
 
@@ -295,15 +276,6 @@ def cut_boxes(
     return threads, boxes
 
 
-def _fits(cost: Callable[[int], int], smallest: int, most: int, threads: int) -> bool:
-    """Tell whether a box fits beside what more threads need.
-
-    They get at most three quarters of what the `smallest` box leaves, so that a box never shrinks
-    where there is just enough memory for another thread.
-    """
-    return cost(1) + min(cost(threads) - cost(1), (most - smallest) * 3 // 4) <= most
-
-
 def _chunk_boxes(
     source: BlockSource, chunks: Sequence[int], most: int, threads: int, least: int
 ) -> tuple[list[Box], Callable[[int], int]]:
@@ -326,6 +298,7 @@ def _chunk_boxes(
         # The box is written after it is computed: the two costs do not add up.
         return max(source.cost(box(factors), threads), output)
 
+    is_fitting = _fitting(cost, factors, most, threads)
     # More than this is new memory to no end, if a larger box reads no less.
     enough = max(LEAST_TASK_BYTES, 2 * threads * product(chunks) * itemsize)
 
@@ -333,10 +306,8 @@ def _chunk_boxes(
         if source.reads_alone and cells(box(factors)) * itemsize > enough:
             return False
         number = product([-(-count // f) for count, f in zip(counts, factors, strict=True)])
-        return number >= least and _fits(partial(cost, factors), smallest, most, threads)
+        return number >= least and is_fitting(factors)
 
-    smallest = cost(factors, 1)
-    _check(smallest, most)
     alone = source.index_dims
     others = [o for o in range(len(shape)) if o not in alone]
     for o in reversed(alone):
@@ -361,11 +332,7 @@ def _slabs(source: BlockSource, most: int, threads: int) -> tuple[list[Box], Cal
     def cost(steps: Sequence[int], threads: int) -> int:
         return source.cost(everything(steps), threads)
 
-    def fits(steps: Sequence[int]) -> bool:
-        return _fits(partial(cost, steps), smallest, most, threads)
-
-    smallest = cost(steps, 1)
-    _check(smallest, most)
+    fits = _fitting(cost, steps, most, threads)
     for o in reversed(range(len(shape))):
         steps[o] = _grow(steps, o, shape[o], fits)
         # Several rows are contiguous only if they are whole.
@@ -374,19 +341,28 @@ def _slabs(source: BlockSource, most: int, threads: int) -> tuple[list[Box], Cal
     return list(tiled(everything(shape), steps)), partial(cost, steps)
 
 
-def _check(cost: int, most: int) -> None:
-    """Raise `LimitError` if the smallest box is too large."""
-    if cost > most:
+def _fitting(
+    cost: Callable[[Sequence[int], int], int], smallest: Sequence[int], most: int, threads: int
+) -> Callable[[Sequence[int]], bool]:
+    """Return whether a box fits beside what more threads need; raise if the smallest does not.
+
+    They get at most three quarters of what the smallest leaves, so that a box never shrinks where
+    there is just enough memory for another thread.
+    """
+    needed = cost(smallest, 1)
+    if needed > most:
         # The inverse of `most` in `cut_boxes`: a limit with which this box fits.
-        enough = min(cost / LEAST_BOX_SHARE, PROGRAM_BYTES + cost / BOX_SHARE)
+        enough = min(needed / LEAST_BOX_SHARE, PROGRAM_BYTES + needed / BOX_SHARE)
         raise LimitError(
-            f"a chunk of the result, and what is read for it, takes about {in_bytes(cost)}",
+            f"a chunk of the result, and what is read for it, takes about {in_bytes(needed)}",
             rule="limit",
-            value=cost,
+            value=needed,
             expected=f"at most {in_bytes(most)}",
             remark=", which is what the limit leaves for it",
             hint=f"`--max-bytes {ceil(enough / 10**6)}M`, or smaller chunks (`--chunks`)",
         )
+    share = (most - needed) * 3 // 4
+    return lambda box: cost(box, 1) + min(cost(box, threads) - cost(box, 1), share) <= most
 
 
 def _grow(factors: Sequence[int], o: int, most: int, fits: Callable[[Sequence[int]], bool]) -> int:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from gathercli.spec.dtypes import BFLOAT16, DTYPES, STRING, DType, Kind, named
+from gathercli.spec.shapes import product
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -317,3 +318,23 @@ def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     rank = max(map(len, shapes), default=0)
     rows = [(1,) * (rank - len(each)) + each for each in shapes]
     return tuple(next((n for n in sizes if n != 1), 1) for sizes in zip(*rows, strict=True))
+
+
+class Room:
+    """Memory of a box that the next one uses again: new pages take longer than what they hold."""
+
+    def __init__(self) -> None:
+        self._raw: AnyArray = np.empty(0, np.uint8)
+
+    def array(self, shape: Sequence[int], storage: np.dtype[Any], *, zeros: bool) -> AnyArray:
+        """Return an array that is valid until the next one; its elements are any if not `zeros`."""
+        nbytes = product(shape) * storage.itemsize
+        if nbytes > self._raw.size:
+            from mmap import PAGESIZE
+
+            self._raw = np.empty(0, np.uint8)  # the old memory first
+            raw = np.empty(nbytes + PAGESIZE, np.uint8)
+            self._raw = raw[-raw.ctypes.data % PAGESIZE :]  # so that it is written without a copy
+        if zeros:
+            self._raw[:nbytes] = 0
+        return np.ndarray(shape, storage, self._raw)

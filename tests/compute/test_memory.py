@@ -16,11 +16,11 @@ from gathercli.compute.chunks import (
     ALONE_BYTES,
     LEAST_TASK_BYTES,
     CopyBlocks,
-    Room,
     cells,
     cut_boxes,
     everything,
 )
+from gathercli.compute.storage import Room
 from gathercli.errors import LimitError
 from gathercli.spec.shapes import product
 from tests.chunked import Chunks, gathering

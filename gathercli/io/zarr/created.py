@@ -18,17 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from gathercli.compute.chunks import (
-    BlockSource,
-    ChunkGrid,
-    CopyBlocks,
-    Room,
-    cells,
-    cut_boxes,
-    inside,
-)
+from gathercli.compute.chunks import BlockSource, ChunkGrid, CopyBlocks, cells, cut_boxes, inside
 from gathercli.compute.result import source_of
-from gathercli.compute.storage import Box, slices, storage_of
+from gathercli.compute.storage import Box, Room, slices, storage_of
 from gathercli.compute.threads import ProgressCallback, share
 from gathercli.errors import GatherError, LimitError, TransferError, UsageError, reason_of
 from gathercli.io import write
