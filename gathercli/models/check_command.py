@@ -11,6 +11,7 @@ import string
 from collections import Counter
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -231,7 +232,7 @@ def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: f
     from gathercli.batch.outcome import BatchTotals
 
     totals = BatchTotals(0)
-    for model in checked:
+    for model in placed(checked):
         for each in junit_lines(model):
             totals.count(each["status"])
             junit.add(json.dumps(each).encode(), model.path)
@@ -340,6 +341,21 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
+def repository_root() -> str:
+    """Return the root of the git repository of the working folder; without one, that folder."""
+    here = Path.cwd()
+    roots = (each for each in (here, *here.parents) if os.path.exists(each / ".git"))
+    return str(next(roots, here))
+
+
+def placed(checked: Iterable[CheckedModel]) -> Iterator[CheckedModel]:
+    """Yield models by their paths in the repository, links followed; absolute ones outside it."""
+    root = repository_root()
+    for each in checked:
+        path = Path(os.path.realpath(each.path))
+        yield each._replace(path=str(path.relative_to(root) if path.is_relative_to(root) else path))
+
+
 def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
     """Yield each node as a line of a batch's report, or one line for a model that was not read."""
     if (error := checked.error) is not None:
@@ -366,6 +382,7 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
 
 _SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_VERSION: Final = "2.1.0"
+_SOURCE_ROOT: Final = "%SRCROOT%"  # the name that code hosts know
 
 # What stands for itself in the path of a URI.
 _PLAIN_BYTES: Final = (string.ascii_letters + string.digits + "-._~/").encode()
@@ -379,6 +396,7 @@ _ALL_STATEMENTS: Final = {
 
 def sarif_log(checked: Sequence[CheckedModel], release: str) -> str:
     """Return a SARIF log of one run, by gathercli of a release."""
+    checked = list(placed(checked))
     pairs = [(model.path, each) for model in checked for each in model.findings]
     names = list(dict.fromkeys(each.rule for _, each in pairs))
     failed = [_notification(each.path, each.error) for each in checked if each.error is not None]
@@ -390,6 +408,7 @@ def sarif_log(checked: Sequence[CheckedModel], release: str) -> str:
                 "rules": [_rule(name) for name in names],
             }
         },
+        "originalUriBaseIds": {_SOURCE_ROOT: {"uri": _uri(os.path.join(repository_root(), ""))}},
         "invocations": [{"executionSuccessful": not failed, "toolExecutionNotifications": failed}],
         "results": [_result(path, each, names.index(each.rule)) for path, each in pairs],
         "columnKind": "utf16CodeUnits",
@@ -419,17 +438,15 @@ def _result(path: str, finding: Finding, index: int) -> dict[str, Any]:
 
 def _location(path: str) -> dict[str, Any]:
     """Return the place of a model; a binary file has no lines but the first."""
-    place = {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": 1}}
-    return {"physicalLocation": place}
+    artifact = {"uri": _uri(path), **({} if os.path.isabs(path) else {"uriBaseId": _SOURCE_ROOT})}
+    return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}
 
 
 def _uri(path: str) -> str:
-    """Return a path as a URI, relative to the working folder if it lies below it."""
-    relative = os.path.relpath(path)
-    above = relative.startswith("..")
-    name = os.fsencode(os.path.abspath(path) if above else relative)
+    """Return a path as a URI, or a relative one as a reference."""
+    name = os.fsencode(path)
     text = "".join(chr(each) if each in _PLAIN_BYTES else f"%{each:02X}" for each in name)
-    return f"file://{text}" if above else text
+    return f"file://{text}" if os.path.isabs(path) else text
 
 
 def _digest(path: str, finding: Finding) -> str:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -16,6 +15,7 @@ from gathercli.cli.registry import takes_models
 from tests.hostile.irs import put
 from tests.hostile.models import external
 from tests.modelfiles import TOUR, one_gather
+from tests.reports import junit_cases, sarif_run
 
 if TYPE_CHECKING:
     from tests.conftest import Run
@@ -123,10 +123,9 @@ def test_a_node_that_is_not_checked_passes_no_test(
 
     ran = run("check", "m/c.xml", "--junit", "out.xml", *words)
 
-    suite = ET.fromstring(Path("out.xml").read_bytes())[0]  # noqa: S314  (our own)
+    cases = junit_cases(Path("out.xml").read_bytes())
     assert ran.status == status
-    assert [each.tag for case in suite for each in case] == [tag] * 3
-    assert suite.get("skipped") == ("3" if tag == "skipped" else None)
+    assert [each.tag for case in cases for each in case] == [tag] * 3
     assert ran.out.endswith("3 not read; 3 warnings\n" if status else "3 not read; 3 notes\n")
 
 
@@ -136,8 +135,11 @@ def test_an_empty_folder_is_no_input(folder: Path, run: Run) -> None:
     ran = run("check", "m", "--junit", "m.xml", "--sarif", "m.sarif")
 
     assert ran.status == 66
-    assert 'errors="1"' in Path("m.xml").read_text()
-    assert "there is no model in" in Path("m.sarif").read_text()
+    (case,) = junit_cases(Path("m.xml").read_bytes())
+    run_of_sarif = sarif_run(Path("m.sarif").read_text())
+    (notification,) = run_of_sarif["invocations"][0]["toolExecutionNotifications"]
+    assert (case.get("name"), case[0].tag) == ("m", "error")
+    assert notification["message"]["text"].startswith("there is no model in `m`")
     assert ran.err.startswith("error: there is no model in `m`: expected files that end in .onnx")
 
 
@@ -189,19 +191,43 @@ def test_junit_has_a_test_for_each_node_and_an_error_for_each_other_file(
 
     ran = run("check", "m", "--junit", "out.xml")
 
-    suite = ET.fromstring(Path("out.xml").read_bytes())[0]  # noqa: S314  (our own)
-    kinds = [[each.tag for each in case] for case in suite]
+    cases = junit_cases(Path("out.xml").read_bytes())
+    kinds = [[each.tag for each in case] for case in cases]
     assert ran.status == 65
-    assert [case.get("name") for case in suite][-2:] == ["m/z.onnx", "m/deep/b.ONNX#pick"]
+    assert [case.get("name") for case in cases][-2:] == ["m/z.onnx", "m/deep/b.ONNX#pick"]
+    assert [case.get("file") for case in cases][-3:] == ["m/c.xml", "m/z.onnx", "m/deep/b.ONNX"]
     assert kinds == [[], [], ["failure"], [], ["error"], ["failure"]]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("6", "2", "1")
+
+
+@pytest.mark.usefixtures("models")
+def test_the_reports_name_files_from_the_root_of_the_repository(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / ".git").mkdir()
+    (folder / "m/z.onnx").write_bytes(b"")
+    monkeypatch.chdir("m/deep")
+
+    ran = run("check", "..", "--junit", "out.xml", "--sarif", "out.sarif", "--to", "openvino")
+
+    cases = junit_cases(Path("out.xml").read_bytes())
+    sarif = sarif_run(Path("out.sarif").read_text())
+    failed = sarif["invocations"][0]["toolExecutionNotifications"]
+    places = [
+        each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for each in (*sarif["results"], *failed)
+    ]
+    broken = [case.get("file") for case in cases if len(case)]
+    assert ran.status == 65
+    assert {*places} == {"m/c.xml", "m/deep/b.ONNX", "m/z.onnx"}
+    assert broken == ["m/c.xml", "m/z.onnx", "m/deep/b.ONNX"]
+    assert [case.get("name") for case in cases][:2] == ["m/a.onnx#pick", "m/c.xml#/words/Gather"]
 
 
 @pytest.mark.usefixtures("models")
 def test_sarif_has_every_finding(run: Run) -> None:
     ran = run("check", "m", "--sarif", "out.sarif")
 
-    results = json.loads(Path("out.sarif").read_text())["runs"][0]["results"]
+    results = sarif_run(Path("out.sarif").read_text())["results"]
     assert ran.status == 1
     assert [each["level"] for each in results] == ["warning", "error"]
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from gathercli.errors import InputError
 from gathercli.models.check_command import CheckedModel, sarif_log
 from gathercli.models.verdict import NOTE, WARNING, Finding
+from tests.reports import sarif_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PICK: Final = Finding("", "", node="pick", operator="onnx.Gather-13")
 FINDINGS: Final = (
@@ -22,10 +25,7 @@ FINDINGS: Final = (
 
 def logged(path: str = "models/a b.onnx", *failures: CheckedModel) -> dict[str, Any]:
     """Return the only run of a log."""
-    log = json.loads(sarif_log([CheckedModel(path, findings=FINDINGS), *failures], "1.2"))
-    assert (log["version"], log["$schema"][:8]) == ("2.1.0", "https://")
-    (run,) = log["runs"]
-    return dict(run)
+    return sarif_run(sarif_log([CheckedModel(path, findings=FINDINGS), *failures], "1.2"))
 
 
 def test_a_run_has_what_a_code_host_requires() -> None:
@@ -63,15 +63,60 @@ def test_a_message_names_node_and_fates_and_has_no_control_characters() -> None:
 @pytest.mark.parametrize(
     ("path", "uri"),
     [
-        ("models/a b.onnx", "models/a%20b.onnx"),
-        ("./é#1.xml", "%C3%A9%231.xml"),
-        ("../up.onnx", f"file://{os.path.abspath('../up.onnx')}"),
+        ("models/a b.onnx", "sub/models/a%20b.onnx"),
+        ("./é#1.xml", "sub/%C3%A9%231.xml"),
+        ("a:b.onnx", "sub/a%3Ab.onnx"),
+        ("..x.onnx", "sub/..x.onnx"),
+        ("../up.onnx", "up.onnx"),
+        ("{folder}/sub/x.onnx", "sub/x.onnx"),
+        ("link.onnx", "m/real.onnx"),
+        ("links/x.onnx", "file:///absent%20b/x.onnx"),
+        ("../../out.onnx", "file://{above}/out.onnx"),
+        ("-", "sub/-"),
     ],
 )
-def test_a_path_is_a_uri_relative_to_the_folder(path: str, uri: str) -> None:
-    place = logged(path)["results"][0]["locations"][0]["physicalLocation"]
+@pytest.mark.parametrize("git", ["folder", "file"])
+def test_a_path_is_relative_to_the_repository_wherever_the_command_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, git: str, path: str, uri: str
+) -> None:
+    repository = folder / "r"
+    (repository / "sub").mkdir(parents=True)
+    (repository / ".git").mkdir() if git == "folder" else (repository / ".git").touch()
+    (repository / "sub/link.onnx").symlink_to("../m/real.onnx")
+    (repository / "sub/links").symlink_to("/absent b")
+    monkeypatch.chdir(repository / "sub")
 
-    assert place["artifactLocation"]["uri"] == uri
+    run = logged(path.format(folder=repository))
+
+    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place["uri"] == uri.format(above=os.path.realpath(folder))
+    assert place.get("uriBaseId") == (None if ":///" in uri or "{" in uri else "%SRCROOT%")
+    root = f"file://{os.path.realpath(repository)}/"
+    assert run["originalUriBaseIds"] == {"%SRCROOT%": {"uri": root}}
+
+
+def test_without_a_repository_a_path_is_relative_to_the_working_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exists = os.path.exists
+    monkeypatch.setattr("os.path.exists", lambda path: str(path)[-4:] != ".git" and exists(path))
+
+    run = logged("m/x.onnx")
+
+    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place["uri"] == "m/x.onnx"
+    root = f"file://{os.path.realpath(folder)}/"
+    assert run["originalUriBaseIds"] == {"%SRCROOT%": {"uri": root}}
+
+
+def test_only_a_finding_of_a_node_has_a_logical_location() -> None:
+    whole = FINDINGS[1]._replace(node="")
+
+    run = sarif_run(sarif_log([CheckedModel("m.onnx", findings=(PICK, whole))], ""))
+
+    (node,), none = (each["locations"][0].get("logicalLocations") for each in run["results"])
+    assert (node["name"], node["fullyQualifiedName"][-11:]) == ("pick", "m.onnx#pick")
+    assert none is None
 
 
 def test_a_finding_has_one_fingerprint_whatever_its_value() -> None:
@@ -79,8 +124,8 @@ def test_a_finding_has_one_fingerprint_whatever_its_value() -> None:
     again = FINDINGS[0]._replace(problem="index 99", value=99)
 
     prints = [each["partialFingerprints"]["primaryLocationLineHash"] for each in results]
-    later = json.loads(sarif_log([CheckedModel("models/a b.onnx", findings=(again,))], "2.0"))
-    (other,) = later["runs"][0]["results"]
+    later = sarif_run(sarif_log([CheckedModel("models/a b.onnx", findings=(again,))], "2.0"))
+    (other,) = later["results"]
 
     assert len(set(prints)) == len(FINDINGS)
     assert other["partialFingerprints"]["primaryLocationLineHash"] == prints[0]
