@@ -25,7 +25,7 @@ from gathercli.errors import GatherError, NoInputError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
 from gathercli.models.command import ModelOptions
-from gathercli.models.files import files_below
+from gathercli.models.files import IR_ROOT, files_below, root_of
 from gathercli.models.node_call import MODEL_NODE
 from gathercli.models.targets import target, target_names
 from gathercli.models.verdict import ERROR, MODEL_STATEMENTS, NOTE, UNREAD, WARNING, WORDS, Finding
@@ -114,8 +114,11 @@ def run(
     _check_whole(models)
     targets, start = options.targets(), monotonic()
     read = partial(reading.read, memory=memory, messages=messages)
-    paths = list(dict.fromkeys(path for word in models for path in files_below(word)))
-    checked: list[CheckedModel] = [] if paths else [_no_model(models)]
+    named = dict.fromkeys(path for word in models for path in files_below(word))
+    others = {path: root for path in named if (root := root_of(path)) not in ("", IR_ROOT)}
+    paths = [path for path in named if path not in others]
+    messages.notes += [f"{path} is no model: its root is <{root}>" for path, root in others.items()]
+    checked: list[CheckedModel] = [] if paths or others else [_no_model(models)]
     with ExitStack() as stack:
         junit = stack.enter_context(_junit_report(options.junit)) if options.junit else None
         sarif = stack.enter_context(Output(options.sarif)) if options.sarif else None

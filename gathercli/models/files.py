@@ -35,8 +35,9 @@ _TENSOR_FORMATS: Final = ("npy", "npz", "safetensors")
 
 _SUFFIXES: Final = tuple(each.suffix for each in MODELS.values())
 
-# What an .xml in a folder has in its first bytes if it is a model.
-_IR_ROOT: Final = re.compile(rb"<net[\s>]")
+IR_ROOT: Final = "net"  # the element that an .xml has for its root if it is a model
+_COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ROOT: Final = re.compile(rb"<([^\s!?/>]+)[\s/>]")
 
 _HEAD_BYTES: Final = 4096
 
@@ -126,13 +127,20 @@ def _is_model(path: str) -> bool:
     """Return whether a file of a folder is a model, and no link or other XML."""
     if os.path.islink(path) or not os.path.isfile(path):
         return False
-    if not path.lower().endswith(".xml"):
-        return True
+    return not path.lower().endswith(".xml") or root_of(path) == IR_ROOT
+
+
+def root_of(path: str) -> str:
+    """Return the root of an .xml; empty for other files, and if its first bytes have none."""
+    if not path.lower().endswith(".xml") or not os.path.isfile(path):
+        return ""
     try:
         with open(path, "rb") as file:
-            return _IR_ROOT.search(file.read(_HEAD_BYTES)) is not None
+            head = file.read(_HEAD_BYTES).replace(b"\0", b"")  # which leaves ASCII of UTF-16
     except OSError:  # which the reader of models reports
-        return True
+        return IR_ROOT
+    root = _ROOT.search(_COMMENT.sub(b"", head))
+    return root[1].decode(errors="backslashreplace") if root else ""
 
 
 class ModelContent(Content):

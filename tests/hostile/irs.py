@@ -101,12 +101,6 @@ IR: Final[list[tuple[str, Content, str, str]]] = [
         "the version of the IR is `new`",
     ),
     (
-        "of another root",
-        ir().replace("net", "lattice"),
-        "format",
-        "the root of the .xml is <lattice>",
-    ),
-    (
         "with a layer without an id",
         put('<layer id="3"', "<layer"),
         "format",

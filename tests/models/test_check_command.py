@@ -232,6 +232,42 @@ def test_sarif_has_every_finding(run: Run) -> None:
     assert [each["level"] for each in results] == ["warning", "error"]
 
 
+OTHER: Final = "note: {} is no model: its root is <{}>\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "root"),
+    [
+        (b"<project><net/></project>", "project"),
+        (b'<?xml version="1.0"?>\n<!-- a <net > -->\n<a:b\n/>', "a:b"),
+        ("\ufeff<testsuites>".encode(), "testsuites"),
+        ("<\x1b />".encode("utf-16"), r"\x1b"),
+    ],
+)
+def test_a_named_xml_of_another_kind_is_passed_over(
+    folder: Path, run: Run, content: bytes, root: str
+) -> None:
+    (folder / "o.xml").write_bytes(content)
+    (folder / "x.onnx").write_bytes(FINE)
+
+    alone = run("check", "o.xml", "--junit", "out.xml", "--sarif", "out.sarif")
+    both = run("check", "o.xml", "x.onnx")
+
+    assert alone == (0, "0 models, 0 nodes; no finding\n", OTHER.format("o.xml", root))
+    assert both == (0, "1 model, 1 node: 1 proven; no finding\n", OTHER.format("o.xml", root))
+    assert junit_cases(Path("out.xml").read_bytes()) == []
+    assert sarif_run(Path("out.sarif").read_text())["results"] == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"text", b"<!-- <project>", b"<ne", b"<net><layer></net>"]
+)
+def test_a_named_xml_that_may_be_a_model_is_read(folder: Path, run: Run, content: bytes) -> None:
+    (folder / "o.xml").write_bytes(content)
+
+    assert run("check", "o.xml").status == 65
+
+
 @pytest.mark.usefixtures("models")
 def test_the_reports_are_two_files(run: Run) -> None:
     ran = run("check", "m", "--sarif", "out", "--junit", "./out")
