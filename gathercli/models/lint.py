@@ -404,8 +404,10 @@ def changed_at_run_time(
         changed[tuple(words)] += bool(words)
     for changes_of, number in changed.items():
         if number:
-            takes = f"{counted(number, 'node')} take{'s' * (number == 1)} indices at run time"
-            message = f"{takes}: {'; '.join(changes_of)} in {target.name}"
+            message = (
+                f"indices of {counted(number, 'node')} come at run time: "
+                f"{'; '.join(changes_of)} in {target.name}"
+            )
             yield Finding("index-run-time", message, NOTE, target.name, number=number)
 
 
