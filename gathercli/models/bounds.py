@@ -78,9 +78,9 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, array: NDArray[Any], *, is_default: bool = False) -> Known:
-        """Return what is known of a constant."""
+        """Return what is known of a constant; a default bounds nothing, as a caller replaces it."""
         bounds = None
-        if array.dtype.kind in "biu":
+        if array.dtype.kind in "biu" and not is_default:
             bounds = Bounds.of(array, array)
             bounds = bounds if array.size <= MOST_ENDS else bounds.hull
         return cls(array.dtype, array.shape, array, bounds, is_default)
@@ -122,8 +122,7 @@ class Operation(NamedTuple):
 
     def input(self, number: int) -> Known:
         """Return what is known of an input; nothing of one that is left out."""
-        known = self.inputs[number] if number < len(self.inputs) else None
-        return known or Known()
+        return (self.inputs[number] if number < len(self.inputs) else None) or Known()
 
     def numbers(self, name: str, number: int) -> list[int] | None:
         """Return the integers of an attribute, or of the input that replaced it; None: unknown."""

@@ -28,6 +28,7 @@ from gathercli.models.onnx_nodes import (
     ExhaustedError,
     NodeEvaluator,
     OnnxBody,
+    densify,
     met,
     tensors,
     with_attributes,
@@ -113,7 +114,10 @@ class Evaluation:
             for name, array in tensors(body.proto):
                 if name in body.needed and name not in given:
                     is_default = body is self.main and name in self._defaults
-                    scope.values[name] = Known.of(array, is_default=is_default)
+                    known = Known.of(array, is_default=is_default)
+                    if is_default:  # a caller may pass another size
+                        known = known._replace(dims=scope.type_of(name).dims)
+                    scope.values[name] = known
         for at in body.steps:
             self._step(scope, at)
         facts = self.facts.setdefault(body.number, {})
@@ -205,8 +209,9 @@ class Evaluation:
         trips, condition, *carried = [*inputs, None, None][: max(len(inputs), 2)]
         number, going, *names = [*body.inputs, "", ""][: max(len(body.inputs), 2)]
         states, count = [each or Known() for each in carried], _number(trips)
-        goes = condition is None or _number(condition)
-        if count is None or not 0 <= count <= MOST_VISITS or not goes:
+        goes = 1 if condition is None else _number(condition)
+        count = 0 if goes == 0 else count and max(count, 0)
+        if count is None or count > MOST_VISITS or goes is None:
             given = {name: body.type_of(name) for name in names}
             last = np.inf if count is None else max(count - 1, 0)
             given[number] = Known(np.dtype(np.int64), (), bounds=Bounds.of(0, last))
@@ -369,6 +374,7 @@ def main() -> int:
         with suppress(OSError, ValueError):  # a system without this limit
             resource.setrlimit(kind, (limit, limit))
     model = onnx.ModelProto.FromString(sys.stdin.buffer.read())
+    densify(model.graph)
     answer: dict[str, Any] = {"failed": False}
     try:
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)

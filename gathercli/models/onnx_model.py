@@ -259,9 +259,12 @@ class _OnnxReader:
                 name = self._declare(scope, span_of(value, "a value"))
                 inputs += [name] if field == 11 else []
         if self.model.version >= _DEFAULTS_SINCE:
-            for default in (scope.value(name).constant for name in inputs):
-                if default is not None:
-                    default.default = True
+            for name in inputs:
+                value = scope.values.get(name)
+                if value is not None and value.constant is not None:
+                    value.constant.default = True
+                    shape = scope.declared[name].shape if name in scope.declared else value.shape
+                    scope.values[name] = value._replace(shape=shape)
         self._read_nodes(nodes, path, scope)
 
     def _declare(self, scope: _Scope, message: Span) -> str:

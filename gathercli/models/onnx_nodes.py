@@ -96,7 +96,11 @@ class NodeEvaluator:
             return self._run(node, arrays)[number] if is_small else None
 
         values = {each.name: value_of(each) for each in node.attribute}
-        bounds = bounds_of(Operation(node.op_type, inputs, values, number, typed.dtype, run))
+        firm = [
+            each._replace(constant=None) if each is not None and each.is_default else each
+            for each in inputs
+        ]
+        bounds = bounds_of(Operation(node.op_type, firm, values, number, typed.dtype, run))
         known = typed._replace(bounds=bounds)
         if bounds is not None and known.is_whole and (bounds.low == bounds.high).all():
             return Known.of(bounds.low.astype(typed.dtype))
@@ -153,6 +157,8 @@ class NodeEvaluator:
         names = [name for name in dict.fromkeys(node.input) if name]
         outputs = [name for name in node.output if name]
         feeds = {n: a for n, a in zip(node.input, arrays, strict=True) if n and a is not None}
+        if node.op_type == "GatherElements" and _reaches_outside(node, arrays):
+            return [None] * len(node.output)  # which the package wraps, one size after the other
         try:
             function = helper.make_function("gather", "node", names, outputs, [node], self._opsets)
             found = ReferenceEvaluator(function).run(None, feeds, attributes={})
@@ -160,6 +166,16 @@ class NodeEvaluator:
         except Exception:  # noqa: BLE001  (a package, on a node of any file)
             values = {}
         return [values.get(name) for name in node.output]
+
+
+def _reaches_outside(node: onnx.NodeProto, arrays: Sequence[NDArray[Any] | None]) -> bool:
+    """Tell whether an index of a GatherElements is outside its axis, or not known."""
+    data, indices = [*arrays, None, None][:2]
+    axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
+    if data is None or indices is None or not -data.ndim <= axis < data.ndim:
+        return True
+    size = data.shape[axis]
+    return bool(((indices < -size) | (indices >= size)).any())
 
 
 def met(one: Known, two: Known | None) -> Known:
@@ -303,10 +319,22 @@ def tensors(graph: onnx.GraphProto) -> Iterator[tuple[str, NDArray[Any]]]:
         if each.data_location != onnx.TensorProto.EXTERNAL and _has_elements(each):
             with suppress(Exception):
                 yield each.name, numpy_helper.to_array(each)
+
+
+def densify(graph: onnx.GraphProto) -> None:
+    """Turn sparse tensors into what shape inference knows: tensors, or inputs if they are large."""
     for sparse in graph.sparse_initializer:
-        array = _dense(sparse)
+        array, name = _dense(sparse), sparse.values.name
         if array is not None:
-            yield sparse.values.name, array
+            graph.initializer.append(numpy_helper.from_array(array, name))
+        else:
+            kind = sparse.values.data_type
+            graph.input.append(helper.make_tensor_value_info(name, kind, list(sparse.dims)))
+    del graph.sparse_initializer[:]
+    for node in graph.node:
+        for attribute in node.attribute:
+            for body in [attribute.g] if attribute.HasField("g") else [*attribute.graphs]:
+                densify(body)
 
 
 def _has_elements(tensor: onnx.TensorProto) -> bool:

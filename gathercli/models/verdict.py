@@ -159,9 +159,11 @@ def judge(node: ModelNode) -> NodeVerdict:
         with context:
             call = node.call or bound(node)
             verdict = verdict._replace(call=call)
-            if call.op.followed is not None:
-                return _with_parents(verdict, call)
-            return _with_indices(verdict, call)
+            follow = _with_indices if call.op.followed is None else _with_parents
+            verdict = follow(verdict, call)
+            # A caller may replace the default of an input.
+            is_firm = not any(each.constant and each.constant.default for each in node.inputs)
+            return verdict._replace(proven=verdict.proven and is_firm)
     except GatherError as error:
         return verdict._replace(error=error)
 
@@ -280,8 +282,9 @@ def _outside(call: Call, axes: Sequence[IndexedAxis], bounds: Bounds) -> tuple[A
         at = int(np.argmax(wrong))
         low, high = part.low.reshape(-1)[at], part.high.reshape(-1)[at]
         nearest = int(low if low >= size else high)
-        words = f"{int(low)} or more" if np.isinf(high) else interval(int(low), int(high))
-        words = f"{int(high)} or less" if np.isinf(low) else words
+        words = f"{low:.0f} or more" if np.isinf(high) else f"{high:.0f} or less"
+        if np.isfinite(low) and np.isfinite(high):
+            words = interval(int(low), int(high))
         if not call.outside.refuses:
             legal = f"outside {least}..{size - 1}"
             return (Adjustment(call.outside.done, 1, 1, nearest, "", legal),)

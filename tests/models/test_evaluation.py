@@ -85,6 +85,11 @@ CONSTANT: Final[dict[str, tuple[list[onnx.NodeProto], dict[str, Any], str]]] = {
         {},
         "9 at `[1]`",
     ),
+    "a sparse tensor behind a product": (
+        [make("Constant", [], ["s"], sparse_value=SPARSE), make("Mul", ["s", "a"], ["i"])],
+        {"a": 2},
+        "18 at `[1]`",
+    ),
     "bounds outside": ([make("Clip", ["n", "a", "b"], ["i"])], {"a": 9, "b": 14}, "9 to 14"),
 }
 
@@ -107,6 +112,12 @@ def test_an_index_that_constants_decide_is_refused(tmp_path: Path, name: str) ->
         ([make("Mod", ["n", "a"], ["i"])], {"a": 6}, "at run time"),
         ([make("Clip", ["n", "a", "b"], ["i"])], {"a": -5, "b": 4}, "proven"),
         ([make("Identity", ["n"], ["i"])], {}, "at run time"),
+        ([make("Clip", ["n", "", "a"], ["i"])], {"a": -9}, "refused"),
+        (
+            [make("GatherElements", ["a", "b"], ["g"]), make("Mod", ["g", "d"], ["i"])],
+            {"a": [0, 1], "b": [2**63 - 1], "d": 5},
+            "proven",
+        ),
         ([make("RandomUniformLike", ["n"], ["r"]), make("Cast", ["r"], ["i"], to=7)], {}, "at"),
         ([make("Range", ["a", "b", "d"], ["i"])], {"a": 0, "b": 2 * 10**9, "d": 1}, "at run time"),
     ],
@@ -114,7 +125,7 @@ def test_an_index_that_constants_decide_is_refused(tmp_path: Path, name: str) ->
 def test_an_index_is_proven_by_its_bounds(
     tmp_path: Path, nodes: list[onnx.NodeProto], tensors: dict[str, Any], word: str
 ) -> None:
-    (verdict,) = judged(tmp_path, [*nodes, PICK], **tensors)
+    *_, verdict = judged(tmp_path, [*nodes, PICK], **tensors)
 
     assert verdict.word.startswith(word)
 
@@ -122,7 +133,7 @@ def test_an_index_is_proven_by_its_bounds(
 def test_the_default_of_an_input_is_no_constant_for_good(tmp_path: Path) -> None:
     inputs = [value("x", FLOAT, [5]), value("a", INT64, [1])]
     nodes = [make("Add", ["a", "a"], ["i"]), PICK]
-    model = onnx_model(nodes, inputs, [value("y", FLOAT, None)], constants(a=[3]))
+    model = onnx_model(nodes, inputs, [value("y", FLOAT, None)], constants(a=[1]))
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
 
     (node,) = read(str(tmp_path / "m.onnx"), ReadOptions(infer=True)).nodes
@@ -130,6 +141,7 @@ def test_the_default_of_an_input_is_no_constant_for_good(tmp_path: Path) -> None
     constant = node.inputs[1].constant
     assert constant is not None
     assert constant.default
+    assert judge(node).word == "at run time"
 
 
 def branch(name: str, first: onnx.NodeProto) -> onnx.GraphProto:
@@ -179,6 +191,7 @@ LOOP: Final = helper.make_graph(
     ("trips", "words"),
     [
         (2, ["proven", "proven"]),
+        (-1, ["at run time", "at run time"]),
         (3, ["proven", "refused"]),
         (5, ["refused", "refused"]),
         (None, ["at run time", "at run time"]),
