@@ -224,6 +224,14 @@ def test_a_small_call_starts_without_numpy_typer_and_inspect(argv: list[str], fo
     assert not modules & {"numpy", "typer", "inspect", "dataclasses", "signal", "typing"}
 
 
+def test_a_short_file_of_json_is_gathered_without_numpy(folder: Path) -> None:
+    (folder / "d.json").write_text("[[1.5,2],[3,4]]", encoding="utf-8")
+
+    modules = loaded("from gathercli.cli import main; assert main(['gather', 'd.json', '1,']) == 0")
+
+    assert "numpy" not in modules
+
+
 def test_a_call_of_integers_starts_without_math() -> None:
     assert "math" not in loaded("from gathercli.cli import main; main(['gather', '1,2,3', '0'])")
 

@@ -131,12 +131,7 @@ FORMATS: Final = {
         several=True,
         named=True,
     ),
-    "oip": Format(
-        ".json",
-        writer=f"{_FORMATS}.encode:oip",
-        several=True,
-        named=True,
-    ),
+    "oip": Format(".json", writer=f"{_FORMATS}.encode:oip", several=True, named=True),
     "literal": Format(".txt", writer=f"{_FORMATS}.encode:literal"),
     "safetensors": Format(
         ".safetensors",

@@ -21,8 +21,6 @@ from struct import error as StructError  # noqa: N812  (a class)
 from struct import pack
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, InputError
 from gathercli.io.formats import jsontext, literal
@@ -147,6 +145,7 @@ def plain_array(read: Callable[[int], bytes]) -> AnyArray | None:
     text and its objects stay in the cache. If all pieces are lists, so is the whole. `read` returns
     up to so many next bytes of the text.
     """
+    import numpy as np
     import orjson
 
     text = read(_BRACKET_BYTES + _PIECE_BYTES)
@@ -205,6 +204,8 @@ def _flat_array(level: list[Any], floats: bool, closing: bytes) -> AnyArray | No
             return None
         shape += lengths
         elements = chain.from_iterable(level)
+    import numpy as np
+
     # struct packs a list two to three times as fast as NumPy, and neither null nor floats as "q".
     raw = pack(f"{product(shape)}{'d' if floats else 'q'}", *elements)
     return np.frombuffer(raw, np.float64 if floats else np.int64).reshape(shape)
@@ -279,6 +280,8 @@ class _ListWatch(_Watch):
 
 def _width(part: bytes) -> int:
     """Return the bytes of memory for each character of a UTF-8 text."""
+    import numpy as np
+
     top = int(np.frombuffer(part, np.uint8).max(initial=0))
     return _WIDEST_CHARACTER if top >= 0xF0 else 2 if top >= 0xC4 else 1
 
