@@ -262,9 +262,9 @@ def stamp_of(inputs: Inputs, job: Job, *, digests: bool) -> dict[str, Any]:
     for name, file in inputs.files_by_name.items():
         if isinstance(file, File):
             by_name[name] = _state_of(file, digests=digests and file.regular)
-            folder, start = os.path.dirname(name), os.path.dirname(file.path) or "."
             for each in file.beside:  # a model, such as its weights
-                beside = os.path.join(folder, os.path.relpath(each.path, start))
+                inside = os.path.relpath(each.path, os.path.dirname(file.path) or ".")
+                beside = os.path.join(os.path.dirname(name), inside)
                 by_name[beside] = _state_of(each, digests=digests)
         elif file is not None and not digests:
             by_name[name] = [*file.fingerprint]
@@ -345,7 +345,7 @@ def _fingerprint(path: str) -> Fingerprint:
 def _output(path: str, *, digests: bool) -> list[Any] | None:
     """Return the size and optionally the digest of an output; None if it does not exist."""
     try:
-        return [_fingerprint(path).size, *([_digest_at(path)] if digests else ())]
+        return [_fingerprint(path)[0], *([_digest_at(path)] if digests else ())]
     except (OSError, ValueError):
         return None
 

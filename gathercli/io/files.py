@@ -8,7 +8,7 @@ import stat
 from io import RawIOBase
 
 from gathercli.errors import GatherError, LimitError, NoInputError, TransferError, reason_of
-from gathercli.records import NamedTuple, suppress
+from gathercli.records import TypeAlias, suppress
 from gathercli.text import clean, in_bytes
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -30,16 +30,13 @@ _STREAM_PART: Final = 1 << 20
 _FILE_PART: Final = 64 << 20
 
 
-class Fingerprint(NamedTuple):
-    """The size of a file in bytes, and its modification time in nanoseconds; or of a folder."""
-
-    size: int
-    mtime_ns: int
+# The size of a file in bytes, and its modification time in nanoseconds; or of a folder.
+Fingerprint: TypeAlias = "tuple[int, int]"
 
 
 def fingerprint_of(status: os.stat_result) -> Fingerprint:
     """Return the fingerprint of a file from its status."""
-    return Fingerprint(status.st_size, status.st_mtime_ns)
+    return status.st_size, status.st_mtime_ns
 
 
 def free_memory() -> int:
@@ -67,7 +64,11 @@ class File:
     so far and the total, 0 if it is unknown.
     """
 
-    guarded = external = False
+    guarded = external = _ended = False
+    failure: OSError | None = None
+    _small: bytes | None = None
+    _read = 0
+    _spool: Any = None
 
     def __init__(
         self, name: str, fd: int, limit: int | None, progress: ProgressCallback | None = None
@@ -81,12 +82,7 @@ class File:
             # Another program has read the beginning of the redirected file.
             self.regular = False
         self._parts: list[bytes] = []
-        self._small: bytes | None = None
-        self._ended = False
-        self._read = 0
-        self._spool: Any = None
         self._mappings: list[Mapping] = []
-        self.failure: OSError | None = None
         self.path = name
         self.beside: list[File] = []
 

@@ -53,7 +53,7 @@ class Folder:
     @property
     def size(self) -> int:
         """The size of all files in bytes."""
-        return self.fingerprint.size
+        return self.fingerprint[0]
 
     def watch(self, path: str, status: os.stat_result | None) -> None:
         """Let `recheck` compare a file, whose status is None if absent; raise if it changed."""
@@ -96,7 +96,7 @@ def fingerprint_folder(path: str) -> Fingerprint:
         text = f"{status.st_size} {status.st_mtime_ns} ".encode() + os.fsencode(name)
         # Add the hashes, as the order of directory entries is arbitrary.
         digest += int.from_bytes(blake2b(text, digest_size=7).digest())
-    return Fingerprint(size, digest & _MASK)
+    return size, digest & _MASK
 
 
 def files_of(path: str) -> Iterator[tuple[str, os.stat_result]]:

@@ -265,8 +265,11 @@ class Inputs:
             stream = self._new_stdin() if stdin else self._open_file(raw.path)
             return Source(stream, Raw(stream, raw), None, types)
         file = self._open_input(path or "")
-        with ErrorContext(_name_file, file):
+        try:
             return Source(file, content(file), key, types)
+        except BaseException as error:
+            _name_file(file, error)
+            raise
 
     def note_file(self, token: str, what: str) -> None:
         """Add a note if a token that was read as `what` is also the name of a file."""
@@ -342,13 +345,16 @@ class Source(NamedTuple):
 
     def _read(self, read: Callable[[str | None, ElementTypes], Any]) -> Any:
         """Read the tensor by a method of its content, and convert it to the declared type."""
-        with ErrorContext(_name_file, self.file):
+        try:  # a context would take a hundredth of a small job
             tensor, declared = read(self.key, self.types), self.types.declared
             if declared is None or tensor.dtype is declared:
                 return tensor
             from gathercli.compute.conversion import convert
 
             return convert(tensor, declared)
+        except BaseException as error:
+            _name_file(self.file, error)
+            raise
 
     def layout(self) -> Layout:
         """Describe the tensor; read only the header of a file that has one."""
@@ -384,7 +390,7 @@ def open_file(
     Raise NoInputError (``missing``, ``unreadable``), or InputError (``literal``) if the file does
     not exist and the name looks like a literal.
     """
-    path = os.path.join(folder, name)
+    path = os.path.join(folder, name) if folder else name
     try:
         check_kind(path, name, pipes=pipes)
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import Hint, InputError, LimitError
+from gathercli.io.files import File
 from gathercli.io.formats.table import FORMATS, SNIFF_SIZE, load, row_of, sniff
 from gathercli.records import Any, Final, Iterable, NamedTuple, Sequence
 from gathercli.spec.dtypes import FLOAT64, DType
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.chunks import ChunkLayout
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import ChunkedTensor, Tensor
-    from gathercli.io.files import File
+    from gathercli.compute.tensor import ChunkedTensor
     from gathercli.io.folders import Folder
 
 _TEXT_READER: Final = "gathercli.io.formats.textfile:read_text"  # of a start of no format
@@ -62,12 +63,11 @@ class Layout(NamedTuple):
 
     def view(self, buffer: Any, *, rule: str = "format") -> Tensor:
         """View the elements in `buffer`, the bytes of the source; raise if it is too short."""
-        from gathercli.compute.tensor import Tensor
-
-        if len(buffer) < self.end:
-            raise truncated(len(buffer), in_bytes(self.end), rule=rule)
+        end = self.end
+        if len(buffer) < end:
+            raise truncated(len(buffer), in_bytes(end), rule=rule)
         if self.file_dtype is None and not self.fortran:
-            raw = memoryview(buffer)[self.offset : self.end]
+            raw = memoryview(buffer)[self.offset : end]
             return Tensor.of_bytes(self.dtype, self.shape, raw)
         import numpy as np
 
@@ -231,8 +231,6 @@ def check_shape(declares: str, shape: Sequence[int], itemsize: int) -> None:
 
 def content(file: File | Folder) -> Content:
     """Open the reader of a file or folder; it raises InputError for a malformed one."""
-    from gathercli.io.files import File
-
     if isinstance(file, File):
         start = file.start(SNIFF_SIZE)
         check_pointer(start)

@@ -35,7 +35,7 @@ PREAMBLE: Final = len(MAGIC) + 2 + 4 + MAX_HEADER  # bytes of a file that contai
 # By the size of a void type: its description, and a type that numpy saves as such.
 _OPAQUE_TYPES: Final = {1: ("a byte", "float8_e4m3fn"), 2: ("two bytes", "bfloat16")}
 # The bytes of the header's length, by the version of the format.
-_LENGTH_BYTES: Final[dict[tuple[int, ...], int]] = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
+_LENGTH_BYTES: Final = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}
 _BYTE_ORDERS: Final = "|<"  # the byte order of one byte, and of more
 _VERSION_1: Final = MAGIC + b"\1\0"
 # The types that headers of ordinary files name.
@@ -98,11 +98,11 @@ def read_header(start: bytes, declared: DType | None) -> content.Layout:
 def _text_of(start: bytes) -> tuple[int, int]:
     """Return where the text of a header begins and ends."""
     fixed = len(_VERSION_1)
-    version = tuple(start[len(MAGIC) : fixed])
+    version = start[len(MAGIC) : fixed]
     if len(start) < fixed:
         raise content.truncated(len(start), "a header", rule="npy")
     if version not in _LENGTH_BYTES:
-        raise _malformed(f"the format version is {version}", "1.0, 2.0 or 3.0")
+        raise _malformed(f"the format version is {tuple(version)}", "1.0, 2.0 or 3.0")
     begin = fixed + _LENGTH_BYTES[version]
     length = int.from_bytes(start[fixed:begin], "little")
     if length > MAX_HEADER:
@@ -230,10 +230,10 @@ def check_type(layout: content.Layout) -> None:
 
 def check_length(layout: content.Layout, length: int, *, has_more: bool = False) -> None:
     """Raise if a file has not the bytes that its header declares; a stream may have unread ones."""
-    if length == layout.end:
-        return
     size = length - layout.offset
-    word = "truncated" if length < layout.end else "longer than it says"
+    if size == layout.nbytes:
+        return
+    word = "truncated" if size < layout.nbytes else "longer than it says"
     raise _malformed(
         f"the file is {word}: it has {in_bytes(size)} of elements{' or more' * has_more}",
         f"{layout.nbytes}, for {described(layout.dtype, ','.join(map(str, layout.shape)))}",
@@ -265,6 +265,7 @@ def check_strings(array: AnyArray, *, rule: str = "npy") -> None:
         raise InputError(what, rule=rule, expected="characters")
 
 
+@lru_cache(maxsize=64)
 def encode_header(descr: str, shape: tuple[int, ...]) -> bytes:
     """Encode the header of row-major elements, byte for byte as numpy does.
 
