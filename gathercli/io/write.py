@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from gathercli.errors import GatherError, Hint, OutputError, TransferError, reason_of
 from gathercli.io.descriptors import STDERR, STDOUT
 from gathercli.io.stream import ByteTarget, NewFile, Stream, release, temporary_name
-from gathercli.records import ErrorContext, partial, suppress
+from gathercli.records import ErrorContext, lru_cache, partial, suppress
 from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -34,6 +34,7 @@ EXISTS: Final = ("it exists", "a new name", "without `--no-clobber` it would be 
 _O_PATH: Final = getattr(os, "O_PATH", os.O_RDONLY)
 _REMOVE_ATTEMPTS: Final = 5  # attempts at a removal interrupted by signals
 _OWN_FDS: Final = "/proc/self/fd"
+_is_folder: Final = lru_cache(maxsize=1)(os.path.isdir)  # of `_OWN_FDS`, there or not for good
 _STREAM_PATHS: Final = {"/dev/stdout": STDOUT, "/dev/stderr": STDERR}
 
 
@@ -215,14 +216,10 @@ class Output(AtomicOutput):
         self._exists = entry is not None
         if self._no_clobber and self._exists:
             raise self._unwritable(*EXISTS)
-        self._check_regular(status)
-        return False
-
-    def _check_regular(self, status: os.stat_result | None) -> None:
-        """Raise if the target exists and is no regular file."""
         if status and not stat.S_ISREG(status.st_mode):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or socket"
             raise self._unwritable(f"it is {kind}", "the name of a file")
+        return False
 
     def _check_place(self, path: str, fd: int | None = None) -> None:
         """Raise if a path, or what was opened there before a link changed, is outside `within`."""
@@ -272,7 +269,7 @@ class Output(AtomicOutput):
 
     def _create(self) -> None:
         unnamed = getattr(os, "O_TMPFILE", None)
-        if unnamed is not None and os.path.isdir(_OWN_FDS):
+        if unnamed is not None and _is_folder(_OWN_FDS):
             try:
                 flags = unnamed | os.O_WRONLY | os.O_CLOEXEC
                 self._fd = os.open(".", flags, 0o666, dir_fd=self._folder)
@@ -402,7 +399,7 @@ def _status(path: str, folder: int | None = None, *, follow: bool = True) -> os.
 def descriptor_of(path: str) -> int | None:
     """Return the descriptor of this process that a path names; None if it names a file."""
     folder, _, number = path.rpartition("/")
-    is_number = number.isascii() and number.isdigit() and len(number) < 10
-    if folder in ("/dev/fd", _OWN_FDS) and is_number:
-        return int(number)
+    if folder in ("/dev/fd", _OWN_FDS):
+        is_number = number.isascii() and number.isdigit() and len(number) < 10
+        return int(number) if is_number else None
     return _STREAM_PATHS.get(path)
