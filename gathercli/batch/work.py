@@ -231,17 +231,16 @@ class _JobRun(NamedTuple):
         op = self._row()
         try:
             bound = bind(job, op, inputs)
-            if job.expect is None and os.path.dirname(self.path) and not self.is_chunked:
+            # Of few indices all are checked first, and nobody asks for the folder.
+            is_new = job.expect is None and "/" in self.path and not self.is_chunked
+            many = is_new and product(bound.indices.shape) > MOST_PACKED_VALUES
+            if many and os.path.isdir(os.path.dirname(self.path)) and not is_stream(self.path):
 
                 def recheck() -> None:
                     inputs.recheck()
                     self.line.shape = self.line.dtype = None  # `_finish` has set them
 
-                # Of few indices `consume` needs no `recheck`, and nobody asks for the folder.
-                many = product(bound.indices.shape) > MOST_PACKED_VALUES
-                is_new_file = many and os.path.isdir(os.path.dirname(self.path))
-                again = recheck if is_new_file and not is_stream(self.path) else None
-                consume(bound, self._finish, recheck=again, **limits)
+                consume(bound, self._finish, recheck=recheck, **limits)
                 return
             result = run(bound, **limits)
         except errors.LimitError as error:

@@ -30,13 +30,13 @@ class BoundCall:
     """
 
     def __init__(self, call: Call, *tensors: ChunkedTensor, repeated: bool = False) -> None:
-        self.call, self.repeated, given = call, repeated, tensors
-        narrow = any(each.dtype.opaque for each in tensors[1:]) and not call.op.one_type
+        self.call, self.repeated, self.changes_inputs = call, repeated, False
+        narrow = [each for each in tensors[1:] if each.dtype.opaque and not call.op.one_type]
         if call.op.adapts is not None or narrow:
             from gathercli.compute.adapt import adapted
 
-            tensors = adapted(call, tensors)
-        self.changes_inputs = any(a is not b for a, b in zip(given, tensors, strict=True))
+            given, tensors = tensors, adapted(call, tensors)
+            self.changes_inputs = any(a is not b for a, b in zip(given, tensors, strict=True))
         self.tensors = dict(zip(call.inputs, tensors, strict=True))
 
     @property
@@ -67,7 +67,7 @@ class BoundCall:
     @property
     def in_memory(self) -> tuple[Tensor, ...] | None:
         """The inputs; None if one must be read chunk by chunk."""
-        tensors = tuple(each.in_memory for each in self.tensors.values() if each.in_memory)
+        tensors = tuple([whole for each in self.tensors.values() if (whole := each.in_memory)])
         return tensors if len(tensors) == len(self.tensors) else None
 
     def loaded(self) -> dict[str, Tensor]:

@@ -133,12 +133,14 @@ def gather(
     `gathercli.compute.run.run`.
     """
     call, tensors = bound.call, bound.in_memory
-    if call.op.followed or tensors is None:
-        return None
-    if not all(each.raw is not None and is_packed(each.dtype) for each in tensors):
+    if tensors is None or [
+        each for each in tensors if each.raw is None or not is_packed(each.dtype)
+    ]:
         return None
     if bound.repeated and (runs := runs_of(call)) is not None:
         return _gather_runs(bound, runs, tensors, max_bytes)
+    if call.op.followed:
+        return None
     shape, inputs = bound.shape, dict(zip(bound.tensors, tensors, strict=True))
     data, elements = tensors[0], tensors[0].raw or b""
     family, itemsize = call.family, data.dtype.itemsize
