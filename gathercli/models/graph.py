@@ -125,12 +125,17 @@ class ModelNode(NamedTuple):
         """The inputs with constants that decide but could not be read, by name, and why."""
         op = self.op or self.family.ROWS[0]
         axes = [each.name for each in op.attrs if each.is_input]
-        deciding = [each.name for each in op.inputs if each.values or op.followed is not None]
+        deciding = [*axes]
+        for each in op.inputs:
+            # Of parents those count that steps lead to, whatever is copied.
+            is_copied = each.copied or each is op.inputs[0]
+            if each.values or (op.followed is not None and not is_copied):
+                deciding.append(each.name)
         names = [each.name for each in op.inputs] + axes
         return {
             name: value.unread
             for name, value in zip(names, self.inputs, strict=False)
-            if value.unread and name in (*deciding, *axes)
+            if value.unread and name in deciding
         }
 
 

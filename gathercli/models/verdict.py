@@ -8,9 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.bound import BoundCall
-from gathercli.compute.check import count, policies_of
-from gathercli.compute.run import run
+from gathercli.compute.check import count, follow_beams, integers_of, parent_indices, policies_of
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OutOfRangeError, sentence
 from gathercli.io.graphs.graph import Constant
 from gathercli.models.bounds import Bounds
@@ -19,7 +18,7 @@ from gathercli.models.graph import ModelNode, bound
 from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
 from gathercli.spec.call import Call, CallContext
 from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, OutOfRange
-from gathercli.spec.shapes import LARGEST, Shape, product
+from gathercli.spec.shapes import LARGEST, UNKNOWN, Shape, product
 from gathercli.text import interval, listed
 
 ERROR: Final = "error"
@@ -178,14 +177,34 @@ def _constants(node: ModelNode) -> dict[str, Constant]:
 
 
 def _with_parents(verdict: NodeVerdict, call: Call) -> NodeVerdict:
-    """Return the verdict on a GatherTree: which parents are used depends on every input."""
-    constants = _constants(verdict.node)
-    if len(constants) < len(call.inputs):
-        return verdict
-    tensors = [constant.tensor() for constant in constants.values()]
-    adjustments = tuple(run(BoundCall(call, *tensors)).adjustments)
-    names = tuple(each.name for each in call.op.inputs if each.values)
-    return verdict._replace(checked=names, adjustments=adjustments, proven=True)
+    """Return the verdict on a GatherTree, by its parents and its lengths alone.
+
+    A batch of m steps uses the parents of its last step, and those on the paths back to the second
+    one. So no length refuses the parents of fewer than two steps, and of an unknown length all
+    parents but those of the first step may be used.
+    """
+    tensors = {name: each.tensor() for name, each in _constants(verdict.node).items()}
+    _, parent_ids, max_seq_len, _ = call.inputs
+    parents, lengths = tensors.get(parent_ids), tensors.get(max_seq_len)
+    if parents is None:
+        most, *others = call.shape if call.shape.rank is not None else (UNKNOWN,)
+        is_short = lengths is not None and bool((integers_of(max_seq_len, lengths) <= 1).all())
+        return verdict._replace(proven=is_short or most in (0, 1) or 0 in others)
+    width = parents.shape[-1]
+    if lengths is None:
+        used = parent_indices(integers_of(parent_ids, parents)[1:], width)
+        proven = bool(((used >= 0) & (used < width)).all())
+        return verdict._replace(checked=(parent_ids,) * proven, proven=proven)
+    zero = np.zeros((), parents.array.dtype)
+    for name, shape in zip(call.inputs, (parents.shape, *[()] * 3), strict=True):
+        tensors.setdefault(name, Tensor(parents.dtype, np.broadcast_to(zero, shape)))
+    paths = follow_beams(
+        call, IndexedAxis(parent_ids, 2, width), {name: tensors[name] for name in call.inputs}
+    )
+    if paths.refusal is not None:
+        raise paths.refusal
+    adjustments = tuple(paths.adjustments)
+    return verdict._replace(checked=(parent_ids,), adjustments=adjustments, proven=True)
 
 
 def _with_indices(verdict: NodeVerdict, call: Call) -> NodeVerdict:
