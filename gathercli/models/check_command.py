@@ -28,7 +28,16 @@ from gathercli.models.command import ModelOptions
 from gathercli.models.files import IR_ROOT, files_below, root_of
 from gathercli.models.node_call import MODEL_NODE
 from gathercli.models.targets import target, target_names
-from gathercli.models.verdict import ERROR, MODEL_STATEMENTS, NOTE, UNREAD, WARNING, WORDS, Finding
+from gathercli.models.verdict import (
+    ERROR,
+    MODEL_STATEMENTS,
+    NOT_READ,
+    NOTE,
+    UNREAD,
+    WARNING,
+    WORDS,
+    Finding,
+)
 from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.report.versions import hanging
@@ -113,7 +122,7 @@ def run(
     options.check()
     _check_whole(models)
     targets, start = options.targets(), monotonic()
-    read = partial(reading.read, memory=memory, messages=messages)
+    read = partial(reading.read, memory=memory, messages=messages, tolerant=True)
     named = dict.fromkeys(path for word in models for path in files_below(word))
     others = {path: root for path in named if (root := root_of(path)) not in ("", IR_ROOT)}
     paths = [path for path in named if path not in others]
@@ -194,20 +203,20 @@ def _checked(
     from gathercli.models.lint import findings
 
     allowed = {"allow_fill": options.allow_fill, "allow_unread": options.allow_unread}
-    words = Counter[str]()
+    verdicts: dict[str, str] = {}
     try:
         model = read(path)
         try:
             required = options.require_proven
             results = tuple(
-                findings(model, targets, **allowed, require_proven=required, words=words)
+                findings(model, targets, **allowed, require_proven=required, verdicts=verdicts)
             )
             model.recheck()
         finally:
             model.close()
     except GatherError as error:
         return CheckedModel(path, error=error)
-    return CheckedModel(path, tuple(model.nodes), results, words=words)
+    return CheckedModel(path, tuple(model.nodes), results, verdicts=verdicts)
 
 
 def _print(
@@ -254,7 +263,12 @@ class CheckedModel(NamedTuple):
     nodes: tuple[ModelNode, ...] = ()
     findings: tuple[Finding, ...] = ()
     error: GatherError | None = None  # why the model was not read; None if it was
-    words: Mapping[str, int] = {}  # the number of nodes by verdict
+    verdicts: Mapping[str, str] = {}  # of the nodes, by name
+
+    @property
+    def words(self) -> Mapping[str, int]:
+        """The number of nodes by verdict."""
+        return Counter(self.verdicts.values())
 
 
 def merged(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -360,7 +374,10 @@ def placed(checked: Iterable[CheckedModel]) -> Iterator[CheckedModel]:
 
 
 def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
-    """Yield each node as a line of a batch's report, or one line for a model that was not read."""
+    """Yield each node as a line of a batch's report, then what is wrong with the model itself.
+
+    That is why it was not read, or the tensors that are malformed.
+    """
     if (error := checked.error) is not None:
         fields = {"rule": error.rule, "message": error.message}
         yield {"id": checked.path, "status": ERROR_STATUS, **fields}
@@ -371,6 +388,8 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
             findings.setdefault(each.node, []).append(each)
     for node in checked.nodes:
         own = findings.get(node.name, [])
+        if not own and checked.verdicts.get(node.name) == NOT_READ:
+            own = [Finding(UNREAD, "a tensor that it needs is malformed", NOTE)]
         broken = [each for each in own if each.level != NOTE]
         yield {
             "id": f"{checked.path}#{node.name}",
@@ -379,6 +398,9 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
             "rule": ", ".join(dict.fromkeys(each.rule for each in broken or own)),
             "message": "; ".join(each.text for each in broken or own),
         }
+    for each in findings.get("", ()):
+        fields = {"rule": each.rule, "message": each.message}
+        yield {"id": checked.path, "status": MISMATCH, **fields}
 
 
 # SARIF 2.1.0, which code hosts show beside the code
@@ -456,7 +478,8 @@ def _digest(path: str, finding: Finding) -> str:
     """Return what identifies a finding in later runs: the node and the rule, not the values."""
     from hashlib import blake2b  # loads OpenSSL
 
-    words = (_uri(path), finding.node, finding.operator, finding.rule, finding.target)
+    name = finding.node or finding.where or ""  # a malformed tensor has a place alone
+    words = (_uri(path), name, finding.operator, finding.rule, finding.target)
     return blake2b("\0".join(words).encode(errors="backslashreplace"), digest_size=8).hexdigest()
 
 

@@ -37,7 +37,9 @@ class ModelOptions(Options):
         rare=True,
     )
 
-    def read(self, path: str, memory: MemoryOptions, messages: Messages) -> Model:
+    def read(
+        self, path: str, memory: MemoryOptions, messages: Messages, *, tolerant: bool = False
+    ) -> Model:
         """Read a model, and note what the reader has to say."""
         from gathercli.models.files import ReadOptions, read
 
@@ -46,6 +48,7 @@ class ModelOptions(Options):
             infer=not self.no_infer,
             limit=memory.limits.memory,
             guarded=True,
+            tolerant=tolerant,
         )
         model = read(path, options)
         messages.notes += model.notes

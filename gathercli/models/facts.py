@@ -9,20 +9,25 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.conversion import cast as cast_tensor
 from gathercli.compute.tensor import Tensor
+from gathercli.errors import GatherError
 from gathercli.io.graphs.graph import Constant, Value
 from gathercli.io.graphs.onnx import dimension
-from gathercli.io.graphs.tensorproto import type_or_none
+from gathercli.io.graphs.tensorproto import type_of, type_or_none
 from gathercli.io.graphs.wire import Span, WireReader, encoded
 from gathercli.models.bounds import Bounds
-from gathercli.spec.shapes import MAX_RANK, Shape
+from gathercli.spec.dtypes import INT64, DType, Kind
+from gathercli.spec.dtypes import dtype as dtype_named
+from gathercli.spec.shapes import MAX_RANK, UNKNOWN, AnyDim, Shape, product
 
+MALFORMED: Final = "its tensor is malformed"  # why a value that a constant decides is not known
 ABSENT_STATUS: Final = 3  # the exit status if the package is not installed
 SECONDS: Final = 40  # that the process may take
 MOST_MODEL_BYTES: Final = 128 << 20  # the most bytes of a model without its weights
@@ -104,6 +109,65 @@ def _constants(
 
 def _same(tensor: Tensor) -> Tensor:
     return tensor
+
+
+def merged(declared: Value, inferred: Value) -> Value:
+    """Merge a declared and an inferred value, and keep the declared type.
+
+    A dimension is the declared one unless that is unknown.
+    """
+    shape, dtype = inferred.shape, declared.dtype or inferred.dtype
+    if declared.shape.rank is not None and declared.shape.rank == shape.rank:
+        pairs = zip(declared.shape, shape, strict=True)
+        shape = Shape(other if one == UNKNOWN else one for one, other in pairs)
+    elif declared.shape.rank is not None:
+        shape = declared.shape
+    same = shape == declared.shape
+    unread = declared.unread or inferred.unread
+    return inferred._replace(
+        name=declared.name, dtype=dtype, shape=shape, inferred=not same, unread=unread
+    )
+
+
+class Scope:
+    """The values of a graph by name, and the graph around it."""
+
+    def __init__(self, outer: Scope | None = None, *, is_function: bool = False) -> None:
+        self.facts, self._outer = Facts(), outer
+        inside = outer is not None and outer.is_function
+        self.is_function: bool = is_function or inside
+        self.values: dict[str, Value] = {}
+        self.declared: dict[str, Value] = {}
+        self.names: set[str] = set()  # that are defined so far, and hide those of the graph around
+        self.undefined: dict[str, str] = {}  # those of `names` that nothing can compute, and why
+        self.nodes: list[Span] = []
+        self.unordered: dict[str, str] | None = None  # the outputs of `nodes`, once one is missed
+
+    def around(self) -> Iterator[Scope]:
+        """Yield the scope and those around it."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope._outer  # noqa: SLF001  (its own class)
+
+    def value(self, name: str) -> Value:
+        """Return what is known of a value: from its node, declared or inferred, or nothing."""
+        for scope in self.around():
+            known = scope.values.get(name) or scope.declared.get(name)
+            inferred = scope.facts.values.get(name)
+            if known is not None or inferred is not None or name in scope.names:
+                return self._combined(known or Value(name), inferred)
+        return self._combined(Value(name), None)
+
+    def _combined(self, known: Value, inferred: Value | None) -> Value:
+        """Return what the model says of a value with what was found out."""
+        if known.constant is not None:
+            return known
+        constant = self.facts.constants.get(known.name)
+        if constant is not None and not known.unread:
+            return constant
+        inferred = self.facts.values.get(known.name) or inferred
+        return merged(known, inferred) if inferred else known
 
 
 def infer_facts(wire: WireReader, graph: Span) -> tuple[dict[int, Facts], str | None]:
@@ -195,3 +259,235 @@ def _copied(wire: WireReader, message: Span, fields: Iterable[int]) -> Iterator[
     for field, value in wire.fields(message):
         if field in fields:
             yield encoded(field, wire.bytes(value) if isinstance(value, Span) else value)
+
+
+# Constants that follow from constants: behind a cast, or of another shape
+
+_UINT8: Final = dtype_named("uint8")
+
+MOST_INTEGERS: Final = 1024  # the most elements of a constant that decides a shape
+# The most nodes behind which a constant is followed: each takes a few calls to read.
+MOST_FOLDS: Final = 64
+
+
+def integers(value: Value | None) -> list[int] | None:
+    """Return the few integers of a constant input; None if it is no such constant."""
+    constant = value and value.constant
+    if not constant or constant.unread or not constant.dtype.integral:
+        return None
+    if product(constant.shape) > MOST_INTEGERS:
+        return None
+    numbers: list[int] = constant.read().values().reshape(-1).tolist()
+    return numbers
+
+
+def literal(numbers: float | list[int], dtype: DType) -> Constant:
+    """Return the constant of a number, or of a list of them."""
+    array = np.asarray(numbers, dtype.name)
+    return Constant(dtype, array.shape, lambda: Tensor(dtype, array))
+
+
+def watched(constant: Constant, place: str, where: str) -> Constant:
+    """Return a stored constant that says in the errors of its elements which one it is."""
+    if constant.mapped or constant.unread:  # whose elements are never malformed, or never read
+        return constant
+
+    def load() -> Tensor:
+        try:
+            return constant.read()
+        except GatherError as error:
+            raise placed(error, place, where) from None
+
+    return Constant(constant.dtype, constant.shape, load, limit=constant.limit)
+
+
+def placed(error: GatherError, place: str, where: str) -> GatherError:
+    """Add the name and the position of a tensor to an error of it."""
+    error.prefix(place)
+    error.where = where
+    return error
+
+
+def converted(value: Value, name: str, dtype: DType | None) -> Value:
+    """Return the value of a Cast or Convert.
+
+    Integers that the new type cannot hold lose their upper bits, as in C.
+    """
+    result = Value(name, dtype, value.shape, inferred=value.inferred)
+    constant = value.constant
+    if constant is None or dtype is None or constant.depth >= MOST_FOLDS:
+        return result
+    if not {Kind.STRING, Kind.COMPLEX}.isdisjoint((dtype.kind, constant.dtype.kind)):
+        return result
+
+    def load() -> Tensor:
+        tensor = constant.read()
+        if tensor.dtype is dtype:
+            return tensor
+        values = tensor.values()
+        if dtype.kind is Kind.BOOL:
+            return Tensor(dtype, values != 0)
+        if values.dtype.kind in "biu" and dtype.integral and not dtype.narrow:
+            return Tensor(dtype, values.astype(dtype.name))
+        if values.dtype.kind == "b":
+            tensor = Tensor(_UINT8, values.astype(np.uint8))
+        array, _ = cast_tensor(tensor, dtype, truncate=True)
+        return Tensor(dtype, array)
+
+    return _with_constant(result, constant, dtype, constant.shape, load)
+
+
+def _with_constant(
+    value: Value,
+    source: Constant,
+    dtype: DType,
+    shape: tuple[int, ...],
+    load: Callable[[], Tensor],
+    *,
+    mapped: bool = False,
+) -> Value:
+    """Return a value with the elements that `load` makes of another constant."""
+    constant = Constant(
+        dtype,
+        shape,
+        load,
+        source.unread,
+        mapped=mapped,
+        depth=source.depth + 1,
+        limit=source.limit,
+        default=source.default,
+    )
+    return value._replace(constant=constant, unread=constant.unread)
+
+
+def reshaped(value: Value, name: str, target: Sequence[int] | None, *, zero_copies: bool) -> Value:
+    """Return the value of a Reshape to a shape: -1 is what is left; None if it is not constant.
+
+    0 stands for the size of the same dimension of the input if `zero_copies`.
+    """
+    if target is None or len(target) > MAX_RANK:
+        return Value(name, value.dtype)
+    sizes = value.shape.sizes
+    dims = list(target)
+    if sizes is None or (zero_copies and any(not n for n in dims[len(sizes) :])):
+        return Value(name, value.dtype, Shape(UNKNOWN if n <= 0 else n for n in dims))
+    if zero_copies:
+        dims = [n or sizes[at] for at, n in enumerate(dims)]
+    rest = product([n for n in dims if n != -1])
+    if -1 in dims and rest and dims.count(-1) == 1 and product(sizes) % rest == 0:
+        dims[dims.index(-1)] = product(sizes) // rest
+    if any(n < 0 for n in dims) or product(dims) != product(sizes):
+        return Value(name, value.dtype)
+    return _viewed(value, name, tuple(dims))
+
+
+def unsqueezed(value: Value, name: str, axes: Sequence[int] | None) -> Value:
+    """Return the value of an Unsqueeze: a dimension of 1 at each axis of the output."""
+    rank = value.shape.rank
+    if axes is None or rank is None:
+        return Value(name, value.dtype)
+    total = rank + len(axes)
+    places = {axis + total if axis < 0 else axis for axis in axes}
+    if len(places) != len(axes) or not places <= set(range(total)):
+        return Value(name, value.dtype)
+    dims = iter(value.shape)
+    shape = Shape(1 if at in places else next(dims) for at in range(total))
+    return _viewed(value, name, shape)
+
+
+def squeezed(value: Value, name: str, axes: Sequence[int] | None) -> Value:
+    """Return the value of a Squeeze: without the dimensions of 1 at the axes, or without any."""
+    rank = value.shape.rank
+    if rank is None or (not axes and value.shape.sizes is None):
+        return Value(name, value.dtype)
+    if axes:
+        places = {axis + rank if axis < 0 else axis for axis in axes}
+    else:
+        places = {at for at, n in enumerate(value.shape) if n == 1}
+    if not places <= set(range(rank)) or any(value.shape[at] != 1 for at in places):
+        return Value(name, value.dtype)
+    return _viewed(value, name, Shape(n for at, n in enumerate(value.shape) if at not in places))
+
+
+def _viewed(value: Value, name: str, shape: Sequence[AnyDim]) -> Value:
+    """Return a value with the same elements in another shape, unknown if of too large a rank."""
+    if len(shape) > MAX_RANK:
+        return Value(name, value.dtype)
+    constant = value.constant
+    result = Value(name, value.dtype, Shape(shape), inferred=True)
+    sizes = result.shape.sizes
+    if constant is None or sizes is None or constant.depth >= MOST_FOLDS:
+        return result
+
+    def load() -> Tensor:
+        tensor = constant.read()
+        return Tensor(tensor.dtype, tensor.array.reshape(sizes))
+
+    mapped = constant.mapped
+    return _with_constant(result, constant, constant.dtype, sizes, load, mapped=mapped)
+
+
+# The operators that constants come from or pass through.
+FOLDED_OPERATORS: Final = ("Constant", "Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze")
+# The opset from which Unsqueeze and Squeeze have their axes as an input.
+_AXES_INPUT_SINCE: Final = 13
+# The attributes of a Constant that are numbers, and their types.
+_NUMBER_ATTRIBUTES: Final[dict[str, tuple[type[Any], DType]]] = {
+    "value_int": (int, INT64),
+    "value_ints": (list, INT64),
+    "value_float": (float, type_of(1)),
+}
+
+
+def folded(
+    operator: str, name: str, inputs: list[Value], attributes: dict[str, Any], opset: int
+) -> Value | None:
+    """Return the output of a node of `FOLDED_OPERATORS`; None if nothing is known of it."""
+    if operator == "Constant":
+        if isinstance(value := attributes.get("value"), Value):
+            return value._replace(name=name)
+        constant = _constant(attributes)
+        return Value.of(name, constant) if constant else None
+    if not inputs:
+        return None
+    value = _passed(operator, name, inputs, attributes, opset) or Value(name, inputs[0].dtype)
+    return unread_from(value, inputs)
+
+
+def _passed(
+    operator: str, name: str, inputs: list[Value], attributes: dict[str, Any], opset: int
+) -> Value | None:
+    """Return the output of a node that its first input passes through."""
+    data = inputs[0]
+    if operator == "Identity":
+        return data._replace(name=name)
+    if operator == "Cast":
+        return converted(data, name, type_or_none(attributes.get("to")))
+    given = attributes.get("shape" if operator == "Reshape" else "axes")
+    numbers = given if isinstance(given, list) else None
+    if len(inputs) > 1 and (operator == "Reshape" or opset >= _AXES_INPUT_SINCE):
+        numbers = integers(inputs[1])
+        if numbers is None:
+            return None
+    if operator == "Reshape":
+        copies = attributes.get("allowzero", 0) == 0
+        return reshaped(data, name, numbers, zero_copies=copies)
+    change = unsqueezed if operator == "Unsqueeze" else squeezed
+    return change(data, name, numbers)
+
+
+def _constant(attributes: dict[str, Any]) -> Constant | None:
+    """Return the numbers of a Constant; None if it has others."""
+    for name, (kind, dtype) in _NUMBER_ATTRIBUTES.items():
+        numbers = attributes.get(name)
+        if isinstance(numbers, kind):
+            return literal(numbers, dtype)
+    return None
+
+
+def unread_from(value: Value, inputs: Iterable[Value]) -> Value:
+    """Return the output of a node that could be constant, but for `inputs` that are unread."""
+    inputs = list(inputs)
+    reasons = [each.unread for each in inputs if each.unread]
+    decided = all(each.unread or each.constant for each in inputs)
+    return value._replace(unread=reasons[0]) if reasons and decided else value

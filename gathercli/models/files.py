@@ -49,6 +49,7 @@ class ReadOptions(NamedTuple):
     external: bool = False  # whether tensors in regular files beside the model are read
     infer: bool = False  # whether the `onnx` package, in its own process, infers unknown shapes
     limit: int | None = None  # the most bytes of memory; None for no limit
+    tolerant: bool = False  # whether malformed tensors do not refuse the model
     guarded: bool = False  # whether the process survives the truncation of a mapped file
 
 
@@ -93,10 +94,14 @@ def _read_file(file: File, options: ReadOptions) -> Model:
     if start[:1] == b"<":
         from gathercli.models.openvino_ir import read_ir
 
-        return read_ir(file, infer=options.infer)
-    from gathercli.models.onnx_model import read_onnx
+        model = read_ir(file, infer=options.infer)
+    else:
+        from gathercli.models.onnx_model import read_onnx
 
-    return read_onnx(file, external=options.external, infer=options.infer)
+        model = read_onnx(file, external=options.external, infer=options.infer)
+    if model.malformed and not options.tolerant:
+        raise next(iter(model.malformed.values()))
+    return model
 
 
 def _has_models(path: str) -> bool:

@@ -8,26 +8,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-
-from gathercli.compute.conversion import cast as cast_tensor
-from gathercli.compute.tensor import Tensor
-from gathercli.errors import GatherError, Hint, InputError, LimitError, VersionError
+from gathercli.errors import (
+    GatherError,
+    Hint,
+    InputError,
+    LimitError,
+    OperatorError,
+    VersionError,
+)
 from gathercli.frameworks.versions import find
 from gathercli.io.files import File
 from gathercli.io.graphs.graph import Constant, Value, check_held
-from gathercli.models.facts import Possible
+from gathercli.models.facts import Possible, merged
 from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.spec.call import Call, Operand
-from gathercli.spec.dtypes import DType, Kind
-from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.op import Op
-from gathercli.spec.shapes import MAX_RANK, UNKNOWN, AnyDim, Shape, product
 from gathercli.text import can_be_argument, clean, closest_member, counted, listed, short, some
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ _KNOWN_ATTRIBUTES: Final = {name: attributes(each) for name, each in OPERATOR_FA
 NODE_BYTES: Final = 1200
 MOST_NODES: Final = 400_000  # the most nodes of a model
 MAX_DEPTH: Final = 64  # the deepest body in a body
+_ERROR_BYTES: Final = 2000  # and an error with its message
 
 
 class ModelNode(NamedTuple):
@@ -66,6 +67,7 @@ class ModelNode(NamedTuple):
     op: Op | None = None  # the row; None if the opset has no such operator
     error: VersionError | None = None  # why there is no row
     note: str | None = None  # on how the row was found
+    faults: tuple[GatherError, ...] = ()  # what of it is missing or malformed
     call: Call | None = None  # once it is bound; None if a rule refuses the node
     possible: Mapping[int, Possible] = {}  # what inputs can be, by number
 
@@ -75,7 +77,7 @@ class ModelNode(NamedTuple):
             op, note, _ = find(f"{self.framework}-{self.opset}", self.family.COMMAND)
         except VersionError as error:
             return self._replace(error=error)
-        return self._replace(op=op, note=note)
+        return self._replace(op=op, note=note, faults=tuple(_wrong_ports(self, op)))
 
     @property
     def family(self) -> Family:
@@ -124,19 +126,36 @@ class ModelNode(NamedTuple):
     def unread(self) -> dict[str, str]:
         """The inputs with constants that decide but could not be read, by name, and why."""
         op = self.op or self.family.ROWS[0]
-        axes = [each.name for each in op.attrs if each.is_input]
-        deciding = [*axes]
+        deciding = [each.name for each in op.attrs if each.is_input]
         for each in op.inputs:
-            # Of parents those count that steps lead to, whatever is copied.
+            # Of GatherTree what is copied decides nothing: the first input, and the end token.
             is_copied = each.copied or each is op.inputs[0]
             if each.values or (op.followed is not None and not is_copied):
                 deciding.append(each.name)
-        names = [each.name for each in op.inputs] + axes
         return {
             name: value.unread
-            for name, value in zip(names, self.inputs, strict=False)
+            for name, value in zip(input_names(op), self.inputs, strict=False)
             if value.unread and name in deciding
         }
+
+
+def input_names(op: Op) -> list[str]:
+    """Return the names of the inputs of a row, those that are attributes elsewhere last."""
+    axes = [each.name for each in op.attrs if each.is_input]
+    return [*(each.name for each in op.inputs), *axes]
+
+
+def _wrong_ports(node: ModelNode, op: Op) -> Iterator[OperatorError]:
+    """Yield a number of inputs or outputs of a node that is not that of its row."""
+    names = input_names(op)
+    if len(node.inputs) != len(names):
+        problem = f"it has {counted(len(node.inputs), 'input')}"
+        expected = listed((f"`{name}`" for name in names), "and")
+        yield OperatorError(problem, rule="inputs", value=len(node.inputs), expected=expected)
+    number = sum(bool(each.name) for each in node.outputs)
+    if number != 1 or len(node.outputs) > 1:
+        problem = f"it has {counted(len(node.outputs), 'output') if number else 'no output'}"
+        yield OperatorError(problem, rule="outputs", value=number, expected="one")
 
 
 def unread_text(node: ModelNode) -> str:
@@ -195,6 +214,7 @@ class Model:
     tensors: dict[str, Constant] = field(default_factory=dict)  # of the same name, the first
     number: int = 0
     notes: list[str] = field(default_factory=list)  # of the reader
+    malformed: dict[str, GatherError] = field(default_factory=dict)  # tensors, by message
     file: File | None = None  # those beside it are closed with it
     held: int = 0
 
@@ -213,6 +233,11 @@ class Model:
         self.number += 1
         if self.number > MOST_NODES:
             raise LimitError(f"the model has more than {MOST_NODES} nodes", expected="fewer")
+
+    def add_malformed(self, error: GatherError) -> None:
+        """Keep why a tensor is malformed, once."""
+        self.hold(_ERROR_BYTES)
+        self.malformed.setdefault(error.message, error)
 
     def close(self) -> None:
         """Close the files; mapped tensors stay valid."""
@@ -266,21 +291,13 @@ class Model:
 
 
 def with_call(node: ModelNode) -> ModelNode:
-    """Return a node with its call, unless a rule refuses it."""
-    if node.is_template:
+    """Return a node with its call, unless a rule refuses it, or it is not whole."""
+    if node.is_template or node.faults:
         return node
     try:
         return node._replace(call=bound(node))
     except GatherError:
         return node
-
-
-def unread_from(value: Value, inputs: Iterable[Value]) -> Value:
-    """Return the output of a node that could be constant, but for `inputs` that are unread."""
-    inputs = list(inputs)
-    reasons = [each.unread for each in inputs if each.unread]
-    decided = all(each.unread or each.constant for each in inputs)
-    return value._replace(unread=reasons[0]) if reasons and decided else value
 
 
 def output_of(node: ModelNode) -> Value | None:
@@ -294,23 +311,13 @@ def output_of(node: ModelNode) -> Value | None:
 def bound(node: ModelNode) -> Call:
     """Bind the call of a node, whose shapes and axis may be unknown.
 
-    Raise GatherError if a rule refuses the node, it lacks an input, or its opset has no such
-    operator.
+    Raise GatherError if a rule refuses the node, or its opset has no such operator.
     """
     if node.op is None:
         raise node.error or LookupError(node.operator)
-    values = node.named_inputs
-    absent = [row.name for row in node.op.inputs if row.name not in values]
-    if absent:
-        raise InputError(
-            f"the node has {counted(len(node.inputs), 'input')}",
-            rule="format",
-            value=len(node.inputs),
-            expected=listed((f"`{row.name}`" for row in node.op.inputs), "and"),
-        )
     known = _KNOWN_ATTRIBUTES[node.operator] if node.attributes else ()
     attrs = tuple((name, value) for name, value in node.attributes.items() if name in known)
-    operands = tuple(value.operand for value in values.values())
+    operands = tuple(value.operand for value in node.named_inputs.values())
     # 1, 1.0 and True are one key, and lists are none.
     same = all(type(value) is int for _, value in attrs)
     return (_bind if same else _bind.__wrapped__)(node.op, operands, attrs)
@@ -320,166 +327,3 @@ def bound(node: ModelNode) -> Call:
 def _bind(op: Op, operands: tuple[Operand, ...], attrs: tuple[tuple[str, Any], ...]) -> Call:
     """Bind a call; nodes with equal operands and integers as attributes share it."""
     return bind(op, *operands, shapes_only=True, **dict(attrs))
-
-
-def merged(declared: Value, inferred: Value) -> Value:
-    """Merge a declared and an inferred value, and keep the declared type.
-
-    A dimension is the declared one unless that is unknown.
-    """
-    shape, dtype = inferred.shape, declared.dtype or inferred.dtype
-    if declared.shape.rank is not None and declared.shape.rank == shape.rank:
-        pairs = zip(declared.shape, shape, strict=True)
-        shape = Shape(other if one == UNKNOWN else one for one, other in pairs)
-    elif declared.shape.rank is not None:
-        shape = declared.shape
-    same = shape == declared.shape
-    unread = declared.unread or inferred.unread
-    return inferred._replace(
-        name=declared.name, dtype=dtype, shape=shape, inferred=not same, unread=unread
-    )
-
-
-# Constants that follow from constants: behind a cast, or of another shape
-
-_UINT8: Final = dtype_named("uint8")
-
-MOST_INTEGERS: Final = 1024  # the most elements of a constant that decides a shape
-# The most nodes behind which a constant is followed: each takes a few calls to read.
-MOST_FOLDS: Final = 64
-
-
-def integers(value: Value | None) -> list[int] | None:
-    """Return the few integers of a constant input; None if it is no such constant."""
-    constant = value and value.constant
-    if not constant or constant.unread or not constant.dtype.integral:
-        return None
-    if product(constant.shape) > MOST_INTEGERS:
-        return None
-    numbers: list[int] = constant.read().values().reshape(-1).tolist()
-    return numbers
-
-
-def literal(numbers: float | list[int], dtype: DType) -> Constant:
-    """Return the constant of a number, or of a list of them."""
-    array = np.asarray(numbers, dtype.name)
-    return Constant(dtype, array.shape, lambda: Tensor(dtype, array))
-
-
-def converted(value: Value, name: str, dtype: DType | None) -> Value:
-    """Return the value of a Cast or Convert.
-
-    Integers that the new type cannot hold lose their upper bits, as in C.
-    """
-    result = Value(name, dtype, value.shape, inferred=value.inferred)
-    constant = value.constant
-    if constant is None or dtype is None or constant.depth >= MOST_FOLDS:
-        return result
-    if not {Kind.STRING, Kind.COMPLEX}.isdisjoint((dtype.kind, constant.dtype.kind)):
-        return result
-
-    def load() -> Tensor:
-        tensor = constant.read()
-        if tensor.dtype is dtype:
-            return tensor
-        values = tensor.values()
-        if dtype.kind is Kind.BOOL:
-            return Tensor(dtype, values != 0)
-        if values.dtype.kind in "biu" and dtype.integral and not dtype.narrow:
-            return Tensor(dtype, values.astype(dtype.name))
-        if values.dtype.kind == "b":
-            tensor = Tensor(_UINT8, values.astype(np.uint8))
-        array, _ = cast_tensor(tensor, dtype, truncate=True)
-        return Tensor(dtype, array)
-
-    return _with_constant(result, constant, dtype, constant.shape, load)
-
-
-def _with_constant(
-    value: Value,
-    source: Constant,
-    dtype: DType,
-    shape: tuple[int, ...],
-    load: Callable[[], Tensor],
-    *,
-    mapped: bool = False,
-) -> Value:
-    """Return a value with the elements that `load` makes of another constant."""
-    constant = Constant(
-        dtype,
-        shape,
-        load,
-        source.unread,
-        mapped=mapped,
-        depth=source.depth + 1,
-        limit=source.limit,
-        default=source.default,
-    )
-    return value._replace(constant=constant, unread=constant.unread)
-
-
-def reshaped(value: Value, name: str, target: Sequence[int] | None, *, zero_copies: bool) -> Value:
-    """Return the value of a Reshape to a shape: -1 is what is left; None if it is not constant.
-
-    0 stands for the size of the same dimension of the input if `zero_copies`.
-    """
-    if target is None or len(target) > MAX_RANK:
-        return Value(name, value.dtype)
-    sizes = value.shape.sizes
-    dims = list(target)
-    if sizes is None or (zero_copies and any(not n for n in dims[len(sizes) :])):
-        return Value(name, value.dtype, Shape(UNKNOWN if n <= 0 else n for n in dims))
-    if zero_copies:
-        dims = [n or sizes[at] for at, n in enumerate(dims)]
-    rest = product([n for n in dims if n != -1])
-    if -1 in dims and rest and dims.count(-1) == 1 and product(sizes) % rest == 0:
-        dims[dims.index(-1)] = product(sizes) // rest
-    if any(n < 0 for n in dims) or product(dims) != product(sizes):
-        return Value(name, value.dtype)
-    return _viewed(value, name, tuple(dims))
-
-
-def unsqueezed(value: Value, name: str, axes: Sequence[int] | None) -> Value:
-    """Return the value of an Unsqueeze: a dimension of 1 at each axis of the output."""
-    rank = value.shape.rank
-    if axes is None or rank is None:
-        return Value(name, value.dtype)
-    total = rank + len(axes)
-    places = {axis + total if axis < 0 else axis for axis in axes}
-    if len(places) != len(axes) or not places <= set(range(total)):
-        return Value(name, value.dtype)
-    dims = iter(value.shape)
-    shape = Shape(1 if at in places else next(dims) for at in range(total))
-    return _viewed(value, name, shape)
-
-
-def squeezed(value: Value, name: str, axes: Sequence[int] | None) -> Value:
-    """Return the value of a Squeeze: without the dimensions of 1 at the axes, or without any."""
-    rank = value.shape.rank
-    if rank is None or (not axes and value.shape.sizes is None):
-        return Value(name, value.dtype)
-    if axes:
-        places = {axis + rank if axis < 0 else axis for axis in axes}
-    else:
-        places = {at for at, n in enumerate(value.shape) if n == 1}
-    if not places <= set(range(rank)) or any(value.shape[at] != 1 for at in places):
-        return Value(name, value.dtype)
-    return _viewed(value, name, Shape(n for at, n in enumerate(value.shape) if at not in places))
-
-
-def _viewed(value: Value, name: str, shape: Sequence[AnyDim]) -> Value:
-    """Return a value with the same elements in another shape, unknown if of too large a rank."""
-    if len(shape) > MAX_RANK:
-        return Value(name, value.dtype)
-    constant = value.constant
-    result = Value(name, value.dtype, Shape(shape), inferred=True)
-    sizes = result.shape.sizes
-    if constant is None or sizes is None or constant.depth >= MOST_FOLDS:
-        return result
-
-    def load() -> Tensor:
-        tensor = constant.read()
-        return Tensor(tensor.dtype, tensor.array.reshape(sizes))
-
-    mapped = constant.mapped
-    return _with_constant(result, constant, constant.dtype, sizes, load, mapped=mapped)

@@ -12,7 +12,10 @@ import numpy as np
 from gathercli.compute.check import count
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.storage import AnyArray
-from gathercli.errors import OperatorError, OutOfRangeError, VersionError
+from gathercli.errors import OperatorError, OutOfRangeError
+from gathercli.models.facts import (
+    MALFORMED,
+)
 from gathercli.models.graph import Model, ModelNode, bound, unread_text
 from gathercli.models.targets import ConversionTarget, index_bounds, limits, narrowed_types
 from gathercli.models.verdict import (
@@ -75,29 +78,32 @@ def findings(
     allow_fill: bool = False,
     allow_unread: bool = False,
     require_proven: bool = False,
-    words: Counter[str] | None = None,
+    verdicts: dict[str, str] | None = None,
 ) -> Iterator[Finding]:
-    """Yield the findings of a model, in the order of its nodes; then notes on all of them.
+    """Yield the findings of a model: those of its nodes, its malformed tensors, notes on all.
 
     Indices that a version fills with zeros, and constants that could not be read, are worth a note
     only if they are allowed; nodes whose indices come at run time are errors if each is to be
-    proven. `words` counts the verdicts.
+    proven. `verdicts` gets the verdict on each node by its name.
     """
     at_run_time: list[NodeVerdict] = []
     for node in model.nodes:
         verdict, found = examined(node, targets)
+        if verdict.error is not None and verdict.is_malformed:
+            model.add_malformed(verdict.error)
         for each in found:
             filled = each.does.get(each.operator) == OutOfRange.ZERO.done and not each.target
             allowed = (allow_fill and filled) or (allow_unread and each.rule == UNREAD)
             yield each._replace(level=NOTE) if allowed else each
         word = verdict_word(verdict, found)
-        if words is not None:
-            words[word] += 1
+        if verdicts is not None:
+            verdicts[node.name] = word
         if word == AT_RUN_TIME:
             at_run_time.append(verdict)
         if require_proven and word not in (PROVEN, REFUSED):
             yield Finding(UNPROVEN, "it is not shown that its indices are inside", ERROR).on(node)
         node.forget()
+    yield from map(finding_of, model.malformed.values())
     for target in targets:
         yield from narrowed_types(model, target)
         yield from changed_at_run_time(at_run_time, target)
@@ -112,31 +118,30 @@ def verdict_word(verdict: NodeVerdict, found: Iterable[Finding]) -> str:
 def examined(
     node: ModelNode, targets: Sequence[ConversionTarget] = ()
 ) -> tuple[NodeVerdict, list[Finding]]:
-    """Return the verdict on a node, and its findings; raise InputError for a broken constant."""
+    """Return the verdict on a node, and its findings; none of a constant that is malformed."""
     verdict = judge(node)
     return verdict, [each.on(node) for each in _findings(verdict, targets)]
 
 
 def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> Iterator[Finding]:
-    """Yield the findings of a node; raise InputError if a constant is malformed."""
+    """Yield the findings of a node, none of a constant that is malformed."""
     yield from examined(node, targets)[1]
 
 
 def _findings(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
     """Yield the findings of a node, which lack its name."""
     node = verdict.node
-    if wrong := _wrong_inputs(node):
-        yield wrong
+    if node.faults:
+        yield from map(finding_of, node.faults)
         return
-    if verdict.error is not None and not isinstance(verdict.error, OperatorError | VersionError):
-        verdict.error.prefix(f"`{clean(short(node.name))}`")
-        raise verdict.error
-    yield from _unknown_attributes(node)
+    if verdict.is_malformed:
+        return
+    yield from _unknown_attributes(verdict)
     yield from _of_indices(verdict, targets)
     if node.is_template:
         why = "it is not checked: its attributes come from the callers of a function"
         yield Finding(UNREAD, why, NOTE)
-    elif why := unread_text(node):
+    elif (why := unread_text(node)) and MALFORMED not in node.unread.values():
         yield Finding(UNREAD, why, WARNING)
     call = verdict.call
     if call is None:
@@ -164,23 +169,12 @@ def _of_indices(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> It
 def contradictions(verdict: NodeVerdict) -> Iterator[Finding]:
     """Yield the errors of a node that its verdict has not: inputs, attributes, declared output."""
     node = verdict.node
-    if wrong := _wrong_inputs(node):
-        yield wrong
+    if node.faults:
+        yield from map(finding_of, node.faults[1:])
         return
-    yield from _unknown_attributes(node)
+    yield from _unknown_attributes(verdict)
     if verdict.call is not None:
         yield from _declared(node, verdict.call)
-
-
-def _wrong_inputs(node: ModelNode) -> Finding | None:
-    """Return a finding if the node has too few or too many inputs."""
-    if node.op is None:
-        return None
-    number, least = len(node.inputs), len(node.op.inputs)
-    if least <= number <= least + any(each.is_input for each in node.op.attrs):
-        return None
-    names = listed((f"`{each.name}`" for each in node.op.inputs), "and")
-    return Finding("inputs", f"it has {counted(number, 'input')}", value=number, expected=names)
 
 
 def _of_adjustment(adjustment: Adjustment) -> Finding:
@@ -221,11 +215,13 @@ def _on_indices(
     return finding
 
 
-def _unknown_attributes(node: ModelNode) -> Iterator[Finding]:
-    """Yield attributes that no rule checks, which a runtime refuses or ignores."""
+def _unknown_attributes(verdict: NodeVerdict) -> Iterator[Finding]:
+    """Yield attributes that no rule refuses, but which a runtime refuses or ignores."""
+    node = verdict.node
     if node.op is None or node.framework != "onnx":  # OpenVINO ignores them
         return
-    for name in node.attributes.keys() - set(attributes(node.family)):
+    names = node.attributes.keys() - {each.name for each in node.op.attrs}
+    for name in names - set(attributes(node.family) if verdict.call is None else ()):
         known = listed([f"`{each.name}`" for each in node.op.attrs] or ["none"])
         problem = f"{node.op} has no attribute `{clean(short(name))}`"
         yield Finding("attribute", problem, value=name, expected=known)

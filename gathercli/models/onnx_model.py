@@ -6,16 +6,18 @@ names, types, and the nodes that constants pass through.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
-from gathercli.errors import GatherError
+from gathercli.errors import GatherError, InputError, LimitError, OperatorError
 from gathercli.io.files import File
 from gathercli.io.formats.content import malformed
-from gathercli.io.graphs.graph import Constant, Value, open_beside
+from gathercli.io.graphs.graph import Value, open_beside
 from gathercli.io.graphs.onnx import NodeFields, attribute, node_fields, value_info
-from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto, type_of, type_or_none
+from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto
 from gathercli.io.graphs.wire import (
     NUMBER_BYTES,
     SPAN_BYTES,
@@ -25,49 +27,42 @@ from gathercli.io.graphs.wire import (
     signed,
     span_of,
 )
-from gathercli.models.facts import Facts, infer_facts
+from gathercli.models.facts import (
+    FOLDED_OPERATORS,
+    MALFORMED,
+    Scope,
+    folded,
+    infer_facts,
+    merged,
+    placed,
+    watched,
+)
 from gathercli.models.graph import (
     MAX_DEPTH,
     NODE_BYTES,
     OPERATOR_FAMILIES,
     Model,
     ModelNode,
-    converted,
-    integers,
-    literal,
-    merged,
     output_of,
-    reshaped,
-    squeezed,
     unique_names,
-    unread_from,
-    unsqueezed,
     with_call,
 )
-from gathercli.spec.dtypes import INT64, DType
-from gathercli.spec.shapes import UNKNOWN
-from gathercli.text import clean, short
+from gathercli.spec.shapes import UNKNOWN, Shape
+from gathercli.text import as_written, clean, short
 
 _ONNX_DOMAINS: Final = ("", "ai.onnx")
 
 _IR_VERSION, _PRODUCER, _PRODUCER_VERSION = 1, 2, 3
 _MODEL_GRAPH, _OPSETS, _MODEL_FUNCTIONS = 7, 8, 25  # the fields of ModelProto
-# Bytes of memory, as were measured: of a declared value, a constant, a name, an opset.
-_DECLARED_BYTES, _CONSTANT_BYTES, _NAME_BYTES, _OPSET_BYTES = 450, 600, 200, 150
+# Bytes of memory, as were measured: of a declared value, a constant, a name, an opset, an output.
+_DECLARED_BYTES, _CONSTANT_BYTES, _NAME_BYTES, _OPSET_BYTES, _OUTPUT_BYTES = 450, 600, 200, 150, 120
 _IMPORTS_SINCE: Final = 3  # the `ir_version` from which a model imports operator sets
 # The `ir_version` from which an initializer is the default of the input of its name.
 _DEFAULTS_SINCE: Final = 4
-# The opset from which Unsqueeze and Squeeze have their axes as an input.
-_AXES_INPUT_SINCE: Final = 13
-# The operators that constants come from or pass through.
-_FOLDED_OPERATORS: Final = ("Constant", "Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze")
-
-# The attributes of a Constant that are numbers, and their types.
-_NUMBER_ATTRIBUTES: Final[dict[str, tuple[type[Any], DType]]] = {
-    "value_int": (int, INT64),
-    "value_ints": (list, INT64),
-    "value_float": (float, type_of(1)),
-}
+_TYPES_SINCE: Final = 2  # the `ir_version` from which an attribute has a type
+_INTEGER_TYPE: Final = 2  # the type of an attribute that is an integer
+# The rules of the attributes that are one.
+_INTEGER_RULES: Final = {"axis": "axis-type", "batch_dims": "batch-dims-range"}
 
 
 def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
@@ -92,35 +87,10 @@ def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
     return model
 
 
-class _Scope:
-    """The values of a graph by name, and the graph around it."""
-
-    def __init__(self, outer: _Scope | None = None) -> None:
-        self._outer, self.facts = outer, Facts()
-        self.values: dict[str, Value] = {}
-        self.declared: dict[str, Value] = {}
-        self.defined: set[str] = set()  # outputs of nodes, which hide those of the graph around
-
-    def value(self, name: str) -> Value:
-        """Return what is known of a value: from its node, declared or inferred, or nothing."""
-        scope: _Scope | None = self
-        while scope is not None:
-            known = scope.values.get(name) or scope.declared.get(name)
-            inferred = scope.facts.values.get(name)
-            if known is not None or inferred is not None or name in scope.defined:
-                return self._combined(known or Value(name), inferred)
-            scope = scope._outer  # noqa: SLF001  (its own class)
-        return self._combined(Value(name), None)
-
-    def _combined(self, known: Value, inferred: Value | None) -> Value:
-        """Return what the model says of a value with what was found out."""
-        if known.constant is not None:
-            return known
-        constant = self.facts.constants.get(known.name)
-        if constant is not None and not known.unread:
-            return constant
-        inferred = self.facts.values.get(known.name) or inferred
-        return merged(known, inferred) if inferred else known
+def _place_of(message: Span, name: str) -> tuple[str, str]:
+    """Return the name and the position of a tensor, for its errors."""
+    named = f", `{clean(short(name))}`" if name else ""
+    return f"the tensor at byte {message.start}{named}", f"byte {message.start}"
 
 
 class _OnnxReader:
@@ -134,8 +104,8 @@ class _OnnxReader:
         self._opset = 0
         self._beside: dict[str, File] = {}
         self._graph: Span | None = None
-        self._scopes: list[_Scope] = []  # of all graphs and functions, in the order of the file
-        self._scope_of: list[_Scope] = []  # of each node
+        self._scopes: list[Scope] = []  # of all graphs and functions, in the order of the file
+        self._scope_of: list[Scope] = []  # of each node
 
     def infer(self) -> None:
         """Add to the nodes what the `onnx` package finds out."""
@@ -149,17 +119,15 @@ class _OnnxReader:
             self._nodes[at] = self._known(node, scope)
         self.model.nodes = unique_names(self._nodes)
 
-    def _scope(self, outer: _Scope | None = None) -> _Scope:
+    def _scope(self, outer: Scope | None = None, *, is_function: bool = False) -> Scope:
         """Return the scope of the next graph or function."""
-        self._scopes.append(_Scope(outer))
+        self._scopes.append(Scope(outer, is_function=is_function))
         return self._scopes[-1]
 
-    def _known(self, node: ModelNode, scope: _Scope) -> ModelNode:
+    def _known(self, node: ModelNode, scope: Scope) -> ModelNode:
         """Return a node with what is known of its values, and add its output to its scope."""
-        inputs, outputs = (
-            tuple(scope.value(each.name) for each in values)
-            for values in (node.inputs, node.outputs)
-        )
+        inputs = tuple(scope.value(each.name) for each in node.inputs)
+        outputs = tuple(scope.value(each.name) for each in node.outputs)
         attributes, facts = node.attributes, scope.facts
         if node.is_template and outputs:
             attributes = {**attributes, **facts.attributes.get(outputs[0].name, {})}
@@ -225,10 +193,12 @@ class _OnnxReader:
         wire, opsets = self._wire, dict[str, int]()
         domain = name = ""
         nodes: list[Span] = []
-        scope = self._scope()
+        scope = self._scope(is_function=True)
         for field, value in wire.fields(message):
             if field == 1:
                 name = wire.text(span_of(value, "the name of a function"))
+            elif field == 4:
+                scope.names.add(wire.text(span_of(value, "an input of a function")))
             elif field == 7:
                 nodes.append(span_of(value, "a node"))
             elif field == 9:
@@ -241,7 +211,7 @@ class _OnnxReader:
         path = (f"{domain}.{name}" if domain else name,)
         self._read_nodes(nodes, path, scope)
 
-    def _read_graph(self, message: Span, path: tuple[str, ...], scope: _Scope) -> None:
+    def _read_graph(self, message: Span, path: tuple[str, ...], scope: Scope) -> None:
         """Read the tensors, the declared values and the nodes of a graph."""
         if len(path) > 2 * MAX_DEPTH:
             raise malformed("a body is too deep in others", f"at most {MAX_DEPTH} around it")
@@ -251,23 +221,22 @@ class _OnnxReader:
         for field, value in wire.fields(message):
             if field == 1:
                 nodes.append(span_of(value, "a node"))
-            elif field == 5:
-                name, constant = self._tensor(span_of(value, "an initializer"))
-                scope.values[name] = Value.of(name, constant)
-                self.model.tensors.setdefault(name, constant)
+            elif field in (5, 15):
+                self._store(span_of(value, "an initializer"), scope, is_sparse=field == 15)
             elif field in (11, 12, 13):
                 name = self._declare(scope, span_of(value, "a value"))
                 inputs += [name] if field == 11 else []
+        scope.names.update(inputs)
         if self.model.version >= _DEFAULTS_SINCE:
             for name in inputs:
-                value = scope.values.get(name)
-                if value is not None and value.constant is not None:
-                    value.constant.default = True
-                    shape = scope.declared[name].shape if name in scope.declared else value.shape
-                    scope.values[name] = value._replace(shape=shape)
+                known = scope.values.get(name)
+                if known is not None and known.constant is not None:
+                    known.constant.default = True
+                    shape = scope.declared[name].shape if name in scope.declared else known.shape
+                    scope.values[name] = known._replace(shape=shape)
         self._read_nodes(nodes, path, scope)
 
-    def _declare(self, scope: _Scope, message: Span) -> str:
+    def _declare(self, scope: Scope, message: Span) -> str:
         """Add the type and shape that a ValueInfoProto declares to a scope; return its name."""
         name, value = value_info(self._wire, message)
         if value is not None:
@@ -275,28 +244,47 @@ class _OnnxReader:
         self.model.hold(_DECLARED_BYTES + len(name))
         return name
 
-    def _tensor(self, message: Span) -> tuple[str, Constant]:
-        """Return the name and the constant of a TensorProto; its errors have the name."""
+    def _tensor(self, message: Span) -> Value:
+        """Return the value of a TensorProto, without a constant if it is malformed.
+
+        Raise if the bytes of the message are malformed, or a file cannot be read.
+        """
         external = self._open_beside if self._external else None
         wire, before = self._wire, self._wire.count
+        value = Value("", unread=MALFORMED)
         try:
             proto = TensorProto(wire, message)
-            name, constant = proto.name, proto.constant(external)
-            # The constant keeps the fields that have its elements.
-            fields = wire.count - before
-            self.model.hold(_CONSTANT_BYTES + SPAN_BYTES * fields + len(name))
+            value = Value(proto.name, proto.dtype, Shape(proto.shape), unread=MALFORMED)
+            constant = proto.constant(external)
         except GatherError as error:
-            error.prefix(f"the tensor at byte {message.start}{self._name_of(message)}")
-            raise
-        return name, constant
+            name = value.name or self._name_of(message)
+            placed(error, *_place_of(message, name))
+            if not isinstance(error, InputError | LimitError):
+                raise
+            self.model.add_malformed(error)
+            return value._replace(name=name)
+        # The constant keeps the fields that have its elements.
+        fields = wire.count - before
+        self.model.hold(_CONSTANT_BYTES + SPAN_BYTES * fields + len(value.name))
+        return Value.of(value.name, watched(constant, *_place_of(message, value.name)))
 
     def _name_of(self, message: Span) -> str:
-        """Return the name of a malformed tensor, for its error."""
-        with suppress(GatherError):
-            for field, value in self._wire.fields(message):
-                if field == 8 and isinstance(value, Span):
-                    return f", `{clean(short(self._wire.text(value)))}`"
-        return ""
+        """Return the name of a tensor, of which other fields may be malformed."""
+        name = dict(self._wire.fields(message)).get(8)
+        return "" if name is None else self._wire.text(span_of(name, "the name of a tensor"))
+
+    def _store(self, message: Span, scope: Scope, *, is_sparse: bool) -> None:
+        """Add an initializer to a scope; of a sparse one the name, which is that of its values."""
+        if is_sparse:
+            parts = dict(self._wire.fields(message))
+            values = span_of(parts.get(1, message), "the values of a sparse tensor")
+            scope.names.add(self._name_of(values))
+            return
+        value = self._tensor(message)
+        scope.values[value.name] = value
+        scope.names.add(value.name)
+        if value.constant is not None:
+            self.model.tensors.setdefault(value.name, value.constant)
 
     def _open_beside(self, location: str) -> File:
         if location not in self._beside:
@@ -310,28 +298,55 @@ class _OnnxReader:
             model.beside.append(file)
         return self._beside[location]
 
-    def _read_nodes(self, messages: list[Span], path: tuple[str, ...], scope: _Scope) -> None:
+    def _read_nodes(self, messages: list[Span], path: tuple[str, ...], scope: Scope) -> None:
         self.model.hold(SPAN_BYTES * len(messages))
+        scope.nodes = messages
         for message in messages:
             self.model.count_node()
             fields = node_fields(self._wire, message)
-            if fields.domain in _ONNX_DOMAINS:
-                if fields.operator in OPERATOR_FAMILIES and fields.operator != "GatherTree":
-                    self._add_node(fields, path, scope)
-                    continue
-                if fields.operator in _FOLDED_OPERATORS:
-                    self._fold(fields, scope)
-                    continue
-            if path:
-                scope.defined.update(self._texts(fields.outputs))
-            for each in fields.attributes:
-                self._read_bodies(each, fields, path, scope)
+            inputs, outputs = self._texts(fields.inputs), self._texts(fields.outputs)
+            undefined = self._undefined(inputs, scope)
+            is_own = fields.domain in _ONNX_DOMAINS
+            if is_own and fields.operator in OPERATOR_FAMILIES and fields.operator != "GatherTree":
+                self._add_node(fields, path, scope, undefined)
+                undefined = {}  # which are found here
+            elif is_own and fields.operator in FOLDED_OPERATORS:
+                self._fold(fields, scope)
+            else:
+                for each in fields.attributes:
+                    self._read_bodies(each, fields, path, scope)
+            self.model.hold(_OUTPUT_BYTES * len(outputs) + sum(map(len, outputs)))
+            scope.names.update(outputs)
+            for why in undefined.values():
+                scope.undefined.update(dict.fromkeys(outputs, why))
+
+    def _undefined(self, names: list[str], scope: Scope) -> dict[str, str]:
+        """Return the names that nothing can compute, or which need such a value, and why."""
+        if not scope.undefined and scope.names.issuperset(names):  # as nearly always
+            return {}
+        reasons = {name: self._missing(name, scope) for name in names if name}
+        return {name: why for name, why in reasons.items() if why}
+
+    def _missing(self, name: str, scope: Scope) -> str:
+        """Say why nothing can compute a value; empty text if something can."""
+        for each in scope.around():
+            if name in each.names:
+                return each.undefined.get(name, "")
+        why = "which nothing defines"
+        for each in scope.around():
+            if each.unordered is None:
+                self.model.hold(NODE_BYTES * len(each.nodes))
+                each.unordered = unordered(self._wire, each.nodes)
+            if name in each.unordered:
+                why = each.unordered[name]
+                break
+        return f"`{clean(short(name))}`, {why}"
 
     def _texts(self, spans: Iterable[Span]) -> list[str]:
         return [self._wire.text(each) for each in spans]
 
     def _read_bodies(
-        self, message: Span, fields: NodeFields, path: tuple[str, ...], scope: _Scope
+        self, message: Span, fields: NodeFields, path: tuple[str, ...], scope: Scope
     ) -> None:
         """Read the graphs in an attribute of a node."""
         name, graphs = "", []
@@ -344,37 +359,92 @@ class _OnnxReader:
         for graph in graphs:
             self._read_graph(graph, (*path, own, name), self._scope(scope))
 
-    def _add_node(self, fields: NodeFields, path: tuple[str, ...], scope: _Scope) -> None:
-        """Add a node of the family, and infer its output."""
+    def _add_node(
+        self,
+        fields: NodeFields,
+        path: tuple[str, ...],
+        scope: Scope,
+        undefined: Mapping[str, str],
+    ) -> None:
+        """Add a node of the family, and infer its output; some inputs may be undefined."""
+        attributes = self._attributes(fields, lambda message: self._tensor(message).constant)
         inputs, outputs = (
             tuple(map(Value, self._texts(spans))) for spans in (fields.inputs, fields.outputs)
         )
         names = sum(_NAME_BYTES + len(value.name) for value in (*inputs, *outputs))
         self.model.hold(NODE_BYTES + names + len(fields.name))
-        attributes = self._attributes(fields)
         node = ModelNode(
             fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
-        )
-        self._nodes.append(self._known(node.resolved(), scope))
+        ).resolved()
+        faults = (*node.faults, *self._faults(fields, node, scope, undefined))
+        self._nodes.append(self._known(node._replace(faults=faults), scope))
         self._scope_of.append(scope)
 
-    def _attributes(self, fields: NodeFields) -> dict[str, Any]:
-        attributes = dict(
-            attribute(self._wire, each, lambda message: self._tensor(message)[1])
-            for each in fields.attributes
-        )
+    def _faults(
+        self, fields: NodeFields, node: ModelNode, scope: Scope, undefined: Mapping[str, str]
+    ) -> Iterator[OperatorError]:
+        """Yield what is missing or malformed of a node, beside the number of its inputs."""
+        for role, value in zip(node.named_inputs, node.inputs, strict=False):
+            if not value.name:
+                yield OperatorError("is left out", rule="inputs", subject=role, expected="a value")
+            elif why := undefined.get(value.name):
+                verb = "is" if why.startswith(f"`{clean(short(value.name))}`,") else "depends on"
+                expected = "an input, a tensor, or the output of an earlier node"
+                yield OperatorError(
+                    f"{verb} {why}", rule="undefined", subject=role, expected=expected
+                )
+        names = [each.name for each in node.outputs]
+        if len(names) == 1 and names[0] in scope.names and names[0]:
+            what = f"its output, `{clean(short(names[0]))}`, has the name of another value"
+            yield OperatorError(what, rule="outputs", value=names[0], expected="a name of its own")
+        yield from self._wrong_attributes(fields, is_function=scope.is_function)
+
+    def _wrong_attributes(
+        self, fields: NodeFields, *, is_function: bool
+    ) -> Iterator[OperatorError]:
+        """Yield attributes that are given twice, and those of an integer that are of another type.
+
+        Only in a function an attribute refers to one of its caller.
+        """
+        names = Counter[str]()
+        for message in fields.attributes:
+            parts = dict(self._wire.fields(message))
+            name, value = attribute(self._wire, message, lambda _: None)
+            names[name] += 1
+            if names[name] == 2:
+                what = f"it has the attribute `{clean(short(name))}` twice"
+                yield OperatorError(what, rule="attribute", value=name, expected="it once")
+            if name not in _INTEGER_RULES:
+                continue
+            untyped = self.model.version < _TYPES_SINCE
+            known = {1, 3, 13, 20, *([21] if is_function else [])}
+            if not parts.keys() <= known or parts.get(20, untyped * 2) != _INTEGER_TYPE:
+                what = f"is {as_written(value)}"
+                if 21 in parts and not is_function:
+                    what = "refers to an attribute of a function, but is in none"
+                elif isinstance(value, int | None) or value == "unknown":
+                    what = "has another type"
+                rule = _INTEGER_RULES[name]
+                yield OperatorError(what, rule=rule, subject=name, expected="one integer")
+
+    def _attributes(self, fields: NodeFields, tensor: Callable[[Span], Any]) -> dict[str, Any]:
+        attributes = dict(attribute(self._wire, each, tensor) for each in fields.attributes)
         lists = [each for each in attributes.values() if isinstance(each, list)]
         self.model.hold(NUMBER_BYTES * sum(map(len, lists)))
         return attributes
 
-    def _fold(self, fields: NodeFields, scope: _Scope) -> None:
+    def _fold(self, fields: NodeFields, scope: Scope) -> None:
         """Add the output of a node that constants pass through."""
         if not fields.outputs:
             return
         name = self._wire.text(fields.outputs[0])
         inputs = [scope.value(each) for each in self._texts(fields.inputs)]
-        attributes = self._attributes(fields)
-        value = _folded(fields.operator, name, inputs, attributes, self._opset)
+        attributes = self._attributes(fields, self._tensor)
+        try:
+            value = folded(fields.operator, name, inputs, attributes, self._opset)
+        except (InputError, LimitError) as error:  # of a shape or of axes
+            self.model.add_malformed(error)
+            value = Value(name, unread=MALFORMED)
         if value is None:
             return
         self.model.hold(_CONSTANT_BYTES + len(name))
@@ -384,48 +454,19 @@ class _OnnxReader:
             self.model.tensors.setdefault(name, value.constant)
 
 
-def _folded(
-    operator: str, name: str, inputs: list[Value], attributes: dict[str, Any], opset: int
-) -> Value | None:
-    """Return the output of a node of `_FOLDED_OPERATORS`; None if nothing is known of it."""
-    if operator == "Constant":
-        constant = _constant(attributes)
-        return Value.of(name, constant) if constant else None
-    if not inputs:
-        return None
-    value = _passed(operator, name, inputs, attributes, opset) or Value(name, inputs[0].dtype)
-    return unread_from(value, inputs)
-
-
-def _passed(
-    operator: str, name: str, inputs: list[Value], attributes: dict[str, Any], opset: int
-) -> Value | None:
-    """Return the output of a node that its first input passes through."""
-    data = inputs[0]
-    if operator == "Identity":
-        return data._replace(name=name)
-    if operator == "Cast":
-        return converted(data, name, type_or_none(attributes.get("to")))
-    given = attributes.get("shape" if operator == "Reshape" else "axes")
-    numbers = given if isinstance(given, list) else None
-    if len(inputs) > 1 and (operator == "Reshape" or opset >= _AXES_INPUT_SINCE):
-        numbers = integers(inputs[1])
-        if numbers is None:
-            return None
-    if operator == "Reshape":
-        copies = attributes.get("allowzero", 0) == 0
-        return reshaped(data, name, numbers, zero_copies=copies)
-    change = unsqueezed if operator == "Unsqueeze" else squeezed
-    return change(data, name, numbers)
-
-
-def _constant(attributes: dict[str, Any]) -> Constant | None:
-    """Return the value of a Constant; None if it is no tensor of numbers."""
-    value = attributes.get("value")
-    if isinstance(value, Constant):
-        return value
-    for name, (kind, dtype) in _NUMBER_ATTRIBUTES.items():
-        numbers = attributes.get(name)
-        if isinstance(numbers, kind):
-            return literal(numbers, dtype)
-    return None
+def unordered(wire: WireReader, messages: Iterable[Span]) -> dict[str, str]:
+    """Return the outputs of nodes, and why an earlier node cannot have them."""
+    graph: dict[str, list[str]] = {}
+    for message in messages:
+        fields = node_fields(wire, message)
+        inputs, outputs = (list(map(wire.text, each)) for each in (fields.inputs, fields.outputs))
+        graph |= dict.fromkeys(outputs, inputs)
+    sorter = TopologicalSorter(graph)
+    with suppress(CycleError):
+        sorter.prepare()
+    ordered: set[str] = set()
+    while ready := sorter.get_ready():
+        ordered.update(ready)
+        sorter.done(*ready)
+    later, cycle = "which a later node defines", "which comes from a cycle of nodes"
+    return {name: later if name in ordered else cycle for name in graph}

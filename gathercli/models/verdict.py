@@ -10,7 +10,13 @@ import numpy as np
 
 from gathercli.compute.check import count, follow_beams, integers_of, parent_indices, policies_of
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import GatherError, OutOfRangeError, sentence
+from gathercli.errors import (
+    GatherError,
+    OperatorError,
+    OutOfRangeError,
+    VersionError,
+    sentence,
+)
 from gathercli.io.graphs.graph import Constant
 from gathercli.models.bounds import Bounds
 from gathercli.models.facts import Possible
@@ -52,6 +58,8 @@ _FATE_WORDS: Final = {
 MODEL_STATEMENTS: Final = {
     "attribute": "A node has the attributes of its operator alone.",
     "inputs": "A node has the inputs of its operator.",
+    "outputs": "A node has one output, with a name of its own.",
+    "undefined": "An input is one of the graph, a tensor, or the output of an earlier node.",
     "operator": "The target has the operator.",
     "output-dtype": "The declared type of the output is that of `data`.",
     "output-shape": "The declared shape of the output is the one that follows from the inputs.",
@@ -133,8 +141,15 @@ class NodeVerdict(NamedTuple):
         return self.call.shape if self.call is not None else Shape.of_unknown_rank()
 
     @property
+    def is_malformed(self) -> bool:
+        """Whether the error is of a constant that could not be read, and of no rule."""
+        return self.error is not None and not isinstance(self.error, OperatorError | VersionError)
+
+    @property
     def word(self) -> str:
         """The verdict, one of `WORDS`."""
+        if self.is_malformed:
+            return NOT_READ
         if self.error is not None or self.contradictions:
             return REFUSED_NODE
         if any(each.how == OutOfRange.ZERO.done for each in self.adjustments):
@@ -150,6 +165,8 @@ def judge(node: ModelNode) -> NodeVerdict:
     A size, a type or an axis that is not known refuses nothing.
     """
     verdict = NodeVerdict(node)
+    if node.faults:
+        return verdict._replace(error=node.faults[0])
     if node.is_template:
         return verdict
     context = CallContext(node.op)

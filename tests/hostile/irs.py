@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tests.hostile.case import Case, refused
-from tests.hostile.models import EMPTY, NONE, OPEN, found
+from tests.hostile.models import EMPTY, OPEN, found
 from tests.modelfiles import Ir
 
 if TYPE_CHECKING:
@@ -139,66 +139,6 @@ IR: Final[list[tuple[str, Content, str, str]]] = [
         "the layers of a body form a cycle",
     ),
     (
-        "with a constant past the end",
-        put('offset="0"', 'offset="4096"'),
-        "format",
-        "the constant `i`: its elements are at byte",
-    ),
-    (
-        "with a constant before the start",
-        put('offset="0"', 'offset="-16"'),
-        "format",
-        "the constant `i`: its offset is `-16`",
-    ),
-    (
-        "with a constant at 2^70",
-        put('offset="0"', f'offset="{1 << 70}"'),
-        "format",
-        "the constant `i`: its offset is `",
-    ),
-    (
-        "with a constant at words",
-        put('offset="0"', 'offset="0x0"'),
-        "format",
-        "the constant `i`: its offset is `0x0`",
-    ),
-    (
-        "with a constant at 5000 digits",
-        put('offset="0"', f'offset="{"9" * 5000}"'),
-        "format",
-        "the constant `i`: its offset is `",
-    ),
-    (
-        "with a constant of another size",
-        put('size="16"', 'size="8"'),
-        "format",
-        "the constant `i`: the tensor has 8 bytes of elements",
-    ),
-    (
-        "with a constant of a negative size",
-        put('size="16"', 'size="-16"'),
-        "format",
-        "the constant `i`: its size is `-16`",
-    ),
-    (
-        "with a constant of 2^124 elements",
-        put('shape="2"', f'shape="{1 << 62}, {1 << 62}"'),
-        "limit",
-        "the constant `i`: the tensor has the shape [",
-    ),
-    (
-        "with a constant of a negative shape",
-        put('shape="2"', 'shape="-2"'),
-        "shape-text",
-        "the constant `i`: the shape `[-2]`: `-2` is not a dimension",
-    ),
-    (
-        "with a constant of an unknown type",
-        put('element_type="i64"', 'element_type="i65"'),
-        "dtype",
-        "the constant `i`: its type is `i65`",
-    ),
-    (
         "with a dimension of words",
         put("<dim>2</dim><dim>3</dim>", "<dim>two</dim>"),
         "format",
@@ -238,9 +178,85 @@ IR: Final[list[tuple[str, Content, str, str]]] = [
 """IR that is refused: a sentence, the text, the rule, words."""
 
 
+POSITIVE: Final = "expected an integer of 0 or more"
+
+CONSTANTS: Final[list[tuple[str, Content, str, str]]] = [
+    (
+        "with a constant past the end",
+        put('offset="0"', 'offset="4096"'),
+        "format",
+        "its elements are at bytes 4096 to 4112, but the .bin has only 24 bytes: "
+        "expected them inside the .bin",
+    ),
+    (
+        "with a constant before the start",
+        put('offset="0"', 'offset="-16"'),
+        "format",
+        f"its offset is `-16`: {POSITIVE}",
+    ),
+    (
+        "with a constant at 2^70",
+        put('offset="0"', f'offset="{1 << 70}"'),
+        "format",
+        f"its offset is `{str(1 << 70)[:40]}`: {POSITIVE}",
+    ),
+    (
+        "with a constant at words",
+        put('offset="0"', 'offset="0x0"'),
+        "format",
+        f"its offset is `0x0`: {POSITIVE}",
+    ),
+    (
+        "with a constant at 5000 digits",
+        put('offset="0"', f'offset="{"9" * 5000}"'),
+        "format",
+        f"its offset is `{'9' * 40}...`: {POSITIVE}",
+    ),
+    (
+        "with a constant of another size",
+        put('size="16"', 'size="8"'),
+        "format",
+        "the tensor has 8 bytes of elements: expected 16, for [2] of int64",
+    ),
+    (
+        "with a constant of a negative size",
+        put('size="16"', 'size="-16"'),
+        "format",
+        f"its size is `-16`: {POSITIVE}",
+    ),
+    (
+        "with a constant of 2^124 elements",
+        put('shape="2"', f'shape="{1 << 62}, {1 << 62}"'),
+        "limit",
+        f"the tensor has the shape [{1 << 62}, {1 << 62}]: "
+        "expected rank at most 64 and less than 2^63 bytes",
+    ),
+    (
+        "with a constant of a negative shape",
+        put('shape="2"', 'shape="-2"'),
+        "shape-text",
+        "the shape `[-2]`: `-2` is not a dimension",
+    ),
+    (
+        "with a constant of an unknown type",
+        put('element_type="i64"', 'element_type="i65"'),
+        "dtype",
+        "its type is `i65`: expected a type of OpenVINO",
+    ),
+]
+"""IR with a malformed constant: a sentence, the text, the rule, the message."""
+
+
 ODD_IR: Final[list[tuple[str, Content, str]]] = [
     ("with a layer without a type", put(' type="Gather"', ""), EMPTY),
-    ("with an edge from no port", put('from-port="0"', 'from-port="7"'), NONE),
+    (
+        "with an edge from no port",
+        put('from-port="0"', 'from-port="7"'),
+        found(
+            "undefined",
+            "`data` comes from the port `7` of `data`: expected an output port of the layer",
+        ).replace("x.onnx", "x.xml"),
+    ),
     ("with a symbol for a size", put('shape="10,3"', 'shape="ten,3"'), OPEN),
     (
         "with batch dimensions of words",
@@ -279,5 +295,17 @@ CASES: Final[list[Case]] = [
             setup=_weights,
         )
         for sentence, content, out in ODD_IR
+    ),
+    *(
+        Case(
+            id=f"IR {sentence}".replace(" ", "-"),
+            argv=("check", "x.xml"),
+            status=1,
+            files={"x.xml": content},
+            out=f"x.xml: error: the constant `i`: {message}  [{rule}]\n"
+            "1 model, 1 node: 1 not read; 1 error\n",
+            setup=_weights,
+        )
+        for sentence, content, rule, message in CONSTANTS
     ),
 ]

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import onnx
 from onnx import TensorProto, helper
 
 from tests.hostile.case import Case, answered, refused
@@ -13,8 +14,6 @@ from tests.modelfiles import FLOAT, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import onnx
 
     from tests.hostile.case import Content
 
@@ -57,7 +56,7 @@ def changed(change: Callable[[onnx.ModelProto], object], **options: Any) -> byte
 
 
 def tensor(**fields: Any) -> bytes:
-    """Return a model whose indices have other fields: a list replaces a repeated one."""
+    """Return a model whose indices have other fields, a list of a repeated one, None for none."""
 
     def change(model: onnx.ModelProto) -> None:
         (indices,) = model.graph.initializer
@@ -65,7 +64,7 @@ def tensor(**fields: Any) -> bytes:
             indices.ClearField(name)
             if isinstance(content, list):
                 getattr(indices, name).extend(content)
-            else:
+            elif content is not None:
                 setattr(indices, name, content)
 
     return changed(change)
@@ -161,57 +160,139 @@ ONNX: Final[list[tuple[str, Content, str, str]]] = [
     ("with a field of number 0", WHOLE + b"\x02\x00", "format", "byte"),
     ("whose graph is a number", field(1, 8) + field(GRAPH, 5), "format", "the graph is a number"),
     ("whose opsets are numbers", WHOLE + field(OPSET, 5), "format", "`opset_import` is a number"),
-    ("with indices of a negative size", tensor(dims=[-1]), "format", "the shape is [-1]"),
-    (
-        "with indices of 2^124 elements",
-        tensor(dims=[1 << 62, 1 << 62]),
-        "limit",
-        "the tensor has the shape [",
-    ),
-    (
-        "with indices of 2^40 elements in no bytes",
-        tensor(dims=[1 << 40], raw_data=b""),
-        "format",
-        "the tensor has 0 bytes of elements",
-    ),
-    (
-        "with a byte too few",
-        tensor(raw_data=bytes(15)),
-        "format",
-        "the tensor has 15 bytes of elements",
-    ),
-    (
-        "with a byte too many",
-        tensor(raw_data=bytes(17)),
-        "format",
-        "the tensor has 17 bytes of elements",
-    ),
-    ("with indices of type 99", tensor(data_type=99), "dtype", "the tensor is of ONNX's type 99"),
-    (
-        "with three numbers for two",
-        tensor(raw_data=b"", int64_data=[1, 2, 3]),
-        "format",
-        "the elements are in raw_data and in int64_data",
-    ),
     ("with branches 70 deep", nested(70), "format", "a body is too deep in others"),
     ("with branches 3000 deep", nested(3000), "format", "a body is too deep in others"),
 ]
 """What is refused: a sentence, the bytes, the rule, words."""
 
+TYPES: Final = (
+    "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, "
+    "float64, complex64, complex128, string, float8, float6, float4, int4 or int2 types"
+)
+COUNT: Final = "elements: expected 16, for [2] of int64"
+BESIDE: Final = "expected a file beside the model"
+LENGTH: Final = "expected a number of bytes"
+
+TENSORS: Final[list[tuple[str, bytes, str, str]]] = [
+    (
+        "of a negative size",
+        tensor(dims=[-1]),
+        "format",
+        "the shape is [-1]: expected sizes of 0 or more",
+    ),
+    (
+        "of 2^124 elements",
+        tensor(dims=[1 << 62, 1 << 62]),
+        "limit",
+        f"the tensor has the shape [{1 << 62}, {1 << 62}]: "
+        "expected rank at most 64 and less than 2^63 bytes",
+    ),
+    (
+        "of 2^40 elements in no bytes",
+        tensor(dims=[1 << 40], raw_data=b""),
+        "format",
+        f"the tensor has 0 bytes of elements: expected {8 << 40}, for [{1 << 40}] of int64",
+    ),
+    (
+        "with a byte too few",
+        tensor(raw_data=bytes(15)),
+        "format",
+        f"the tensor has 15 bytes of {COUNT}",
+    ),
+    (
+        "with a byte too many",
+        tensor(raw_data=bytes(17)),
+        "format",
+        f"the tensor has 17 bytes of {COUNT}",
+    ),
+    (
+        "of type 99",
+        tensor(data_type=99),
+        "dtype",
+        f"the tensor is of ONNX's type 99: expected {TYPES}",
+    ),
+    (
+        "in two fields",
+        tensor(raw_data=b"", int64_data=[1, 2]),
+        "format",
+        "the elements are in raw_data and in int64_data: expected one of them",
+    ),
+    (
+        "with three numbers for two",
+        tensor(raw_data=None, int64_data=[1, 2, 3]),
+        "format",
+        "the field int64_data has 3 values: expected 2, for [2]",
+    ),
+]
+"""Indices that are malformed: a sentence, the bytes, the rule, the message."""
+
 EXTERNAL: Final[list[tuple[str, dict[str, str], str, str]]] = [
-    ("above the model", {"location": "../secret"}, "format", "the elements are in `../secret`"),
+    (
+        "above the model",
+        {"location": "../secret"},
+        "format",
+        f"the elements are in `../secret`: {BESIDE}",
+    ),
     (
         "above the model by a detour",
         {"location": "a/../../secret"},
         "format",
-        "the elements are in `a/../../secret`",
+        f"the elements are in `a/../../secret`: {BESIDE}",
     ),
     (
         "at an absolute path",
         {"location": "/etc/passwd"},
         "format",
-        "the elements are in `/etc/passwd`",
+        f"the elements are in `/etc/passwd`: {BESIDE}",
     ),
+    ("nowhere", {}, "format", f"the elements are in ``: {BESIDE}"),
+    ("in no name", {"location": ""}, "format", f"the elements are in ``: {BESIDE}"),
+    (
+        "in a name with a NUL",
+        {"location": "a\0b"},
+        "format",
+        f"the elements are in `a\\x00b`: {BESIDE}",
+    ),
+    (
+        "past the end",
+        {"location": "secret", "offset": "4096"},
+        "format",
+        "the elements are at bytes 4096 to 4112 of a file of 16: expected bytes of the file",
+    ),
+    (
+        "at an offset of 2^70",
+        {"location": "secret", "offset": str(1 << 70)},
+        "format",
+        f"the offset of external data is `{1 << 70}`: {LENGTH}",
+    ),
+    (
+        "at a negative offset",
+        {"location": "secret", "offset": "-8"},
+        "format",
+        f"the offset of external data is `-8`: {LENGTH}",
+    ),
+    (
+        "at an offset of words",
+        {"location": "secret", "offset": "0x10"},
+        "format",
+        f"the offset of external data is `0x10`: {LENGTH}",
+    ),
+    (
+        "with another length",
+        {"location": "secret", "length": "8"},
+        "format",
+        f"the tensor has 8 bytes of {COUNT}",
+    ),
+    (
+        "with an offset of 5000 digits",
+        {"location": "secret", "offset": "9" * 5000},
+        "format",
+        f"the offset of external data is `{'9' * 40}`: {LENGTH}",
+    ),
+]
+"""Where tensors are said to be, asked for by option."""
+
+UNREADABLE: Final[list[tuple[str, dict[str, str], str, str]]] = [
     ("in a link", {"location": "link"}, "unreadable", "`link` is a link"),
     (
         "in a folder that is a link",
@@ -221,48 +302,9 @@ EXTERNAL: Final[list[tuple[str, dict[str, str], str, str]]] = [
     ),
     ("in a folder", {"location": "folder"}, "unreadable", "`folder` is no regular file"),
     ("in a FIFO", {"location": "fifo"}, "unreadable", "`fifo` is no regular file"),
-    ("nowhere", {}, "format", "the elements are in ``"),
-    ("in no name", {"location": ""}, "format", "the elements are in ``"),
-    ("in a name with a NUL", {"location": "a\0b"}, "format", "the elements are in `a\\x00b`"),
     ("in an absent file", {"location": "absent"}, "missing", "`absent` is missing"),
-    (
-        "past the end",
-        {"location": "secret", "offset": "4096"},
-        "format",
-        "the elements are at byte",
-    ),
-    (
-        "at an offset of 2^70",
-        {"location": "secret", "offset": str(1 << 70)},
-        "format",
-        "the offset of external data is `",
-    ),
-    (
-        "at a negative offset",
-        {"location": "secret", "offset": "-8"},
-        "format",
-        "the offset of external data is `-8`",
-    ),
-    (
-        "at an offset of words",
-        {"location": "secret", "offset": "0x10"},
-        "format",
-        "the offset of external data is `0x10`",
-    ),
-    (
-        "with another length",
-        {"location": "secret", "length": "8"},
-        "format",
-        "the tensor has 8 bytes of elements",
-    ),
-    (
-        "with an offset of 5000 digits",
-        {"location": "secret", "offset": "9" * 5000},
-        "format",
-        "the offset of external data is `",
-    ),
 ]
-"""Where tensors are said to be, asked for by option."""
+"""Files that cannot be read, which refuse the model."""
 
 
 def found(rule: str, text: str, level: str = "error") -> str:
@@ -276,6 +318,9 @@ CIRCLE: Final = (
     helper.make_node("Identity", ["j"], ["i"]),
     helper.make_node("Identity", ["i"], ["j"]),
 )
+DEFINED: Final = "expected an input, a tensor, or the output of an earlier node"
+UNDEFINED: Final = f"which nothing defines: {DEFINED}"
+IN_CYCLE: Final = f"which comes from a cycle of nodes: {DEFINED}"
 MANY: Final = "it has 100 inputs: expected `data` and `indices`"
 WIDE: Final = (
     "index 0 at `[0]` reads position 4611686018427387903 of `data`: "
@@ -295,11 +340,30 @@ ODD: Final[list[tuple[str, Content, str]]] = [
         through(helper.make_node("Unsqueeze", ["c", "s"], ["i"]), c=[0, 1], s=[9, -9]),
         OPEN,
     ),
-    ("with indices that need themselves", through(*CIRCLE), OPEN),
+    (
+        "with indices that need themselves",
+        through(*CIRCLE),
+        found("undefined", f"`indices` depends on `j`, {IN_CYCLE}"),
+    ),
     (
         "with a node that needs its own output",
         through(helper.make_node("Identity", ["i"], ["i"])),
-        OPEN,
+        found("undefined", f"`indices` is `i`, {IN_CYCLE}"),
+    ),
+    (
+        "with indices that nothing defines",
+        through(),
+        found("undefined", f"`indices` is `i`, {UNDEFINED}"),
+    ),
+    (
+        "with indices of an empty name",
+        changed(lambda model: model.graph.node[0].input.__setitem__(1, "")),
+        found("inputs", "`indices` is left out: expected a value"),
+    ),
+    (
+        "with an escape in a name that nothing defines",
+        changed(lambda model: model.graph.node[0].input.__setitem__(1, "\x1b[2J")),
+        found("undefined", f"`indices` is `\\x1b[2J`, {UNDEFINED}"),
     ),
     ("with a constant without a value", through(helper.make_node("Constant", [], ["i"])), OPEN),
     ("with a function that calls itself", recursive, EMPTY),
@@ -346,7 +410,11 @@ ODD: Final[list[tuple[str, Content, str]]] = [
         attribute(ints=[0, 1], type=7),
         found("axis-type", "`axis` is [0, 1]: expected one integer"),
     ),
-    ("with an axis of no type", attribute(), NONE),
+    (
+        "with an axis of no type",
+        attribute(),
+        found("axis-type", "`axis` has another type: expected one integer"),
+    ),
     (
         "with a hundred inputs",
         changed(lambda model: model.graph.node[0].input.extend(["data"] * 98)),
@@ -386,6 +454,23 @@ def _surroundings() -> None:
     os.mkfifo("fifo")
 
 
+def malformed(
+    sentence: str, line: str, content: bytes, rule: str, message: str, **fields: Any
+) -> Case:
+    """Write down a model of which one tensor is malformed: a finding."""
+    (proto,) = onnx.ModelProto.FromString(content).graph.initializer
+    start = content.index(proto.SerializeToString())
+    place = f"x.onnx: error: the tensor at byte {start}, `indices`"
+    return Case(
+        id=f"model {sentence}".replace(" ", "-"),
+        argv=tuple(line.split()),
+        status=1,
+        files={"x.onnx": content},
+        out=f"{place}: {message}  [{rule}]\n1 model, 1 node: 1 not read; 1 error\n",
+        **fields,
+    )
+
+
 CASES: Final[list[Case]] = [
     *(
         refused(
@@ -405,11 +490,26 @@ CASES: Final[list[Case]] = [
             rule,
             "error: x.onnx: the tensor at byte",
             words,
-            status=66 if rule in ("missing", "unreadable") else 65,
+            status=66,
             files={"x.onnx": external(**entries)},
             setup=_surroundings,
         )
-        for sentence, entries, rule, words in EXTERNAL
+        for sentence, entries, rule, words in UNREADABLE
+    ),
+    *(
+        malformed(
+            f"whose tensor is {sentence}",
+            "check x.onnx --external-data",
+            external(**entries),
+            rule,
+            message,
+            setup=_surroundings,
+        )
+        for sentence, entries, rule, message in EXTERNAL
+    ),
+    *(
+        malformed(f"with indices {sentence}", "check x.onnx", content, rule, message)
+        for sentence, content, rule, message in TENSORS
     ),
     *(
         Case(

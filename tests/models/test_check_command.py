@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from onnx import helper
 
 from gathercli.cli.registry import takes_models
 from tests.hostile.irs import put
 from tests.hostile.models import external
-from tests.modelfiles import TOUR, one_gather
+from tests.modelfiles import FLOAT, TOUR, constants, one_gather, onnx_model, value
 from tests.reports import junit_cases, sarif_run
 
 if TYPE_CHECKING:
@@ -127,6 +128,57 @@ def test_a_node_that_is_not_checked_passes_no_test(
     assert ran.status == status
     assert [each.tag for case in cases for each in case] == [tag] * 3
     assert ran.out.endswith("3 not read; 3 warnings\n" if status else "3 not read; 3 notes\n")
+
+
+def malformed(indices: bytes) -> bytes:
+    """Return a model of two nodes with the same malformed indices, and of one without."""
+    nodes = [
+        helper.make_node("Gather", ["data", each], [f"o{at}"], name=f"pick{at}")
+        for at, each in enumerate(("bad", "bad", "good"))
+    ]
+    inputs, outputs = [value("data", FLOAT, [4])], [value(f"o{at}", FLOAT, None) for at in range(3)]
+    model = onnx_model(nodes, inputs, outputs, constants(bad=[0, 1], good=[3]))
+    model.graph.initializer[0].raw_data = indices
+    return bytes(model.SerializeToString())
+
+
+def test_a_malformed_tensor_is_one_finding_and_the_other_nodes_are_checked(
+    folder: Path, run: Run
+) -> None:
+    (folder / "m.onnx").write_bytes(malformed(bytes(15)))
+
+    ran = run("check", "m.onnx", "--junit", "out.xml", "--sarif", "out.sarif")
+
+    what = "`bad`: the tensor has 15 bytes of elements: expected 16, for [2] of int64"
+    head, message = ran.out.splitlines()[0].split(", ", 1)
+    assert (ran.status, message) == (1, f"{what}  [format]")
+    assert head.startswith("m.onnx: error: the tensor at byte ")
+    assert ran.out.endswith("1 model, 3 nodes: 1 proven, 2 not read; 1 error\n")
+    cases = junit_cases(Path("out.xml").read_bytes())
+    kinds = {case.get("name"): [each.tag for each in case] for case in cases}
+    assert kinds == {
+        "m.onnx#pick0": ["skipped"],
+        "m.onnx#pick1": ["skipped"],
+        "m.onnx#pick2": [],
+        "m.onnx": ["failure"],
+    }
+    (result,) = json.loads(Path("out.sarif").read_text())["runs"][0]["results"]
+    assert result["message"]["text"].endswith(what)
+    (model,) = of_json(run, "m.onnx")["models"]
+    assert model["verdicts"] == {"not read": 2, "proven": 1}
+    assert [each["rule"] for each in model["findings"]] == ["format"]
+
+
+def test_a_malformed_tensor_refuses_what_is_no_check_of_the_whole_model(
+    folder: Path, run: Run
+) -> None:
+    (folder / "m.onnx").write_bytes(malformed(bytes(15)))
+
+    listed, ran = run("model", "m.onnx"), run("gather", "m.onnx#pick0", "--feed", "4xf32=1")
+
+    assert (listed.status, ran.status) == (65, 65)
+    assert "`bad`: the tensor has 15 bytes" in listed.err
+    assert "`bad`: the tensor has 15 bytes" in ran.err
 
 
 def test_an_empty_folder_is_no_input(folder: Path, run: Run) -> None:
@@ -339,7 +391,9 @@ def test_no_hostile_model_opens_a_file_that_nobody_named(folder: Path) -> None:
     )
 
     assert process.stdout.splitlines()[-1] == ""
-    assert process.stderr.count("error: ") == len(places) + 1
+    # Two cannot be read, and three are malformed tensors.
+    assert process.stderr.count("error: ") == 3
+    assert process.stdout.count("error: the tensor") == 3
 
 
 @pytest.mark.usefixtures("models")

@@ -11,7 +11,7 @@ from onnx import helper
 
 from gathercli.errors import InputError
 from gathercli.io.graphs.graph import Value
-from gathercli.models import graph
+from gathercli.models import facts
 from gathercli.models.files import read
 from gathercli.spec.dtypes import BOOL, INT64, STRING, DType, dtype
 from gathercli.spec.shapes import Shape, parse
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def stored(values: Any, kind: DType = INT64) -> Value:
     """Return the value of a constant."""
-    return Value.of("x", graph.literal(values, kind))
+    return Value.of("x", facts.literal(values, kind))
 
 
 def elements(value: Value) -> Any:
@@ -49,7 +49,7 @@ def elements(value: Value) -> Any:
     ],
 )
 def test_a_cast_converts_as_c_does(value: Value, kind: str, expected: list[Any]) -> None:
-    result = graph.converted(value, "y", dtype(kind))
+    result = facts.converted(value, "y", dtype(kind))
 
     assert (result.name, result.dtype, elements(result)) == ("y", dtype(kind), expected)
 
@@ -64,7 +64,7 @@ def test_a_cast_converts_as_c_does(value: Value, kind: str, expected: list[Any])
     ],
 )
 def test_a_cast_of_other_kinds_is_not_constant(value: Value, kind: DType | None) -> None:
-    result = graph.converted(value, "y", kind)
+    result = facts.converted(value, "y", kind)
 
     assert (result.constant, result.dtype) == (None, kind)
     assert result.shape == value.shape
@@ -92,13 +92,13 @@ def test_a_reshape_has_the_shape_that_its_target_says(
 ) -> None:
     value = Value("x", INT64, parse(shape))
 
-    result = graph.reshaped(value, "y", target, zero_copies=zero_copies)
+    result = facts.reshaped(value, "y", target, zero_copies=zero_copies)
 
     assert str(result.shape) == expected
 
 
 def test_a_reshape_keeps_the_elements() -> None:
-    result = graph.reshaped(stored([[1, 2, 3], [4, 5, 6]]), "y", [3, -1], zero_copies=True)
+    result = facts.reshaped(stored([[1, 2, 3], [4, 5, 6]]), "y", [3, -1], zero_copies=True)
 
     assert elements(result) == [[1, 2], [3, 4], [5, 6]]
 
@@ -110,8 +110,8 @@ def test_a_reshape_keeps_the_elements() -> None:
 def test_an_unsqueeze_adds_dimensions_at_axes_of_the_output(axes: list[int], expected: str) -> None:
     value = Value("x", INT64, parse("[N,3]"))
 
-    assert str(graph.unsqueezed(value, "y", axes).shape) == expected
-    assert str(graph.unsqueezed(value, "y", None).shape) == "[...]"
+    assert str(facts.unsqueezed(value, "y", axes).shape) == expected
+    assert str(facts.unsqueezed(value, "y", None).shape) == "[...]"
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_an_unsqueeze_adds_dimensions_at_axes_of_the_output(axes: list[int], exp
 def test_a_squeeze_removes_dimensions_of_one(axes: list[int] | None, expected: str) -> None:
     value = Value("x", INT64, parse("[1,3,1]"))
 
-    assert str(graph.squeezed(value, "y", axes).shape) == expected
+    assert str(facts.squeezed(value, "y", axes).shape) == expected
 
 
 def test_the_dimensions_of_an_unknown_rank_stay_unknown() -> None:
     value = Value("x", INT64)
 
-    assert str(graph.squeezed(value, "y", [0]).shape) == "[...]"
-    assert str(graph.unsqueezed(value, "y", [0]).shape) == "[...]"
+    assert str(facts.squeezed(value, "y", [0]).shape) == "[...]"
+    assert str(facts.unsqueezed(value, "y", [0]).shape) == "[...]"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_the_dimensions_of_an_unknown_rank_stay_unknown() -> None:
 def test_few_constant_integers_may_decide_a_shape(
     value: Value | None, expected: list[int] | None
 ) -> None:
-    assert graph.integers(value) == expected
+    assert facts.integers(value) == expected
 
 
 @pytest.mark.parametrize("kinds", [("int32", "int64"), (None,)], ids=["casts", "reshapes"])
@@ -152,22 +152,22 @@ def test_constants_behind_too_many_nodes_are_not_followed(kinds: Sequence[str | 
     value, known = stored([7]), []
     for _, kind in zip(range(2000), cycle(kinds), strict=False):
         value = (
-            graph.converted(value, "y", dtype(kind))
+            facts.converted(value, "y", dtype(kind))
             if kind
-            else graph.reshaped(value, "y", [-1], zero_copies=True)
+            else facts.reshaped(value, "y", [-1], zero_copies=True)
         )
         known.append(elements(value))
 
-    assert known == [[7]] * graph.MOST_FOLDS + [None] * (2000 - graph.MOST_FOLDS)
+    assert known == [[7]] * facts.MOST_FOLDS + [None] * (2000 - facts.MOST_FOLDS)
     assert value.shape == Shape([1])
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        graph.reshaped(stored([5]), "y", [1] * 65, zero_copies=True),
-        graph.reshaped(Value("x", INT64), "y", [1] * 65, zero_copies=True),
-        graph.unsqueezed(stored([5]), "y", list(range(64))),
+        facts.reshaped(stored([5]), "y", [1] * 65, zero_copies=True),
+        facts.reshaped(Value("x", INT64), "y", [1] * 65, zero_copies=True),
+        facts.unsqueezed(stored([5]), "y", list(range(64))),
     ],
 )
 def test_a_rank_that_no_tensor_has_is_an_unknown_shape(value: Value) -> None:

@@ -10,13 +10,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from gathercli.errors import InputError
-from gathercli.io.graphs.graph import Constant
 from gathercli.models.files import ReadOptions, read
 from gathercli.models.lint import findings, node_findings
 from gathercli.models.targets import target
 from gathercli.models.verdict import ERROR, NOTE, WARNING
-from gathercli.spec.dtypes import INT64 as INDEX
 from tests.modelfiles import (
     FLOAT,
     INT32,
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from gathercli.compute.tensor import Tensor
     from gathercli.models.verdict import Finding
 
 EXPORTED: Final = sorted((TOUR.parent / "models").glob("*.onnx"))
@@ -656,19 +652,352 @@ def test_a_parent_that_no_beam_follows_is_no_finding(tmp_path: Path) -> None:
     assert [each.rule for each in results] == ["data-width"]
 
 
-def test_a_malformed_constant_is_an_error_of_the_model(tmp_path: Path) -> None:
-    def load() -> Tensor:
-        raise InputError("it is cut off", rule="format")
+def typed(*nodes: onnx.NodeProto, **arrays: Any) -> onnx.ModelProto:
+    """Return a model of which the tensor `bad` has one number too many, which its reader meets."""
+    inputs, outputs = [value("data", FLOAT, [9])], [value("out", FLOAT, None)]
+    tensors = constants(**arrays)
+    bad = TensorProto(name="bad", data_type=INT64, dims=[2], int64_data=[0, 1, 2])
+    return onnx_model(nodes, inputs, outputs, [*tensors, bad])
 
+
+PICK: Final = helper.make_node("Gather", ["data", "bad"], ["out"], name="pick")
+MALFORMED: Final[dict[str, onnx.ModelProto]] = {
+    "indices": typed(PICK),
+    "indices of two nodes": typed(
+        PICK, helper.make_node("Gather", ["data", "bad"], ["other"], name="again")
+    ),
+    "indices behind a Cast": typed(
+        helper.make_node("Cast", ["bad"], ["i"], to=INT32),
+        helper.make_node("Gather", ["data", "i"], ["out"], name="pick"),
+    ),
+    "the shape of a Reshape": typed(
+        helper.make_node("Reshape", ["c", "bad"], ["i"]),
+        helper.make_node("Gather", ["data", "i"], ["out"], name="pick"),
+        c=[0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_elements_that_are_malformed_are_one_finding(name: str, tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
-    path.write_bytes(one_gather(indices=[0]).SerializeToString())
-    with closing(read(str(path))) as model:
-        (node,) = model.nodes
-        data, indices = node.inputs
-        cut = indices._replace(constant=Constant(INDEX, (1,), load))
+    path.write_bytes(MALFORMED[name].SerializeToString())
+    verdicts: dict[str, str] = {}
 
-        with pytest.raises(InputError, match="`pick`: it is cut off"):
-            list(node_findings(node._replace(inputs=(data, cut))))
+    with closing(read(str(path), ReadOptions(tolerant=True))) as model:
+        (finding,) = findings(model, verdicts=verdicts)
+
+    what = "`bad`: the field int64_data has 3 values: expected 2, for [2]"
+    assert finding.message.split(", ", 1)[1] == what
+    assert (finding.rule, finding.level, finding.node) == ("format", "error", "")
+    assert set(verdicts.values()) == {"not read"}
+
+
+def test_a_malformed_tensor_that_no_node_needs_is_a_finding(tmp_path: Path) -> None:
+    pick = helper.make_node("Gather", ["data", "c"], ["out"], name="pick")
+    model = typed(pick, c=[0])
+    model.graph.initializer[1].raw_data = b"1"
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    verdicts: dict[str, str] = {}
+
+    with closing(read(str(path), ReadOptions(tolerant=True))) as opened:
+        (finding,) = findings(opened, verdicts=verdicts)
+
+    assert "`bad`: the elements are in raw_data and in int64_data" in finding.message
+    assert verdicts == {"pick": "proven"}
+
+
+def test_a_malformed_value_of_a_node_leaves_the_next_unread(tmp_path: Path) -> None:
+    tensor = TensorProto(data_type=INT64, dims=[2], raw_data=b"1")
+    nodes = [
+        helper.make_node("Constant", [], ["c"], value=tensor),
+        helper.make_node("Gather", ["data", "c"], ["out"], name="pick"),
+    ]
+    path = tmp_path / "m.onnx"
+    model = onnx_model(nodes, [value("data", FLOAT, [9])], [value("out", FLOAT, [2])])
+    path.write_bytes(model.SerializeToString())
+    verdicts: dict[str, str] = {}
+
+    with closing(read(str(path), ReadOptions(tolerant=True))) as opened:
+        (finding,) = findings(opened, verdicts=verdicts)
+
+    assert "the tensor has 1 byte of elements" in finding.message
+    assert verdicts == {"pick": "not read"}
+
+
+# What is missing or malformed of a node
+
+
+def renamed(number: int, name: str) -> Callable[[onnx.ModelProto], object]:
+    """Return a change of the name of an input."""
+    return lambda model: model.graph.node[0].input.__setitem__(number, name)
+
+
+def with_axis(**fields: Any) -> Callable[[onnx.ModelProto], object]:
+    """Return a change that adds an axis."""
+    return lambda model: model.graph.node[0].attribute.add(name="axis", **fields)
+
+
+def with_outputs(*names: str) -> Callable[[onnx.ModelProto], object]:
+    """Return a change of the outputs."""
+
+    def change(model: onnx.ModelProto) -> None:
+        model.graph.node[0].ClearField("output")
+        model.graph.node[0].output.extend(names)
+
+    return change
+
+
+def twice(model: onnx.ModelProto) -> None:
+    with_axis(i=0, type=2)(model)
+    with_axis(i=1, type=2)(model)
+
+
+def later(model: onnx.ModelProto) -> None:
+    renamed(1, "j")(model)
+    model.graph.node.append(helper.make_node("Identity", ["indices"], ["j"]))
+
+
+def deeper(model: onnx.ModelProto) -> None:
+    renamed(1, "k")(model)
+    nodes = [
+        helper.make_node("Own", ["zz", "data"], ["j"], domain="own"),
+        helper.make_node("Cast", ["j"], ["k"], to=INT64),
+        model.graph.node[0],
+    ]
+    model.graph.ClearField("node")
+    model.graph.node.extend(nodes)
+
+
+NONE_SUCH: Final = "expected an input, a tensor, or the output of an earlier node"
+INTEGER: Final = "expected one integer"
+FAULTS: Final[dict[str, tuple[Callable[[onnx.ModelProto], object], str, str]]] = {
+    "no indices": (renamed(1, ""), "inputs", "`indices` is left out: expected a value"),
+    "no data": (renamed(0, ""), "inputs", "`data` is left out: expected a value"),
+    "unknown indices": (
+        renamed(1, "zz"),
+        "undefined",
+        f"`indices` is `zz`, which nothing defines: {NONE_SUCH}",
+    ),
+    "unknown data": (
+        renamed(0, "zz"),
+        "undefined",
+        f"`data` is `zz`, which nothing defines: {NONE_SUCH}",
+    ),
+    "indices of what is unknown": (
+        deeper,
+        "undefined",
+        f"`indices` depends on `zz`, which nothing defines: {NONE_SUCH}",
+    ),
+    "indices of a later node": (
+        later,
+        "undefined",
+        f"`indices` is `j`, which a later node defines: {NONE_SUCH}",
+    ),
+    "its own output": (
+        renamed(1, "out"),
+        "undefined",
+        f"`indices` is `out`, which comes from a cycle of nodes: {NONE_SUCH}",
+    ),
+    "two outputs": (with_outputs("out", "o"), "outputs", "it has 2 outputs: expected one"),
+    "an empty second output": (
+        with_outputs("out", ""),
+        "outputs",
+        "it has 2 outputs: expected one",
+    ),
+    "no output": (with_outputs(), "outputs", "it has no output: expected one"),
+    "an empty output": (with_outputs(""), "outputs", "it has no output: expected one"),
+    "an output that is an input": (
+        with_outputs("data"),
+        "outputs",
+        "its output, `data`, has the name of another value: expected a name of its own",
+    ),
+    "an axis twice": (twice, "attribute", "it has the attribute `axis` twice: expected it once"),
+    "an axis in a list": (with_axis(ints=[0], type=7), "axis-type", f"`axis` is [0]: {INTEGER}"),
+    "a whole float": (with_axis(f=1, type=1), "axis-type", f"`axis` is 1.0: {INTEGER}"),
+    "a digit": (with_axis(s=b"0", type=3), "axis-type", f"`axis` is `0`: {INTEGER}"),
+    "two values": (with_axis(i=0, ints=[0], type=2), "axis-type", f"`axis` is [0]: {INTEGER}"),
+    "the type of a float": (
+        with_axis(i=0, type=1),
+        "axis-type",
+        f"`axis` has another type: {INTEGER}",
+    ),
+    "batch dimensions of none": (
+        lambda model: model.graph.node[0].attribute.add(name="batch_dims", i=0, type=2),
+        "attribute",
+        "onnx.Gather-13 has no attribute `batch_dims`: expected `axis`",
+    ),
+    "an attribute of no function": (
+        with_axis(ref_attr_name="axis", type=2),
+        "axis-type",
+        f"`axis` refers to an attribute of a function, but is in none: {INTEGER}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_is_missing_or_malformed_of_a_node_is_a_finding(name: str, tmp_path: Path) -> None:
+    change, rule, message = FAULTS[name]
+    model = one_gather(indices=[0])
+    change(model)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    verdicts: dict[str, str] = {}
+
+    with closing(read(str(path), ReadOptions(infer=True))) as opened:
+        (finding,) = findings(opened, verdicts=verdicts)
+
+    assert (finding.rule, finding.level, finding.message) == (rule, "error", message)
+    assert verdicts == {"pick": "refused"}
+
+
+def test_an_axis_of_zero_may_be_left_out_of_its_attribute(tmp_path: Path) -> None:
+    model = one_gather(indices=[0])
+    with_axis(type=2)(model)
+
+    assert of_model(model, tmp_path) == []
+
+
+def test_an_attribute_has_no_type_in_the_first_version_of_the_format(tmp_path: Path) -> None:
+    model = one_gather(indices=[0], opset=1)
+    with_axis(i=1)(model)
+    model.ir_version = 1
+
+    assert of_model(model, tmp_path) == []
+
+
+def test_a_fault_is_said_where_the_family_meets_it_first(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Gather", ["zz", "i"], ["a"], name="first"),
+        helper.make_node("Gather", ["a", "i"], ["out"], name="second"),
+    ]
+    model = onnx_model(nodes, [value("i", INT64, [1])], [value("out", FLOAT, None)])
+
+    assert [each.node for each in of_model(model, tmp_path)] == ["first"]
+
+
+def branches(*nodes: onnx.NodeProto) -> onnx.NodeProto:
+    """Return an If with the nodes in both branches."""
+    graphs = [helper.make_graph(nodes, "g", [], [value("a", FLOAT, None)]) for _ in range(2)]
+    return helper.make_node("If", ["c"], ["out"], then_branch=graphs[0], else_branch=graphs[1])
+
+
+INSIDE: Final = helper.make_node("Gather", ["data", "i"], ["a"], name="inside")
+LOOP: Final = helper.make_graph(
+    [
+        helper.make_node("Gather", ["data", "number"], ["a"]),
+        helper.make_node("Identity", ["going"], ["goes"]),
+    ],
+    "g",
+    [value("number", INT64, []), value("going", TensorProto.BOOL, [])],
+    [value("goes", TensorProto.BOOL, []), value("a", FLOAT, None)],
+)
+SCAN: Final = helper.make_graph(
+    [helper.make_node("Gather", ["data", "row"], ["a"])],
+    "g",
+    [value("row", INT64, [])],
+    [value("a", FLOAT, None)],
+)
+CALL: Final = helper.make_node("pick", ["data", "i"], ["out"], domain="own")
+OWN: Final = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+FUNCTION: Final = helper.make_function(
+    "own",
+    "pick",
+    ["x", "n"],
+    ["y"],
+    [helper.make_node("Gather", ["x", "n"], ["y"])],
+    OWN,
+)
+SPARSE: Final = helper.make_sparse_tensor(
+    helper.make_tensor("i", INT64, [1], [1]), helper.make_tensor("", INT64, [1], [0]), [3]
+)
+SOUND: Final[dict[str, tuple[list[onnx.NodeProto], list[str], dict[str, Any]]]] = {
+    "a value around a branch": ([branches(INSIDE)], ["c", "i"], {}),
+    "a value of a node around a branch": (
+        [helper.make_node("Abs", ["j"], ["i"]), branches(INSIDE)],
+        ["c", "j"],
+        {},
+    ),
+    "a value two branches away": ([branches(branches(INSIDE))], ["c", "i"], {}),
+    "a number of a Loop": (
+        [helper.make_node("Loop", ["j", ""], ["out"], body=LOOP)],
+        ["j"],
+        {},
+    ),
+    "a row of a Scan": (
+        [helper.make_node("Scan", ["i"], ["out"], body=SCAN, num_scan_inputs=1)],
+        ["i"],
+        {},
+    ),
+    "an input of a function": ([CALL], ["i"], {"functions": [FUNCTION], "opsets": OWN[1:]}),
+    "the second output of an unknown operator": (
+        [
+            helper.make_node("Own", ["j"], ["k", "i"], domain="other"),
+            helper.make_node("Gather", ["data", "i"], ["out"]),
+        ],
+        ["j"],
+        {},
+    ),
+    "a value behind an input that is left out": (
+        [
+            helper.make_node("Clip", ["j", "", "j"], ["i"]),
+            helper.make_node("Gather", ["data", "i"], ["out"]),
+        ],
+        ["j"],
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_what_is_defined_somewhere_is_no_finding(name: str, tmp_path: Path) -> None:
+    nodes, names, fields = SOUND[name]
+    kinds = {"c": (TensorProto.BOOL, []), "i": (INT64, [3]), "j": (INT64, [])}
+    inputs = [value("data", FLOAT, [9]), *(value(each, *kinds[each]) for each in names)]
+    model = onnx_model(nodes, inputs, [value("out", FLOAT, None)], **fields)
+
+    assert of_model(model, tmp_path) == []
+
+
+def test_an_attribute_of_a_caller_has_the_type_of_an_integer(tmp_path: Path) -> None:
+    node = helper.make_node("Gather", ["x", "n"], ["y"], name="pick")
+    node.attribute.add(name="axis", ref_attr_name="along", type=3)
+    function = helper.make_function("own", "pick", ["x", "n"], ["y"], [node], OWN, ["along"])
+    inputs = [value("data", FLOAT, [9]), value("i", INT64, [3])]
+    outputs = [value("out", FLOAT, None)]
+    model = onnx_model([CALL], inputs, outputs, functions=[function], opsets=OWN[1:])
+
+    (finding,) = of_model(model, tmp_path)
+
+    assert finding.message == "`axis` has another type: expected one integer"
+
+
+def test_a_sparse_tensor_is_defined(tmp_path: Path) -> None:
+    model = one_gather(indices=[0])
+    model.graph.ClearField("initializer")
+    model.graph.sparse_initializer.append(SPARSE)
+    renamed(1, "i")(model)
+
+    assert of_model(model, tmp_path) == []
+
+
+def test_a_name_that_nothing_defines_is_found_in_bodies_and_functions(tmp_path: Path) -> None:
+    lost = helper.make_node("Gather", ["x", "i"], ["y"], name="lost")
+    function = helper.make_function("own", "pick", ["x", "n"], ["y"], [lost], OWN)
+    nodes = [branches(INSIDE), helper.make_node("pick", ["data", "out"], ["o"], domain="own")]
+    nodes.append(helper.make_node("Abs", ["data"], ["i"]))
+    inputs = [value("data", FLOAT, [9]), value("c", TensorProto.BOOL, [])]
+    outputs = [value("o", FLOAT, None)]
+    model = onnx_model(nodes, inputs, outputs, functions=[function], opsets=OWN[1:])
+
+    results = of_model(model, tmp_path)
+
+    assert [(each.node.split("/")[-1], each.message.partition(":")[0]) for each in results] == [
+        ("inside", "`indices` is `i`, which a later node defines"),
+        ("inside", "`indices` is `i`, which a later node defines"),
+        ("lost", "`indices` is `i`, which nothing defines"),
+    ]
 
 
 BEHIND: Final[dict[str, list[onnx.NodeProto]]] = {

@@ -298,12 +298,13 @@ def test_a_node_that_lacks_an_input_is_refused(path: Path) -> None:
     error = judge(reread(model, path).nodes[0]).error
 
     assert error is not None
-    assert error.message == "the node has 1 input: expected `data` and `indices`"
+    assert error.message == "it has 1 input: expected `data` and `indices`"
 
 
 def test_a_sequence_is_no_data(path: Path) -> None:
     sequence = helper.make_tensor_sequence_value_info("x", FLOAT, None)
-    model = onnx_model([helper.make_node("Gather", ["x", "i"], ["y"])], [sequence])
+    node = helper.make_node("Gather", ["x", "i"], ["y"])
+    model = onnx_model([node], [sequence, value("i", INT64, [1])])
 
     error = judge(reread(model, path).nodes[0]).error
 

@@ -395,6 +395,107 @@ def test_layers_in_a_cycle_are_refused(path: Path) -> None:
         reread(ir, path)
 
 
+OUTPUT: str = '<port id="3" precision="FP32"><dim>2</dim></port></output>'
+AXIS_EDGE: str = '<edge from-layer="2" from-port="0" to-layer="3" to-port="2"/>'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule", "message"),
+    [
+        (AXIS_EDGE, "", "inputs", "`axis` has no edge: expected one that leads to it"),
+        (
+            'from-layer="1" from-port="0"',
+            'from-layer="1" from-port="7"',
+            "undefined",
+            "`indices` comes from the port `7` of `i`: expected an output port of the layer",
+        ),
+        (
+            "</edges>",
+            '<edge from-layer="0" from-port="0" to-layer="3" to-port="9"/></edges>',
+            "inputs",
+            "an edge leads to the input port `9`: expected an input port of the layer",
+        ),
+        (
+            '<port id="2" precision="I32"></port></input>',
+            '<port id="1" precision="I32"></port></input>',
+            "inputs",
+            "it has the input port `1` 2 times: expected each once",
+        ),
+        (
+            OUTPUT,
+            OUTPUT.replace("</output>", '<port id="4" precision="FP32"/></output>'),
+            "outputs",
+            "it has 2 outputs: expected one",
+        ),
+        (f"<output>{OUTPUT}", "", "outputs", "it has no output: expected one"),
+        (
+            'batch_dims="0"',
+            'batch_dims="1.0"',
+            "batch-dims-range",
+            "`batch_dims` is `1.0`: expected one integer",
+        ),
+        (
+            'batch_dims="0"',
+            'batch_dims=""',
+            "batch-dims-range",
+            "`batch_dims` is ``: expected one integer",
+        ),
+    ],
+)
+def test_what_is_missing_or_malformed_of_a_layer_refuses_it(
+    path: Path, old: str, new: str, rule: str, message: str
+) -> None:
+    ir = Ir()
+    data, indices = ir.parameter("data", "f32", [9]), ir.parameter("i", "i64", [2])
+    along = ir.constant("axis", np.array(0, np.int32))
+    ir.layer("pick", "Gather", [data, indices, along], "f32", [2], batch_dims=0)
+    text = ir.save(path).read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+    verdict = judge(read(str(path)).nodes[0])
+
+    assert verdict.word == "refused"
+    assert verdict.error is not None
+    assert (verdict.error.rule, verdict.error.message) == (rule, message)
+
+
+@pytest.mark.parametrize("opset", ["opset1", "opset7", "opset8"])
+def test_no_axis_is_made_up(path: Path, opset: str) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("data", "f32", [9]), ir.constant("i", np.array([0]))]
+    ir.layer("pick", "Gather", inputs, "f32", [1], opset=opset)
+
+    (node,) = reread(ir, path).nodes
+
+    assert node.attributes["axis"] == "unknown"
+    error = judge(node).error
+    assert error is not None
+    assert error.message == "it has 2 inputs: expected `data`, `indices` and `axis`"
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "message"),
+    [
+        ("f32", [], "`axis` is float32: expected an integer type"),
+        ("i64", [2], "`axis` has the shape [2]: expected one integer"),
+        ("i64", [1, 1], "`axis` has the shape [1,1]: expected one integer"),
+    ],
+)
+def test_an_axis_at_run_time_is_one_integer(
+    path: Path, kind: str, shape: list[int], message: str
+) -> None:
+    ir = Ir()
+    inputs = [ir.parameter("data", "f32", [9]), ir.constant("i", np.array([0]))]
+    inputs.append(ir.parameter("axis", kind, shape))
+    ir.layer("pick", "Gather", inputs, "f32", [1])
+
+    error = judge(reread(ir, path).nodes[0]).error
+
+    assert error is not None
+    assert (error.rule, error.message) == ("axis-type", message)
+
+
 def test_the_model_of_the_tour_is_that_of_the_tests() -> None:
     from tests.modelfiles import TOUR, tour_onnx
 
