@@ -320,6 +320,10 @@ def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(next((n for n in sizes if n != 1), 1) for sizes in zip(*rows, strict=True))
 
 
+# Memory that begins with a page is written without a copy; this is one of any system, or several.
+_ALIGNMENT: Final = 1 << 16
+
+
 class Room:
     """Memory of a box that the next one uses again: new pages take longer than what they hold."""
 
@@ -330,11 +334,9 @@ class Room:
         """Return an array that is valid until the next one; its elements are any if not `zeros`."""
         nbytes = product(shape) * storage.itemsize
         if nbytes > self._raw.size:
-            from mmap import PAGESIZE
-
             self._raw = np.empty(0, np.uint8)  # the old memory first
-            raw = np.empty(nbytes + PAGESIZE, np.uint8)
-            self._raw = raw[-raw.ctypes.data % PAGESIZE :]  # so that it is written without a copy
+            raw = np.empty(nbytes + _ALIGNMENT, np.uint8)
+            self._raw = raw[-raw.ctypes.data % _ALIGNMENT :]
         if zeros:
             self._raw[:nbytes] = 0
         return np.ndarray(shape, storage, self._raw)

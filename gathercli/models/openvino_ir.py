@@ -280,7 +280,7 @@ def _wrong_edges(layer: Layer, roles: Sequence[str], body: Body) -> Iterator[Ope
     for port in dict.fromkeys([*ports, *layer.sources]):
         if ports.count(port) != 1:
             name, has = f"the input port `{clean(short(port))}`", ports.count(port)
-            what = f"it has {name} {has} times" if has else f"an edge leads to {name}"
+            what = f"it has {name} more than once" if has else f"an edge leads to {name}"
             expected = "each once" if has else "an input port of the layer"
             yield OperatorError(what, rule="inputs", value=port, expected=expected)
 

@@ -419,7 +419,7 @@ AXIS_EDGE: str = '<edge from-layer="2" from-port="0" to-layer="3" to-port="2"/>'
             '<port id="2" precision="I32"></port></input>',
             '<port id="1" precision="I32"></port></input>',
             "inputs",
-            "it has the input port `1` 2 times: expected each once",
+            "it has the input port `1` more than once: expected each once",
         ),
         (
             OUTPUT,
