@@ -91,9 +91,14 @@ class Known(NamedTuple):
         return self.bounds if self.bounds is not None else range_of(self.dtype)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether each element has its bounds."""
-        return self.bounds is not None and self.bounds.low.shape == self.dims
+    def whole(self) -> Known | None:
+        """The value with bounds for each of its few elements; None if their number is not known."""
+        sizes = [size for size in self.dims or () if isinstance(size, int)]
+        if self.bounds is None or self.dims is None or len(sizes) < len(self.dims):
+            return None
+        if prod(sizes) > MOST_ENDS:
+            return None
+        return self._replace(bounds=Bounds(*(np.broadcast_to(end, sizes) for end in self.bounds)))
 
 
 def extent(size: int | str | None) -> float:
@@ -183,13 +188,14 @@ def _run_on_ends(operation: Operation, moving: Mapping[int, Known]) -> Bounds | 
     for number, each in enumerate(operation.inputs):
         if number not in moving and each is not None and each.constant is None:
             return None
-    if not all(each.is_whole or _keeps_axes(operation, each) for each in moving.values()):
+    if not all(each.whole or _keeps_axes(operation, each) for each in moving.values()):
         return None
     ends = []
     for end in range(2):
         arrays = [None if each is None else each.constant for each in operation.inputs]
         for number, each in moving.items():
-            arrays[number] = each.bounds[end] if each.bounds is not None else None
+            bounds = (each.whole or each).bounds
+            arrays[number] = None if bounds is None else bounds[end]
         ends.append(operation.run(arrays))
     low, high = ends
     return None if low is None or high is None else Bounds.of(low, high)
@@ -338,21 +344,17 @@ def _nonzero(operation: Operation) -> Bounds | None:
     return Bounds.of(0, np.array([extent(size) for size in dims]).reshape(-1, 1) - 1)
 
 
-def _hull(operation: Operation) -> Bounds | None:
-    value = operation.input(0).range
-    return value and value.hull
-
-
 def _topk(operation: Operation) -> Bounds | None:
     if operation.output == 0:
-        return _hull(operation)
+        return _moved(0)(operation)
     return Bounds.of(0, operation.size(0, operation.attributes.get("axis", -1)) - 1)
 
 
 def _unique(operation: Operation) -> Bounds | None:
     """Return the bounds of the values of Unique, of their positions, or of their counts."""
     if operation.output == 0:
-        return _hull(operation)
+        value = operation.input(0).range
+        return value and value.hull
     axis, dims = operation.attributes.get("axis"), operation.input(0).dims
     if axis is not None:
         size = operation.size(0, axis)

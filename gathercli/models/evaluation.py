@@ -80,12 +80,16 @@ class Evaluation:
         self.is_exhausted = False
         self._defaults = set(self.main.inputs) if model.ir_version >= 4 else set()
 
+    def plan(self) -> bool:
+        """Find the nodes that decide what the family reads; return whether there are such."""
+        for each in self._functions.values():
+            each.plan(self._functions)
+        self.main.plan(self._functions)
+        return any(body.steps for body in self.bodies())
+
     def run(self) -> None:
-        """Evaluate the model."""
+        """Evaluate these nodes."""
         try:
-            for each in self._functions.values():
-                each.plan(self._functions)
-            self.main.plan(self._functions)
             self._visit(self.main, {}, _Around())
         except (ExhaustedError, MemoryError, RecursionError):
             # A body may have visits that are not among its facts.
@@ -381,19 +385,28 @@ def main() -> int:
     except Exception:  # noqa: BLE001  (compiled code, on any file)
         answer["failed"] = True
     evaluation = Evaluation(model)
+    if evaluation.plan():
+        # What is known so far, if a node takes all of the time.
+        sys.stdout.write(json.dumps(answer | {"exhausted": True, "bodies": _bodies(evaluation)}))
+        sys.stdout.write("\n")
+        sys.stdout.flush()
     evaluation.run()
-    answer["exhausted"] = evaluation.is_exhausted
-    left = MOST_ANSWERED_BYTES
-    answer["bodies"] = bodies = {}
+    answer |= {"exhausted": evaluation.is_exhausted, "bodies": _bodies(evaluation)}
+    sys.stdout.write(json.dumps(answer))  # at once, as `dump` takes ten times as long
+    return 0
+
+
+def _bodies(evaluation: Evaluation) -> dict[int, dict[str, Any]]:
+    """Return the facts by number of a body."""
+    left, bodies = MOST_ANSWERED_BYTES, dict[int, dict[str, Any]]()
     for body in evaluation.bodies():
-        facts = evaluation.facts.get(body.number, {})
         values = {}
         for name in body.reported & body.names:
             known = body.type_of(name)
             if known.dtype is not None or known.dims is not None:
                 values[name] = [_number_of(known), known.dims]
         entry: dict[str, Any] = {"values": values, "constants": {}, "bounds": {}}
-        for name, fact in facts.items():
+        for name, fact in evaluation.facts.get(body.number, {}).items():
             known = fact.known
             if known.dtype is not None:
                 values[name] = [_number_of(known), known.dims]
@@ -405,8 +418,7 @@ def main() -> int:
                 entry["bounds"][name] = list(map(_ends, known.bounds))
         entry["attributes"] = evaluation.attributes.get(body.number, {})
         bodies[body.number] = entry
-    sys.stdout.write(json.dumps(answer))  # at once, as `dump` takes ten times as long
-    return 0
+    return bodies
 
 
 def _number_of(known: Known) -> int:

@@ -190,25 +190,28 @@ def infer_facts(wire: WireReader, graph: Span) -> tuple[dict[int, Facts], str | 
             timeout=SECONDS,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return {}, "onnx's shape inference took too long"
+    except OSError:
+        return {}, "onnx's shape inference could not be started"
+    except subprocess.TimeoutExpired as late:
+        return _parsed(late.stdout or b"", "onnx's shape inference took too long")
     if process.returncode == ABSENT_STATUS:
         from gathercli.io.formats.foreign import install_line
 
         return {}, f"some shapes are not known; `{install_line('onnx', 'onnx')}` infers more"
-    return _parsed(process.stdout if process.returncode == 0 else b"")
+    return _parsed(process.stdout)
 
 
-def _parsed(text: bytes) -> tuple[dict[int, Facts], str | None]:
-    """Return the facts in an answer, and a note if it has not all."""
+def _parsed(text: bytes, late: str = "") -> tuple[dict[int, Facts], str | None]:
+    """Return the facts in the last answer of a process, and a note if it has not all."""
     failed = "onnx's shape inference failed, so some shapes are not known"
+    notes = {"failed": failed, "exhausted": "the model has more constants than are evaluated"}
     try:
-        answer = json.loads(text)
+        *first, last = text.split(b"\n")
+        answer = json.loads(last or first[-1])  # of one that was stopped the first is left
         facts = {int(number): Facts.parse(each) for number, each in answer["bodies"].items()}
-        notes = {"failed": failed, "exhausted": "the model has more constants than are evaluated"}
-        return facts, next((note for key, note in notes.items() if answer[key]), None)
+        return facts, late or next((note for key, note in notes.items() if answer[key]), None)
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        return {}, failed
+        return {}, late or failed
 
 
 def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:

@@ -62,7 +62,10 @@ def _split(layer: Layer, numbers: _Numbers) -> _Same | None:
     if not axis:
         return None
     if layer.type == "VariadicSplit":
-        return _Same("Split", {"axis": axis[0]}, (0, 2))
+        lengths = numbers[2] if len(numbers) > 2 else None
+        if lengths is None or min(lengths, default=0) < 0:  # one may be what is left
+            return None
+        return _Same("Split", {"axis": axis[0]}, (0,), (lengths,))
     return _Same("Split", {"axis": axis[0], "num_outputs": len(layer.outputs)}, (0,))
 
 
@@ -95,7 +98,7 @@ def _strided(layer: Layer, numbers: _Numbers) -> _Same | None:
     steps = steps or [1] * len(begin)
     for ends, name, first in ((begin, "begin", True), (end, "end", False)):
         for at, masked in enumerate(masks[name][: len(ends)]):
-            if not masked:
+            if masked:  # the end is ignored
                 ends[at] = 0 if first == (steps[at] > 0) else LARGEST
                 ends[at] = -LARGEST if not first and steps[at] < 0 else ends[at]
     return _Same("Slice", {}, (0,), (begin, end, list(range(len(begin))), steps))

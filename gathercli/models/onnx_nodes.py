@@ -102,8 +102,9 @@ class NodeEvaluator:
         ]
         bounds = bounds_of(Operation(node.op_type, firm, values, number, typed.dtype, run))
         known = typed._replace(bounds=bounds)
-        if bounds is not None and known.is_whole and (bounds.low == bounds.high).all():
-            return Known.of(bounds.low.astype(typed.dtype))
+        ends = known.whole.bounds if known.whole is not None else None
+        if ends is not None and (ends.low == ends.high).all():
+            return Known.of(ends.low.astype(typed.dtype))
         return known
 
     def _inferred(self, node: onnx.NodeProto, inputs: Sequence[Known | None]) -> dict[str, Known]:
@@ -157,8 +158,12 @@ class NodeEvaluator:
         names = [name for name in dict.fromkeys(node.input) if name]
         outputs = [name for name in node.output if name]
         feeds = {n: a for n, a in zip(node.input, arrays, strict=True) if n and a is not None}
-        if node.op_type == "GatherElements" and _reaches_outside(node, arrays):
-            return [None] * len(node.output)  # which the package wraps, one size after the other
+        # The package wraps indices one size after the other; an extreme of nothing is undefined.
+        reaches = node.op_type == "GatherElements" and _reaches_outside(node, arrays)
+        if reaches or (
+            node.op_type.startswith("Reduce") and any(not a.size for a in feeds.values())
+        ):
+            return [None] * len(node.output)
         try:
             function = helper.make_function("gather", "node", names, outputs, [node], self._opsets)
             found = ReferenceEvaluator(function).run(None, feeds, attributes={})

@@ -114,16 +114,39 @@ def test_a_size_that_is_no_integer_is_unknown(monkeypatch: pytest.MonkeyPatch) -
     assert values == {"y": "f32[?,?,2]"}
 
 
-@pytest.mark.parametrize("error", [OSError(), subprocess.TimeoutExpired("x", 1)])
+@pytest.mark.parametrize(
+    ("error", "note"),
+    [
+        (OSError(), "onnx's shape inference could not be started"),
+        (subprocess.TimeoutExpired("x", 1), "onnx's shape inference took too long"),
+    ],
+)
 def test_a_process_that_does_not_end_gives_a_note(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
+    monkeypatch: pytest.MonkeyPatch, error: Exception, note: str
 ) -> None:
     def run(*_: object, **__: object) -> Any:
         raise error
 
     monkeypatch.setattr(subprocess, "run", run)
 
-    assert inferred(model()) == ({}, "onnx's shape inference took too long")
+    assert inferred(model()) == ({}, note)
+
+
+@pytest.mark.parametrize("rest", [b"", b"[1, "])
+def test_what_a_process_knew_before_it_was_stopped_is_used(
+    monkeypatch: pytest.MonkeyPatch, rest: bytes
+) -> None:
+    known = answer(values={"y": [1, [2]]}) + b"\n"
+
+    def run(*_: object, **__: object) -> Any:
+        raise subprocess.TimeoutExpired("x", 1, known + rest)
+
+    monkeypatch.setattr(subprocess, "run", run)
+
+    values, note = inferred(model())
+
+    assert values == ({} if rest else {"y": "f32[2]"})
+    assert note == "onnx's shape inference took too long"
 
 
 def test_a_model_that_is_large_without_its_weights_is_not_inferred(
