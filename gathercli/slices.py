@@ -20,8 +20,6 @@ class CommandEntry(NamedTuple):
 
     module: str
     help: str
-    suffixes: tuple[str, ...] = ()  # of a form for models: the ends of their names
-    options: tuple[str, ...] = ()  # that only this form has
 
 
 class Slice(NamedTuple):
@@ -30,6 +28,7 @@ class Slice(NamedTuple):
     name: str  # its folder
     commands: Mapping[str, CommandEntry]  # its commands, by name
     forms: Mapping[str, CommandEntry] = {}  # commands of the core in a form for models
+    takes: Mapping[str, str] = {}  # functions that tell the lines of each form from the others
     words: Mapping[str, str] = {}  # expand words of a command, by a text that one of them has
     patterns: Mapping[str, str] = {}  # jobs of `batch` from a file and `--feed`, by suffix
     jobs: Mapping[str, str] = {}  # expand jobs with a key of their own, by that key
@@ -81,10 +80,12 @@ SLICES: Final = (
             "check": CommandEntry(
                 "models.check_command",
                 "Check the nodes of models, and what targets change.",
-                suffixes=MODEL_SUFFIXES,
-                options=("--to", "--allow-unread", "--junit", "--sarif"),
-            )
+            ),
+            "compare": CommandEntry(
+                "models.compare_command", "Compare the nodes of two models, and what they give."
+            ),
         },
+        takes={"check": "models:is_check", "compare": "models:is_compare"},
         words=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:expand"),
         patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:fed_call"),
         jobs={"node": "models.node_call:NodeJobs"},

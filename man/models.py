@@ -1,4 +1,4 @@
-"""The sections on models of the page of `check`; loaded if the slice is there."""
+"""The sections on models of the pages of commands; loaded if the slice is there."""
 
 from __future__ import annotations
 
@@ -27,15 +27,19 @@ _TARGET_HEADINGS: Final = (
 )
 
 
-def sections(parameters: tuple[Block, ...]) -> dict[str, tuple[Block, ...]]:
-    """Return the sections; `parameters` describes the arguments and options of the form."""
+def sections(command: str, parameters: tuple[Block, ...]) -> dict[str, tuple[Block, ...]]:
+    """Return the sections of a command.
+
+    `parameters` describes the arguments and options of its form for models.
+    """
     rules = tuple((name, text.replace("`", "")) for name, text in MODEL_STATEMENTS.items())
     more = {
         "MODELS": parameters,
         "RULES OF MODELS": (Terms(rules),),
         "TARGETS": (Terms(tuple(_targets())),),
     }
-    return {title: (*each, *more[title]) for title, each in prose.sections("models/check").items()}
+    texts = prose.sections(f"models/{command}")
+    return {title: (*each, *more[title]) for title, each in texts.items()}
 
 
 def _targets() -> Iterator[tuple[str, str]]:

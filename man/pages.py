@@ -169,7 +169,7 @@ def _command(command: str) -> Page:
         examples += "\n" + console(f"{command}-models")
         from man import models  # whose slice is there
 
-        sections |= models.sections(tuple(_parameters(parameters)))
+        sections |= models.sections(command, tuple(_parameters(parameters)))
     sections = {"SYNOPSIS": (Console(synopsis),), **sections}
     if command in FAMILIES:
         sections |= {"VERSIONS": (_versions(command),), "INDICES": _index()}

@@ -84,13 +84,11 @@ CALLS: Final = (
     Wrong("gather model.onnx#second --feed indice=0", names=("--feed indices=0",)),
     Wrong("gather-nd model.onnx#first", 0),
     Wrong("check model.onnx#first --to xla", 1),
-    Wrong("model .", names=("gathercli check .",)),
     Wrong("gather model.onnx#ww 0", 1),
     Wrong("gather beside.onnx#t 0"),
     Wrong("gather-nd model.onnx#first --feed 0", 0, names=("gather",)),
     Wrong("gather model.onnx#first --feed ii=0", names=("--feed i=0",)),
     Wrong("check model.onnx#first --to openvino", names=("model.onnx",)),
-    Wrong("model models", names=("gathercli check models",)),
     Wrong("batch model.onnx#first x.npy", names=("--feed 'ids/*.npy'",)),
     Wrong(
         "reproduce gather-tree '[[[1,2]],[[3,4]]]' '[[[0,0]],[[1,0]]]' '[2]' 9 --for onnx -o out"

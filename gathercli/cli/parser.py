@@ -197,7 +197,7 @@ class CommandLine(NamedTuple):
     @property
     def is_of_models(self) -> bool:
         """Whether the command is in its form for models."""
-        return "MODEL..." in self.metavars
+        return any(each.startswith("MODEL") for each in self.metavars)
 
     @property
     def required(self) -> int:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from gathercli.cli.declarations import Command
 from gathercli.cli.parser import CommandLine
 from gathercli.ops import FAMILIES, summary
 from gathercli.records import Final, Sequence
-from gathercli.slices import COMMAND_ORDER, SLICES, CommandEntry
+from gathercli.slices import COMMAND_ORDER, SLICES, CommandEntry, given
 
 _OF_THE_CORE: Final = {
     **{
@@ -45,23 +43,15 @@ OF_MODELS: Final = {name: entry for each in SLICES for name, entry in each.forms
 
 
 def takes_models(name: str, words: Sequence[str]) -> bool:
-    """Return whether the words after a command name models: files by their suffix, or folders.
+    """Return whether the words after a command name models, so that its other form is meant.
 
     >>> takes_models("check", ["-f", "json", "m.onnx"])
     True
     >>> takes_models("check", ["gather", "m.onnx", "0,"])
     False
     """
-    form = OF_MODELS.get(name)
-    if form is None:
-        return False
-    line = CommandLine.of(command_of(name), words)
-    first = next(iter(line.arguments), "")
-    if first in FAMILIES:
-        return False
-    if any(word.text.partition("=")[0] in form.options for word in line.words):
-        return True
-    return first.lower().endswith((*form.suffixes, "/")) or os.path.isdir(first)
+    takes = given("takes", name)
+    return takes is not None and takes(CommandLine.of(command_of(name), words))
 
 
 def command_of(name: str, *, models: bool = False) -> Command:

@@ -114,7 +114,7 @@ def _other_form(line: CommandLine, option: str) -> str | None:
     if line.command not in OF_MODELS:
         return None
     other = CommandLine.of(command_of(line.command, models=not line.is_of_models), ())
-    form = "MODEL..." if other.is_of_models else "OP DATA INDICES"
+    form = " ".join(other.metavars)
     is_option = other.param(option) is not None
     return f"`{option}` is an option of `gathercli {line.command} {form}`" if is_option else None
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 class DiagnosedTypes(TypeOptions):
     """The types of untyped tensors, of the output too."""
 
-    feed = None
     wrong_dtype: str | None = option(
         INPUT,
         "--wrong-dtype",

@@ -21,11 +21,11 @@ from gathercli.batch.outcome import MISMATCH, OK, SKIPPED
 from gathercli.cli.declarations import OPERATOR, OUTPUT, REPORT, Options, argument, flag, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
-from gathercli.errors import GatherError, NoInputError, UsageError
+from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.write import Output
 from gathercli.models.command import ModelOptions
-from gathercli.models.files import IR_ROOT, files_below, root_of
+from gathercli.models.files import IR_ROOT, models_of, no_model, root_of
 from gathercli.models.node_call import MODEL_NODE
 from gathercli.models.targets import target, target_names
 from gathercli.models.verdict import (
@@ -42,9 +42,8 @@ from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json
-from gathercli.slices import MODEL_SUFFIXES
 from gathercli.spec import rules
-from gathercli.text import clean, counted, grouped, listed, shown, some
+from gathercli.text import clean, counted, grouped, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -123,11 +122,11 @@ def run(
     _check_whole(models)
     targets, start = options.targets(), monotonic()
     read = partial(reading.read, memory=memory, messages=messages, tolerant=True)
-    named = dict.fromkeys(path for word in models for path in files_below(word))
+    named = models_of(models)
     others = {path: root for path in named if (root := root_of(path)) not in ("", IR_ROOT)}
     paths = [path for path in named if path not in others]
     messages.notes += [f"{path} is no model: its root is <{root}>" for path, root in others.items()]
-    checked: list[CheckedModel] = [] if paths or others else [_no_model(models)]
+    checked = [] if named else [CheckedModel(models[0], error=no_model(models))]
     with ExitStack() as stack:
         junit = stack.enter_context(_junit_report(options.junit)) if options.junit else None
         sarif = stack.enter_context(Output(options.sarif)) if options.sarif else None
@@ -169,16 +168,6 @@ def _check_whole(words: Sequence[str]) -> None:
                 expected="whole models",
                 hint=f"`{clean(match['path'])}` is the model",
             )
-
-
-def _no_model(models: Sequence[str]) -> CheckedModel:
-    """Return what stands for folders without a model."""
-    error = NoInputError(
-        f"there is no model in {some(f'`{clean(word)}`' for word in models)}",
-        rule="missing",
-        expected=f"files that end in {listed(MODEL_SUFFIXES)}",
-    )
-    return CheckedModel(models[0], error=error)
 
 
 def _with_progress(paths: Sequence[str], messages: Messages) -> Iterator[str]:

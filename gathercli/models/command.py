@@ -1,4 +1,4 @@
-"""`model`: the Gather nodes of a model, and the verdict on each."""
+"""`model`: the Gather nodes of models, and the verdict on each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gathercli.cli.declarations import INPUT, OUTPUT, Options, argument, flag
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import EXTERNAL_DATA, TEXT_FORMAT, MemoryOptions
+from gathercli.errors import GatherError
 from gathercli.io.descriptors import STDOUT
 from gathercli.report.palette import ERROR_STYLE
 from gathercli.report.terminal import highlighted, print_text, rendered, wants_color, width_of
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
     from gathercli.models.verdict import NodeVerdict
 
 
-MODEL_FILE: Final = argument("FILE", "An ONNX model, or an OpenVINO .xml with its .bin beside.")
+MODEL_FILES: Final = argument(
+    "FILE...",
+    "ONNX models, OpenVINO .xml with their .bin beside, or folders with models.",
+    kind=list,
+)
 
 
 class ModelOptions(Options):
@@ -67,30 +72,63 @@ def run(
     memory: MemoryOptions,
     options: ListOptions,
     messages: Messages,
-    file: str = MODEL_FILE,
+    files: list[str] = MODEL_FILES,
 ) -> int:
-    """List the nodes of a model."""
-    from gathercli.models.lint import contradictions
-    from gathercli.models.verdict import judge
+    """List the nodes of models."""
+    from gathercli.models.files import models_of, no_model
 
-    model = reading.read(file, memory, messages)
+    paths, status = models_of(files), 0
+    if not paths:
+        raise no_model(files)
+    for path in paths:
+        noted = len(messages.notes)
+        try:
+            model, verdicts = _judged(path, reading, memory, messages)
+        except GatherError as error:
+            if len(paths) == 1:
+                raise
+            messages.print_error(error)
+            status = max(status, error.status)
+            if options.fmt == "json":
+                print_text(json.dumps({"file": path, "error": error_fields(error)}) + "\n")
+            continue
+        if options.fmt == "json":
+            print_text(model_json(model, verdicts, tensors=options.every))
+        else:
+            width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
+            text = model_text(model, verdicts, tensors=options.every, width=width, color=color)
+            print_text(text if path == paths[0] else f"\n{text}")
+        own = *messages.notes[noted:], *dict.fromkeys(each.note for each in model.nodes)
+        start = f"{path}: " if len(paths) > 1 else ""
+        messages.notes[noted:] = [start + note for note in own if note]
+    messages.print()
+    return status
+
+
+def _judged(
+    path: str, reading: ModelOptions, memory: MemoryOptions, messages: Messages
+) -> tuple[Model, list[NodeVerdict]]:
+    """Read a model; return it, closed, with the verdicts on its nodes."""
+    model = reading.read(path, memory, messages)
     try:
-        verdicts = []
-        for node in model.nodes:
-            verdict = judge(node)
-            verdicts.append(verdict._replace(contradictions=tuple(contradictions(verdict))))
-            node.forget()
+        verdicts = verdicts_of(model)
         model.recheck()
     finally:
         model.close()
-    if options.fmt == "json":
-        print_text(model_json(model, verdicts, tensors=options.every))
-    else:
-        width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
-        print_text(model_text(model, verdicts, tensors=options.every, width=width, color=color))
-    messages.notes += dict.fromkeys(each.note for each in model.nodes if each.note)
-    messages.print()
-    return 0
+    return model, verdicts
+
+
+def verdicts_of(model: Model) -> list[NodeVerdict]:
+    """Return the verdicts on the nodes of a model, in order."""
+    from gathercli.models.lint import contradictions
+    from gathercli.models.verdict import judge
+
+    verdicts = []
+    for node in model.nodes:
+        verdict = judge(node)
+        verdicts.append(verdict._replace(contradictions=tuple(contradictions(verdict))))
+        node.forget()
+    return verdicts
 
 
 _NODE_HEADINGS: Final = ("node", "version", "attributes", "inputs", "output", "verdict")
@@ -177,14 +215,11 @@ def model_text(
     """Format a model and its nodes: a table, or blocks of lines where that is too wide."""
     from gathercli.report.versions import columns
 
-    rows = [_row(each) for each in verdicts]
-    parts = [_wrapped(_heading(model, len(rows)), width)]
-    if rows:
-        table = columns([_NODE_HEADINGS, *rows], None)
-        fits = width is None or max(map(len, table.splitlines())) <= width
-        parts += [table if fits else "\n".join(map(_block, rows)), _wrapped(_NODE_LEGEND, width)]
+    parts = [wrapped(heading(model, len(verdicts)), width)]
+    if verdicts:
+        parts += [_table(verdicts, width), wrapped(_NODE_LEGEND, width)]
     if reasons := "".join(map(_reason, verdicts)):
-        parts.append(_wrapped(reasons, width))
+        parts.append(wrapped(reasons, width))
     if tensors:
         lines = [
             (shown(name), f"{constant.dtype.short}{list(constant.shape)}".replace(" ", ""))
@@ -195,7 +230,35 @@ def model_text(
     return rendered(highlighted(text, _NODE_STYLES), color=True) if color else text
 
 
-def _wrapped(text: str, width: int | None) -> str:
+def _table(verdicts: Sequence[NodeVerdict], width: int | None) -> str:
+    """Format nodes with the names of their values, without them, or over several lines.
+
+    The first of these that is not wider than `width`.
+    """
+    for named in (True, False):
+        rows = [_row(each, named=named) for each in verdicts]
+        if table := fitting([_NODE_HEADINGS, *rows], width):
+            return table
+    return "\n".join(block(_NODE_HEADINGS, _narrow_row(each, width or 0)) for each in verdicts)
+
+
+def fitting(rows: Sequence[Sequence[str]], width: int | None) -> str:
+    """Format a table, the headings first; empty text if it is wider than `width`."""
+    from gathercli.report.versions import columns
+
+    table = columns(rows, None)
+    return table if width is None or max(map(len, table.splitlines())) <= width else ""
+
+
+def block(headings: Sequence[str], row: Sequence[str]) -> str:
+    """Format a row over several lines: the first cell, then each other after its heading."""
+    name, *fields = row
+    size = max(map(len, headings[1:]))
+    labels = zip(headings[1:], fields, strict=True)
+    return name + "\n" + "".join(f"  {label:<{size}}  {text}\n" for label, text in labels if text)
+
+
+def wrapped(text: str, width: int | None) -> str:
     """Wrap the lines of a text at words within a width; None does not wrap."""
     from textwrap import wrap
 
@@ -208,7 +271,8 @@ def _wrapped(text: str, width: int | None) -> str:
     return "".join(f"{line}\n" for wrapped in lines for line in wrapped)
 
 
-def _heading(model: Model, number: int) -> str:
+def heading(model: Model, number: int) -> str:
+    """Say what a model is, and how many of its nodes are of the family."""
     words = [f"{FRAMEWORKS[model.format].title} IR {model.version}"]
     words += (
         f"opset {opset}" if not domain else f"{shown(domain)} {opset}"
@@ -219,22 +283,31 @@ def _heading(model: Model, number: int) -> str:
     return f"{clean(model.path)}: {', '.join(words)}; {of}\n"
 
 
-def _row(verdict: NodeVerdict) -> tuple[str, ...]:
+def _row(verdict: NodeVerdict, *, named: bool) -> tuple[str, ...]:
+    """Format a node, with the names of its values in the model if `named`."""
     node = verdict.node
     version = node.op.full_name if node.op else f"{node.framework}.{shown(node.operator)}"
     attributes = " ".join(
         f"{shown(name)} {shown(_plain(value))}" for name, value in node.settings.items()
     )
     inputs = " ".join(
+        f"{_named(f'{name}={value.name}', named and value.name)}"
         f"{shown(str(value.operand))}{'*' if value.constant else ''}"
-        for value in node.named_inputs.values()
+        for name, value in node.named_inputs.items()
     )
     dtype = node.inputs[0].dtype if verdict.call else None
     output = shown(f"{dtype.short if dtype else ''}{verdict.shape}") if verdict.call else ""
-    return _name(node), version, clean(attributes), inputs, output, _word(verdict)
+    own = node.outputs[0].name if node.outputs else node.name
+    output = f"{_named(own, named and own != node.name)}{output}".rstrip()
+    return node_name(node), version, clean(attributes), inputs, output, verdict_text(verdict)
 
 
-def _name(node: ModelNode) -> str:
+def _named(name: str, is_shown: object) -> str:
+    """Return the name of a value before its type; nothing unless it `is_shown`."""
+    return f"{shown(name)} " if is_shown else ""
+
+
+def node_name(node: ModelNode) -> str:
     """Return the name of a node, and the one in the model with its place if that differs."""
     name = shown(node.name)
     if node.own_name in ("", node.name):
@@ -244,21 +317,21 @@ def _name(node: ModelNode) -> str:
 
 
 def _plain(value: object) -> str:
-
     return value if isinstance(value, str) else as_written(value)
 
 
-def _word(verdict: NodeVerdict) -> str:
+def verdict_text(verdict: NodeVerdict) -> str:
+    """Return the verdict on a node, with the rules that refuse it."""
     reasons = [verdict.error, *verdict.contradictions]
     rules = dict.fromkeys(each.rule for each in reasons if each is not None)
     return f"refused: {', '.join(rules)}" if rules else verdict.word
 
 
-def _block(row: Sequence[str]) -> str:
-    """Format a node over several lines."""
-    name, *fields = row
-    labels = zip(_NODE_HEADINGS[1:], fields, strict=True)
-    return name + "\n" + "".join(f"  {label:<10}  {text}\n" for label, text in labels if text)
+def _narrow_row(verdict: NodeVerdict, width: int) -> tuple[str, ...]:
+    """Format a node for a block, with the names of values in lines that have room for them."""
+    room = width - len("  attributes  ")
+    pairs = zip(_row(verdict, named=False), _row(verdict, named=True), strict=True)
+    return tuple(longer if len(longer) <= room else text for text, longer in pairs)
 
 
 def _reason(verdict: NodeVerdict) -> str:

@@ -100,15 +100,10 @@ def _constants(
         raise ValueError("a constant has another type")
     storage = np.dtype(dtype.name).newbyteorder("<")
     arrays = [np.frombuffer(base64.b64decode(text), storage).reshape(dims) for text in texts]
-    tensors = [Tensor(dtype, array.astype(dtype.name)) for array in arrays]
     return tuple(
-        Constant(dtype, tuple(dims), partial(_same, tensor), depth=1, default=is_default)
-        for tensor in tensors
+        Constant(dtype, tuple(dims), partial(Tensor, dtype, array), depth=1, default=is_default)
+        for array in (each.astype(dtype.name) for each in arrays)
     )
-
-
-def _same(tensor: Tensor) -> Tensor:
-    return tensor
 
 
 def merged(declared: Value, inferred: Value) -> Value:
@@ -125,7 +120,12 @@ def merged(declared: Value, inferred: Value) -> Value:
     same = shape == declared.shape
     unread = declared.unread or inferred.unread
     return inferred._replace(
-        name=declared.name, dtype=dtype, shape=shape, inferred=not same, unread=unread
+        name=declared.name,
+        dtype=dtype,
+        shape=shape,
+        inferred=not same,
+        unread=unread,
+        source=declared.source or inferred.source,
     )
 
 
@@ -316,7 +316,7 @@ def converted(value: Value, name: str, dtype: DType | None) -> Value:
 
     Integers that the new type cannot hold lose their upper bits, as in C.
     """
-    result = Value(name, dtype, value.shape, inferred=value.inferred)
+    result = Value(name, dtype, value.shape, inferred=value.inferred, source=value.source)
     constant = value.constant
     if constant is None or dtype is None or constant.depth >= MOST_FOLDS:
         return result

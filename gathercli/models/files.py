@@ -18,10 +18,11 @@ from gathercli.io.folders import raise_unlisted
 from gathercli.io.formats.content import Content, Layout, check_pointer, malformed
 from gathercli.io.formats.table import MODELS, sniff
 from gathercli.io.source import open_file
-from gathercli.text import clean, shell_word, short
+from gathercli.slices import MODEL_SUFFIXES
+from gathercli.text import clean, listed, short, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gathercli.compute.tensor import Tensor
     from gathercli.io.formats.content import ElementTypes
@@ -65,8 +66,6 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
         try:
             file = open_file(path, options.folder, options.limit)
         except GatherError as error:
-            if error.rule == "unreadable" and _has_models(os.path.join(options.folder, path)):
-                error.hint = f"`gathercli check {shell_word(path)}` checks the models of a folder"
             if error.rule not in ("missing", "literal"):
                 raise
             raise NoInputError(
@@ -104,14 +103,6 @@ def _read_file(file: File, options: ReadOptions) -> Model:
     return model
 
 
-def _has_models(path: str) -> bool:
-    """Tell whether a path is a folder with models, as far as it can be searched."""
-    try:
-        return os.path.isdir(path) and any(files_below(path))
-    except NoInputError:
-        return False
-
-
 def files_below(word: str) -> Iterator[str]:
     """Yield a file, or the models below a folder in order; links in a folder are not followed.
 
@@ -126,6 +117,20 @@ def files_below(word: str) -> Iterator[str]:
             path = os.path.join(folder, name)
             if name.lower().endswith(_SUFFIXES) and _is_model(path):
                 yield path
+
+
+def models_of(words: Sequence[str]) -> list[str]:
+    """Return the models that words name, files or folders, each once."""
+    return list(dict.fromkeys(path for word in words for path in files_below(word)))
+
+
+def no_model(words: Sequence[str]) -> NoInputError:
+    """Return the error for folders without a model."""
+    return NoInputError(
+        f"there is no model in {some(f'`{clean(word)}`' for word in words)}",
+        rule="missing",
+        expected=f"files that end in {listed(MODEL_SUFFIXES)}",
+    )
 
 
 def _is_model(path: str) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 from xml.parsers import expat
 
-from gathercli.errors import GatherError, InputError, LimitError
+from gathercli.errors import GatherError, InputError, LimitError, OperatorError
 from gathercli.io.files import File
 from gathercli.io.formats.content import check_number, check_pointer, malformed, truncated
 from gathercli.io.graphs.graph import Constant, Value, check_held, open_beside, stored
@@ -429,3 +430,41 @@ class Weights:
                 limit=self._xml.limit,
             )
         return stored(lambda: self._buffer, dtype, shape, offset, size, self._xml.limit)
+
+
+# What is missing or malformed of a layer
+
+
+def wrong_edges(layer: Layer, roles: Sequence[str], body: Body) -> Iterator[OperatorError]:
+    """Yield input ports to which no edge leads, and edges between ports that are not there."""
+    ports = [port.id for port in layer.inputs]
+    for role, port in zip(roles, ports, strict=False):
+        source = layer.sources.get(port)
+        if source is None:
+            expected = "one that leads to it"
+            yield OperatorError("has no edge", rule="inputs", subject=role, expected=expected)
+            continue
+        behind = body.layers[source[0]]
+        if source[1] not in behind.outputs:
+            what = (
+                f"comes from the port `{clean(short(source[1]))}` of `{clean(short(behind.name))}`"
+            )
+            expected = "an output port of the layer"
+            yield OperatorError(what, rule="undefined", subject=role, expected=expected)
+    for port in dict.fromkeys([*ports, *layer.sources]):
+        if ports.count(port) != 1:
+            name, has = f"the input port `{clean(short(port))}`", ports.count(port)
+            what = f"it has {name} more than once" if has else f"an edge leads to {name}"
+            expected = "each once" if has else "an input port of the layer"
+            yield OperatorError(what, rule="inputs", value=port, expected=expected)
+
+
+def wrong_axis(value: Value) -> Iterator[OperatorError]:
+    """Yield an input that is no axis, whatever its elements are."""
+    sizes = value.shape.sizes
+    if value.dtype is not None and not value.dtype.integral:
+        what, expected = f"is {value.dtype}", "an integer type"
+        yield OperatorError(what, rule="axis-type", subject="axis", expected=expected)
+    elif value.constant is None and sizes is not None and sizes not in ((), (1,)):
+        what, expected = f"has the shape {value.shape}", "one integer"
+        yield OperatorError(what, rule="axis-type", subject="axis", expected=expected)

@@ -16,6 +16,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli.cli.declarations import HELP
 from gathercli.cli.options import Limits, option_name
 from gathercli.cli.parser import is_option, words_of
 from gathercli.cli.registry import command_of
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 
 
 # The commands whose first argument is the operator.
-_OPERATOR_FIRST: Final = ("shape", "explain", "check", "reproduce", "translate")
+_OPERATOR_FIRST: Final = ("shape", "explain", "check", "diagnose", "reproduce", "translate")
+_COMMAND_OF_OUTPUTS: Final = "diagnose"  # the command whose last argument is an output
 _COMMAND_OF_ANY: Final = "gather"  # the command that runs a node of any operator
 _COMMAND_OF_MODELS: Final = "check"  # the command that takes whole models, too
 
@@ -46,6 +48,8 @@ _COMMAND_OF_SHAPES: Final = "shape"  # the command that needs no elements
 # The start of a tensor that holds an equals sign, or may: `2xi64=0`, `xf32=1`.
 _LITERAL_START: Final = re.compile(r"[\d?]|x[a-z]+\d+\w*=|\w+:|@")
 
+# What may name an input, and begins neither a literal nor the name of a tensor in a file.
+_BARE_NAME: Final = re.compile(r"[^\[{\"#,]+")
 _UNTYPED_RANDOM: Final = re.compile(r"rand:\d+(x\d+)*")
 
 # The commands that take a call.
@@ -71,7 +75,7 @@ def expand(words: Sequence[str]) -> list[str]:
     Raise UsageError if an input that comes at run time is not fed, or a feed has no input.
     """
     command, *rest = words
-    if command not in CALL_COMMANDS:
+    if command not in CALL_COMMANDS or not {*HELP.names}.isdisjoint(rest):
         return list(words)
     parsed = _parse(command, rest)
     match = _node_of(command, parsed.arguments)
@@ -93,6 +97,7 @@ def expand(words: Sequence[str]) -> list[str]:
                 hint=f"`{_COMMAND_OF_ANY}` runs any node",
             )
     tokens, types = _inputs(command, path, node, parsed)
+    tokens += parsed.arguments[parsed.arguments.index(match.string) + 1 :]
     mark = ["--"] if any(map(is_option, tokens)) else []
     return [*lead, *parsed.options, *types, *_settings(command, node, parsed), *mark, *tokens]
 
@@ -124,8 +129,10 @@ def _parse(command: str, words: Sequence[str]) -> _Words:
 
 def _node_of(command: str, arguments: Sequence[str]) -> re.Match[str] | None:
     """Return the file and the name of a node that stands for all inputs."""
-    if command in _OPERATOR_FIRST and len(arguments) == 2 and arguments[0] in FAMILIES:
+    if command in _OPERATOR_FIRST and len(arguments) > 1 and arguments[0] in FAMILIES:
         arguments = arguments[1:]
+    if command == _COMMAND_OF_OUTPUTS and len(arguments) == 2:
+        arguments = arguments[:1]
     match = MODEL_NODE.fullmatch(arguments[0]) if len(arguments) == 1 else None
     return None if match and command == _COMMAND_OF_MODELS and not match["name"] else match
 
@@ -140,7 +147,7 @@ def _inputs(
     tokens, types = [], []
     for name, value in node.named_inputs.items():
         if name in feeds:
-            tokens.append(_with_type(feeds[name], value))
+            tokens.append(typed_token(feeds[name], value))
         elif value.constant is not None:
             tokens.append(constant_token(path, node, name))
             continue
@@ -152,7 +159,7 @@ def _inputs(
     return tokens, types
 
 
-def _with_type(token: str, value: Value) -> str:
+def typed_token(token: str, value: Value) -> str:
     """Add the declared type to random numbers, whose own type holds more digits."""
     dtype = value.dtype
     untyped = dtype is not None and dtype.kind is Kind.FLOAT and _UNTYPED_RANDOM.fullmatch(token)
@@ -164,12 +171,18 @@ def check_fed(node: ModelNode, feeds: Mapping[str, str]) -> None:
     absent = {name: each for name, each in node.run_time_inputs.items() if name not in feeds}
     if absent:
         raise UsageError(
-            f"{listed((f'`{name}`' for name in absent), 'and')} of the node "
+            f"{listed(map(_described, absent, absent.values()), 'and')} of the node "
             f"`{clean(node.name)}` {'come' if len(absent) > 1 else 'comes'} at run time",
             value=node.name,
             expected="`--feed`",
             hint=_example(absent),
         )
+
+
+def _described(name: str, value: Value) -> str:
+    """Return the name of an input, with those of its value and of its source if they differ."""
+    others = [f"`{clean(short(each))}`" for each in feed_names(name, value) if each != name]
+    return f"`{name}`" + (f" ({listed(others, 'and')} in the model)" if others else "")
 
 
 def _example(absent: Mapping[str, Value]) -> str | None:
@@ -190,15 +203,18 @@ def _example(absent: Mapping[str, Value]) -> str | None:
 def feeds_of(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
     """Return the tensors that are fed by the names of their inputs."""
     inputs = node.named_inputs
-    names = {value.name: name for name, value in inputs.items() if value.name}
-    names |= {name: name for name in inputs}
+    names: dict[str, list[str]] = {name: [name] for name in inputs}
+    for name, value in inputs.items():
+        for each in feed_names(name, value):
+            if each not in inputs:
+                names.setdefault(each, []).append(name)
     free = list(node.run_time_inputs)
     feeds: dict[str, str] = {}
     unnamed: list[str] = []
     for word in words:
         name, mark, token = word.partition("=")
         if mark and name in names:
-            feeds[names[name]] = token
+            feeds |= dict.fromkeys(names[name], token)
         else:
             _check_name(word, name if mark else "", names)
             unnamed.append(word)
@@ -216,15 +232,22 @@ def feeds_of(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
     return feeds | dict(zip(left, unnamed, strict=False))
 
 
+def feed_names(name: str, value: Value) -> list[str]:
+    """Return the names by which an input can be fed: its own, its value's, the model's input's."""
+    return [*dict.fromkeys(filter(None, (name, value.name, value.source)))]
+
+
 def _check_name(word: str, name: str, names: Collection[str]) -> None:
-    """Raise if the name before an equals sign is nearly that of an input, and no literal."""
-    near = closest(name, names) if name and not _LITERAL_START.match(word) else None
-    if near and not os.path.exists(word):
+    """Raise if the word before an equals sign is none of the names, and the whole no tensor."""
+    if not name or _LITERAL_START.match(word) or not _BARE_NAME.fullmatch(name):
+        return
+    if not os.path.exists(word):
+        near = closest(name, names)
         raise UsageError(
             f"the node has no input `{clean(short(name))}`",
             value=word,
-            expected=listed(f"`{clean(each)}=`" for each in names),
-            hint=f"did you mean `--feed {clean(near)}={word.partition('=')[2]}`?",
+            expected=listed(f"`{clean(short(each))}=`" for each in names),
+            hint=f"did you mean `--feed {clean(near)}={word.partition('=')[2]}`?" if near else None,
         )
 
 

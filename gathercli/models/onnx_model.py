@@ -227,14 +227,23 @@ class _OnnxReader:
                 name = self._declare(scope, span_of(value, "a value"))
                 inputs += [name] if field == 11 else []
         scope.names.update(inputs)
-        if self.model.version >= _DEFAULTS_SINCE:
-            for name in inputs:
-                known = scope.values.get(name)
-                if known is not None and known.constant is not None:
-                    known.constant.default = True
-                    shape = scope.declared[name].shape if name in scope.declared else known.shape
-                    scope.values[name] = known._replace(shape=shape)
+        self._mark(inputs, scope, is_body=bool(path))
         self._read_nodes(nodes, path, scope)
+
+    def _mark(self, inputs: Iterable[str], scope: Scope, *, is_body: bool) -> None:
+        """Mark the defaults of the inputs of a graph, and what comes at run time if it is no body.
+
+        An initializer of the same name is the default, which a caller may replace by another size.
+        """
+        for name in inputs:
+            declared = scope.declared.get(name, Value(name))
+            known = scope.values.get(name)
+            if known is None:
+                scope.declared[name] = declared if is_body else declared._replace(source=name)
+            elif known.constant is not None and self.model.version >= _DEFAULTS_SINCE:
+                known.constant.default = True
+                shape = declared.shape if name in scope.declared else known.shape
+                scope.values[name] = known._replace(shape=shape)
 
     def _declare(self, scope: Scope, message: Span) -> str:
         """Add the type and shape that a ValueInfoProto declares to a scope; return its name."""

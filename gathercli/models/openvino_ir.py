@@ -6,13 +6,16 @@ one process finds out what constants decide in both formats.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from gathercli.errors import InputError, LimitError, OperatorError
+import numpy as np
+
+from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Value
+from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.models.facts import (
     MALFORMED,
     MOST_INTEGERS,
@@ -28,6 +31,7 @@ from gathercli.models.facts import (
 from gathercli.models.graph import (
     NODE_BYTES,
     OPERATOR_FAMILIES,
+    IntegerGraph,
     Model,
     ModelNode,
     input_names,
@@ -35,7 +39,6 @@ from gathercli.models.graph import (
     unique_names,
     with_call,
 )
-from gathercli.models.ir_indices import OnnxWriter
 from gathercli.models.layers import (
     Body,
     IrReader,
@@ -44,14 +47,15 @@ from gathercli.models.layers import (
     attribute,
     parameter,
     type_of,
+    wrong_axis,
+    wrong_edges,
 )
 from gathercli.models.verdict import PROVEN, judge
-from gathercli.spec.dtypes import INT64
+from gathercli.spec.dtypes import BOOL, INT64
+from gathercli.spec.shapes import LARGEST, Shape
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gathercli.io.files import File
     from gathercli.models.layers import Port
 
@@ -87,7 +91,7 @@ class _NodeReader:
 
     def infer(self) -> None:
         """Add to the nodes what follows of their indices from constants and bounds."""
-        writer = OnnxWriter(self.model, self._weights)
+        writer = _OnnxWriter(self._weights)
         places = [*zip(self.nodes, self._places, strict=True)]
         writer.proven |= {place for node, place in places if judge(node).word == PROVEN}
         names: dict[int, tuple[int, str]] = {}  # by number of a node: its input, and the value
@@ -101,7 +105,7 @@ class _NodeReader:
                     names[at] = number, writer.add(body, source)
         if not names:
             return
-        facts, note = writer.facts(name for _, name in names.values())
+        facts, note = writer.facts((name for _, name in names.values()), self.model.limit)
         self.model.notes += filter(None, [note])
         for at, (number, name) in names.items():
             node, known = self.nodes[at], facts.constants.get(name)
@@ -164,6 +168,8 @@ class _NodeReader:
             known = body.captured(behind.id) or parameter(behind, name)
         if known is None:
             known = output.value(name) if output else Value(name)
+        if behind.type == "Parameter" and not body.path:
+            known = known._replace(source=name)
         body.values[source] = known  # which many layers may read
         if known.shape.rank is None and declared.shape.rank is not None:
             known = known._replace(shape=declared.shape)
@@ -186,13 +192,13 @@ class _NodeReader:
         ).resolved()
         faults = [
             *node.faults,
-            *_wrong_edges(layer, input_names(node.op or node.family.ROWS[0]), body),
+            *wrong_edges(layer, input_names(node.op or node.family.ROWS[0]), body),
         ]
         axis = node.op.attr("axis") if node.op else None
         if axis and axis.is_input:
             value = inputs[2] if len(inputs) > 2 else Value("")
             attributes["axis"] = self._axis_of(value)
-            faults += _wrong_axis(value)
+            faults += wrong_axis(value)
         return node._replace(faults=tuple(faults))
 
     def _folded(self, layer: Layer, inputs: list[Value]) -> Value | None:
@@ -261,41 +267,6 @@ class _NodeReader:
         return axis.tolist()[0] if axis.shape == (1,) else axis.tolist()
 
 
-def _wrong_edges(layer: Layer, roles: Sequence[str], body: Body) -> Iterator[OperatorError]:
-    """Yield input ports to which no edge leads, and edges between ports that are not there."""
-    ports = [port.id for port in layer.inputs]
-    for role, port in zip(roles, ports, strict=False):
-        source = layer.sources.get(port)
-        if source is None:
-            expected = "one that leads to it"
-            yield OperatorError("has no edge", rule="inputs", subject=role, expected=expected)
-            continue
-        behind = body.layers[source[0]]
-        if source[1] not in behind.outputs:
-            what = (
-                f"comes from the port `{clean(short(source[1]))}` of `{clean(short(behind.name))}`"
-            )
-            expected = "an output port of the layer"
-            yield OperatorError(what, rule="undefined", subject=role, expected=expected)
-    for port in dict.fromkeys([*ports, *layer.sources]):
-        if ports.count(port) != 1:
-            name, has = f"the input port `{clean(short(port))}`", ports.count(port)
-            what = f"it has {name} more than once" if has else f"an edge leads to {name}"
-            expected = "each once" if has else "an input port of the layer"
-            yield OperatorError(what, rule="inputs", value=port, expected=expected)
-
-
-def _wrong_axis(value: Value) -> Iterator[OperatorError]:
-    """Yield an input that is no axis, whatever its elements are."""
-    sizes = value.shape.sizes
-    if value.dtype is not None and not value.dtype.integral:
-        what, expected = f"is {value.dtype}", "an integer type"
-        yield OperatorError(what, rule="axis-type", subject="axis", expected=expected)
-    elif value.constant is None and sizes is not None and sizes not in ((), (1,)):
-        what, expected = f"has the shape {value.shape}", "one integer"
-        yield OperatorError(what, rule="axis-type", subject="axis", expected=expected)
-
-
 def _is_family(layer: Layer) -> bool:
     return layer.type in OPERATOR_FAMILIES and layer.opset is not None
 
@@ -303,3 +274,209 @@ def _is_family(layer: Layer) -> bool:
 def _is_wanted(layer: Layer) -> bool:
     """Tell whether its inputs are read: it is of the family, or has a body that gets them."""
     return _is_family(layer) or layer.maps is not None
+
+
+# What leads to indices, as a model of ONNX, whose integers have 64 bits
+
+_Source: TypeAlias = tuple[str, str]  # the layer and the port of a value
+_Numbers: TypeAlias = "Sequence[list[int] | None]"  # the integers of constant inputs
+
+
+class _Same(NamedTuple):
+    """An operator of ONNX that means the same of integers as a layer."""
+
+    operator: str
+    attributes: Mapping[str, Any] = {}
+    inputs: Sequence[int] | None = None  # of the layer, by number; None for all
+    literals: Sequence[int | list[int]] = ()  # more inputs
+
+
+def _numpy(operator: str, **attributes: int) -> Callable[[Layer, _Numbers], _Same | None]:
+    """Return the row of a layer whose inputs are broadcast as by NumPy."""
+
+    def row(layer: Layer, _: _Numbers) -> _Same | None:
+        is_plain = layer.data.get("auto_broadcast", "numpy") == "numpy"
+        return _Same(operator, attributes) if is_plain else None
+
+    return row
+
+
+def _reduced(layer: Layer, _: _Numbers) -> _Same:
+    return _Same(layer.type, {"keepdims": _flag(layer, "keep_dims")})
+
+
+def _broadcast(layer: Layer, _: _Numbers) -> _Same | None:
+    return _Same("Expand") if layer.data.get("mode", "numpy") == "numpy" else None
+
+
+def _split(layer: Layer, numbers: _Numbers) -> _Same | None:
+    axis = numbers[1] if len(numbers) > 1 else None
+    if not axis:
+        return None
+    if layer.type == "VariadicSplit":
+        lengths = numbers[2] if len(numbers) > 2 else None
+        if lengths is None or min(lengths, default=0) < 0:  # one may be what is left
+            return None
+        return _Same("Split", {"axis": axis[0]}, (0,), (lengths,))
+    return _Same("Split", {"axis": axis[0], "num_outputs": len(layer.outputs)}, (0,))
+
+
+def _transposed(_: Layer, numbers: _Numbers) -> _Same | None:
+    order = numbers[1] if len(numbers) > 1 else None
+    return _Same("Transpose", {"perm": order}, (0,)) if order else None
+
+
+def _top(layer: Layer, numbers: _Numbers) -> _Same | None:
+    number = numbers[1] if len(numbers) > 1 else None
+    largest = int(layer.data.get("mode", "max") == "max")
+    attributes = {"axis": int(layer.data.get("axis", "-1")), "largest": largest}
+    return _Same("TopK", attributes, (0,), (number,)) if number else None
+
+
+def _clamped(layer: Layer, _: _Numbers) -> _Same:
+    ends = [int(float(layer.data.get(name, "nan"))) for name in ("min", "max")]
+    return _Same("Clip", literals=ends)
+
+
+def _strided(layer: Layer, numbers: _Numbers) -> _Same | None:
+    """Return a StridedSlice as a Slice, or as the one element that it takes of a list."""
+    begin, end, steps = [*numbers[1:], None, None, None][:3]
+    masks = {name: _mask(layer, name) for name in ("begin", "end", "new_axis", "ellipsis")}
+    if begin is None or end is None or any(masks["new_axis"] + masks["ellipsis"]):
+        return None
+    if any(_mask(layer, "shrink_axis")):
+        is_list = len(begin) == 1 and layer.inputs[0].dims[1:] == [] != layer.inputs[0].dims
+        return _Same("Gather", {"axis": 0}, (0,), begin) if is_list else None
+    steps = steps or [1] * len(begin)
+    for ends, name, first in ((begin, "begin", True), (end, "end", False)):
+        for at, masked in enumerate(masks[name][: len(ends)]):
+            if masked:  # the end is ignored
+                ends[at] = 0 if first == (steps[at] > 0) else LARGEST
+                ends[at] = -LARGEST if not first and steps[at] < 0 else ends[at]
+    return _Same("Slice", {}, (0,), (begin, end, list(range(len(begin))), steps))
+
+
+def _mask(layer: Layer, name: str) -> list[int]:
+    return [int(each) for each in layer.data.get(f"{name}_mask", "").split(",") if each.strip()]
+
+
+def _converted(layer: Layer, _: _Numbers) -> _Same | None:
+    dtype = type_of(layer.data.get("destination_type", ""))
+    if dtype not in ONNX_TYPES or dtype is None or not dtype.integral:
+        return None
+    return _Same("Cast", {"to": ONNX_TYPES.index(dtype)})
+
+
+def _gathered(_: Layer, numbers: _Numbers) -> _Same | None:
+    axis = numbers[2] if len(numbers) > 2 else None
+    return _Same("Gather", {"axis": axis[0]}, (0, 1)) if axis else None
+
+
+def _flag(layer: Layer, name: str) -> int:
+    return int(layer.data.get(name, "false").lower() in ("true", "1"))
+
+
+_NAMES: Final = {"Subtract": "Sub", "Multiply": "Mul", "Minimum": "Min", "Maximum": "Max"} | {
+    "FloorMod": "Mod",
+    "Select": "Where",
+    "Negative": "Neg",
+    "ShapeOf": "Shape",
+    "Add": "Add",
+    **{name: name for name in ("Abs", "NonZero", "Range", "Tile", "Squeeze", "Unsqueeze")},
+}
+_SAME: Final[dict[str, Callable[[Layer, _Numbers], _Same | None]]] = {
+    **{name: _numpy(operator) for name, operator in _NAMES.items()},
+    "Mod": _numpy("Mod", fmod=1),
+    "Clamp": _clamped,
+    "Slice": lambda layer, _: _Same("Slice", inputs=(0, 1, 2, 4, 3)) if layer.inputs[4:] else None,
+    "Concat": lambda layer, _: _Same("Concat", {"axis": int(layer.data["axis"])}),
+    "Reshape": lambda layer, _: _Same("Reshape", {"allowzero": 1 - _flag(layer, "special_zero")}),
+    "CumSum": lambda layer, _: _Same(
+        "CumSum", {name: _flag(layer, name) for name in ("exclusive", "reverse")}
+    ),
+    "Convert": _converted,
+    "StridedSlice": _strided,
+    "Broadcast": _broadcast,
+    "Transpose": _transposed,
+    "Split": _split,
+    "VariadicSplit": _split,
+    "TopK": _top,
+    "Gather": _gathered,
+    **dict.fromkeys(("ReduceMax", "ReduceMin", "ReduceSum"), _reduced),
+}
+
+
+class _OnnxWriter(IntegerGraph):
+    """A writer of the layers that lead to indices, each value with a name of its own."""
+
+    def __init__(self, weights: Weights) -> None:
+        super().__init__()
+        self._weights = weights
+        self._names: dict[tuple[Body, _Source], str] = {}
+        self.proven: set[tuple[Body, str]] = set()  # layers of Gather with no index outside
+
+    def add(self, body: Body, source: _Source) -> str:
+        """Add a value with all that leads to it; return its name."""
+        stack, begun = [source], set[_Source]()
+        while stack:
+            each = stack[-1]
+            if (body, each) in self._names:
+                stack.pop()
+                continue
+            same, sources = self._same(body, each)
+            missing = [one for one in sources if (body, one) not in self._names]
+            if missing and each not in begun:
+                begun.add(each)
+                stack += missing
+                continue
+            stack.pop()
+            self._write(body, each, None if missing else same, sources)
+        return self._names[body, source]
+
+    def _same(self, body: Body, source: _Source) -> tuple[_Same | None, list[_Source]]:
+        """Return the operator of the layer of a value with its inputs; none if there is none."""
+        layer, known = body.layers[source[0]], self._value(body, source)
+        row = _SAME.get(layer.type)
+        sources = [layer.sources.get(port.id) for port in layer.inputs]
+        if row is None or known.constant or None in sources:
+            return None, []
+        inputs = [each for each in sources if each is not None]
+        try:
+            same = row(layer, [integers(self._value(body, each)) for each in inputs])
+        except (ValueError, KeyError, OverflowError):  # an attribute that is no number
+            same = None
+        if same is None:
+            return None, []
+        numbers = range(len(inputs)) if same.inputs is None else same.inputs
+        return same, [inputs[number] for number in numbers if number < len(inputs)]
+
+    def _write(
+        self, body: Body, source: _Source, same: _Same | None, sources: Sequence[_Source]
+    ) -> None:
+        """Write a value: a constant, the output of a node, or what comes at run time."""
+        layer = body.layers[source[0]]
+        if same is None:
+            self._names[body, source] = self.given(self._value(body, source))
+            return
+        inputs = [self._names[body, each] for each in sources]
+        inputs += [self.constant(np.asarray(each, np.int64)) for each in same.literals]
+        names = self.node(same.operator, inputs, same.attributes, len(layer.outputs))
+        if layer.type == "Convert":
+            names = self.node("Cast", names, {"to": ONNX_TYPES.index(INT64)})
+        if layer.type == "Gather" and (body, layer.id) not in self.proven:  # others give 0
+            zero = self.constant(np.asarray(0, np.int64))
+            maybe = self.input(Value("", BOOL, Shape(())))
+            names = self.node("Where", (maybe, names[0], zero))
+        for name, port in zip(names, layer.outputs.values(), strict=True):
+            self._names[body, (layer.id, port.id)] = name
+
+    def _value(self, body: Body, source: _Source) -> Value:
+        """Return what is known of a value."""
+        layer = body.layers[source[0]]
+        known = body.values.get(source)
+        if layer.type == "Const" and not (known and (known.constant or known.unread)):
+            known = body.values[source] = Value.of(layer.name, self._weights.of_layer(layer))
+        if known is None and layer.type == "Parameter":
+            known = body.captured(layer.id) or parameter(layer, layer.name)
+        port = layer.outputs.get(source[1])
+        return known or (port.value("") if port else Value(""))

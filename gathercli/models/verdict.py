@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -361,3 +361,94 @@ def widest_axes(call: Call, name: str) -> tuple[IndexedAxis, ...]:
     )
     inputs = {**call.inputs, data: call.data._replace(shape=sizes)}
     return call.family.indexed_axes(Call(call.op, call.family, inputs, call.attrs))
+
+
+# The nodes of two models
+
+_MOST_KEY_ELEMENTS: Final = 1 << 20  # elements of indices by which nodes are matched
+_Key: TypeAlias = Callable[["ModelNode"], Hashable]
+
+
+class NodePair(NamedTuple):
+    """The verdicts on a node of each of two models, and how they were matched."""
+
+    one: NodeVerdict
+    other: NodeVerdict
+    how: str
+
+
+def paired(verdicts: Sequence[NodeVerdict], others: Sequence[NodeVerdict]) -> list[NodePair]:
+    """Match the nodes of two models, in the order of the first.
+
+    A name that several nodes have matches none; what has the same constants or shapes is matched
+    in order.
+    """
+    places = {id(each): n for n, each in enumerate(verdicts)}
+    left, right, found = list(verdicts), list(others), list[NodePair]()
+    for how, one_key, other_key, in_order in _WAYS:
+        groups = _grouped(left, one_key), _grouped(right, other_key)
+        for key, ones in groups[0].items():
+            twos = groups[1].get(key, [])
+            if in_order or len(ones) == len(twos) == 1:
+                found += [NodePair(a, b, how) for a, b in zip(ones, twos, strict=False)]
+        taken = {id(each) for pair in found for each in (pair.one, pair.other)}
+        left = [each for each in left if id(each) not in taken]
+        right = [each for each in right if id(each) not in taken]
+    return sorted(found, key=lambda pair: places[id(pair.one)])
+
+
+def _grouped(verdicts: Sequence[NodeVerdict], key: _Key) -> dict[Hashable, list[NodeVerdict]]:
+    """Group nodes by a key; those without one are in no group."""
+    groups: dict[Hashable, list[NodeVerdict]] = {}
+    for each in verdicts:
+        if found := key(each.node):
+            groups.setdefault(found, []).append(each)
+    return groups
+
+
+def _own_name(node: ModelNode) -> Hashable:
+    return node.own_name
+
+
+def _output_name(node: ModelNode) -> Hashable:
+    return node.outputs[0].name if node.outputs else ""
+
+
+def _feeding(node: ModelNode) -> Hashable:
+    """Return the operator and the names of what feeds a node, if all have one."""
+    names = [each.source or each.name for each in node.named_inputs.values()]
+    return (node.operator, *names) if names and all(names) else None
+
+
+def _shapes(node: ModelNode) -> tuple[Hashable, ...]:
+    """Return the operator, and the shapes of its inputs with the sizes that are known."""
+    shapes = (each.shape for each in node.named_inputs.values())
+    known = (
+        each.rank and tuple(size if isinstance(size, int) else None for size in each)
+        for each in shapes
+    )
+    return node.operator, *known
+
+
+def _elements(node: ModelNode) -> Hashable:
+    """Return the shapes, and the elements of constant indices; None if no indices are constant."""
+    deciding = {each.name for each in node.family.ROWS[0].inputs if each.values}
+    found = [
+        each.constant.read().values().astype(np.int64).tobytes()
+        for name, each in node.named_inputs.items()
+        if name in deciding and each.constant and not each.unread and each.constant.dtype.integral
+        if product(each.constant.shape) <= _MOST_KEY_ELEMENTS
+    ]
+    return (*_shapes(node), *found) if found else None
+
+
+# How nodes are matched: the keys of both, and whether several of one key are matched in order.
+_WAYS: Final[tuple[tuple[str, _Key, _Key, bool], ...]] = (
+    ("name", _own_name, _own_name, False),
+    ("output", _output_name, _output_name, False),
+    ("output", _output_name, _own_name, False),
+    ("output", _own_name, _output_name, False),
+    ("inputs", _feeding, _feeding, False),
+    ("constants, in order", _elements, _elements, True),
+    ("shapes, in order", _shapes, _shapes, True),
+)

@@ -48,7 +48,8 @@ def test_a_narrow_terminal_shows_a_node_over_several_lines(
 
     assert (
         "/start/Gather\n  version     onnx.Gather-13\n  attributes  axis 1\n"
-        "  inputs      f32[batch,length,4] i64[]*\n  output      f32[batch,4]\n"
+        "  inputs      data=words f32[batch,length,4] indices=first i64[]*\n"
+        "  output      start f32[batch,4]\n"
         "  verdict     at run time\n"
     ) in out
 
@@ -173,8 +174,8 @@ def test_shapes_are_inferred_unless_no_infer_is_given(tmp_path: Path, run: Run) 
     inferred = run("model", f"{tmp_path}/m.onnx")
     plain = run("model", f"{tmp_path}/m.onnx", "--no-infer")
 
-    assert "f32[5,3] i64[1]*  f32[1,3]  refused: index-range" in inferred.out
-    assert "[...] i64[1]*  [...]   at run time" in plain.out
+    assert "data=h f32[5,3] indices=i i64[1]*  f32[1,3]  refused: index-range" in inferred.out
+    assert "data=h [...] indices=i i64[1]*  [...]   at run time" in plain.out
 
 
 def test_names_do_not_reach_the_terminal_as_they_are(tmp_path: Path, run: Run) -> None:
@@ -400,3 +401,65 @@ def test_json_has_the_whole_name(command: str, run: Run, folder: Path) -> None:
     ran = run(command, "m.onnx", "-f", "json")
 
     assert "n" * LONG in ran.out
+
+
+def test_values_have_their_names_where_the_line_has_room(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    wide = run("model", ENCODER).out
+    monkeypatch.setenv("COLUMNS", "120")
+    narrow = run("model", ENCODER).out
+
+    assert "  data=words f32[batch,length,4] indices=first i64[]*  " in wide
+    assert "  start f32[batch,4]  " in wide
+    assert "  f32[batch,length,4] i64[]*   f32[batch,4]  " in narrow
+    assert max(map(len, narrow.splitlines())) <= 120
+
+
+@pytest.fixture
+def folder_of_two(folder: Path) -> Path:
+    """Make a folder of the tour's encoder and of a file that is cut off."""
+    onnx.save(one_gather(), folder / "a.onnx")
+    (folder / "b.onnx").write_bytes(b"\x08\x07\x3a\x05")
+    return folder
+
+
+@pytest.mark.usefixtures("folder_of_two")
+def test_the_models_of_a_folder_follow_each_other_and_one_may_fail(run: Run) -> None:
+    ran = run("model", ".", ENCODER)
+
+    assert ran.status == 65
+    assert ran.out.startswith("./a.onnx: ONNX IR 8")
+    assert f"\n\n{ENCODER}: ONNX IR 8" in ran.out
+    assert "b.onnx: the file is truncated" in ran.err
+
+
+@pytest.mark.usefixtures("folder_of_two")
+def test_json_of_several_models_is_a_line_each(run: Run) -> None:
+    lines = [json.loads(line) for line in run("model", ".", "-f", "json").out.splitlines()]
+
+    assert [each["file"] for each in lines] == ["./a.onnx", "./b.onnx"]
+    assert len(lines[0]["nodes"]) == 1
+    assert lines[1]["error"]["status"] == 65
+
+
+def test_notes_on_several_models_have_their_names(folder: Path, run: Run) -> None:
+    onnx.save(one_gather(opset=999), folder / "a.onnx")
+
+    ran = run("model", "a.onnx", ENCODER, "--no-infer")
+
+    assert ran.err.startswith("note: a.onnx: onnx opset 999 is newer than")
+
+
+def test_a_symbol_is_printed_as_the_model_has_it(folder: Path, run: Run) -> None:
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["at"]),
+        helper.make_node("Gather", ["w", "at"], ["y"]),
+    ]
+    given = [value("x", FLOAT, ["s55"]), value("w", FLOAT, ["s77", 2])]
+    onnx.save(onnx_model(nodes, given, [value("y", FLOAT, None)]), folder / "m.onnx")
+
+    out = run("model", "m.onnx").out
+
+    assert "data=w f32[s77,2] indices=at i64[1,?]  f32[1,?,2]" in out

@@ -142,12 +142,16 @@ def test_the_version_of_the_node_decides_what_constants_give(run: Run) -> None:
         (("reproduce", "--for", "numpy", "-o", "out"), "numpy "),
         (("translate", "--to", "numpy", "gather"), '"""onnx.Gather-13'),
         (("translate", "--to", "numpy"), '"""onnx.Gather-13'),
+        (("diagnose", "gather"), "onnx.Gather-13   axis 0"),
+        (("diagnose",), "onnx.Gather-13   axis 0"),
     ],
 )
 def test_every_command_that_takes_a_call_takes_a_node(
     run: Run, words: tuple[str, ...], start: str
 ) -> None:
-    ran = run(*words, f"{ENCODER}#/positions/Gather")
+    outputs = ["zeros:4x4xf32"] if "diagnose" in words else []
+
+    ran = run(*words, f"{ENCODER}#/positions/Gather", *outputs)
 
     assert ran.out.startswith(start)
 
@@ -189,7 +193,10 @@ def test_an_input_at_run_time_must_be_fed(run: Run) -> None:
     ran = run("gather", f"{ENCODER}#/words/Gather")
 
     assert ran.status == 2
-    assert "`indices` of the node `/words/Gather` comes at run time: expected `--feed`" in ran.err
+    assert (
+        "`indices` (`tokens` in the model) of the node `/words/Gather` comes at run time: "
+        "expected `--feed`"
+    ) in ran.err
 
 
 def test_a_feed_without_an_input_is_refused(run: Run) -> None:
@@ -454,3 +461,82 @@ def test_random_numbers_have_the_type_that_the_model_declares(tmp_path: Path, ru
     ran = run("gather", f"{tmp_path}/m.onnx", "--feed", "rand:10x3", "-f", "literal")
 
     assert ran.out.startswith("1x3xf32=")
+
+
+def fed_through(folder: Path, *nodes: onnx.NodeProto, **tensors: Any) -> str:
+    """Write a model whose indices come from its input `ids` through nodes; return its node."""
+    gather = helper.make_node("Gather", ["w", "i"], ["y"], name="pick")
+    given = constants(w=np.arange(6, dtype=np.float32).reshape(3, 2), **tensors)
+    onnx.save(
+        onnx_model([*nodes, gather], [value("ids", INT32, [2])], tensors=given), folder / "m.onnx"
+    )
+    return "m.onnx#pick"
+
+
+def test_an_input_of_the_model_that_is_only_cast_feeds_the_node(folder: Path, run: Run) -> None:
+    node = fed_through(
+        folder,
+        helper.make_node("Identity", ["ids"], ["same"]),
+        helper.make_node("Cast", ["same"], ["i"], to=TensorProto.INT64),
+    )
+    np.save(folder / "ids.npy", np.array([2, 0], np.int32))
+
+    assert run("gather", node, "--feed", "ids=ids.npy").out == "[[4.0,5.0],[0.0,1.0]]\n"
+
+
+def test_an_input_that_is_reshaped_before_the_node_is_named_as_none_of_it(
+    folder: Path, run: Run
+) -> None:
+    reshape = helper.make_node("Reshape", ["ids", "shape"], ["i"])
+    node = fed_through(folder, reshape, shape=[2, 1])
+
+    ran = run("gather", node, "--feed", "ids=ids.npy")
+
+    assert ran.status == 2
+    assert "the node has no input `ids`: expected `data=`, `indices=`, `w=` or `i=`" in ran.err
+
+
+def test_an_input_of_both_is_fed_to_both(folder: Path, run: Run) -> None:
+    gather = helper.make_node("Gather", ["x", "x"], ["y"], name="pick")
+    onnx.save(onnx_model([gather], [value("x", INT32, [2])]), folder / "m.onnx")
+
+    assert run("gather", "m.onnx#pick", "--feed", "x=1,0").out == "[0,1]\n"
+
+
+def test_an_input_of_an_ir_that_is_only_converted_feeds_the_node(folder: Path, run: Run) -> None:
+    ir = Ir()
+    ids = ir.parameter("ids", "i64", [-1])
+    data, axis = ir.constant("w", np.array([5, 6], np.int32)), ir.constant("axis", np.array(0))
+    cast = ir.layer("cast", "Convert", [ids], "i32", [-1], destination_type="i32")
+    ir.layer("pick", "Gather", [data, cast, axis], "i32", [-1])
+    ir.result("pick")
+    ir.save(folder / "m.xml")
+
+    assert run("gather", "m.xml#pick", "--feed", "ids=1,0").out == "[6,5]\n"
+
+
+def test_a_wrong_output_of_a_node_is_diagnosed(run: Run) -> None:
+    words = f"{ENCODER}#/words/Gather", "--feed", "tokens=5,-1"
+    wrong = "[[5,5.1,5.2,5.3],[0,0.1,0.2,0.3]]"
+
+    ran = run("diagnose", *words, wrong)
+    lacking = run("diagnose", *words)
+
+    assert (ran.status, lacking.status) == (0, 2)
+    assert "indices are clamped to the axis, negative ones to 0" in ran.out
+    assert lacking.err.startswith("error: `WRONG` is missing")
+
+
+def test_a_fed_node_is_translated_and_reproduced(folder: Path, run: Run) -> None:
+    words = f"{ENCODER}#/words/Gather", "--feed", "tokens=5,-1"
+
+    translated = run("translate", *words, "--to", "numpy", "-o", "out.py")
+    reproduced = run("reproduce", *words, "--for", "numpy", "-o", "out")
+
+    assert (translated.status, reproduced.status) == (0, 0)
+    assert "return data[indices]" in (folder / "out.py").read_text()
+    assert "agrees" in reproduced.out
+
+
+def test_the_help_of_a_command_reads_no_model(run: Run) -> None:
+    assert run("gather", "no.onnx#pick", "--help").out.startswith("Usage: gathercli gather")

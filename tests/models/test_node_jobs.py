@@ -117,7 +117,11 @@ def test_a_dry_run_infers_the_shapes_of_a_node(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        ((WORDS,), 2, "`indices` of the node `/words/Gather` comes at run time: expected `--feed`"),
+        (
+            (WORDS,),
+            2,
+            "`indices` (`tokens` in the model) of the node `/words/Gather` comes at run time",
+        ),
         (("encoder.onnx#/word/Gather", "--feed", "0,"), 65, "has no node `/word/Gather`"),
         ((WORDS, "--feed", "x/*.npy"), 66, "`--feed` is `x/*.npy`, and no file has such a name"),
         ((WORDS, "--feed", "ids/*.npy", "--data", "1,"), 2, "`--data` is given beside the node"),

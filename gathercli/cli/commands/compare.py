@@ -50,14 +50,14 @@ class ComparedOperators(OperatorOptions):
         OPERATOR,
         "--ops",
         metavar="LIST",
-        help="Only these, with commas between: commands (gather), versions (onnx-13), full "
-        "names (openvino.Gather-8, torch.gather).",
+        help="Only these, with commas: commands (gather), versions (onnx-13), names "
+        "(torch.gather).",
     )
     frameworks: str | None = option(
         OPERATOR,
         "--of",
         metavar="LIST",
-        help="Only what these frameworks have, with commas between: openvino,onnx,torch.",
+        help="Only these frameworks: openvino,onnx,torch.",
         known=lambda: dict.fromkeys(op.framework for op in every_op()),
     )
 

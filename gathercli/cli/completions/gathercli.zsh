@@ -332,10 +332,10 @@ _gathercli() {
             '-a[The dimension of DATA to gather along; negative counts from the end (gather; gather-elements); default 0, but required by gather-elements: OpenVINO 6]:int: ' \
             '--batch-dims=[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
             '-b[Leading dimensions that are batches (gather: OpenVINO 7, 8; gather-nd: OpenVINO 5, 8; ONNX 12, 13); default 0]:int: ' \
-            '--ops=[Only these, with commas between: commands (gather), versions (onnx-13), full names (openvino.Gather-8, torch.gather)]:list:(gather gather-elements gather-nd gather-tree openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1)' \
+            '--ops=[Only these, with commas: commands (gather), versions (onnx-13), names (torch.gather)]:list:(gather gather-elements gather-nd gather-tree openvino.Gather-8 openvino.Gather-7 openvino.Gather-1 onnx.Gather-13 onnx.Gather-11 onnx.Gather-1 openvino.GatherElements-6 onnx.GatherElements-13 onnx.GatherElements-11 openvino.GatherND-8 openvino.GatherND-5 onnx.GatherND-13 onnx.GatherND-12 onnx.GatherND-11 openvino.GatherTree-1)' \
             '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, nan, extreme (NaN or an end of the type, as JAX fills), clamp or wrap (modulo the size)]:policy:(spec error zero nan extreme clamp wrap)' \
-            '--of=[Only what these frameworks have, with commas between: openvino,onnx,torch]:list:(openvino onnx coreml jax numpy tensorflow tensorrt tflite torch webnn xla)' \
+            '--of=[Only these frameworks: openvino,onnx,torch]:list:(openvino onnx coreml jax numpy tensorflow tensorrt tflite torch webnn xla)' \
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
@@ -356,7 +356,9 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:DATA:_gathercli_tensor' \
+            '--allow-outside[Take what becomes of an index outside for a note, which is no difference]' \
+            '--no-infer[Do not let the onnx package infer shapes that are not known]' \
+            '1:DATA:{compadd ; _files}' \
             '2:INDICES:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         diagnose) _arguments \
@@ -374,6 +376,7 @@ _gathercli() {
             '--atol=[Absolute tolerance of them; default 0]:float: ' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
+            '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
             '--wrong-dtype=[The type of untyped WRONG; default that of DATA]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--data-dtype=[The type of untyped DATA (float32, bf16…); typed DATA must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
             '--indices-dtype=[The type of untyped INDICES; typed INDICES must convert without loss]:dtype:(bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2)' \
@@ -576,7 +579,7 @@ _gathercli() {
             '-q[Print no notes]' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:FILE:_files' \
+            '*:FILE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         demo) _arguments \
             '--answer[Also answer the question of the lesson]' \

@@ -117,6 +117,7 @@ class Value(NamedTuple):
     constant: Constant | None = None  # the tensor, if the model decides it
     inferred: bool = False  # else the model declares the shape
     unread: str = ""  # why the elements are not known, though the model decides them; else empty
+    source: str = ""  # the input of the model with the same elements, perhaps of another type
 
     @classmethod
     def of(cls, name: str, constant: Constant) -> Value:
