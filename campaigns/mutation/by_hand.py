@@ -264,16 +264,16 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("compute/chunks.py", "for o in reversed(alone):", "for o in alone:"),
     ("compute/chunks.py", "for o in reversed(others):", "for o in others:"),
     ("compute/chunks.py", "dims = [*others, *alone]", "dims = [*alone, *others]"),
-    ("compute/chunks.py", "    if cost > most:", "    if cost >= most:"),
+    ("compute/chunks.py", "    if needed > most:", "    if needed >= most:"),
     (
         "compute/chunks.py",
-        "enough = min(cost / LEAST_BOX_SHARE, PROGRAM_BYTES + cost / BOX_SHARE)",
-        "enough = PROGRAM_BYTES + cost / BOX_SHARE",
+        "enough = min(needed / LEAST_BOX_SHARE, PROGRAM_BYTES + needed / BOX_SHARE)",
+        "enough = PROGRAM_BYTES + needed / BOX_SHARE",
     ),
     (
         "compute/chunks.py",
-        "enough = min(cost / LEAST_BOX_SHARE, PROGRAM_BYTES + cost / BOX_SHARE)",
-        "enough = cost",
+        "enough = min(needed / LEAST_BOX_SHARE, PROGRAM_BYTES + needed / BOX_SHARE)",
+        "enough = needed",
     ),
     (
         "compute/result.py",

@@ -301,11 +301,6 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ),
         ("It is cut after k of them.", "len(sizes) == k and all", "len(sizes) >= k and all"),
         (
-            "No type has 63 bits.",
-            "return hint if dtype.bits < 64",
-            "return hint if dtype.bits < 63",
-        ),
-        (
             "There is at least the one that is refused.",
             "if len(others) == 1 else",
             "if len(others) <= 1 else",
