@@ -37,11 +37,12 @@ from gathercli.io.graphs.graph import (
 from gathercli.io.graphs.onnx import onnx_bytes
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.io.graphs.wire import WireReader, span_of
-from gathercli.models.facts import Facts, Possible, infer_facts, merged
+from gathercli.models.facts import Facts, Possible, Scope, infer_facts, integers, merged
 from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import INT64, foreign
 from gathercli.spec.op import Op
+from gathercli.spec.shapes import product
 from gathercli.text import can_be_argument, clean, closest_member, counted, listed, short, some
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class ModelNode(NamedTuple):
     faults: tuple[GatherError, ...] = ()  # what of it is missing or malformed
     call: Call | None = None  # once it is bound; None if a rule refuses the node
     possible: Mapping[int, Possible] = {}  # what inputs can be, by number
+    # the j of ``x[i, j]`` on axes that the exporter has merged, unless it is never negative
+    merged_indices: tuple[str, ...] = ()
 
     def resolved(self) -> ModelNode:
         """Return the node with the row of its opset, or the error."""
@@ -342,6 +345,72 @@ def bound(node: ModelNode) -> Call:
 def _bind(op: Op, operands: tuple[Operand, ...], attrs: tuple[tuple[str, Any], ...]) -> Call:
     """Bind a call; nodes with equal operands and integers as attributes share it."""
     return bind(op, *operands, shapes_only=True, **dict(attrs))
+
+
+# The index that exporters write for ``x[i, j]``: a Gather of ``i * n + j`` on merged axes
+
+MERGING_OPERATORS: Final = ("Flatten", "Reshape")
+TRACED_OPERATORS: Final = (*MERGING_OPERATORS, "Transpose", "Shape", "Gather", "Add", "Mul")
+_MOST_TERMS, _MOST_FACTORS = 16, 3  # of the sum that is an index, of its sizes
+_UNKNOWN_SIZE: Final = 1 << 20  # stands for a size that is not known beside one that is
+
+
+def merged_indices(node: ModelNode, scope: Scope) -> tuple[str, ...]:
+    """Return what is added to ``i * n`` in an index on merged axes, unless it is never negative.
+
+    n is the size of one of those axes, or a product of sizes.
+    """
+    if node.operator != "Gather" or node.attributes.get("axis", 0) or len(node.inputs) < 2:
+        return ()
+    data = (*scope.makers.get(node.inputs[0].name, ()), "", "")[1]
+    operator, *before = scope.makers.get(data, ("",))
+    data = before[0] if operator == "Transpose" and before else data
+    strides: list[tuple[int, str]] = []  # with the index that each belongs to
+    added: list[str] = []
+    for term in _terms(node.inputs[1].name, scope):
+        operator, *factors = scope.makers.get(term, ("",))
+        pairs = zip(factors, reversed(factors), strict=True) if operator == "Mul" else ()
+        found = [(n, each) for each, size in pairs if (n := _stride(size, data, scope)) > 1]
+        strides += found[:1]
+        added += [] if found else [term]
+    if not strides or not added:
+        return ()
+    _, *others = sorted(strides, reverse=True)
+    later = (*(each for _, each in others), *added)
+    return tuple(name for name in later if not _is_natural(name, scope))
+
+
+def _terms(name: str, scope: Scope) -> list[str]:
+    """Return the values whose sum a value is; of a long sum some are sums again."""
+    terms, waiting = list[str](), [name]
+    for each in waiting:  # which grows
+        operator, *inputs = scope.makers.get(each, ("",))
+        is_sum = operator == "Add" and len(waiting) < _MOST_TERMS
+        (waiting if is_sum else terms).extend(inputs if is_sum else [each])
+    return terms
+
+
+def _stride(name: str, data: str, scope: Scope, depth: int = 0) -> int:
+    """Return the product of sizes of `data` that a value is; 0 if it is none."""
+    operator, *inputs = scope.makers.get(name, ("",))
+    if operator == "Gather" and scope.makers.get("".join(inputs[:1])) == ("Shape", data):
+        return _UNKNOWN_SIZE
+    if operator == "Mul" and depth < _MOST_FACTORS:
+        return product([_stride(each, data, scope, depth + 1) for each in inputs[:2]])
+    sizes = [each for each in scope.value(data).shape if isinstance(each, int)]
+    ends = range(len(sizes) + 1)
+    products = {product(sizes[start:stop]) for start in ends for stop in ends}
+    numbers = integers(scope.value(name)) or []
+    return numbers[0] if len(numbers) == 1 and numbers[0] in products else 0
+
+
+def _is_natural(name: str, scope: Scope) -> bool:
+    """Tell whether a value is known to have no negative element."""
+    numbers = integers(scope.value(name))
+    possible = scope.facts.possible.get(name)
+    if numbers is None and possible and possible.bounds:
+        return bool((possible.bounds.low >= 0).all())
+    return numbers is not None and min(numbers, default=0) >= 0
 
 
 # Graphs that are written to learn what follows of their constants

@@ -137,6 +137,7 @@ def _findings(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iter
     if verdict.is_malformed:
         return
     yield from _unknown_attributes(verdict)
+    yield from _merged_indices(node)
     yield from _of_indices(verdict, targets)
     if node.is_template:
         why = "it is not checked: its attributes come from the callers of a function"
@@ -153,6 +154,16 @@ def _findings(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iter
     for target in targets:
         found = changes(node, call, target, indices)
         yield from (each._replace(target=target.name, level=WARNING) for each in found)
+
+
+def _merged_indices(node: ModelNode) -> Iterator[Finding]:
+    """Yield an index that is added on axes which the exporter has merged."""
+    if names := [f"`{clean(short(each))}`" for each in node.merged_indices]:
+        message = (
+            "its index is i * n + j on merged axes, as exporters write x[i, j]: a negative "
+            f"{listed(names, 'or')} reads a row of the neighbour"
+        )
+        yield Finding("merged-index", message, NOTE, value=node.merged_indices[0])
 
 
 def _of_indices(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:

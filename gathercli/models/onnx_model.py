@@ -39,10 +39,13 @@ from gathercli.models.facts import (
 )
 from gathercli.models.graph import (
     MAX_DEPTH,
+    MERGING_OPERATORS,
     NODE_BYTES,
     OPERATOR_FAMILIES,
+    TRACED_OPERATORS,
     Model,
     ModelNode,
+    merged_indices,
     output_of,
     unique_names,
     with_call,
@@ -139,10 +142,22 @@ class _OnnxReader:
         node = node._replace(
             inputs=inputs, outputs=outputs, attributes=attributes, possible=possible, call=None
         )
+        if inputs and inputs[0].name in scope.merging:
+            self._trace(scope)
+            node = node._replace(merged_indices=merged_indices(node, scope))
         node = with_call(node)
         if output := output_of(node):
             scope.values[output.name] = output
         return node
+
+    def _trace(self, scope: Scope) -> None:
+        """Note the nodes that make the values of a scope, once."""
+        for message in () if scope.makers else scope.nodes:
+            fields = node_fields(self._wire, message)
+            if fields.operator in TRACED_OPERATORS and fields.outputs:
+                name, *inputs = self._texts((fields.outputs[0], *fields.inputs))
+                self.model.hold(sum(_NAME_BYTES + len(each) for each in (name, *inputs)))
+                scope.makers[name] = fields.operator, *inputs
 
     def read(self) -> Model:
         """Read the model."""
@@ -316,6 +331,8 @@ class _OnnxReader:
             inputs, outputs = self._texts(fields.inputs), self._texts(fields.outputs)
             undefined = self._undefined(inputs, scope)
             is_own = fields.domain in _ONNX_DOMAINS
+            if is_own and fields.operator in MERGING_OPERATORS:
+                scope.merging.update(outputs)
             if is_own and fields.operator in OPERATOR_FAMILIES and fields.operator != "GatherTree":
                 self._add_node(fields, path, scope, undefined)
                 undefined = {}  # which are found here

@@ -25,6 +25,7 @@ MOST_BYTES: Final = 16 << 20  # the most bytes of what a node may give
 MOST_HELD_BYTES: Final = 256 << 20  # and of all constants together
 MOST_STEPS: Final = 200_000  # the most nodes that are evaluated
 MOST_SECONDS: Final = 12.0  # of the processor
+MOST_TERMS: Final = 32  # the most values that an index is followed to through sums
 MOST_SHAPE_INTEGERS: Final = 1024  # elements of a constant that may decide a shape
 DOMAINS: Final = ("", "ai.onnx")
 FAMILY: Final = ("Gather", "GatherElements", "GatherND")
@@ -246,6 +247,7 @@ class OnnxBody:
             if node.op_type in FAMILY and node.domain in DOMAINS:
                 is_wanted, is_step = True, is_step or self.is_function
                 self.targets += node.input
+                self.targets += self._terms(node.input[1:2])
                 self.reported.update(node.output)
                 needed.update(node.input[1:])
                 # Data matter for their shape alone, which may be known.
@@ -263,6 +265,22 @@ class OnnxBody:
         self.steps, self.needed = steps[::-1], needed
         self.reported |= needed | set(self.targets)
         return found
+
+    def _terms(self, names: Sequence[str]) -> list[str]:
+        """Return the values whose sum an index is, of which each may have bounds of its own."""
+        found, waiting = list[str](), list(names)
+        while waiting and len(found) < MOST_TERMS:
+            node = self._sums.get(waiting.pop())
+            if node is not None:
+                found += node.input
+                waiting += node.input
+        return found
+
+    @cached_property
+    def _sums(self) -> dict[str, onnx.NodeProto]:
+        """The nodes that add, by the names of their outputs."""
+        adding = (each for each in self.nodes if each.op_type == "Add" and each.domain in DOMAINS)
+        return {name: node for node in adding for name in node.output}
 
     def _is_wanted(
         self, at: int, node: onnx.NodeProto, functions: Mapping[tuple[str, str], OnnxBody]

@@ -69,6 +69,7 @@ MODEL_STATEMENTS: Final = {
     "batch-dims-most": "The target has as many batch dimensions.",
     "rank-most": "The ranks are within those of the target.",
     "data-width": "The target computes data in all bits of its type.",
+    "merged-index": "No index of x[i, j] on axes that the exporter merged is negative.",
     "index-run-time": "The target does the same with an index that comes at run time.",
     UNREAD: "Every constant that decides can be read.",
     UNPROVEN: "Every index is shown to be inside its axis.",

@@ -189,7 +189,7 @@ def test_a_reported_model_has_one_finding_with_value_range_and_fates(
 
 @pytest.mark.parametrize("path", EXPORTED, ids=lambda path: path.stem)
 def test_an_exported_model_has_no_finding(path: Path) -> None:
-    with closing(read(str(path))) as model:
+    with closing(read(str(path), ReadOptions(infer=True))) as model:
         assert model.nodes
         assert list(findings(model)) == []
 
@@ -1037,3 +1037,111 @@ def test_a_node_in_a_body_is_found_by_its_name(tmp_path: Path) -> None:
     (finding,) = of_model(onnx_model([outer], inputs, [value("out", FLOAT, None)]), tmp_path)
 
     assert (finding.node, finding.value) == ("choice/else_branch/inside", 3)
+
+
+def merged(
+    *index: onnx.NodeProto, merging: Sequence[onnx.NodeProto] = (), **tensors: Any
+) -> onnx.ModelProto:
+    """Return ``x[i, j]`` of x, f32[4,3,2], as an exporter writes it, with nodes of the index."""
+    nodes = [
+        *(merging or [helper.make_node("Flatten", ["x"], ["flat"], axis=2)]),
+        *index,
+        helper.make_node("Gather", ["flat", "at"], ["y"], name="pick"),
+    ]
+    given = [value("x", FLOAT, [4, 3, 2]), *(value(each, INT64, [5]) for each in "ijk")]
+    return onnx_model(nodes, given, tensors=constants(**tensors))
+
+
+TIMES: Final = helper.make_node("Mul", ["i", "n"], ["row"])
+PLUS: Final = helper.make_node("Add", ["j", "row"], ["at"])
+SIZE: Final = [
+    helper.make_node("Shape", ["x"], ["sizes"]),
+    helper.make_node("Gather", ["sizes", "one"], ["n"]),
+]
+TRANSPOSED: Final = [
+    helper.make_node("Transpose", ["x"], ["turned"], perm=[0, 1, 2]),
+    helper.make_node("Reshape", ["turned", "whole"], ["flat"]),
+]
+
+MERGED: Final = {
+    "a constant size": (merged(TIMES, PLUS, n=[3]), "`j`"),
+    "the size of the shape": (merged(*SIZE, TIMES, PLUS, one=[1]), "`j`"),
+    "Transpose and Reshape": (
+        merged(TIMES, PLUS, merging=TRANSPOSED, whole=[-1, 2], n=[3]),
+        "`j`",
+    ),
+    "a constant index below zero": (
+        merged(TIMES, helper.make_node("Add", ["j", "c"], ["at"]), c=[-1] * 5, n=[3]),
+        "",
+    ),
+    "three indices": (
+        merged(
+            helper.make_node("Mul", ["j", "n"], ["column"]),
+            helper.make_node("Add", ["k", "column"], ["sum"]),
+            helper.make_node("Mul", ["n", "m"], ["both"]),
+            helper.make_node("Mul", ["i", "both"], ["row"]),
+            helper.make_node("Add", ["sum", "row"], ["at"]),
+            n=[3],
+            m=[4],
+        ),
+        "`j` or `k`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_an_index_on_merged_axes_is_a_note(name: str, tmp_path: Path) -> None:
+    model, names = MERGED[name]
+
+    found = [each for each in of_model(model, tmp_path) if each.rule == "merged-index"]
+
+    assert [each.level for each in found] == [NOTE] * bool(names)
+    assert all(f"a negative {names} reads a row of the neighbour" in each.text for each in found)
+
+
+NOT_MERGED: Final = {
+    "another factor": merged(TIMES, PLUS, n=[5]),
+    "no product": merged(helper.make_node("Add", ["j", "i"], ["at"])),
+    "no sum": merged(helper.make_node("Mul", ["i", "n"], ["at"]), n=[3]),
+    "axes that stay": merged(
+        TIMES, PLUS, merging=[helper.make_node("Identity", ["x"], ["flat"])], n=[3]
+    ),
+    "the second index is a constant": merged(
+        TIMES, helper.make_node("Add", ["c", "row"], ["at"]), c=[0, 1, 2, 0, 1], n=[3]
+    ),
+    "a sum of itself": merged(helper.make_node("Add", ["at"], ["at"])),
+    "operators without inputs": merged(
+        helper.make_node("Mul", [], ["row"]), helper.make_node("Gather", [], ["n"]), PLUS
+    ),
+    "a product of itself": merged(
+        helper.make_node("Mul", ["n", "n"], ["n"]), helper.make_node("Mul", ["i", "n"], ["at"])
+    ),
+    "data without a shape": merged(
+        TIMES, PLUS, merging=[helper.make_node("Reshape", [], ["flat"])], n=[3]
+    ),
+    "a long sum": merged(
+        *(helper.make_node("Add", [f"s{n}", "j"], [f"s{n + 1}"]) for n in range(20)),
+        helper.make_node("Add", ["s20", "i"], ["at"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_MERGED)
+def test_other_arithmetic_of_indices_is_no_finding(name: str, tmp_path: Path) -> None:
+    rules = [each.rule for each in of_model(NOT_MERGED[name], tmp_path)]
+
+    assert "merged-index" not in rules
+
+
+def test_an_index_with_a_bound_of_zero_is_no_finding(tmp_path: Path) -> None:
+    column = [
+        helper.make_node("Mod", ["k", "n"], ["j0"]),
+        helper.make_node("Add", ["j0", "row"], ["at"]),
+    ]
+    (tmp_path / "m.onnx").write_bytes(merged(TIMES, *column, n=[3]).SerializeToString())
+
+    for infer in (True, False):
+        with closing(read(str(tmp_path / "m.onnx"), ReadOptions(infer=infer))) as model:
+            rules = [each.rule for each in findings(model)]
+
+        assert rules == ([] if infer else ["merged-index"])
