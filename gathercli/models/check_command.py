@@ -23,6 +23,7 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
 from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDOUT
+from gathercli.io.files import cores
 from gathercli.io.write import Output
 from gathercli.models.command import ModelOptions
 from gathercli.models.files import IR_ROOT, models_of, no_model, root_of
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.batch.report import JUnitReport
-    from gathercli.models.graph import Model, ModelNode
+    from gathercli.models.graph import ModelNode
     from gathercli.models.targets import ConversionTarget
 
 MODEL_WORDS: Final = argument(
@@ -91,6 +92,9 @@ class ModelCheckOptions(Options):
     sarif: str | None = option(
         REPORT, "--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0."
     )
+    workers: int | None = option(
+        REPORT, "--workers", "-j", metavar="N", min=1, kind=int, help="Check N models at a time."
+    )
     fmt: str = TEXT_FORMAT
 
     def targets(self) -> list[ConversionTarget]:
@@ -121,7 +125,7 @@ def run(
     options.check()
     _check_whole(models)
     targets, start = options.targets(), monotonic()
-    read = partial(reading.read, memory=memory, messages=messages, tolerant=True)
+    check = partial(_checked, reading=reading, memory=memory, options=options, targets=targets)
     named = models_of(models)
     others = {path: root for path in named if (root := root_of(path)) not in ("", IR_ROOT)}
     paths = [path for path in named if path not in others]
@@ -133,11 +137,8 @@ def run(
         if sarif is not None:
             sarif.open()
         with messages:
-            for path in _with_progress(paths, messages):
-                noted = len(messages.notes)
-                model = _checked(path, read, options, targets)
-                own = (*messages.notes[noted:], *dict.fromkeys(each.note for each in model.nodes))
-                messages.notes[noted:] = [f"{path}: {note}" for note in own if note]
+            for model in _all_checked(check, paths, options.workers, messages):
+                messages.notes += [f"{model.path}: {note}" for note in model.notes]
                 _print(model, options, messages, alone=len(paths) == 1)
                 checked.append(model)
         if options.fmt == "json":
@@ -170,21 +171,34 @@ def _check_whole(words: Sequence[str]) -> None:
             )
 
 
-def _with_progress(paths: Sequence[str], messages: Messages) -> Iterator[str]:
-    """Yield the models, and show the bytes of those checked."""
-    progress = messages.progress()
+def _all_checked(
+    check: Callable[[str], CheckedModel],
+    paths: Sequence[str],
+    workers: int | None,
+    messages: Messages,
+) -> Iterator[CheckedModel]:
+    """Yield the models in order, and show their bytes; some are checked at a time."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    progress, done, count = messages.progress(), 0, min(workers or cores(), len(paths))
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
-    done = 0
-    for path, size in zip(paths, sizes, strict=True):
-        if progress is not None:
-            progress("checked", done, sum(sizes))
-        yield path
-        done += size
+    pool = ThreadPoolExecutor(count) if count > 1 else None  # each waits for a process
+    models = map(check, paths) if pool is None else pool.map(check, paths)
+    try:
+        for size in sizes:
+            if progress is not None:
+                progress("checked", done, sum(sizes))
+            yield next(models)
+            done += size
+    finally:
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _checked(
     path: str,
-    read: Callable[[str], Model],
+    reading: ModelOptions,
+    memory: MemoryOptions,
     options: ModelCheckOptions,
     targets: Sequence[ConversionTarget],
 ) -> CheckedModel:
@@ -194,7 +208,7 @@ def _checked(
     allowed = {"allow_fill": options.allow_fill, "allow_unread": options.allow_unread}
     verdicts: dict[str, str] = {}
     try:
-        model = read(path)
+        model = reading.read(path, memory, tolerant=True)
         try:
             required = options.require_proven
             results = tuple(
@@ -205,7 +219,8 @@ def _checked(
             model.close()
     except GatherError as error:
         return CheckedModel(path, error=error)
-    return CheckedModel(path, tuple(model.nodes), results, verdicts=verdicts)
+    notes = (*model.notes, *dict.fromkeys(each.note for each in model.nodes if each.note))
+    return CheckedModel(path, tuple(model.nodes), results, verdicts=verdicts, notes=notes)
 
 
 def _print(
@@ -253,6 +268,7 @@ class CheckedModel(NamedTuple):
     findings: tuple[Finding, ...] = ()
     error: GatherError | None = None  # why the model was not read; None if it was
     verdicts: Mapping[str, str] = {}  # of the nodes, by name
+    notes: tuple[str, ...] = ()  # of the reader, and on how rows were found
 
     @property
     def words(self) -> Mapping[str, int]:

@@ -42,10 +42,8 @@ class ModelOptions(Options):
         rare=True,
     )
 
-    def read(
-        self, path: str, memory: MemoryOptions, messages: Messages, *, tolerant: bool = False
-    ) -> Model:
-        """Read a model, and note what the reader has to say."""
+    def read(self, path: str, memory: MemoryOptions, *, tolerant: bool = False) -> Model:
+        """Read a model, whose notes are what the reader has to say."""
         from gathercli.models.files import ReadOptions, read
 
         options = ReadOptions(
@@ -55,9 +53,7 @@ class ModelOptions(Options):
             guarded=True,
             tolerant=tolerant,
         )
-        model = read(path, options)
-        messages.notes += model.notes
-        return model
+        return read(path, options)
 
 
 class ListOptions(Options):
@@ -109,7 +105,8 @@ def _judged(
     path: str, reading: ModelOptions, memory: MemoryOptions, messages: Messages
 ) -> tuple[Model, list[NodeVerdict]]:
     """Read a model; return it, closed, with the verdicts on its nodes."""
-    model = reading.read(path, memory, messages)
+    model = reading.read(path, memory)
+    messages.notes += model.notes
     try:
         verdicts = verdicts_of(model)
         model.recheck()

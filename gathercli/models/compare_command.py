@@ -146,7 +146,8 @@ def run(
     with ExitStack() as stack:
         models = []
         for path in (model, other):
-            models.append(reading.read(path, memory, messages))
+            models.append(reading.read(path, memory))
+            messages.notes += models[-1].notes
             stack.callback(models[-1].close)
         inputs = stack.enter_context(messages.inputs(memory.limits.memory, messages.progress()))
         stack.enter_context(messages)

@@ -436,3 +436,16 @@ def test_an_index_that_two_targets_refuse_is_one_line(folder: Path, run: Run) ->
     assert "; tflite.GATHER refuses it and onnx-10 refuses it  [index-legal]" in finding
     assert total == "1 model, 1 node: 1 proven; 1 warning"
     assert len(of_json(run, "x.onnx", "--to", "tflite,onnx-10")["models"][0]["findings"]) == 2
+
+
+@pytest.mark.parametrize("workers", ["2", "9"])
+def test_models_that_are_checked_side_by_side_are_reported_in_order(
+    models: Path, run: Run, workers: str
+) -> None:
+    for name in "efgh":
+        (models / f"{name}.onnx").write_bytes((models / "a.onnx").read_bytes())
+
+    ran, one_by_one = (run("check", "m", "-f", "json", "-j", each) for each in (workers, "1"))
+
+    assert len(json.loads(ran.out)["models"]) > 4
+    assert (ran.out, ran.err) == (one_by_one.out, one_by_one.err)
