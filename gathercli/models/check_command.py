@@ -92,8 +92,8 @@ class ModelCheckOptions(Options):
     sarif: str | None = option(
         REPORT, "--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0."
     )
-    workers: int | None = option(
-        REPORT, "--workers", "-j", metavar="N", min=1, kind=int, help="Check N models at a time."
+    threads: int | None = option(
+        REPORT, "--threads", "-j", metavar="N", min=1, kind=int, help="Check N models at a time."
     )
     fmt: str = TEXT_FORMAT
 
@@ -137,7 +137,7 @@ def run(
         if sarif is not None:
             sarif.open()
         with messages:
-            for model in _all_checked(check, paths, options.workers, messages):
+            for model in _all_checked(check, paths, options.threads, messages):
                 messages.notes += [f"{model.path}: {note}" for note in model.notes]
                 _print(model, options, messages, alone=len(paths) == 1)
                 checked.append(model)
@@ -174,13 +174,13 @@ def _check_whole(words: Sequence[str]) -> None:
 def _all_checked(
     check: Callable[[str], CheckedModel],
     paths: Sequence[str],
-    workers: int | None,
+    threads: int | None,
     messages: Messages,
 ) -> Iterator[CheckedModel]:
     """Yield the models in order, and show their bytes; some are checked at a time."""
     from concurrent.futures import ThreadPoolExecutor
 
-    progress, done, count = messages.progress(), 0, min(workers or cores(), len(paths))
+    progress, done, count = messages.progress(), 0, min(threads or cores(), len(paths))
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
     pool = ThreadPoolExecutor(count) if count > 1 else None  # each waits for a process
     models = map(check, paths) if pool is None else pool.map(check, paths)

@@ -244,7 +244,6 @@ complete -c gathercli -n '__gathercli_in check' -l allow-unread -d 'Take constan
 complete -c gathercli -n '__gathercli_in check' -l require-proven -d 'Take nodes whose indices are not shown to be inside their axis for errors'
 complete -c gathercli -n '__gathercli_in check' -l junit -r -d 'Also write the nodes as tests in JUnit XML'
 complete -c gathercli -n '__gathercli_in check' -l sarif -r -d 'Also write the findings as SARIF 2.1.0'
-complete -c gathercli -n '__gathercli_in check' -l workers -s j -x -d 'Check N models at a time'
 complete -c gathercli -n '__gathercli_in check' -l no-infer -d 'Do not let the onnx package infer shapes that are not known'
 complete -c gathercli -n '__gathercli_first check' -a 'gather gather-elements gather-nd gather-tree'
 complete -c gathercli -n '__gathercli_in check' -a '(__gathercli_names tensor)'

@@ -321,8 +321,6 @@ _gathercli() {
             '--require-proven[Take nodes whose indices are not shown to be inside their axis for errors]' \
             '--junit=[Also write the nodes as tests in JUnit XML]:file:_files' \
             '--sarif=[Also write the findings as SARIF 2.1.0]:file:_files' \
-            '--workers=[Check N models at a time]:n: ' \
-            '-j[Check N models at a time]:n: ' \
             '--no-infer[Do not let the onnx package infer shapes that are not known]' \
             '1:OP:{compadd gather gather-elements gather-nd gather-tree; _files}' \
             '2:DATA:_gathercli_tensor' \
