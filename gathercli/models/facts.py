@@ -200,7 +200,8 @@ def infer_facts(wire: WireReader, graph: Span) -> tuple[dict[int, Facts], str | 
     if process.returncode == ABSENT_STATUS:
         from gathercli.io.formats.foreign import install_line
 
-        return {}, f"some shapes are not known; `{install_line('onnx', 'onnx')}` infers more"
+        lacking = "some shapes are not known, some constants not evaluated"
+        return {}, f"{lacking}; `{install_line('onnx', 'onnx')}` infers more"
     return _parsed(process.stdout)
 
 
