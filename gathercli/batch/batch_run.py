@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from gathercli.batch.cluster_options import ClusterOptions
 from gathercli.batch.journal import Journal
 from gathercli.batch.outcome import OK, BatchTotals, Outcome, digest
-from gathercli.batch.plan import Plan
-from gathercli.batch.pool import MAX_JOBS_AHEAD, JobQueue, Pool
+from gathercli.batch.plan import MANY_JOBS, Plan
+from gathercli.batch.pool import MAX_JOBS_AHEAD, EarlyWorkers, JobQueue, Pool
 from gathercli.batch.report import Bar, JUnitReport, column_widths, row, summary
 from gathercli.batch.work import Settings
 from gathercli.cli.declarations import REPORT, RUNNING, Options, flag, option
@@ -172,11 +172,21 @@ class BatchRequest(NamedTuple):
         )
 
 
-class Batch:
-    """A run of the jobs of a plan."""
+def early_workers(
+    running: RunOptions, reporting: ReportOptions, messages: Messages
+) -> EarlyWorkers:
+    """Return the processes to start while jobs are validated; none if they may not be needed."""
+    others = running.dry_run or running.runtimes.changed() or running.cluster.changed()
+    count = 0 if others or reporting.resumes else min(running.workers or cores(), MANY_JOBS)
+    return EarlyWorkers(count, debug=messages.debug)
 
-    def __init__(self, request: BatchRequest, *, from_files: bool) -> None:
+
+class Batch:
+    """A run of the jobs of a plan, with processes that may have started."""
+
+    def __init__(self, request: BatchRequest, started: EarlyWorkers, *, from_files: bool) -> None:
         self._plan, self._running, self._reporting, self._messages, self._external = request
+        self._started = started
         self._from_files = from_files
         self._pretty = request.is_pretty
         report = self._reporting.path
@@ -322,7 +332,10 @@ class Batch:
             return Cluster(self._plan, alone, address, spare=self._spare, say=self._remark)
         # A job sent in advance begins even after too many have failed.
         ahead = MAX_JOBS_AHEAD if self._most_failures == float("inf") else 1
-        return Pool(self._plan, settings, count, ahead=ahead, infers=running.dry_run)
+        started = self._started.take()
+        return Pool(
+            self._plan, settings, count, started=started, ahead=ahead, infers=running.dry_run
+        )
 
     def _spare(self) -> float:
         """Return how many more jobs may fail before the batch stops."""

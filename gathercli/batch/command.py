@@ -8,7 +8,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.batch import patterns
-from gathercli.batch.batch_run import Batch, BatchRequest, ReportOptions, RunOptions
+from gathercli.batch.batch_run import (
+    Batch,
+    BatchRequest,
+    ReportOptions,
+    RunOptions,
+    early_workers,
+)
 from gathercli.batch.journal import check
 from gathercli.batch.plan import JOB_FILE, Plan
 from gathercli.batch.report import Bar
@@ -162,19 +168,23 @@ def run(
     if not from_files:  # the jobs are made of options
         running.allow_outside = True
     write, width = messages.write, width_of(STDERR)
-    with Bar(write, width, silent=messages.is_silent) as bar:
-        plan = Plan(
-            entries,
-            allow_outside=running.allow_outside,
-            reserved=reserved,
-            limit=running.memory.limits.memory,
-            progress=bar.validation,
-        )
-    with plan:
-        external = options.types.external_data
-        request = BatchRequest(plan, running, reporting, messages, external=external)
-        status = running.runtimes.status(request)
-        return Batch(request, from_files=from_files).run() if status is None else status
+    with early_workers(running, reporting, messages) as workers:
+        with Bar(write, width, silent=messages.is_silent) as bar:
+            plan = Plan(
+                entries,
+                allow_outside=running.allow_outside,
+                reserved=reserved,
+                limit=running.memory.limits.memory,
+                progress=bar.validation,
+                has_many=workers.start,
+            )
+        with plan:
+            external = options.types.external_data
+            request = BatchRequest(plan, running, reporting, messages, external=external)
+            status = running.runtimes.status(request)
+            if status is not None:
+                return status
+            return Batch(request, workers, from_files=from_files).run()
 
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:

@@ -28,6 +28,9 @@ from gathercli.text import clean, counted, json_string, short
 
 JOB_FILE: Final = "a file of jobs"  # the description of a file of jobs in messages
 
+# So many jobs that processes for them start before all are validated.
+MANY_JOBS: Final = 1000
+
 _DIGEST_TYPECODE: Final = "Q"
 
 _MAX_PATH: Final = 4096  # the most characters of a path; a longer token is a literal
@@ -92,8 +95,8 @@ class Plan(Spool):
 
     `reserved` describes the files that no job may write, ``the report``; `limit` is the most bytes
     of memory that a model may take. `progress` is called for each job with ``validated``, then for
-    those with paths like others' with ``compared``, and the number of jobs so far. InputError
-    (``job``, ``version``) lists all mistakes.
+    those with paths like others' with ``compared``, and the number of jobs so far; `has_many` is
+    called when there are `MANY_JOBS`. InputError (``job``, ``version``) lists all mistakes.
     """
 
     def __init__(
@@ -104,9 +107,10 @@ class Plan(Spool):
         reserved: dict[str, str] | None = None,
         limit: int | None = None,
         progress: Callable[[str, int], object] = lambda *_: None,
+        has_many: Callable[[Spool], object] = lambda _: None,
     ) -> None:
         super().__init__()
-        self._progress = progress
+        self._progress, self._has_many = progress, has_many
         self.ids, self.texts = array(_DIGEST_TYPECODE), array(_DIGEST_TYPECODE)
         self._paths = _JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
@@ -144,6 +148,8 @@ class Plan(Spool):
                 self._read(entry)
                 self._entries += 1
                 self._progress("validated", self._entries)
+                if self._entries == MANY_JOBS:
+                    self._has_many(self)
         except (InputError, LimitError) as error:  # the rest cannot be split into jobs
             self._mistakes.add(self._entries, error)
         self.flush()

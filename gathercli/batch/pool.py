@@ -150,24 +150,24 @@ def inferred(number: int, record: bytes, settings: Settings) -> Outcome | None:
 
 
 class _Worker:
-    """A process and its unfinished jobs, of which the first is running.
+    """A process for the jobs of a spool, and its unfinished ones, of which the first is running.
 
     `since` is when that was sent or the previous one ended, `began` when the process began it,
     later while it starts; `late` is the job that timed out, for which the process was killed.
     """
 
-    def __init__(self, jobs: Spool, settings: Settings) -> None:
+    def __init__(self, jobs: Spool, folder: str | None, *, debug: bool) -> None:
         path = json.dumps([folder for folder in sys.path if folder])
         # Not pipes, which a job could open again as /dev/fd/3.
         self.socket, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(  # noqa: S603  (this program itself)
-                [sys.executable, "-I", "-c", _PROGRAM, path, str(jobs.fd), json.dumps(settings)],
+                [sys.executable, "-I", "-c", _PROGRAM, path, str(jobs.fd)],
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
-                stderr=None if settings.debug else subprocess.DEVNULL,
+                stderr=None if debug else subprocess.DEVNULL,
                 pass_fds=(jobs.fd,),
-                cwd=settings.folder,
+                cwd=folder,
                 process_group=0,  # the parent alone handles an interrupt from the keyboard
             )
         self.tasks: deque[int] = deque()
@@ -175,6 +175,10 @@ class _Worker:
         self.late: int | None = None
         self.ready = False
         self._answers, self._requests = bytearray(), b""
+
+    def begin(self, settings: Settings) -> None:
+        """Add the settings of all jobs, which `send` sends before the first job."""
+        self._requests = json.dumps(settings).encode() + b"\n"
 
     def add(self, number: int, span: tuple[int, int]) -> None:
         """Add a job, which `send` sends."""
@@ -238,8 +242,34 @@ class _Worker:
         return self.process.wait()
 
 
+class EarlyWorkers:
+    """A context for `count` processes that start while the jobs are still being validated."""
+
+    def __init__(self, count: int, *, debug: bool) -> None:
+        self._count, self._debug = count, debug
+        self._workers: list[_Worker] = []
+
+    def start(self, jobs: Spool) -> None:
+        """Start the processes; what cannot be started now is tried again by a pool."""
+        with suppress(OSError):
+            for _ in range(self._count):
+                self._workers.append(_Worker(jobs, None, debug=self._debug))
+
+    def take(self) -> list[_Worker]:
+        """Return the processes, which the caller ends."""
+        workers, self._workers = self._workers, []
+        return workers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.end()
+
+
 class Pool:
-    """A context for up to `count` processes that run the jobs of a spool.
+    """A context for up to `count` processes that run the jobs of a spool; some may have started.
 
     Up to `ahead` jobs are sent to a process at a time; small jobs need no process if it `infers`
     them.
@@ -251,6 +281,7 @@ class Pool:
         settings: Settings,
         count: int,
         *,
+        started: Iterable[_Worker] = (),
         ahead: int = MAX_JOBS_AHEAD,
         infers: bool = False,
     ) -> None:
@@ -262,6 +293,8 @@ class Pool:
         self._early_deaths = 0  # the number of processes that died before they were ready
         self._mean = SECONDS_AHEAD  # moving average of the seconds of a job
         self._pause = 0.0  # seconds to wait before the next answers are read
+        for worker in started:
+            self._add(worker)
 
     def feed(self, queue: JobQueue) -> None:
         """Send jobs to processes with few, and start processes."""
@@ -308,7 +341,7 @@ class Pool:
     def _start(self) -> bool:
         """Start a process; return False if that fails and there are others."""
         try:
-            worker = _Worker(self._jobs, self._settings)
+            worker = _Worker(self._jobs, self._settings.folder, debug=self._settings.debug)
         except OSError as error:
             if not self._workers:
                 raise TransferError(
@@ -316,9 +349,14 @@ class Pool:
                 ) from None
             self._count = len(self._workers)
             return False
+        self._add(worker)
+        return True
+
+    def _add(self, worker: _Worker) -> None:
+        """Add a process that has started."""
+        worker.begin(self._settings)
         self._workers.append(worker)
         self._selector.register(worker.socket, selectors.EVENT_READ, worker)
-        return True
 
     def wait(self, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
         """Wait at most `seconds` for a job; yield all completed ones."""

@@ -5,8 +5,8 @@
     task    number start stop  a job, and the span of its record in the spool
     answer                     `Outcome.record`
 
-A task is a line of standard input, and answers go to stdout. The process first writes ``ready``. It
-ends with its input, or as soon as its parent is gone.
+A task is a line of standard input, after one of settings, and answers go to stdout. The process
+first writes ``ready``. It ends with its input, or as soon as its parent is gone.
 """
 
 from __future__ import annotations
@@ -329,9 +329,8 @@ _WARM_UP_JOB: Final = Job(id="first", op="gather", inputs={"data": [0], "indices
 
 
 def run_worker() -> None:
-    """Run the jobs of all tasks; the arguments are the file of the spool and the settings."""
-    fd, settings = int(sys.argv[1]), Settings(*json.loads(sys.argv[2]))
-    set_owner(settings.owner)
+    """Run the jobs of all tasks; the argument is the file of the spool."""
+    fd = int(sys.argv[1])
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent may ignore it
     let_signals_unwind()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides
@@ -339,11 +338,15 @@ def run_worker() -> None:
     threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
     warm_up()  # before jobs are timed
 
-    line_of(_WARM_UP_JOB, settings)
+    line_of(_WARM_UP_JOB, Settings())
     gc.freeze()  # what is there stays, and need not be looked at again and again
     try:
-        write_all(answers, READY_LINE)
         with open(requests, "rb") as tasks:
+            if not (line := tasks.readline()):  # the parent has no job
+                return
+            settings = Settings(*json.loads(line))
+            set_owner(settings.owner)
+            write_all(answers, READY_LINE)
             for task in tasks:
                 if not task.endswith(b"\n"):  # the parent died as it wrote
                     break

@@ -20,6 +20,7 @@ import pytest
 
 from gathercli.batch import batch_run, journal, pool
 from gathercli.batch.batch_run import RunOptions
+from gathercli.batch.plan import Plan
 from gathercli.batch.work import READY_LINE, Settings, line_of
 from gathercli.io.descriptors import write_all
 from tests.jobs import parse
@@ -338,6 +339,57 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> list[pool._Worker]:
 
     monkeypatch.setattr(pool._Worker, "__init__", noted)
     return begun
+
+
+@pytest.fixture
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let processes start when three jobs are validated."""
+    monkeypatch.setattr("gathercli.batch.plan.MANY_JOBS", 3)
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_processes_start_while_jobs_are_validated_and_do_them(
+    workers: list[pool._Worker], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    check = Plan._check
+
+    def look(plan: Plan) -> None:
+        found.append(len(workers))
+        check(plan)
+
+    monkeypatch.setattr(Plan, "_check", look)
+    ran = run("batch", write_jobs(*map(job, "abcde")), "-q", "-j", "2")
+
+    assert statuses(ran.out) == [(name, "ok", None) for name in "abcde"]
+    assert found == [2]
+    assert [worker.process.returncode for worker in workers] == [-signal.SIGKILL] * 2
+
+
+@pytest.mark.usefixtures("few_are_many")
+@pytest.mark.parametrize(
+    "words",
+    [("--dry-run",), ("--report", "r.jsonl", "--resume")],
+    ids=["a dry run", "what was done before"],
+)
+def test_no_process_starts_for_jobs_that_may_need_none(
+    words: tuple[str, ...], workers: list[pool._Worker], run: Run
+) -> None:
+    jobs = write_jobs(*map(job, "abcde"))
+    run("batch", jobs, "-q", "--report", "r.jsonl")
+    del workers[:]
+
+    run("batch", jobs, "-q", *words)
+
+    assert not workers
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_processes_that_started_for_refused_jobs_end(workers: list[pool._Worker], run: Run) -> None:
+    ran = run("batch", write_jobs(*map(job, "abcda")), "-q", "-j", "2")
+
+    assert ran.status == 65
+    assert [worker.process.returncode for worker in workers] == [-signal.SIGKILL] * 2
 
 
 def run_with_a_slow_job(run: Run, *words: str) -> list[tuple[str, str, str | None]]:
