@@ -39,7 +39,7 @@ LEFT_OF = {
     "__init__": {"api", "explain", "report", "spec", "errors"},
     "__main__": {"cli"},
 }
-MOST_SIZE = Size(lines=54_200, core=31_150, files=210, longest=500)
+MOST_SIZE = Size(lines=55_900, core=31_500, files=210, longest=500)
 WAYS_AT_MOST = [(line, Way(98, 5)), (token, Way(7, 0)), (job, Way(38, 1))]
 LOW = ("errors", "text", "spec", "ops", "compute")
 """The rooms that compute, and do nothing else."""
