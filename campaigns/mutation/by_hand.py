@@ -62,7 +62,11 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("batch/pool.py", "worker.late in (None, worker.tasks[0])", "worker.late is None"),
     ("batch/pool.py", "        self._workers.remove(worker)", "        pass"),
     ("batch/pool.py", "            worker.process.terminate()", "            pass"),
-    ("batch/pool.py", "            worker.end()\n", "            pass\n"),
+    (
+        "batch/pool.py",
+        "self._workers:\n            worker.end()\n        for",
+        "():\n            pass\n        for",
+    ),
     ("batch/pool.py", "        self.process.kill()", "        pass"),
     (
         "batch/pool.py",

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.batch.cluster_options import ClusterOptions
@@ -16,7 +17,7 @@ from gathercli.batch.outcome import OK, BatchTotals, Outcome, digest
 from gathercli.batch.plan import MANY_JOBS, Plan
 from gathercli.batch.pool import MAX_JOBS_AHEAD, EarlyWorkers, JobQueue, Pool
 from gathercli.batch.report import Bar, JUnitReport, column_widths, row, summary
-from gathercli.batch.work import Settings
+from gathercli.batch.work import Settings, inferred
 from gathercli.cli.declarations import REPORT, RUNNING, Options, flag, option
 from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
 from gathercli.cli.slice_options import RuntimeOptions
@@ -33,6 +34,7 @@ from gathercli.text import clean, counted
 if TYPE_CHECKING:
     from gathercli.batch.cluster import Cluster
     from gathercli.cli.messages import Messages
+    from gathercli.io.jobs import Job
 
 # The most jobs with a line each in the pretty report; larger batches have a summary alone.
 MAX_LINES: Final = 40
@@ -181,6 +183,32 @@ def early_workers(
     return EarlyWorkers(count, debug=messages.debug)
 
 
+def _settings(running: RunOptions, count: int, *, external: bool) -> Settings:
+    """Return the settings of jobs of which `count` run at a time."""
+    limits = running.memory.limits
+    return Settings(
+        memory=limits.memory if limits.explicit else (limits.memory or 0) // count,
+        file=limits.result,
+        inline=limits.memory if limits.explicit else INLINE_BYTES,
+        threads=max(1, cores() // count),
+        retries=running.retries,
+        allow_outside=running.allow_outside,
+        dry=running.dry_run,
+        external=external,
+        timeout=running.timeout,
+        divided=not limits.explicit,
+    )
+
+
+def inference(
+    running: RunOptions, *, external: bool
+) -> Callable[[int, Job], Outcome | None] | None:
+    """Return the function that infers the outcome of a small job of a dry run; None for a run."""
+    if not running.dry_run or running.cluster.changed():
+        return None
+    return partial(inferred, settings=_settings(running, cores(), external=external))
+
+
 class Batch:
     """A run of the jobs of a plan, with processes that may have started."""
 
@@ -308,20 +336,9 @@ class Batch:
         """Connect to the scheduler, or start processes."""
         running = self._running
         count = min(running.workers or cores(), len(self._plan))
-        limits = running.memory.limits
-        settings = Settings(
-            memory=limits.memory if limits.explicit else (limits.memory or 0) // count,
-            file=limits.result,
-            inline=limits.memory if limits.explicit else INLINE_BYTES,
-            threads=max(1, cores() // count),
-            retries=running.retries,
-            allow_outside=running.allow_outside,
-            dry=running.dry_run,
+        settings = _settings(running, count, external=self._external)._replace(
             stamps=stamps,
             digests=self._reporting.digests,
-            external=self._external,
-            timeout=running.timeout,
-            divided=not limits.explicit,
             debug=self._messages.debug,
             owner=self._owner,
         )
@@ -332,10 +349,8 @@ class Batch:
             return Cluster(self._plan, alone, address, spare=self._spare, say=self._remark)
         # A job sent in advance begins even after too many have failed.
         ahead = MAX_JOBS_AHEAD if self._most_failures == float("inf") else 1
-        started = self._started.take()
-        return Pool(
-            self._plan, settings, count, started=started, ahead=ahead, infers=running.dry_run
-        )
+        started, inferred = self._started.take(), self._plan.inferred
+        return Pool(self._plan, settings, count, started=started, ahead=ahead, inferred=inferred)
 
     def _spare(self) -> float:
         """Return how many more jobs may fail before the batch stops."""

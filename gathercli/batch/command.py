@@ -14,6 +14,7 @@ from gathercli.batch.batch_run import (
     ReportOptions,
     RunOptions,
     early_workers,
+    inference,
 )
 from gathercli.batch.journal import check
 from gathercli.batch.plan import JOB_FILE, Plan
@@ -167,7 +168,7 @@ def run(
     from_files = bool(files) or "-" in (jobs or [])
     if not from_files:  # the jobs are made of options
         running.allow_outside = True
-    write, width = messages.write, width_of(STDERR)
+    write, width, external = messages.write, width_of(STDERR), options.types.external_data
     with early_workers(running, reporting, messages) as workers:
         with Bar(write, width, silent=messages.is_silent) as bar:
             plan = Plan(
@@ -177,9 +178,9 @@ def run(
                 limit=running.memory.limits.memory,
                 progress=bar.validation,
                 has_many=workers.start,
+                infer=inference(running, external=external),
             )
         with plan:
-            external = options.types.external_data
             request = BatchRequest(plan, running, reporting, messages, external=external)
             status = running.runtimes.status(request)
             if status is not None:

@@ -79,10 +79,16 @@ class Line:
 
     def __bytes__(self) -> bytes:
         """Return the line as JSON with a newline."""
-        fields: dict[str, Any] = {"id": self.id, "status": self.status, "rule": self.rule}
-        fields |= {"message": self.message, "operator": self.operator}
-        fields |= {"shape": self.shape, "dtype": self.dtype}
-        end: dict[str, Any] = {"seconds": round(self.seconds, 6)}
+        fields: dict[str, Any] = {
+            "id": self.id,
+            "status": self.status,
+            "rule": self.rule,
+            "message": self.message,
+            "operator": self.operator,
+            "shape": self.shape,
+            "dtype": self.dtype,
+        }
+        end: dict[str, Any] = {}
         if self.status != OK and self.cause is not None:
             end["cause"] = self.cause
         if self.status != OK and self.fault:
@@ -92,10 +98,11 @@ class Line:
         if self.stamp is not None:
             end["stamp"] = self.stamp
         if self.output is None:  # the text of the result can be long
-            text = f'{_JSON(fields)[:-1]},"result":{self.result},{_JSON(end)[1:]}\n'
+            made = f'"result":{self.result}'
         else:
-            text = f"{_JSON(fields | {'output': self.output} | end)}\n"
-        return text.encode()
+            made = f'"output":{_JSON(self.output)}'
+        more = f",{_JSON(end)[1:]}" if end else "}"
+        return f'{_JSON(fields)[:-1]},{made},"seconds":{round(self.seconds, 6)}{more}\n'.encode()
 
 
 class Outcome(NamedTuple):
@@ -119,6 +126,12 @@ class Outcome(NamedTuple):
         number, status, _, notes = head
         kinds = {} if notes == _NO_NOTES else json.loads(notes)
         return cls(int(number), status.decode(), line, kinds)
+
+    @classmethod
+    def read_again(cls, record: bytes) -> Outcome:
+        """Parse the result of `record`."""
+        head, line = record.split(b"\n", 1)
+        return cls.parse(head.split(b" ", 3), line)
 
     def record(self) -> bytes:
         """Serialize the outcome: ``number status length notes`` and the line of that length."""

@@ -15,7 +15,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Final, Self
 
-from gathercli.batch.outcome import Mistakes, digest
+from gathercli.batch.outcome import Mistakes, Outcome, digest
 from gathercli.errors import GatherError, InputError, LimitError, TransferError
 from gathercli.io import jobs, save
 from gathercli.io.folders import lies_in
@@ -96,7 +96,9 @@ class Plan(Spool):
     `reserved` describes the files that no job may write, ``the report``; `limit` is the most bytes
     of memory that a model may take. `progress` is called for each job with ``validated``, then for
     those with paths like others' with ``compared``, and the number of jobs so far; `has_many` is
-    called when there are `MANY_JOBS`. InputError (``job``, ``version``) lists all mistakes.
+    called when there are `MANY_JOBS`. `infer` returns the outcome of a job by its number, if no
+    process is needed for it; `inferred` has their records, blank without an outcome. InputError
+    (``job``, ``version``) lists all mistakes.
     """
 
     def __init__(
@@ -108,9 +110,11 @@ class Plan(Spool):
         limit: int | None = None,
         progress: Callable[[str, int], object] = lambda *_: None,
         has_many: Callable[[Spool], object] = lambda _: None,
+        infer: Callable[[int, Job], Outcome | None] | None = None,
     ) -> None:
         super().__init__()
-        self._progress, self._has_many = progress, has_many
+        self._progress, self._has_many, self._infer = progress, has_many, infer
+        self.inferred = None if infer is None else Spool()
         self.ids, self.texts = array(_DIGEST_TYPECODE), array(_DIGEST_TYPECODE)
         self._paths = _JobPaths(allow_outside=allow_outside, reserved=reserved or {})
         self._mistakes = Mistakes()
@@ -153,6 +157,13 @@ class Plan(Spool):
         except (InputError, LimitError) as error:  # the rest cannot be split into jobs
             self._mistakes.add(self._entries, error)
         self.flush()
+        if self.inferred is not None:
+            self.inferred.flush()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self.inferred is not None:
+            self.inferred.__exit__(*error)
 
     def _read(self, entry: JobEntry) -> None:
         """Read a job; copy it even if its output is invalid, for the other checks."""
@@ -166,6 +177,9 @@ class Plan(Spool):
             self._paths.add(len(self), job)
         except InputError as error:
             self._mistakes.add(self._entries, error)
+        if self.inferred is not None and self._infer is not None:
+            outcome = self._infer(len(self), job)
+            self.inferred.add(b"" if outcome is None else outcome.record())
         self.add(entry.record())
         self._positions.append(self._entries)
         self.ids.append(int.from_bytes(digest(job.id.encode(errors="surrogatepass"))))

@@ -26,7 +26,6 @@ from gathercli.batch.work import (
     GRACE_SECONDS,
     READY_LINE,
     Settings,
-    line_of,
     lost_job,
     remove_unfinished,
 )
@@ -133,20 +132,6 @@ _PROGRAM: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "from gathercli.batch.work import run_worker; run_worker()"
 )
-
-
-# The most bytes of a job whose shape takes less time than to tell a process of the job.
-MAX_INFERRED_BYTES: Final = 1 << 12
-
-
-def inferred(number: int, record: bytes, settings: Settings) -> Outcome | None:
-    """Infer the outcome of a small job without files; None if a process must run the job."""
-    if len(record) > MAX_INFERRED_BYTES:
-        return None
-    job = read_again(record)
-    if any(isinstance(value, str) for value in job.tensors):
-        return None
-    return Outcome.of(number, line_of(job, settings))
 
 
 class _Worker:
@@ -271,8 +256,8 @@ class EarlyWorkers:
 class Pool:
     """A context for up to `count` processes that run the jobs of a spool; some may have started.
 
-    Up to `ahead` jobs are sent to a process at a time; small jobs need no process if it `infers`
-    them.
+    Up to `ahead` jobs are sent to a process at a time; those with an outcome in `inferred` need
+    none.
     """
 
     def __init__(
@@ -283,10 +268,10 @@ class Pool:
         *,
         started: Iterable[_Worker] = (),
         ahead: int = MAX_JOBS_AHEAD,
-        infers: bool = False,
+        inferred: Spool | None = None,
     ) -> None:
         self._jobs, self._settings, self._count = jobs, settings, count
-        self._infers, self._ended = infers, list[Outcome]()
+        self._inferred, self._ended = inferred, list[Outcome]()
         self._ahead, self._timeout = ahead, settings.timeout
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
@@ -330,12 +315,10 @@ class Pool:
     def _next(self, queue: JobQueue) -> int | None:
         """Begin a job that needs a process, and end up to `ahead` others before it."""
         while len(self._ended) < self._ahead and (number := queue.next()) is not None:
-            outcome = None
-            if self._infers:
-                outcome = inferred(number, self._jobs.record(number), self._settings)
-            if outcome is None:
+            record = b"" if self._inferred is None else self._inferred.record(number)
+            if not record:
                 return number
-            self._ended.append(outcome)
+            self._ended.append(Outcome.read_again(record))
         return None
 
     def _start(self) -> bool:

@@ -114,6 +114,17 @@ def line_of(job: Job, settings: Settings) -> Line:
     return line
 
 
+# The most bytes of a job whose shape takes less time than to tell a process of the job.
+MAX_INFERRED_BYTES: Final = 1 << 12
+
+
+def inferred(number: int, job: Job, settings: Settings) -> Outcome | None:
+    """Infer the outcome of a small job without files; None if a process must run the job."""
+    if len(job.text) > MAX_INFERRED_BYTES or any(isinstance(each, str) for each in job.tensors):
+        return None
+    return Outcome.of(number, line_of(job, settings))
+
+
 # The errors that a job may expect.
 _REFUSALS: Final = (
     errors.OperatorError,

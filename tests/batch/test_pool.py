@@ -14,9 +14,10 @@ import pytest
 
 from gathercli.batch import pool
 from gathercli.batch.outcome import Outcome
-from gathercli.batch.pool import MAX_INFERRED_BYTES, SECONDS_AHEAD, JobQueue, _Worker, inferred
-from gathercli.batch.work import READY_LINE, Settings, answer
+from gathercli.batch.pool import SECONDS_AHEAD, JobQueue, _Worker
+from gathercli.batch.work import MAX_INFERRED_BYTES, READY_LINE, Settings, answer, inferred
 from gathercli.io.jobfile import JobEntry
+from gathercli.io.jobs import read_again
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -199,7 +200,7 @@ def test_a_job_without_files_has_the_outcome_that_a_process_gives_it(job: dict[s
     settings = Settings(dry=True, inline=1000)
     head, _, line = answer(0, record(job), settings).partition(b"\n")
 
-    outcome = inferred(0, record(job), settings)
+    outcome = inferred(0, read_again(record(job)), settings)
 
     assert outcome is not None
     assert timeless(outcome.line) == timeless(line)
@@ -209,7 +210,7 @@ def test_a_job_without_files_has_the_outcome_that_a_process_gives_it(job: dict[s
 
 @pytest.mark.parametrize("job", WITH_FILES.values(), ids=WITH_FILES)
 def test_a_job_with_a_file_or_of_many_bytes_is_left_to_a_process(job: dict[str, Any]) -> None:
-    outcome = inferred(0, record(job), Settings(dry=True))
+    outcome = inferred(0, read_again(record(job)), Settings(dry=True))
 
     assert outcome is None
 

@@ -40,12 +40,15 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
     Raise InputError (``ragged``) for lists of different lengths, or lists beside elements, and
     LimitError for more than `MAX_RANK` dimensions.
     """
-    check_depth(value, root)
-    level, shape = [value], list[int]()
+    if type(value) not in _LIST_TYPES:
+        return (), [value], {type(value)}
+    level, shape = value, [len(value)]
     while level:
         kinds = set(map(type, level))
-        if not kinds & _LIST_TYPES:
-            break
+        if kinds.isdisjoint(_LIST_TYPES):
+            return tuple(shape), level if type(level) is list else list(level), kinds
+        if level is value:
+            check_depth(value, root)
         if not kinds <= _LIST_TYPES:
             at = next(i for i, each in enumerate(level) if type(each) not in _LIST_TYPES)
             raise _ragged(root, at, shape, f"is {value_text(level[at])} beside lists", "a list")
@@ -55,9 +58,9 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
             at = next(i for i, each in enumerate(level) if len(each) != first)
             raise _ragged(root, at, shape, f"has length {len(level[at])}", f"length {first}")
         shape += lengths
-        one = len(level) == 1 and type(level[0]) is list  # a single list need not be copied
-        level = level[0] if one else list(chain.from_iterable(level))
-    return tuple(shape), level, kinds if level else set()
+        # A single list need not be copied.
+        level = level[0] if len(level) == 1 else list(chain.from_iterable(level))
+    return tuple(shape), [], set()
 
 
 def _ragged(root: str, at: int, shape: Sequence[int], problem: str, expected: str) -> InputError:
