@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from gathercli.translate.reading import read_onnx
+from gathercli.translate.translation import read_onnx
 from tests.translate.pairs import PAIRS, Pair, name, translation_of
 
 if TYPE_CHECKING:

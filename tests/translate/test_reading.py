@@ -8,7 +8,7 @@ import pytest
 
 from gathercli.io.graphs.ir import ELEMENT_TYPES, IrFiles
 from gathercli.models.files import read
-from gathercli.translate.reading import read_ir_graph
+from gathercli.translate.translation import read_ir_graph
 from tests.translate.pairs import PAIRS, Pair, name, translation_of
 
 if TYPE_CHECKING:
