@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from gathercli.cli.declarations import Parameter
-from gathercli.cli.pages import TOPICS
+from gathercli.cli.generated import TOPICS
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.frameworks import every_row
 from gathercli.ops import FAMILIES, OPERATORS

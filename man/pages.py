@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from gathercli.cli.declarations import GROUPS, HELP, MESSAGES, Parameter
-from gathercli.cli.pages import TOPICS
+from gathercli.cli.generated import TOPICS
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.frameworks import FrameworkRow, every_row
 from gathercli.io.jobfile import JOB_SUFFIXES, LINE_SUFFIXES, MAX_JOB_BYTES

@@ -177,7 +177,7 @@ def console(command: str) -> str:
 
 
 def markdown(sections: Iterable[Section]) -> str:
-    """Write sections as `gathercli.cli.pages` reads them: a paragraph or a meaning is one line."""
+    """Write sections as a page of the manual: a paragraph or a meaning is one line."""
     return "\n".join(
         f"# {heading}\n" + "\n".join(map(_block_markdown, blocks)) for heading, blocks in sections
     )

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gathercli.cli.generated import HELP, MANUAL
-from gathercli.cli.pages import TOPICS
+from gathercli.cli.generated import HELP, MANUAL, TOPICS
 from gathercli.cli.registry import COMMANDS
 from man import generate
 from tests.processes import one_call

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from gathercli.cli.declarations import ALL, HELP, VERSION, Command, Parameter
-from gathercli.cli.pages import examples
+from gathercli.cli.generated import examples
 from gathercli.cli.registry import COMMANDS, OF_MODELS, command_of
 from gathercli.ops import OPERATORS
 from gathercli.text import counted, listed

@@ -60,7 +60,7 @@ def program_refusal(words: Sequence[str]) -> UsageError | None:
 
 
 def _no_command(name: str) -> UsageError:
-    from gathercli.cli.pages import TOPICS
+    from gathercli.cli.generated import TOPICS
     from gathercli.frameworks.equivalents import not_here
     from gathercli.frameworks.unknown import foreign_name_error
 
@@ -215,7 +215,7 @@ def _missing(line: CommandLine, error: WordsError) -> UsageError:
 
 def _examples(line: CommandLine) -> list[str]:
     """Return the lines that the manual has for a command."""
-    from gathercli.cli.pages import examples
+    from gathercli.cli.generated import examples
 
     topic = f"{line.command}-models" if line.is_of_models else line.command
     return [example for _, example in examples(topic)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gathercli.cli.pages import styled_lines, terms
+from gathercli.cli.generated import styled_lines, terms
 
 if TYPE_CHECKING:
     from tests.conftest import Run

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from gathercli.batch.work import Settings, line_of
-from gathercli.cli.pages import styled_lines
+from gathercli.cli.generated import styled_lines
 from gathercli.cli.registry import COMMANDS, command_of
 from gathercli.io import jobs as job_files
 from gathercli.ops import FAMILIES

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from gathercli.cli.declarations import Answer, argument
+from gathercli.cli.generated import TOPICS, page, page_text, terms
 from gathercli.cli.messages import ErrorOptions
-from gathercli.cli.pages import TOPICS, page, page_text, terms
 from gathercli.cli.registry import COMMANDS
 from gathercli.errors import UsageError
 from gathercli.frameworks.unknown import foreign_name_error

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gathercli.cli.generated import page, styled_lines
 from gathercli.cli.main import main
-from gathercli.cli.pages import page, styled_lines
 from gathercli.cli.registry import COMMANDS
 
 if TYPE_CHECKING:
