@@ -37,6 +37,9 @@ __all__ = [
     "UsageError",
     "VersionError",
     "__version__",
+    "check",
+    "compare",
+    "convert",
     "explain",
     "gather",
     "gather_elements",
@@ -47,7 +50,13 @@ __all__ = [
     "save",
 ]
 
-_HOMES = {"OPERATORS": "report.versions", "Shape": "spec.shapes", "explain": "explain.python"}
+# Where public names are defined that are no exceptions, nor functions of `gathercli.api`.
+_HOMES = {
+    "OPERATORS": "report.versions",
+    "Shape": "spec.shapes",
+    **dict.fromkeys(("check", "compare", "convert"), "python"),
+    "explain": "explain.python",
+}
 
 
 class _Package(type(sys)):  # the class of modules, whose own module takes time to import

@@ -23,6 +23,9 @@ from gathercli.errors import TreeShapeError as TreeShapeError
 from gathercli.errors import UsageError as UsageError
 from gathercli.errors import VersionError as VersionError
 from gathercli.explain.python import explain as explain
+from gathercli.python import check as check
+from gathercli.python import compare as compare
+from gathercli.python import convert as convert
 from gathercli.report.versions import OPERATORS as OPERATORS
 from gathercli.spec.shapes import Shape as Shape
 

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
 LEFT_OF = {
     **{name: {*ROOMS[:number]} for number, name in enumerate(ROOMS)},
-    **{name: {*ROOMS} for name in SLICES},
+    **{name: {*ROOMS, "python"} for name in SLICES},
+    "python": {*ROOMS} - {"batch"},
     "api": {"errors", "text", "spec", "ops", "frameworks", "compute", "io"},
-    "__init__": {"api", "explain", "report", "spec", "errors"},
+    "__init__": {"api", "python", "explain", "report", "spec", "errors"},
     "__main__": {"cli"},
 }
 MOST_SIZE = Size(lines=55_900, core=31_500, files=210, longest=500)

@@ -13,7 +13,7 @@ from gathercli.batch.outcome import ERROR, MISMATCH, OK, SKIPPED, Alike, BatchTo
 from gathercli.io.stream import temporary_file
 from gathercli.io.write import Output
 from gathercli.ops import FAMILIES
-from gathercli.report.palette import ERROR_STYLE
+from gathercli.report.terminal import ERROR_STYLE
 from gathercli.report.words import StatusLine, duration
 from gathercli.spec.shapes import cell
 from gathercli.text import clean, counted, grouped, short

@@ -21,6 +21,7 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
     from gathercli.errors import GatherError
+    from gathercli.report.terminal import Report
 
 
 OPERATOR: Final = "Operator"
@@ -206,6 +207,17 @@ class Answer(NamedTuple):
     paged: bool = False  # whether the text goes through a pager on a terminal
     status: int = 0
     error: GatherError | None = None  # raised once the text is printed, in place of the notes
+
+    @classmethod
+    def of(cls, report: Report, **others: Any) -> Answer:
+        """Return the answer that a report is; `others` are further fields."""
+
+        def text(width: int | None, color: bool) -> str:
+            from gathercli.report.terminal import rendered
+
+            return rendered(report.text(width), color=color)
+
+        return cls(text, report.line, **others)
 
 
 class Request(NamedTuple):

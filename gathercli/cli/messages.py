@@ -71,6 +71,7 @@ class Messages(ErrorOptions):
     """The notes and the progress of a command."""
 
     quiet: bool = flag(MESSAGES, "--quiet", "-q", help="Print no notes.")
+    guarded = True  # whether a signal of a file that is truncated does not end the process
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
@@ -142,7 +143,13 @@ class Messages(ErrorOptions):
         """Return the inputs of a command, with their notes and prompts on stderr."""
         from gathercli.io.source import Inputs
 
-        inputs = Inputs(max_bytes, notes=self.notes, progress=progress, prompt=self._prompt)
+        inputs = Inputs(
+            max_bytes,
+            self.notes,
+            progress=progress,
+            prompt=self._prompt,
+            guarded=self.guarded,
+        )
         inputs.external = external
         return inputs
 

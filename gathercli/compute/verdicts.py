@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from itertools import chain, islice
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -238,6 +238,13 @@ class Illegal(NamedTuple):
     along: IndexedAxis | None = None  # the axis it addresses, if there are several
     # the least and the greatest legal index of that axis; None if it is empty
     legal: tuple[int, int] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as an object, without the axis if there is one only."""
+        fields = {"at": self.at, "index": self.value, "does": self.does}
+        if self.along is None:
+            return fields
+        return fields | {"axis": self.along.axis, "legal": self.legal}
 
 
 def legal(call: Call, along: IndexedAxis) -> tuple[int, int] | None:

@@ -20,6 +20,7 @@ from gathercli.explain.beams import BeamProvenance, BeamSelection, BeamTrace, To
 from gathercli.explain.panel import (
     MOST_LEGEND_LETTERS,
     MOST_READ_OUT,
+    REFUSED_STYLE,
     Ends,
     Limits,
     Line,
@@ -31,7 +32,6 @@ from gathercli.explain.panel import (
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import ROW_LIMITS, sizes
 from gathercli.explain.terminal.layout import joined, letter_style, text_of, widest
-from gathercli.report.palette import REFUSED_STYLE
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, cell
 from gathercli.text import counted, grouped

@@ -19,6 +19,7 @@ from gathercli.explain.gather_provenance import GatherProvenance, Index, Trace, 
 from gathercli.explain.panel import (
     MOST_LEGEND_LETTERS,
     MOST_READ_OUT,
+    REFUSED_STYLE,
     Ends,
     Limits,
     Line,
@@ -35,7 +36,6 @@ from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import ROW_LIMITS, Selection, lead_of, sizes
 from gathercli.explain.terminal.layout import joined, letter_style
 from gathercli.report import header
-from gathercli.report.palette import REFUSED_STYLE
 from gathercli.spec.shapes import Shape, cell, product
 from gathercli.spec.shapes import at as cell_of
 from gathercli.text import counted, grouped, listed

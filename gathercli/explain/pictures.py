@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from importlib.util import find_spec
 
 from gathercli.cli.declarations import OUTPUT, option
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gathercli.compute.verdicts import CheckedCall
     from gathercli.explain.drawing.chart import Chart
     from gathercli.report.terminal import Styled
-    from gathercli.spec.call import Call
+    from gathercli.report.verdicts import CheckReport
 
 
 class PictureFile(Output):
@@ -126,32 +127,18 @@ class SaveOptions(PictureOptions):
 class IllegalPictures(SaveOptions):
     """The pictures of `check`."""
 
-    def draw(self, outputs: Sequence[PictureFile], result: CheckedCall, call: Call) -> None:
+    def draw(
+        self, outputs: Sequence[PictureFile], result: CheckedCall, report: CheckReport
+    ) -> None:
         """Write the picture of the illegal indices of the chosen version."""
-        from itertools import islice
-
-        from gathercli.cli.commands.check import MOST_SHOWN_INDICES
-        from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
-        from gathercli.compute.warnings import warnings
         from gathercli.explain.drawing.illegal_chart import illegal_chart
-        from gathercli.report import verdicts as report
+        from gathercli.report.verdicts import headline, verdict_lines
 
-        case, verdicts = result.case, report.verdict_lines(result)
-        chart = illegal_chart(call, case, report.headline(call, case), verdicts)
-
-        def characters() -> Styled:
-            text = report.opening(result, PICTURE_WIDTH)
-            first = list(islice(illegal(call, case), MOST_SHOWN_INDICES))
-            listing = report.Listing.of(
-                case.indices.shape, [each.value for each in first], legal_ends(call)
-            )
-            if first:
-                text.append(listing.heading() + "".join(map(listing.line, first)))
-                text.append(report.more(number_illegal(call, case) - len(first)))
-            return text.append_text(report.closing(result, list(warnings(result)), PICTURE_WIDTH))
-
-        for output in outputs:
-            output.write_chart(chart, characters)
+        call, case = result.chosen.call, result.case
+        if call is not None:
+            chart = illegal_chart(call, case, headline(call, case), verdict_lines(result))
+            for output in outputs:
+                output.write_chart(chart, partial(report.text, PICTURE_WIDTH))
 
 
 class VersionPictures(SaveOptions):

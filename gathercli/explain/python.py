@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gathercli import ops
-from gathercli.compute.bound import BoundCall
 from gathercli.explain.beams import BeamProvenance, BeamTrace
 from gathercli.explain.gather_provenance import GatherProvenance, Trace
 from gathercli.explain.panel import Look
 from gathercli.explain.provenance import CellTrace, Provenance
-from gathercli.frameworks.versions import family_of, find
-from gathercli.io.arraylike import arguments
+from gathercli.python import opened
 from gathercli.report.terminal import PICTURE_WIDTH, STDOUT, width_of
-from gathercli.spec.call import CallContext
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _TRACE_ADVICE: Final = "trace() tells of others"  # the hint on how to see hidden cells
 
@@ -64,11 +63,11 @@ class BeamExplanation(BeamProvenance, Explained[BeamTrace]):
 
 def explain(
     op: str,
-    data: Any,
-    indices: Any,
-    *more: Any,
-    axis: Any = None,
-    batch_dims: Any = 0,
+    data: ArrayLike,
+    indices: ArrayLike,
+    *more: ArrayLike,
+    axis: ArrayLike | None = None,
+    batch_dims: ArrayLike = 0,
     version: str | int | None = None,
     negative: str = "spec",
     out_of_range: str = "spec",
@@ -113,17 +112,7 @@ def explain(
     >>> trace.parent_ids, trace.parent, trace.step_ids, trace.value
     ((1, 0, 0), 1, (0, 0, 1), 2)
     """
-    family = family_of(op)
-    row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
-    with CallContext(row) as context:
-        tensors = arguments(context, (data, indices, *more))
-        call = ops.bind(
-            row,
-            *context.inputs.values(),
-            axis=axis,
-            batch_dims=batch_dims,
-            negative=negative,
-            out_of_range=out_of_range,
-        )
-        explanation = BeamExplanation if row.followed else Explanation
-        return explanation(BoundCall(call, *tensors))
+    settings = {"axis": axis, "batch_dims": batch_dims, "negative": negative}
+    with opened(op, (data, indices, *more), version, out_of_range=out_of_range, **settings) as call:
+        explanation = BeamExplanation if call.row.followed else Explanation
+        return explanation(call.bound())

@@ -39,8 +39,7 @@ from gathercli.models.verdict import (
     WORDS,
     Finding,
 )
-from gathercli.report.palette import ERROR_STYLE
-from gathercli.report.terminal import print_text, rendered, wants_color, width_of
+from gathercli.report.terminal import ERROR_STYLE, print_text, rendered, wants_color, width_of
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json
 from gathercli.spec import rules

@@ -10,8 +10,14 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.options import EXTERNAL_DATA, TEXT_FORMAT, MemoryOptions
 from gathercli.errors import GatherError
 from gathercli.io.descriptors import STDOUT
-from gathercli.report.palette import ERROR_STYLE
-from gathercli.report.terminal import highlighted, print_text, rendered, wants_color, width_of
+from gathercli.report.terminal import (
+    ERROR_STYLE,
+    highlighted,
+    print_text,
+    rendered,
+    wants_color,
+    width_of,
+)
 from gathercli.report.words import cut, error_fields
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import as_written, clean, counted, grouped, shown

@@ -40,8 +40,14 @@ from gathercli.models.lint import conflict
 from gathercli.models.node_call import feed_names, typed_token
 from gathercli.models.verdict import AT_RUN_TIME, NOTE, PROVEN, NodePair, paired, widest_axes
 from gathercli.ops import bind
-from gathercli.report.palette import ERROR_STYLE
-from gathercli.report.terminal import highlighted, print_text, rendered, wants_color, width_of
+from gathercli.report.terminal import (
+    ERROR_STYLE,
+    highlighted,
+    print_text,
+    rendered,
+    wants_color,
+    width_of,
+)
 from gathercli.report.words import cut
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.call import CallContext, Operand

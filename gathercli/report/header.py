@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gathercli.report.terminal import assembled
 from gathercli.spec.call import Operand
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.spec.call import Call
+    from gathercli.spec.call import Call, TensorLike
     from gathercli.spec.dtypes import DType
     from gathercli.spec.shapes import AnyDim
 
@@ -143,6 +143,18 @@ def steps(call: Call, out: Shape, width: int | None) -> Text:
     fits = width is None or len("shape  " + "  =  ".join(terms)) <= width
     joint = "  =  " if fits else "\n    =  "
     return assembled([("shape  ", "dim"), (joint.join(terms) + "\n", "")])
+
+
+class TensorType(NamedTuple):
+    """The shape of a tensor and the type of its elements, with the names of typed JSON."""
+
+    shape: tuple[int | str, ...]  # a text for a size that is not known: ``?``, ``N``, ``1..5``
+    datatype: str  # ``INT64``, ``FP32``, …
+
+    @classmethod
+    def of(cls, tensor: TensorLike) -> TensorType:
+        """Describe a tensor."""
+        return cls(tuple(Shape(tensor.shape).to_json()), tensor.dtype.oip)
 
 
 def tensor_json(dtype: DType | None, shape: Sequence[AnyDim]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import os
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Final, Literal, TypeAlias
+    from typing import Any, ClassVar, Final, Literal, TypeAlias
 
     from rich.text import Text
 
@@ -19,6 +19,9 @@ STDOUT: Final = 1
 DEFAULT_WIDTH: Final = 80
 DEFAULT_HEIGHT: Final = 24  # the columns and lines of a terminal that does not report them
 PICTURE_WIDTH: Final = 100  # the columns of a picture or a preview without a terminal
+
+_HALF: Final = "▀"  # a cell of two colours, whose ground is none
+ERROR_STYLE: Final = "red"  # of words on what is refused or wrong
 
 
 def is_terminal(fd: int) -> bool:
@@ -131,16 +134,76 @@ def rendered(text: Text, *, color: bool) -> str:
 
 def _with_edges(text: Text) -> Text:
     """Add a blank to each line that ends with a fill, if the terminal has room for it."""
-    from gathercli.report.palette import REFUSED_STYLE, STYLES
-
-    fills = {*STYLES, REFUSED_STYLE}
     room = width_of(STDOUT)
     lines = text.split("\n", allow_blank=True)
     for line in lines:
         ends = [str(span.style) for span in line.spans if span.end == len(line) > span.start]
-        if fills.intersection(ends) and (room is None or line.cell_len < room):
+        fills = any(" on " in style for style in ends) and line.plain[-1] != _HALF
+        if fills and (room is None or line.cell_len < room):
             line.append(" ", ends[-1])
     return text.blank_copy("\n").join(lines)
+
+
+class Report:
+    """What a command prints and a function of Python returns: a text, and fields for JSON.
+
+    A subclass is a frozen dataclass. Its fields are the keys of the JSON of the command; those in
+    `spread` are mappings whose keys stand beside the others. A field whose name begins with ``_``
+    is none: it has what the text is made of.
+    """
+
+    spread: ClassVar[tuple[str, ...]] = ()
+
+    def text(self, width: int | None) -> Styled:
+        """Return the text that the command prints, wrapped to a width; None does not wrap."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that the command prints with ``-f json``."""
+        fields: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if name in self.spread:
+                fields |= plain(value)
+            elif not name.startswith("_"):
+                fields[name] = plain(value)
+        return fields
+
+    def line(self) -> str:
+        """Return that object as a line."""
+        import json
+
+        return json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n"
+
+    def __str__(self) -> str:
+        """Return the text without colour, 80 columns wide."""
+        return self.text(DEFAULT_WIDTH).plain.rstrip("\n")
+
+    def __repr__(self) -> str:
+        """Show the text in a REPL, as wide as the terminal."""
+        return self.text(width_of(STDOUT) or DEFAULT_WIDTH).plain.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """Show the text in a notebook, with its styles."""
+        from io import StringIO
+
+        from rich.console import Console
+
+        console = Console(file=StringIO(), record=True, width=1 << 20, highlight=False)
+        console.print(self.text(PICTURE_WIDTH), soft_wrap=True, end="")
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: records, and what has a `to_json`, as objects."""
+    if hasattr(value, "to_json"):
+        value = value.to_json()
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif hasattr(value, "__dataclass_fields__"):
+        value = vars(value)
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    return [*map(plain, value)] if isinstance(value, list | tuple) else value
 
 
 def escaped(text: str) -> str:

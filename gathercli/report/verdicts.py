@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass
+from itertools import chain, islice, starmap
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from gathercli.compute.verdicts import legal_ends, number_illegal
+from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
+from gathercli.compute.warnings import warnings
 from gathercli.errors import GatherError
-from gathercli.report.header import header, tensor_json
-from gathercli.report.palette import ERROR_STYLE
-from gathercli.report.terminal import PICTURE_WIDTH, highlighted
+from gathercli.report.header import TensorType, header
+from gathercli.report.terminal import ERROR_STYLE, PICTURE_WIDTH, Report, highlighted
 from gathercli.report.versions import columns, hanging
 from gathercli.spec.adjustments import outside_of
 from gathercli.spec.shapes import cell, product
 from gathercli.text import clean, counted, grouped, listed, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.text import Text
 
     from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case, CheckedCall, Illegal, Verdict
     from gathercli.spec.call import Call
-
-    Warning_ = tuple[str, str]
 
 _STYLES: Final = (
     (r"(?m)^version .*", "bold"),
@@ -69,17 +69,7 @@ def _reason_lines(reasons: Iterable[tuple[str, str]], width: int | None) -> str:
 
 # check
 
-
-def opening(checked: CheckedCall, width: int | None) -> Text:
-    """Format the call and the number of illegal indices."""
-    from rich.text import Text
-
-    chosen, case = checked.chosen, checked.case
-    if chosen.call is None or chosen.shape is None:
-        named = case.named(chosen.op).items()
-        words = (chosen.op.full_name, *(f"{name} {tensor}" for name, tensor in named))
-        return Text(clean("   ".join(words)) + "\n")
-    return header(chosen.call, chosen.shape, width).append(f"\n{headline(chosen.call, case)}\n")
+MOST_SHOWN_INDICES: Final = 20  # the number of illegal indices in a list without `--all`
 
 
 def headline(call: Call, case: Case) -> str:
@@ -129,84 +119,175 @@ def _range(ends: tuple[int, int] | None) -> str:
     return f"{ends[0]}..{ends[1]}" if ends else "none"
 
 
-def more(number: int) -> str:
-    """Format the number of further indices."""
-    return f"{grouped(number)} more; --all lists them\n" if number else ""
-
-
 def verdict_lines(checked: CheckedCall) -> list[tuple[str, str]]:
     """Return the name and the verdict of every version of the family."""
     return [(each.op.full_name, outcome(each, "fine")) for each in checked.family]
 
 
-def closing(checked: CheckedCall, warnings: Sequence[Warning_], width: int | None) -> Text:
-    """Format the verdict of every version, and the warnings."""
-    lines = [("version", "verdict"), *verdict_lines(checked)]
-    messages = (hanging("warning: ", clean(message), width) for _, message in warnings)
-    chosen = checked.chosen
-    raised = {} if chosen.refuses_index else _reasons_of([chosen])  # printed as the error
-    reasons = [reason for reason in _reasons_of(checked.family) if reason not in raised]
-    parts = (columns(lines, width), _reason_lines(reasons, width), "".join(messages))
-    return highlighted("".join(f"\n{part}" for part in parts if part), _STYLES)
+@dataclass(frozen=True)
+class IllegalIndices:
+    """How many indices are illegal, and the first of them or all."""
+
+    count: int
+    shown: tuple[Illegal, ...]
 
 
-def check_json(
-    checked: CheckedCall, warnings: Sequence[Warning_], indices: Iterable[Illegal]
-) -> Iterator[str]:
-    """Yield one object in parts, the illegal indices one by one."""
-    chosen, case = checked.chosen, checked.case
-    call, op = chosen.call, chosen.op
-    ends = legal_ends(call) if call else ()
-    names = ["axis", "batch_dims"] if op.attr("axis") else [each.name for each in op.attrs]
-    fields: dict[str, Any] = {
-        "operator": op.full_name,
-        **{name: call and getattr(call, name) for name in names},
-        **{name: tensor_json(each.dtype, each.shape) for name, each in case.named(op).items()},
-        "output": None if chosen.shape is None else tensor_json(case.data.dtype, chosen.shape),
-        "legal": ends[0] if len(ends) == 1 else call and ends,
-        "total": case.total(op),
-    }
-    yield _dumped(fields)[:-1]
-    if call is None:
-        yield ',"illegal":null'
-    else:
-        yield f',"illegal":{{"count":{number_illegal(call, case)},"shown":['
+@dataclass(frozen=True)
+class VersionVerdict:
+    """What a version says of a call, with the first index that it refuses, fills or moves."""
+
+    version: str
+    verdict: str  # fine, refuses, fills, moves
+    rule: str | None = None  # that refuses
+    count: int | None = 0  # of such indices; None for a rule of shapes, types or attributes
+    at: tuple[int, ...] | None = None
+    index: float | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class CheckWarning:
+    """A likely mistake."""
+
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, repr=False)
+class CheckReport(Report):
+    """What a version says of the indices of a call, and the verdict of every version.
+
+    `legal` has the ends of the legal indices, a pair for each axis if there are several. `status`
+    is 0 if the version takes all indices, and fills for none.
+    """
+
+    spread = "attributes", "inputs"
+
+    operator: str
+    attributes: dict[str, int | None]
+    inputs: dict[str, TensorType]
+    output: TensorType | None
+    legal: tuple[int, int] | tuple[tuple[int, int] | None, ...] | None
+    total: int
+    illegal: IllegalIndices | None
+    verdicts: tuple[VersionVerdict, ...]
+    warnings: tuple[CheckWarning, ...]
+    _checked: CheckedCall
+    _advice: str  # how to see more indices
+
+    @classmethod
+    def of(
+        cls, checked: CheckedCall, most: int | None = 0, advice: str = "--all lists them"
+    ) -> CheckReport:
+        """Report on a call, with at most so many illegal indices; None for all."""
+        chosen, case = checked.chosen, checked.case
+        call, op, found = chosen.call, chosen.op, None
+        ends = tuple(legal_ends(call)) if call else ()
+        names = ["axis", "batch_dims"] if op.attr("axis") else [each.name for each in op.attrs]
+        if call is not None:
+            first = tuple(islice(illegal(call, case), most))
+            found = IllegalIndices(number_illegal(call, case), first)
+        out = None if chosen.shape is None else tuple(chosen.shape.to_json())
+        return cls(
+            op.full_name,
+            {name: getattr(call, name, None) for name in names},
+            {name: TensorType.of(each) for name, each in case.named(op).items()},
+            None if out is None else TensorType(out, case.data.dtype.oip),
+            ends[0] if len(ends) == 1 else ends if call else None,
+            case.total(op),
+            found,
+            tuple(map(_version_verdict, checked.family)),
+            tuple(starmap(CheckWarning, warnings(checked))),
+            checked,
+            advice,
+        )
+
+    @property
+    def status(self) -> int:
+        """The exit status of the command."""
+        return int(self._checked.chosen.refuses_index or self._checked.chosen.filled > 0)
+
+    def text(self, width: int | None) -> Text:
+        """Write the call, the first illegal indices, and what every version says."""
+        lines = self.lines(self.indices(MOST_SHOWN_INDICES))
+        text = self.opening(width).append("".join(lines))
+        return text.append_text(self.closing(width))
+
+    def opening(self, width: int | None) -> Text:
+        """Format the call and the number of illegal indices."""
+        from rich.text import Text
+
+        chosen, case = self._checked.chosen, self._checked.case
+        if chosen.call is None or chosen.shape is None:
+            named = case.named(chosen.op).items()
+            words = (chosen.op.full_name, *(f"{name} {tensor}" for name, tensor in named))
+            return Text(clean("   ".join(words)) + "\n")
+        text = header(chosen.call, chosen.shape, width)
+        return text.append(f"\n{headline(chosen.call, case)}\n")
+
+    def indices(self, most: int | None) -> Iterator[Illegal]:
+        """Yield the illegal indices, at most so many, in constant memory."""
+        call = self._checked.chosen.call
+        return iter(()) if call is None else islice(illegal(call, self._checked.case), most)
+
+    def lines(self, indices: Iterator[Illegal], *, every: bool = False) -> Iterator[str]:
+        """Yield the lines of a list of illegal indices, which are `every` one or the first."""
+        call, case = self._checked.chosen.call, self._checked.case
+        if call is None or self.illegal is None or not self.illegal.count:
+            return
+        first = list(islice(indices, MOST_SHOWN_INDICES))
+        extremes: tuple[float, ...] = case.census[-2:] if every else ()
+        values = [*extremes, *(each.value for each in first)]
+        listing = Listing.of(case.indices.shape, values, legal_ends(call))
+        yield listing.heading()
+        yield from map(listing.line, chain(first, indices))
+        if not every and (number := self.illegal.count - len(first)):
+            yield f"{grouped(number)} more; {self._advice}\n"
+
+    def closing(self, width: int | None) -> Text:
+        """Format the verdict of every version, and the warnings."""
+        checked, chosen = self._checked, self._checked.chosen
+        lines = [("version", "verdict"), *verdict_lines(checked)]
+        messages = (hanging("warning: ", clean(each.message), width) for each in self.warnings)
+        raised = {} if chosen.refuses_index else _reasons_of([chosen])  # printed as the error
+        reasons = [reason for reason in _reasons_of(checked.family) if reason not in raised]
+        parts = (columns(lines, width), _reason_lines(reasons, width), "".join(messages))
+        return highlighted("".join(f"\n{part}" for part in parts if part), _STYLES)
+
+    def json_parts(self, indices: Iterable[Illegal]) -> Iterator[str]:
+        """Yield one object in parts, the illegal indices one by one."""
+        start, mark, end = _dumped(self.to_json()).partition('"shown":[')
+        yield start + mark
         for number, each in enumerate(indices):
-            entry = f'"at":{cell(each.at)},"index":{each.value},"does":"{each.does}"'
-            if each.along:
-                entry += f',"axis":{each.along.axis},"legal":{_dumped(each.legal)}'
-            yield f"{',' if number else ''}{{{entry}}}"
-        yield "]}"
-    rest = {
-        "verdicts": [verdict_json(each) for each in checked.family],
-        "warnings": [{"name": name, "message": message} for name, message in warnings],
-    }
-    yield "," + _dumped(rest)[1:] + "\n"
+            yield ("," if number else "") + _dumped(each.to_json())
+        yield f"{end}\n"
 
 
-def verdict_json(each: Verdict) -> dict[str, Any]:
-    """Return a verdict for JSON, with the first index of the first adjustment."""
-    fields = {"version": each.op.full_name, "verdict": "fine", "rule": None, "count": 0}
-    if each.error is not None:
-        where = each.error.where if each.refuses_index else None
-        return fields | {
-            "verdict": "refuses",
-            "rule": each.error.rule,
-            "count": each.error.count,
-            "at": None if where is None else json.loads(where),
-            "index": each.error.value if each.refuses_index else None,
-            "message": each.error.message,
-        }
+def _version_verdict(each: Verdict) -> VersionVerdict:
+    """Return a verdict with the first index of the first adjustment."""
+    name, error = each.op.full_name, each.error
+    if error is not None:
+        where = error.where if each.refuses_index else None
+        return VersionVerdict(
+            name,
+            "refuses",
+            error.rule,
+            error.count,
+            None if where is None else tuple(json.loads(where)),
+            cast("float", error.value) if each.refuses_index else None,
+            error.message,
+        )
     if not each.adjustments:
-        return fields | {"at": None, "index": None, "message": None}
+        return VersionVerdict(name, "fine")
     first, *_ = each.adjustments
-    return fields | {
-        "verdict": "fills" if each.filled else "moves",
-        "count": sum(adjustment.number for adjustment in each.adjustments),
-        "at": json.loads(first.where),
-        "index": first.value,
-        "message": "; ".join(map(str, each.adjustments)),
-    }
+    return VersionVerdict(
+        name,
+        "fills" if each.filled else "moves",
+        count=sum(adjustment.number for adjustment in each.adjustments),
+        at=tuple(json.loads(first.where)),
+        index=first.value,
+        message="; ".join(map(str, each.adjustments)),
+    )
 
 
 def _dumped(fields: object) -> str:
@@ -332,36 +413,3 @@ def _agreement(comparison: Comparison) -> str:
     if len(ops) == 1:
         return f"only {ops[0]} gives values"
     return "all that accept give the same"
-
-
-def compared_json(
-    comparison: Comparison,
-    fields: dict[str, Any],
-    values: Sequence[tuple[str, str]],
-    more: Mapping[str, Any],
-) -> str:
-    """Format versions, groups and differences as one object; `values` are JSON.
-
-    `more` are further fields at its end.
-    """
-    rows = [
-        {
-            "version": each.op.full_name,
-            "shape": None if each.shape is None else each.shape.to_json(),
-            "outcome": "values" if each.error is None else "refused",
-            "rule": each.error and each.error.rule,
-            "message": outcome(each, "") or None if each.error is None else each.error.message,
-            "filled": each.filled,
-            "group": letter,
-        }
-        for each, letter in zip(comparison.verdicts, comparison.letters, strict=True)
-    ]
-    groups = {letter: [op.full_name for op in ops] for letter, ops in comparison.groups.items()}
-    differences: list[dict[str, Any]] = [
-        {"groups": each.groups, "shapes": [shape.to_json() for shape in each.shapes]}
-        if each.at is None
-        else {"groups": each.groups, "at": each.at, "values": [*map(json.loads, texts)]}
-        for each, texts in zip(comparison.differences, values, strict=True)
-    ]
-    answer = fields | {"rows": rows, "groups": groups, "differences": differences, **more}
-    return _dumped(answer) + "\n"

@@ -19,8 +19,7 @@ from gathercli.compute.verdicts import Case, illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
 from gathercli.io.formats.encode import TextOptions, plain_json
 from gathercli.ops import bind, rule_name
-from gathercli.report.palette import ERROR_STYLE
-from gathercli.report.terminal import highlighted
+from gathercli.report.terminal import ERROR_STYLE, highlighted
 from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, attributes_of, calls, integers
 from gathercli.runtimes.client import RuntimeProcess

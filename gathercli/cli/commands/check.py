@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.call import NamedCall
@@ -16,9 +16,8 @@ from gathercli.io.descriptors import STDOUT
 from gathercli.report.terminal import print_text, rendered, wants_color, width_of
 
 if TYPE_CHECKING:
-    from gathercli.compute.verdicts import CheckedCall
+    from gathercli.report.verdicts import CheckReport
 
-MOST_SHOWN_INDICES: Final = 20  # the number of illegal indices in a list without `--all`
 _LINES_AT_A_TIME: Final = 4096  # lines of a list to write at a time
 
 
@@ -43,19 +42,19 @@ def run(
 ) -> int:
     """Check the indices and print the result."""
     from gathercli.compute.verdicts import checked
+    from gathercli.report.verdicts import CheckReport
 
     opened = call.open()
     op, inputs = opened.op, opened.inputs
     with pictures.opened() as saved, opened:
-        case = opened.case(threads)
-        result = checked(op, family_of(op.family).ROWS, case)
-        if saved.files and result.chosen.call is not None:
-            pictures.draw(saved.files, result, result.chosen.call)
+        result = checked(op, family_of(op.family).ROWS, opened.case(threads))
+        chosen, report = result.chosen, CheckReport.of(result)
+        if saved.files and chosen.call is not None:
+            pictures.draw(saved.files, result, report)
             inputs.recheck()
             saved.commit()
-        _print(result, options, messages)
+        _print(report, options, messages)
         inputs.recheck()
-    chosen = result.chosen
     refused = chosen.error is not None and not chosen.refuses_index
     if not refused:
         messages.clear()
@@ -65,36 +64,23 @@ def run(
     if chosen.error is not None and refused:
         with opened.context:
             raise chosen.error
-    return int(chosen.refuses_index or (chosen.filled > 0 and not options.allow_fill))
+    return report.status and int(chosen.refuses_index or not options.allow_fill)
 
 
-def _print(result: CheckedCall, options: CheckOptions, messages: Messages) -> None:
-    """Print the result with a list of the illegal indices."""
-    from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
-    from gathercli.compute.warnings import warnings
-    from gathercli.report import verdicts as report
+def _print(report: CheckReport, options: CheckOptions, messages: Messages) -> None:
+    """Print the result with a list of the illegal indices, part by part."""
+    from gathercli.report.verdicts import MOST_SHOWN_INDICES
 
-    notes, call, case = list(warnings(result)), result.chosen.call, result.case
-    most = None if options.every else MOST_SHOWN_INDICES
-    shown = iter(()) if call is None else islice(illegal(call, case), most)
+    indices = report.indices(None if options.every else MOST_SHOWN_INDICES)
     if options.fmt == "json":
-        _write(report.check_json(result, notes, shown), messages)
+        _write(report.json_parts(indices), messages)
         return
     width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
     messages.clear()
-    print_text(rendered(report.opening(result, width), color=color))
-    number = 0 if call is None else number_illegal(call, case)
-    if call is not None and number:
-        first = list(islice(shown, MOST_SHOWN_INDICES))
-        extremes: tuple[float, ...] = case.census[-2:] if options.every else ()
-        listing = report.Listing.of(
-            case.indices.shape, [*extremes, *(each.value for each in first)], legal_ends(call)
-        )
-        lines = map(listing.line, chain(first, shown))
-        _write(chain([listing.heading()], lines), messages)
-        print_text(report.more(0 if options.every else number - len(first)))
+    print_text(rendered(report.opening(width), color=color))
+    _write(report.lines(indices, every=options.every), messages)
     messages.clear()
-    print_text(rendered(report.closing(result, notes, width), color=color))
+    print_text(rendered(report.closing(width), color=color))
 
 
 def _write(pieces: Iterable[str], messages: Messages) -> None:

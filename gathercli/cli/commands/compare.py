@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.call import CallOptions
 from gathercli.cli.commands.ops import exactly, named
 from gathercli.cli.declarations import OPERATOR, Answer, Options, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, THREADS, OperatorOptions
-from gathercli.cli.slice_options import PictureOptions, RuntimeOptions
+from gathercli.cli.slice_options import Addition, PictureOptions, RuntimeOptions
 from gathercli.errors import UsageError, VersionError
 from gathercli.frameworks import every_row
 from gathercli.frameworks.equivalents import framework_named
 from gathercli.frameworks.versions import VersionMatch
 from gathercli.ops import FAMILIES, accepted_families
-from gathercli.report.terminal import PICTURE_WIDTH, rendered
+from gathercli.report.header import TensorType
+from gathercli.report.terminal import PICTURE_WIDTH, Report
+from gathercli.report.verdicts import ComparisonText, outcome
 from gathercli.spec.call import CallContext
 from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
-    from gathercli.cli.slice_options import Addition
-    from gathercli.compute.compare import Comparison
+    from collections.abc import Sequence
+
+    from gathercli.compute.compare import Comparison, Difference
     from gathercli.compute.tensor import Tensor
-    from gathercli.compute.verdicts import Case
+    from gathercli.compute.verdicts import Case, Verdict
     from gathercli.report.terminal import Styled
-    from gathercli.report.verdicts import ComparisonText
     from gathercli.spec.op import Op
 
 # The most elements of an output to format: more than a line has room for.
@@ -96,41 +100,28 @@ def run(
 
     running.chosen()
     operators = call.operator
-    rows, by_name = _rows(operators, messages)
+    rows, by_name = rows_of(operators, messages.notes)
     opened = call.open()
     with pictures.opened() as saved, opened:
         case = opened.case(threads)
         comparison = compared(rows, case, call.memory.limits.result, by_name)
         is_named = operators.version is not None
         added = running.compared(comparison, case, operators.attrs.typed, named=is_named)
-        line = _json(comparison, operators, case, added) if fmt == "json" else ""
-        said = _said(comparison, operators, case, shows=bool(saved.files or not line))
-
-        def text(width: int | None) -> Styled:
-            shown = said.text(width)
-            return shown if added.text is None else shown.append_text(added.text(width))
-
+        shows = bool(saved.files) or fmt != "json"
+        report = ComparisonReport.of(comparison, case, operators, added, shows=shows)
         if saved.files:
-            tables = [each for each in (said.table(), added.rows) if each]
-            pictures.draw(
-                saved.files,
-                " · ".join(said.inputs.split("   ")),
-                [(each[0], each[1:]) for each in tables],
-                said.lines(PICTURE_WIDTH),
-                partial(text, PICTURE_WIDTH),
-            )
+            report.draw(saved.files, pictures)
         opened.inputs.recheck()
         saved.commit()
-    return Answer(
-        lambda width, color: rendered(text(width), color=color),
-        lambda: line,
-        notes=() if line else added.notes,
+    return Answer.of(
+        report,
+        notes=() if fmt == "json" else added.notes,
         remarks=saved.remarks,
         status=added.status,
     )
 
 
-def _rows(options: ComparedOperators, messages: Messages) -> tuple[list[Op], set[Op]]:
+def rows_of(options: ComparedOperators, notes: list[str]) -> tuple[list[Op], set[Op]]:
     """Return the rows of the frameworks and names in two lists, in the order of all rows.
 
     With them, those that are named by themselves or by their command.
@@ -158,7 +149,7 @@ def _rows(options: ComparedOperators, messages: Messages) -> tuple[list[Op], set
         if len(ops) == 1:
             by_name |= ops
         chosen |= ops & set(rows) or ops
-        messages.notes += [each.note for each in matches if each.note]
+        notes += [each.note for each in matches if each.note]
     chosen |= by_name
     families = {op.family for op in COMPARED}
     other = next((op for op in chosen if op.family not in families), None)
@@ -192,18 +183,110 @@ def _of(text: str | None) -> list[Op]:
     return [op for op in rows if op.framework in names]
 
 
-def _json(comparison: Comparison, operator: OperatorOptions, case: Case, added: Addition) -> str:
-    from gathercli.report.header import tensor_json
-    from gathercli.report.verdicts import compared_json
+@dataclass(frozen=True)
+class VersionRow:
+    """What a version gives for the inputs: values, or the rule that refuses."""
 
-    fields = {
-        "data": tensor_json(case.data.dtype, case.data.shape),
-        "indices": tensor_json(case.indices.dtype, case.indices.shape),
-        **operator.attrs.typed,
-        "negative": operator.negative,
-        "out_of_range": operator.out_of_range,
-    }
-    return compared_json(comparison, fields, _values(comparison, "quoted"), added.fields)
+    version: str
+    shape: list[int | str] | None
+    outcome: str  # values, refused
+    rule: str | None
+    message: str | None
+    filled: int
+    group: str | None  # the letter of those with equal values
+
+    @classmethod
+    def of(cls, each: Verdict, letter: str | None) -> VersionRow:
+        """Describe the verdict of a version, in the group of a letter."""
+        name, error = each.op.full_name, each.error
+        shape = None if each.shape is None else each.shape.to_json()
+        if error is not None:
+            return cls(name, shape, "refused", error.rule, error.message, each.filled, letter)
+        return cls(name, shape, "values", None, outcome(each, "") or None, each.filled, letter)
+
+
+@dataclass(frozen=True)
+class GroupDifference:
+    """The first difference of two groups: their shapes, or a cell with both of its values."""
+
+    groups: tuple[str, str]
+    shapes: tuple[list[int | str], list[int | str]] | None = None
+    at: tuple[int, ...] | None = None
+    values: tuple[Any, Any] | None = None
+
+    @classmethod
+    def of(cls, each: Difference) -> GroupDifference:
+        """Describe a difference."""
+        if each.at is None:
+            one, other = each.shapes
+            return cls(each.groups, shapes=(one.to_json(), other.to_json()))
+        one, other = map(json.loads, _both(each, "quoted"))
+        return cls(each.groups, at=each.at, values=(one, other))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that say it."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonReport(Report):
+    """What every version gives for the same inputs, by agreement."""
+
+    spread = "attributes", "more"
+
+    data: TensorType
+    indices: TensorType
+    attributes: dict[str, Any]  # as they are passed
+    negative: str
+    out_of_range: str
+    rows: tuple[VersionRow, ...]
+    groups: dict[str, list[str]]
+    differences: tuple[GroupDifference, ...]
+    more: dict[str, Any]  # what runtimes give
+    _said: ComparisonText
+    _added: Addition
+
+    @classmethod
+    def of(
+        cls,
+        comparison: Comparison,
+        case: Case,
+        operator: OperatorOptions,
+        added: Addition = Addition(),  # noqa: B008  (a tuple)
+        *,
+        shows: bool = True,
+    ) -> ComparisonReport:
+        """Report on a comparison; the text has elements of the outputs if it `shows` them."""
+        return cls(
+            TensorType.of(case.data),
+            TensorType.of(case.indices),
+            operator.attrs.typed,
+            operator.negative,
+            operator.out_of_range,
+            tuple(map(VersionRow.of, comparison.verdicts, comparison.letters)),
+            {letter: [op.full_name for op in ops] for letter, ops in comparison.groups.items()},
+            tuple(map(GroupDifference.of, comparison.differences)),
+            {**added.fields},
+            _said(comparison, operator, case, shows=shows),
+            added,
+        )
+
+    def text(self, width: int | None) -> Styled:
+        """Write a line for each version, the groups, and where they first differ."""
+        shown, added = self._said.text(width), self._added.text
+        return shown if added is None else shown.append_text(added(width))
+
+    def draw(self, files: Sequence[Any], pictures: PictureOptions) -> None:
+        """Write the picture into open files."""
+        said = self._said
+        tables = [each for each in (said.table(), self._added.rows) if each]
+        pictures.draw(
+            files,
+            " · ".join(said.inputs.split("   ")),
+            [(each[0], each[1:]) for each in tables],
+            said.lines(PICTURE_WIDTH),
+            partial(self.text, PICTURE_WIDTH),
+        )
 
 
 def _said(
@@ -212,7 +295,6 @@ def _said(
     """Format the inputs, the attributes, and if `shows` the elements of the text."""
     from gathercli.compute.compare import first_elements
     from gathercli.io.formats.encode import json_texts
-    from gathercli.report.verdicts import ComparisonText
 
     call = f"data {case.data}   indices {case.indices}"
     used = {attr.name for verdict in comparison.verdicts for attr in verdict.op.attrs}
@@ -226,19 +308,16 @@ def _said(
         return ComparisonText(comparison, call)
     groups = comparison.group_calls
     outputs = [json_texts(first_elements(group, case, MOST_ELEMENTS)) for group in groups]
-    return ComparisonText(comparison, call, _values(comparison, "bare"), outputs)
+    values = [_both(each, "bare") for each in comparison.differences]
+    return ComparisonText(comparison, call, values, outputs)
 
 
-def _values(comparison: Comparison, nonfinite: str) -> list[tuple[str, str]]:
-    """Format both values of each difference with full precision."""
+def _both(each: Difference, nonfinite: str) -> tuple[str, str]:
+    """Format both values of a difference with full precision; blank if the shapes differ."""
     from gathercli.io.formats.encode import TextOptions, plain_json
 
     def text(value: Tensor) -> str:
-        return (
-            b"".join(plain_json([("value", value)], TextOptions(nonfinite))).decode().rstrip("\n")
-        )
+        parts = plain_json([("value", value)], TextOptions(nonfinite))
+        return b"".join(parts).decode().rstrip("\n")
 
-    return [
-        ("", "") if each.values is None else (text(each.values[0]), text(each.values[1]))
-        for each in comparison.differences
-    ]
+    return ("", "") if each.values is None else (text(each.values[0]), text(each.values[1]))

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 from gathercli.errors import UsageError
 from gathercli.explain.drawing.scene import Arrow, Box, Caption, GridCell, GridSlice, Scene, number
-from gathercli.report.palette import (
+from gathercli.explain.panel import (
     DARK_PAGE,
     HUES,
     LIGHT_PAGE,

@@ -13,10 +13,18 @@ from typing import Final, NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 
-from gathercli.explain.panel import Line, Marks, PanelCell, PanelTensor, Placement, Word
+from gathercli.explain.panel import (
+    REFUSED_STYLE,
+    STYLES,
+    Line,
+    Marks,
+    PanelCell,
+    PanelTensor,
+    Placement,
+    Word,
+)
 from gathercli.explain.provenance import Fate
 from gathercli.report.grid import at_the_point
-from gathercli.report.palette import REFUSED_STYLE, STYLES
 from gathercli.spec.shapes import flat_positions, product
 
 BLOCK_GAP: Final = 4  # blanks between blocks side by side

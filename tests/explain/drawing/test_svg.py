@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from gathercli.explain import pictures
 from gathercli.explain.drawing.svg import DARK, LIGHT, Theme, document, style_sheet, text
-from gathercli.report.palette import ON_FILL
-from tests.report.test_palette import contrast
+from gathercli.explain.panel import ON_FILL
+from tests.explain.test_palette import contrast
 
 if TYPE_CHECKING:
     from pathlib import Path

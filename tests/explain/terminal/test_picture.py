@@ -12,9 +12,8 @@ from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 
 import gathercli
-from gathercli.explain.panel import ASCII, Look
+from gathercli.explain.panel import ASCII, HUES, Look
 from gathercli.explain.terminal.picture import panels_of, picture_of
-from gathercli.report.palette import HUES
 from tests.explain.test_gather_provenance import explain_case
 from tests.random_calls import (
     Dice,

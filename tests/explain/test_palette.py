@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.color import Color, ColorSystem
 
-from gathercli.report.palette import (
+from gathercli.explain.panel import (
     DARK_PAGE,
     HUES,
     LIGHT_PAGE,

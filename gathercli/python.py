@@ -1,0 +1,219 @@
+"""The commands of the core as functions of Python, each with the result that its command prints.
+
+::
+
+    words      ->  Options, Inputs  ->  Case, BoundCall  ->  Report  ->  a terminal, JSON
+    arguments  ->  opened(...)      ->  Case, BoundCall  ->  Report  ->  Python
+
+The functions of a slice are in its own `python.py`, likewise; `gathercli._HOMES` names them all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gathercli.cli.messages import Messages
+from gathercli.cli.options import AttributeOptions, MemoryOptions, SourceOptions
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.compare import compared
+from gathercli.compute.verdicts import Case, checked
+from gathercli.errors import GatherError
+from gathercli.frameworks.versions import family_of, find
+from gathercli.io.arraylike import arguments
+from gathercli.io.files import cores
+from gathercli.ops import bind
+from gathercli.report.verdicts import MOST_SHOWN_INDICES, CheckReport
+from gathercli.spec.call import Call, CallContext, Operand
+from gathercli.text import as_argument
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gathercli.cli.commands.compare import ComparisonReport
+    from gathercli.compute.tensor import Tensor
+    from gathercli.spec.op import Op
+
+_OPTION: Final = re.compile(r"`--([a-z-]+)(?: ([^`]+))?`")
+
+
+class PythonCall(NamedTuple):
+    """A call as Python passes it: a version, its inputs, and what is set."""
+
+    row: Op
+    tensors: Sequence[Tensor]
+    settings: Mapping[str, Any]  # attributes and policies
+
+    def bind(self, row: Op) -> Call:
+        """Bind the call to a version."""
+        return bind(row, *map(Operand.of, self.tensors), **self.settings)
+
+    def bound(self) -> BoundCall:
+        """Return the call of its own version."""
+        return BoundCall(self.bind(self.row), *self.tensors)
+
+    def case(self, threads: int | None) -> Case:
+        """Return the inputs with what binds them to any version."""
+        return Case(self.bind, *self.tensors, threads=threads or cores())
+
+
+@contextmanager
+def opened(
+    op: str, inputs: Sequence[ArrayLike], version: str | int | None, **settings: Any
+) -> Iterator[PythonCall]:
+    """Read the inputs of a call; a context that names it in errors."""
+    family = family_of(op)
+    row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
+    with CallContext(row) as context, worded():
+        yield PythonCall(row, arguments(context, inputs), settings)
+
+
+@contextmanager
+def worded() -> Iterator[None]:
+    """Word the errors of a command for Python: an option is an argument."""
+    try:
+        yield
+    except GatherError as error:
+        if error.subject is not None and error.subject.startswith("--"):
+            error.subject = error.subject[2:].replace("-", "_")
+        error.problem = _OPTION.sub(_argument, error.problem)
+        error.expected = error.expected and _OPTION.sub(_argument, error.expected)
+        if type(error.advice) is str:
+            is_line = "`gathercli " in error.advice
+            error.advice = None if is_line else _OPTION.sub(_argument, error.advice)
+        raise
+
+
+def _argument(option: re.Match[str]) -> str:
+    name, value = option[1].replace("-", "_"), option[2]
+    return f"`{name if value is None else as_argument(name, value)}`"
+
+
+def check(
+    op: str,
+    data: ArrayLike,
+    indices: ArrayLike,
+    *more: ArrayLike,
+    axis: ArrayLike | None = None,
+    batch_dims: ArrayLike = 0,
+    version: str | int | None = None,
+    negative: str = "spec",
+    out_of_range: str = "spec",
+    every: bool = False,
+    threads: int | None = None,
+) -> CheckReport:
+    """List the illegal indices of a call, 20 or `every` one, and what each version does.
+
+    The operator `op` is ``gather``, ``gather-elements``, ``gather-nd`` or ``gather-tree``; the
+    others are as for its function, such as `gathercli.gather`. No `version` is OpenVINO's newest.
+
+    Raises
+    ------
+    OperatorError
+        A rule of shapes, types or attributes refuses; no illegal index does.
+    VersionError, UsageError
+        There is no such version or operator.
+
+    Examples
+    --------
+    >>> report = check("gather", [10, 20, 30], [2, 7])
+    >>> report.illegal.shown[0].at, report.illegal.shown[0].value, report.verdicts[0].verdict
+    ((1,), 7, 'fills')
+    """
+    settings = {"axis": axis, "batch_dims": batch_dims, "negative": negative}
+    with opened(op, (data, indices, *more), version, out_of_range=out_of_range, **settings) as call:
+        rows = family_of(call.row.family).ROWS
+        result = checked(call.row, rows, call.case(threads))
+        if result.chosen.error is not None and not result.chosen.refuses_index:
+            raise result.chosen.error
+        most = None if every else MOST_SHOWN_INDICES
+        return CheckReport.of(result, most, "every=True lists them")
+
+
+def compare(
+    data: ArrayLike,
+    indices: ArrayLike,
+    *,
+    axis: ArrayLike | None = None,
+    batch_dims: ArrayLike = 0,
+    ops: str | None = None,
+    of: str | None = None,
+    negative: str = "spec",
+    out_of_range: str = "spec",
+    threads: int | None = None,
+) -> ComparisonReport:
+    """Make a call in every version, also of other frameworks, and group those that agree.
+
+    `ops` are names with commas: operators (``gather``), versions (``onnx-13``), and calls
+    (``torch.gather``); `of` are frameworks: ``openvino,onnx,torch``. The others are as for
+    `gathercli.gather`. A version that refuses the call raises nothing.
+
+    Raises
+    ------
+    VersionError, UsageError
+        There is no such version or framework.
+
+    Examples
+    --------
+    >>> report = compare([10, 20, 30], [2, -1], ops="openvino-8,onnx-13,openvino-7")
+    >>> [(row.version, row.outcome) for row in report.rows if row.rule]
+    [('openvino.Gather-7', 'refused')]
+    """
+    from gathercli.cli.commands.compare import ComparedOperators, ComparisonReport, rows_of
+
+    operator = ComparedOperators(
+        attrs=AttributeOptions(axis=axis, batch_dims=batch_dims),
+        version=ops,
+        frameworks=of,
+        negative=negative,
+        out_of_range=out_of_range,
+    )
+    with worded():
+        rows, by_name = rows_of(operator, [])
+        with CallContext(operator.chosen.op) as context:
+            tensors = arguments(context, (data, indices))
+        case = Case(
+            lambda row: operator.bind(row, map(Operand.of, tensors)),
+            *tensors,
+            threads=threads or cores(),
+        )
+        comparison = compared(rows, case, named=by_name)
+        return ComparisonReport.of(comparison, case, operator)
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    dtype: str | None = None,
+    lossy: bool = False,
+) -> None:
+    """Convert a file to another format, block by block where it is larger than memory.
+
+    Parameters
+    ----------
+    source, format
+        As for `load` and `save`.
+    target
+        The file to write.
+    dtype
+        The type of its elements; refused if a value would change, unless that is `lossy`.
+
+    Raises
+    ------
+    InputError, NoInputError, LimitError, OutputError, TransferError, UsageError
+    """
+    from gathercli.cli.commands.convert import ConvertOptions, run
+
+    paths = [source if isinstance(source, str) else f"@{os.fspath(source)}", os.fspath(target)]
+    reading, messages = SourceOptions(memory=MemoryOptions(max_bytes="0")), Messages(quiet=True)
+    messages.guarded = False  # the signals of a program are its own
+    with worded():
+        run(
+            ConvertOptions(paths=paths, to=format, dtype=dtype, lossy=lossy, reading=reading),
+            messages,
+        )

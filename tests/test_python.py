@@ -1,0 +1,116 @@
+"""The functions of Python return what the commands print."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+
+import gathercli
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from gathercli.report.terminal import Report
+    from tests.conftest import Run
+
+STEPS: Final = [[[1, 2]], [[3, 4]]]
+PARENTS: Final = [[[7, 7]], [[0, 5]]]
+
+REPORTS: Final[dict[str, Callable[[], Report]]] = {
+    "check gather 10,20,30 2,7": lambda: gathercli.check("gather", [10, 20, 30], [2, 7]),
+    "check gather-elements [[1,2],[3,4]] [[0,-9]] -a 1 -V onnx-13": lambda: gathercli.check(
+        "gather-elements", [[1, 2], [3, 4]], [[0, -9]], axis=1, version="onnx-13"
+    ),
+    "check gather-nd arange:3x4 [[0,1],[3,-5]]": lambda: gathercli.check(
+        "gather-nd", np.arange(12).reshape(3, 4), [[0, 1], [3, -5]]
+    ),
+    "check gather-tree [[[1,2]],[[3,4]]] [[[7,7]],[[0,5]]] 2, 9": lambda: gathercli.check(
+        "gather-tree", STEPS, PARENTS, [2], 9
+    ),
+    "compare 10,20,30 2,-1,7": lambda: gathercli.compare([10, 20, 30], [2, -1, 7]),
+    "compare [[1.5,2.0],[3.0,4.0]] [[1,0]] --axis 1 --ops gather,torch.gather --of onnx,torch": (
+        lambda: gathercli.compare(
+            [[1.5, 2.0], [3.0, 4.0]], [[1, 0]], axis=1, ops="gather,torch.gather", of="onnx,torch"
+        )
+    ),
+}
+"""Command lines, and calls that return their answers."""
+
+
+@pytest.fixture(params=REPORTS)
+def line(request: pytest.FixtureRequest) -> str:
+    """Name a command line."""
+    return str(request.param)
+
+
+def test_a_report_prints_and_stores_what_the_command_does(
+    line: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    report = REPORTS[line]()
+
+    assert f"{report}\n" == run(*line.split()).out
+    assert report.to_json() == json.loads(run(*line.split(), "-f", "json").out)
+    assert repr(report) == str(report)
+
+
+def test_a_notebook_shows_a_report_in_its_styles(line: str) -> None:
+    html = REPORTS[line]()._repr_html_()
+
+    assert html.startswith("<pre>")
+    assert '<span style="font-weight: bold">' in html
+
+
+def test_a_report_is_frozen(line: str) -> None:
+    report: Any = REPORTS[line]()
+    field = next(iter(report.to_json()), "")
+
+    with pytest.raises(AttributeError):
+        setattr(report, field, None)
+
+
+def test_every_illegal_index_is_listed_on_demand() -> None:
+    first = gathercli.check("gather", [1], range(1, 31))
+    every = gathercli.check("gather", [1], range(1, 31), every=True)
+
+    assert first.illegal is not None
+    assert every.illegal is not None
+    assert (len(first.illegal.shown), len(every.illegal.shown)) == (20, 30)
+    assert "10 more; every=True lists them" in str(first)
+
+
+REFUSALS: Final[dict[str, Callable[[], object]]] = {
+    "`axis` is 4, but `data` has rank 1: expected -1 to 0\n"
+    "hint: the last dimension is `axis=-1`": lambda: gathercli.check("gather", [1], 0, axis=4),
+    "`of` names `tensor`: expected openvino, onnx, coreml, jax, numpy, tensorflow, tensorrt, "
+    "tflite, torch, webnn or xla\n"
+    "hint: did you mean `tensorrt`?": lambda: gathercli.compare([1], 0, of="tensor"),
+    '`ops` is `,`: expected names with commas between\nhint: `ops="gather,onnx-13"`': lambda: (
+        gathercli.compare([1], 0, ops=",")
+    ),
+    "`lossy` is given without `dtype`: expected both": (
+        lambda: gathercli.convert("[1,2]", "out.npy", lossy=True)
+    ),
+}
+"""What an exception says in the words of Python."""
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+def test_an_error_is_worded_for_python(said: str) -> None:
+    with pytest.raises(gathercli.GatherError) as raised:
+        REFUSALS[said]()
+
+    assert str(raised.value) == said
+
+
+def test_a_file_is_converted(folder: Path) -> None:
+    gathercli.save("a.npy", [[1.5, 2.0]])
+
+    gathercli.convert(folder / "a.npy", "a.json", dtype="int8", lossy=True)
+
+    assert (folder / "a.json").read_text() == "[[2,2]]\n"
