@@ -40,6 +40,7 @@ __all__ = [
     "check",
     "compare",
     "convert",
+    "diagnose",
     "explain",
     "gather",
     "gather_elements",
@@ -48,6 +49,7 @@ __all__ = [
     "infer_shape",
     "load",
     "save",
+    "translate",
 ]
 
 # Where public names are defined that are no exceptions, nor functions of `gathercli.api`.
@@ -55,7 +57,9 @@ _HOMES = {
     "OPERATORS": "report.versions",
     "Shape": "spec.shapes",
     **dict.fromkeys(("check", "compare", "convert"), "python"),
+    "diagnose": "diagnose.python",
     "explain": "explain.python",
+    "translate": "translate.python",
 }
 
 

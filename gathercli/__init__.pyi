@@ -5,6 +5,7 @@ from gathercli.api import gather_tree as gather_tree
 from gathercli.api import infer_shape as infer_shape
 from gathercli.api import load as load
 from gathercli.api import save as save
+from gathercli.diagnose.python import diagnose as diagnose
 from gathercli.errors import AxisError as AxisError
 from gathercli.errors import BatchDimsError as BatchDimsError
 from gathercli.errors import DtypeError as DtypeError
@@ -28,5 +29,6 @@ from gathercli.python import compare as compare
 from gathercli.python import convert as convert
 from gathercli.report.versions import OPERATORS as OPERATORS
 from gathercli.spec.shapes import Shape as Shape
+from gathercli.translate.python import translate as translate
 
 __version__: str

@@ -37,7 +37,7 @@ LEFT_OF = {
     **{name: {*ROOMS, "python"} for name in SLICES},
     "python": {*ROOMS} - {"batch"},
     "api": {"errors", "text", "spec", "ops", "frameworks", "compute", "io"},
-    "__init__": {"api", "python", "explain", "report", "spec", "errors"},
+    "__init__": {"api", "python", "report", "spec", "errors", *SLICES},
     "__main__": {"cli"},
 }
 MOST_SIZE = Size(lines=55_900, core=31_500, files=210, longest=500)

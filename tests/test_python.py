@@ -37,6 +37,22 @@ REPORTS: Final[dict[str, Callable[[], Report]]] = {
             [[1.5, 2.0], [3.0, 4.0]], [[1, 0]], axis=1, ops="gather,torch.gather", of="onnx,torch"
         )
     ),
+    "diagnose gather arange:5xf32 3,8,-20 3,4,0": lambda: gathercli.diagnose(
+        "gather", np.arange(5, dtype=np.float32), [3, 8, -20], [3, 4, 0]
+    ),
+    "diagnose gather-tree [[[1,2]],[[3,4]]] [[[0,0]],[[1,0]]] 2, 9 [[[1,2]],[[3,4]]]": (
+        lambda: gathercli.diagnose(
+            "gather-tree", STEPS, [[[0, 0]], [[1, 0]]], [[[1, 2]], [[3, 4]]], [2], 9
+        )
+    ),
+    "translate gather-elements [[1,2],[3,4]] [[0],[1]] -a 1 -V onnx-13 --to torch": (
+        lambda: gathercli.translate(
+            "gather-elements", [[1, 2], [3, 4]], [[0], [1]], axis=1, version="onnx-13", to="torch"
+        )
+    ),
+    "translate gather 10,20,30 2,7 --to openvino": lambda: gathercli.translate(
+        "gather", [10, 20, 30], [2, 7], to="openvino"
+    ),
 }
 """Command lines, and calls that return their answers."""
 
@@ -54,7 +70,7 @@ def test_a_report_prints_and_stores_what_the_command_does(
 
     report = REPORTS[line]()
 
-    assert f"{report}\n" == run(*line.split()).out
+    assert str(report) == run(*line.split(), "-f", "pretty").out.rstrip("\n")
     assert report.to_json() == json.loads(run(*line.split(), "-f", "json").out)
     assert repr(report) == str(report)
 
@@ -95,6 +111,17 @@ REFUSALS: Final[dict[str, Callable[[], object]]] = {
     ),
     "`lossy` is given without `dtype`: expected both": (
         lambda: gathercli.convert("[1,2]", "out.npy", lossy=True)
+    ),
+    "no target `torchh`: expected onnx, openvino, torch, tensorflow, jax, numpy, tflite, onnx-13 "
+    "or openvino-8\nhint: did you mean `torch`?": (
+        lambda: gathercli.translate("gather", [1], 0, to="torchh")
+    ),
+    "`out_of_range` of openvino.Gather-8 is `nan`, which no translation repeats: expected error, "
+    'zero, clamp or wrap\nhint: `out_of_range="zero"` is an example': (
+        lambda: gathercli.translate("gather", [1.5], 0, out_of_range="nan", to="torch")
+    ),
+    "`path` is `a.onnx`, and the translation to numpy is a .py file: expected that suffix": (
+        lambda: gathercli.translate("gather", [1], 0, to="numpy").save("a.onnx")
     ),
 }
 """What an exception says in the words of Python."""

@@ -8,7 +8,6 @@ from gathercli.cli.call import NamedCall, TensorOptions, TypeOptions
 from gathercli.cli.declarations import INPUT, Answer, Options, argument, option
 from gathercli.cli.options import TEXT_FORMAT, ToleranceOptions, tolerance, type_of
 from gathercli.errors import MismatchError, UsageError
-from gathercli.report.terminal import rendered
 
 if TYPE_CHECKING:
     from typing import Any
@@ -107,7 +106,7 @@ class DiagnosedCall(NamedCall):
 def run(call: DiagnosedCall, near: DiagnosisTolerance, fmt: str = TEXT_FORMAT) -> Answer:
     """Find what explains the output, and return it as an answer."""
     del fmt  # the answer has both
-    from gathercli.diagnose.diagnosis import diagnose, diagnosis_json, diagnosis_text
+    from gathercli.diagnose.diagnosis import DiagnosisReport, diagnose
 
     operator = call.operator
     attrs = {name: value for name, value in operator.attrs.typed.items() if value is not None}
@@ -128,8 +127,4 @@ def run(call: DiagnosedCall, near: DiagnosisTolerance, fmt: str = TEXT_FORMAT) -
             )
         inputs.recheck()
 
-    return Answer(
-        lambda width, color: rendered(diagnosis_text(diagnosis, width), color=color),
-        lambda: diagnosis_json(diagnosis),
-        status=int(not diagnosis.is_whole),
-    )
+    return Answer.of(DiagnosisReport.of(diagnosis), status=int(not diagnosis.is_whole))

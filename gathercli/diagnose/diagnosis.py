@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,7 +19,8 @@ from gathercli.diagnose.search import Search
 from gathercli.errors import InputError, OperatorError, sentence
 from gathercli.frameworks import FrameworkRow, every_framework, every_row
 from gathercli.frameworks.versions import family_of, find
-from gathercli.report.header import tensor_json, title
+from gathercli.report.header import TensorType, title
+from gathercli.report.terminal import Report
 from gathercli.report.versions import hanging
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import Adaptation, Negative, OutOfRange
@@ -382,59 +384,93 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
         )
 
 
-def diagnosis_json(diagnosis: Diagnosis) -> str:
-    """Return a diagnosis as one line of JSON."""
-    call, likely = diagnosis.call, diagnosis.likely
-    first = diagnosis.first if likely else ()
-    fields: dict[str, Any] = {
-        "operator": diagnosis.row.full_name,
-        **{each.name: call and getattr(call, each.name) for each in diagnosis.row.attrs},
-    }
-    fields |= {
-        name: tensor_json(tensor.dtype, tensor.shape) for name, tensor in diagnosis.tensors.items()
-    }
-    fields |= {
-        "wrong": tensor_json(diagnosis.wrong.dtype, diagnosis.wrong.shape),
-        "verdict": _verdict(diagnosis),
-        "refusal": diagnosis.refusal and diagnosis.refusal.message,
-        "refused": diagnosis.refused and diagnosis.refused._asdict(),
-        "differing": _cells_json(diagnosis.wrong_cells),
-        "unexplained": _cells_json(diagnosis.unexplained if likely else diagnosis.wrong_cells),
-        "explanations": [
-            _explanation_json(each, is_first=each in first) for each in likely[:MAX_IN_JSON]
-        ],
-        "tied": len(first),
-        "apart": diagnosis.apart if likely else None,
-    }
-    return json.dumps(fields, separators=(",", ":")) + "\n"
+@dataclass(frozen=True)
+class ReportedCells:
+    """Cells that are wrong, or not explained: their number, and the first of them."""
+
+    count: int
+    at: tuple[int, ...]
+    value: str  # what it holds
+    expected: str | None  # None if the version refuses its index or it lies outside `data`
+
+    @classmethod
+    def of(cls, cells: WrongCells | None) -> ReportedCells | None:
+        """Report on cells; None on none."""
+        if cells is None:
+            return None
+        return cls(cells.number, tuple(json.loads(cells.where)), cells.value, cells.expected)
+
+
+@dataclass(frozen=True)
+class LikelyCause:
+    """What may have made the output."""
+
+    names: tuple[str, ...]  # of each departure from the version; none for the right output
+    sentence: str
+    explained: int  # cells
+    foreign: int  # cells that hold memory outside of the tensors
+    total: int
+    departures: int
+    known: tuple[str, ...]  # who is known to do all that
+    first: bool  # whether it is the best, or ties with it
+
+    @classmethod
+    def of(cls, each: Named, *, is_first: bool) -> LikelyCause:
+        """Report on an explanation."""
+        explained, foreign, _, total = each.explanation.score
+        departures = each.explanation.departures
+        return cls(
+            each.names, each.sentence, explained, foreign, total, departures, each.known, is_first
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class DiagnosisReport(Report):
+    """What explains an output that is wrong."""
+
+    spread = "attributes", "inputs"
+
+    operator: str
+    attributes: dict[str, int | None]
+    inputs: dict[str, TensorType]
+    wrong: TensorType
+    verdict: str  # unexplained, right, named, in part
+    refusal: str | None  # why the version refuses the call
+    refused: RefusedCells | None
+    differing: ReportedCells | None
+    unexplained: ReportedCells | None
+    explanations: tuple[LikelyCause, ...]  # best first
+    tied: int
+    apart: str | None  # an index that tells those that tie apart
+    _diagnosis: Diagnosis
+
+    @classmethod
+    def of(cls, diagnosis: Diagnosis) -> DiagnosisReport:
+        """Report on a diagnosis."""
+        call, likely = diagnosis.call, diagnosis.likely
+        first = diagnosis.first if likely else ()
+        return cls(
+            diagnosis.row.full_name,
+            {each.name: getattr(call, each.name, None) for each in diagnosis.row.attrs},
+            {name: TensorType.of(tensor) for name, tensor in diagnosis.tensors.items()},
+            TensorType.of(diagnosis.wrong),
+            _verdict(diagnosis),
+            None if diagnosis.refusal is None else diagnosis.refusal.message,
+            diagnosis.refused,
+            ReportedCells.of(diagnosis.wrong_cells),
+            ReportedCells.of(diagnosis.unexplained if likely else diagnosis.wrong_cells),
+            tuple(LikelyCause.of(each, is_first=each in first) for each in likely[:MAX_IN_JSON]),
+            len(first),
+            diagnosis.apart if likely else None,
+            diagnosis,
+        )
+
+    def styled(self, width: int | None) -> Text:
+        """Write what explains it, and who is known to do that."""
+        return diagnosis_text(self._diagnosis, width)
 
 
 def _verdict(diagnosis: Diagnosis) -> str:
     if not diagnosis.likely:
         return "unexplained"
     return "right" if diagnosis.is_right else "named" if diagnosis.is_whole else "in part"
-
-
-def _cells_json(cells: WrongCells | None) -> dict[str, Any] | None:
-    if cells is None:
-        return None
-    return {
-        "count": cells.number,
-        "at": json.loads(cells.where),
-        "value": cells.value,
-        "expected": cells.expected,
-    }
-
-
-def _explanation_json(each: Named, *, is_first: bool) -> dict[str, Any]:
-    score = each.explanation.score
-    return {
-        "names": each.names,
-        "sentence": each.sentence,
-        "explained": score.explained,
-        "foreign": score.foreign,
-        "total": score.total,
-        "departures": each.explanation.departures,
-        "known": each.known,
-        "first": is_first,
-    }

@@ -111,7 +111,7 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
         if not self.heat or info.tensor is None:
             return {}
         from gathercli.explain.heatmap import heat_map
-        from gathercli.explain.terminal import heat
+        from gathercli.explain.terminal import picture as heat
 
         plane = self.plane(info.tensor.shape)
         if heat.undrawable(info.tensor) is not None:
@@ -123,7 +123,7 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
         from rich.text import Text
 
         from gathercli.explain.heatmap import heat_map
-        from gathercli.explain.terminal import heat
+        from gathercli.explain.terminal import picture as heat
 
         plane = self.plane(tensor.shape)
         if (reason := heat.undrawable(tensor)) is not None:
@@ -138,7 +138,7 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
 
 def _drawable(info: Info) -> tuple[Tensor, Summary]:
     """Return the one tensor of a file, with its summary; raise if it cannot be drawn."""
-    from gathercli.explain.terminal.heat import undrawable
+    from gathercli.explain.terminal.picture import undrawable
 
     if info.tensor is None or info.summary is None:
         names = (each.name for each in info.members if each.name)

@@ -414,9 +414,9 @@ class View(ABC):
         fields |= {each.name: header.attr_number(call, each.name)[0] for each in call.op.attrs}
         fields |= call.policies
         for name, operand in call.inputs.items():
-            fields[name] = header.tensor_json(operand.dtype, operand.shape)
+            fields[name] = header.TensorType.of(operand)._asdict()
         return fields | {
-            "output": header.tensor_json(call.data.dtype, provenance.shape),
+            "output": header.TensorType.of(call.data)._replace(shape=provenance.shape)._asdict(),
             "equation": provenance.equation,
             "formula": header.formula(call, Shape(provenance.shape)),
             "read": self.reads_json(),

@@ -138,7 +138,7 @@ class IllegalPictures(SaveOptions):
         if call is not None:
             chart = illegal_chart(call, case, headline(call, case), verdict_lines(result))
             for output in outputs:
-                output.write_chart(chart, partial(report.text, PICTURE_WIDTH))
+                output.write_chart(chart, partial(report.styled, PICTURE_WIDTH))
 
 
 class VersionPictures(SaveOptions):

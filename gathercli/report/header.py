@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gathercli.report.terminal import assembled
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, multiply
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from rich.text import Text
 
     from gathercli.spec.call import Call, TensorLike
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.shapes import AnyDim
 
 # A term of a shape formula: dimensions of an input, or their product.
 _TERM = re.compile(
@@ -152,15 +150,9 @@ class TensorType(NamedTuple):
     datatype: str  # ``INT64``, ``FP32``, …
 
     @classmethod
-    def of(cls, tensor: TensorLike) -> TensorType:
-        """Describe a tensor."""
-        return cls(tuple(Shape(tensor.shape).to_json()), tensor.dtype.oip)
-
-
-def tensor_json(dtype: DType | None, shape: Sequence[AnyDim]) -> dict[str, Any]:
-    """Describe a tensor for JSON with the keys of typed JSON."""
-    fields: dict[str, Any] = {"shape": Shape(shape).to_json()}
-    return fields if dtype is None else fields | {"datatype": dtype.oip}
+    def of(cls, tensor: TensorLike | Operand) -> TensorType:
+        """Describe a tensor whose type is known."""
+        return cls(tuple(Shape(tensor.shape).to_json()), tensor.dtype.oip if tensor.dtype else "")
 
 
 def _from_front(number: int | None, normalised: int | None) -> str:

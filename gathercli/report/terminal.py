@@ -154,7 +154,7 @@ class Report:
 
     spread: ClassVar[tuple[str, ...]] = ()
 
-    def text(self, width: int | None) -> Styled:
+    def styled(self, width: int | None) -> Styled:
         """Return the text that the command prints, wrapped to a width; None does not wrap."""
         raise NotImplementedError
 
@@ -172,15 +172,15 @@ class Report:
         """Return that object as a line."""
         import json
 
-        return json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n"
+        return json.dumps(self.to_json(), separators=(",", ":")) + "\n"
 
     def __str__(self) -> str:
         """Return the text without colour, 80 columns wide."""
-        return self.text(DEFAULT_WIDTH).plain.rstrip("\n")
+        return self.styled(DEFAULT_WIDTH).plain.rstrip("\n")
 
     def __repr__(self) -> str:
         """Show the text in a REPL, as wide as the terminal."""
-        return self.text(width_of(STDOUT) or DEFAULT_WIDTH).plain.rstrip("\n")
+        return self.styled(width_of(STDOUT) or DEFAULT_WIDTH).plain.rstrip("\n")
 
     def _repr_html_(self) -> str:
         """Show the text in a notebook, with its styles."""
@@ -189,7 +189,7 @@ class Report:
         from rich.console import Console
 
         console = Console(file=StringIO(), record=True, width=1 << 20, highlight=False)
-        console.print(self.text(PICTURE_WIDTH), soft_wrap=True, end="")
+        console.print(self.styled(PICTURE_WIDTH), soft_wrap=True, end="")
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 

@@ -207,7 +207,7 @@ class CheckReport(Report):
         """The exit status of the command."""
         return int(self._checked.chosen.refuses_index or self._checked.chosen.filled > 0)
 
-    def text(self, width: int | None) -> Text:
+    def styled(self, width: int | None) -> Text:
         """Write the call, the first illegal indices, and what every version says."""
         lines = self.lines(self.indices(MOST_SHOWN_INDICES))
         text = self.opening(width).append("".join(lines))

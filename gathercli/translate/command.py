@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.call import NamedCall
@@ -10,8 +9,6 @@ from gathercli.cli.declarations import OUTPUT, REQUIRED, Answer, Options, option
 from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT
 from gathercli.cli.slice_options import RuntimeOptions, absence_notes
 from gathercli.errors import Hint, UsageError
-from gathercli.io.write import Output, unwritable
-from gathercli.report.terminal import rendered
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed, shell_word
@@ -19,9 +16,8 @@ from gathercli.translate.targets import target, target_frameworks, target_names
 
 if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
-    from gathercli.translate.proof import TranslationReport
+    from gathercli.translate.proof import ProvedTranslation
     from gathercli.translate.targets import TranslationTarget
-    from gathercli.translate.translation import Translation
 
 # The most elements of all calls of a proof: fewer calls are made of large tensors.
 MOST_CELLS: Final = 20_000_000
@@ -53,55 +49,9 @@ class TranslationOptions(Options):
     def target(self) -> TranslationTarget:
         """Return the target; raise for a file whose suffix is another's."""
         chosen = target(self.to)
-        if self.output is None:
-            return chosen
-        stem, suffix = os.path.splitext(self.output)
-        if self.output == "-":
-            raise UsageError(
-                f"is `-`, and the translation to {chosen.name} is written to "
-                f"{chosen.suffix} files only",
-                subject="-o",
-                value=self.output,
-                expected="the name of one",
-                hint="without `-o` its text goes to stdout",
-            )
-        if suffix.lower() != chosen.suffix:
-            raise UsageError(
-                f"is `{clean(self.output)}`, and the translation to {chosen.name} is a "
-                f"{chosen.suffix} file",
-                subject="-o",
-                value=self.output,
-                expected="that suffix",
-                instead=(stem + chosen.suffix,),
-            )
+        if self.output is not None:
+            chosen.check_path(self.output, "-o")
         return chosen
-
-    def write(self, translation: Translation) -> list[str]:
-        """Write the files, the main one last; return their names, the main one first."""
-        from contextlib import ExitStack
-
-        if self.output is None:
-            return []
-        stem = os.path.splitext(self.output)[0]
-        paths = {
-            self.output if suffix == translation.target.suffix else stem + suffix: content
-            for suffix, content in translation.files.items()
-        }
-        for path in paths:
-            if os.path.lexists(path) and not os.path.lexists(self.output):  # the weights of another
-                why = f"it exists without `{clean(self.output)}`, whose weights it would have"
-                raise unwritable(path, why, "another name")
-        with ExitStack() as stack:
-            outputs = [
-                (stack.enter_context(Output(path, no_clobber=self.no_clobber)), content)
-                for path, content in paths.items()
-            ]
-            for each, content in outputs:
-                each.open(len(content))
-                each.stream.write(content)
-            for each, _ in reversed(outputs):
-                each.commit()
-        return list(paths)
 
 
 def run(
@@ -120,12 +70,14 @@ def run(
         with opened.context:
             for most in (call.memory.limits.result, call.memory.limits.memory):
                 bound.check_size(most)
-            report = _translated(bound, target, options, runtimes)
+            found = proved(bound, target, runtimes)
+            if options.output is not None:
+                paths = found.translation.write(options.output, no_clobber=options.no_clobber)
+                found = found._replace(paths=paths)
         opened.inputs.recheck()
     allowed = runtimes.allow_absent
-    status = int(bool(report.absences) and not allowed)
-    answer = _answer(report, quiet=call.messages.quiet, allow_absent=allowed)
-    return answer._replace(status=status)
+    answer = _answer(found, quiet=call.messages.quiet, allow_absent=allowed)
+    return answer._replace(status=int(bool(found.absences) and not allowed))
 
 
 def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None:
@@ -161,13 +113,11 @@ def _check_source(bound: BoundCall) -> None:
         )
 
 
-def _translated(
-    bound: BoundCall,
-    target: TranslationTarget,
-    options: TranslationOptions,
-    runtimes: RuntimeOptions,
-) -> TranslationReport:
-    from gathercli.translate.proof import MADE_CALLS, TranslationReport, calls_of, prove
+def proved(
+    bound: BoundCall, target: TranslationTarget, runtimes: RuntimeOptions
+) -> ProvedTranslation:
+    """Translate a call and prove that the translation means the same."""
+    from gathercli.translate.proof import MADE_CALLS, ProvedTranslation, calls_of, prove
     from gathercli.translate.running import known_notes, run_in
     from gathercli.translate.translation import translated
 
@@ -181,24 +131,20 @@ def _translated(
         seen = [run_in(process, translation, calls) for process in processes.present]
         absences = processes.absences
     known = [] if seen else known_notes(translation, calls[0])
-    return TranslationReport(translation, proof, seen, absences, known, options.write(translation))
+    return ProvedTranslation(translation, proof, seen, absences, known)
 
 
-def _answer(report: TranslationReport, *, quiet: bool, allow_absent: bool) -> Answer:
-    from gathercli.translate.proof import runtime_lines, translation_json, translation_text
-
-    def text(width: int | None, color: bool) -> str:
-        if report.paths and quiet:
-            return ""
-        return rendered(translation_text(report, width), color=color)
+def _answer(found: ProvedTranslation, *, quiet: bool, allow_absent: bool) -> Answer:
+    from gathercli.translate.proof import TranslationReport, runtime_lines
 
     notes = (
-        *runtime_lines(report),
-        *report.notes,
-        *absence_notes(report.absences, allowed=allow_absent),
+        *runtime_lines(found),
+        *found.notes,
+        *absence_notes(found.absences, allowed=allow_absent),
     )
-    remarks = tuple(f"wrote {clean(path)}" for path in report.paths)
-    if report.paths:
-        return Answer(text, lambda: translation_json(report), remarks=remarks)
-    plain = report.translation.text
-    return Answer(text, lambda: translation_json(report), plain, notes=notes, text_has_notes=True)
+    answer = Answer.of(TranslationReport.of(found))
+    if not found.paths:
+        return answer._replace(plain=found.translation.text, notes=notes, text_has_notes=True)
+    remarks = tuple(f"wrote {clean(path)}" for path in found.paths)
+    text = (lambda *_: "") if quiet else answer.text
+    return answer._replace(text=text, remarks=remarks)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import os
+from dataclasses import dataclass
 from enum import Enum
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -19,6 +20,7 @@ from gathercli.compute.storage import storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OperatorError
 from gathercli.report.header import title
+from gathercli.report.terminal import Report
 from gathercli.report.versions import aligned
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import INT64, STRING, Kind
@@ -155,7 +157,8 @@ class _Maker:
         """Return integers below `high`, drawn without numpy.random, which imports for 8 ms."""
         drawn = self._random.randbytes(8 * min(MOST_DRAWN, product(shape)))
         numbers: AnyArray = np.resize(np.frombuffer(drawn, np.uint64), shape)
-        return (numbers % (high - low)).astype(np.int64) + low
+        # NumPy makes a scalar of what is 0-D.
+        return np.asarray((numbers % (high - low)).astype(np.int64) + low)
 
     def make(self, *, resizes: bool) -> BoundCall:
         shapes = {name: known(each.shape) for name, each in self._call.inputs.items()}
@@ -285,7 +288,7 @@ class RuntimeProof(NamedTuple):
 # The report
 
 
-class TranslationReport(NamedTuple):
+class ProvedTranslation(NamedTuple):
     """A translation with its proof."""
 
     translation: Translation
@@ -293,7 +296,7 @@ class TranslationReport(NamedTuple):
     runtimes: Sequence[RuntimeProof]  # what runtimes did with it
     absences: Sequence[Absence]  # those that cannot be called
     known: Sequence[str]  # what the runtime of the target does wrong, if none was called
-    paths: Sequence[str]  # the files that were written
+    paths: Sequence[str] = ()  # the files that were written
 
     @property
     def notes(self) -> list[str]:
@@ -307,7 +310,7 @@ class TranslationReport(NamedTuple):
         return [*self.translation.program.notes, *self.known, *lacking]
 
 
-def translation_text(report: TranslationReport, width: int | None) -> Text:
+def translation_text(report: ProvedTranslation, width: int | None) -> Text:
     """Format a translation: its text unless it was written, then the proof and the notes."""
     from rich.text import Text
 
@@ -322,7 +325,7 @@ def translation_text(report: TranslationReport, width: int | None) -> Text:
     return text
 
 
-def _pairs(report: TranslationReport) -> Iterator[tuple[str, str]]:
+def _pairs(report: ProvedTranslation) -> Iterator[tuple[str, str]]:
     """Yield the lines below the call, each with its heading."""
     translation = report.translation
     sizes = "for tensors of any size" if translation.any_size else "for tensors of these sizes"
@@ -358,7 +361,7 @@ def proof_text(proof: Sequence[ProofOutcome]) -> str:
     return ", ".join(parts) + ", by our evaluation"
 
 
-def runtime_lines(report: TranslationReport) -> list[str]:
+def runtime_lines(report: ProvedTranslation) -> list[str]:
     """Describe what each runtime showed, or why it cannot be called."""
     absences = (f"{each.runtime} {each.why}" for each in report.absences)
     return [*map(runtime_text, report.runtimes), *absences]
@@ -381,22 +384,26 @@ def runtime_text(each: RuntimeProof) -> str:
     return clean("; ".join(parts))
 
 
-def translation_json(report: TranslationReport) -> str:
-    """Return a translation as a line of JSON."""
-    translation, proof = report.translation, report.proof
-    fields: dict[str, Any] = {
-        "operator": translation.call.op.full_name,
-        "target": translation.target.name,
-        "size": translation.size,
-        "any_size": translation.any_size,
-        "text": translation.text,
-        "files": list(report.paths),
-        "proof": {
-            "given": proof[0].value,
-            "made": len(proof) - 1,
-            **{each.value: proof[1:].count(each) for each in ProofOutcome},
-        },
-        "runtimes": [
+@dataclass(frozen=True, repr=False)
+class TranslationReport(Report):
+    """A call in another framework, as code or as a graph, and the proof that it means the same."""
+
+    operator: str
+    target: str
+    size: str  # ``5 nodes``
+    any_size: bool  # whether it serves tensors of other sizes
+    text: str
+    files: tuple[str, ...]  # those that were written, the main one first
+    proof: dict[str, str | int]  # of the given call, and the number of made ones by outcome
+    runtimes: tuple[dict[str, Any], ...]  # what they did with it
+    notes: tuple[str, ...]
+    _proved: ProvedTranslation
+
+    @classmethod
+    def of(cls, proved: ProvedTranslation) -> TranslationReport:
+        """Report on a translation."""
+        translation, (given, *made) = proved.translation, proved.proof
+        runtimes = [
             {
                 "runtime": each.runtime,
                 "version": each.version,
@@ -404,9 +411,35 @@ def translation_json(report: TranslationReport) -> str:
                 "known": dict(each.known),
                 "first": each.first and {"call": each.first[0], "message": each.first[1]},
             }
-            for each in report.runtimes
+            for each in proved.runtimes
         ]
-        + list(map(Absence.json, report.absences)),
-        "notes": report.notes,
-    }
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
+        counts = {each.value: made.count(each) for each in ProofOutcome}
+        return cls(
+            translation.call.op.full_name,
+            translation.target.name,
+            translation.size,
+            translation.any_size,
+            translation.text,
+            tuple(proved.paths),
+            {"given": given.value, "made": len(made), **counts},
+            (*runtimes, *map(Absence.json, proved.absences)),
+            tuple(proved.notes),
+            proved,
+        )
+
+    def styled(self, width: int | None) -> Text:
+        """Write the text, the proof and the notes."""
+        return translation_text(self._proved, width)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file with the suffix of the target; an OpenVINO graph has a .bin beside it.
+
+        Raises
+        ------
+        UsageError
+            The suffix is not that of the target.
+        OutputError, TransferError
+        """
+        translation = self._proved.translation
+        translation.target.check_path(os.fspath(path), "path")
+        translation.write(os.fspath(path))

@@ -6,19 +6,20 @@ with an index, and the types that they take, their rows say, or the versions of 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import inf
 from typing import Any, Final, NamedTuple
 
-from gathercli.errors import VersionError
+from gathercli.errors import UsageError, VersionError
 from gathercli.frameworks import FrameworkFile, framework, names, row_like
 from gathercli.frameworks.versions import find
 from gathercli.ops import FAMILIES, gather, gather_elements, gather_nd
 from gathercli.spec.dtypes import PLAIN, DType, dtype
 from gathercli.spec.op import INTEGERS, IndexRange, Op, OutOfRange
-from gathercli.text import table_beside
+from gathercli.text import clean, closest, listed, table_beside
 
 
 class OwnOperator(NamedTuple):
@@ -74,6 +75,27 @@ class TranslationTarget(NamedTuple):
     def framework(self) -> str:
         """Its name without the opset."""
         return self.name.partition("-")[0]
+
+    def check_path(self, path: str, subject: str) -> None:
+        """Raise if the suffix of a file is another's; the `subject` is what names the file."""
+        stem, suffix = os.path.splitext(path)
+        if path == "-":
+            raise UsageError(
+                f"is `-`, and the translation to {self.name} is written to {self.suffix} files "
+                "only",
+                subject=subject,
+                value=path,
+                expected="the name of one",
+                hint="without `-o` its text goes to stdout",
+            )
+        if suffix.lower() != self.suffix:
+            raise UsageError(
+                f"is `{clean(path)}`, and the translation to {self.name} is a {self.suffix} file",
+                subject=subject,
+                value=path,
+                expected="that suffix",
+                instead=(stem + self.suffix,),
+            )
 
     @property
     def data(self) -> Sequence[DType]:
@@ -206,5 +228,13 @@ def example(paths: Sequence[str]) -> str:
 
 
 def target(name: str) -> TranslationTarget:
-    """Return the target of a name, with its opset or without."""
+    """Return the target of a name, with its opset or without; raise UsageError for another."""
+    if name not in target_names():
+        near = closest(name, target_names())
+        raise UsageError(
+            f"no target `{clean(name)}`",
+            value=name,
+            expected=listed(target_names()),
+            hint=f"did you mean `{near}`?" if near else None,
+        )
     return _target(next(each for each in target_frameworks().items() if name in each)[0])

@@ -6,7 +6,9 @@ its specification says. An error of an operator is raised.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Final, NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -23,11 +25,12 @@ from gathercli.io.graphs.ir import ELEMENT_TYPES, IrFiles, ir_files, strings_of
 from gathercli.io.graphs.onnx import attribute, node_fields, onnx_bytes, value_info
 from gathercli.io.graphs.tensorproto import TensorProto
 from gathercli.io.graphs.wire import Span, WireReader, span_of
+from gathercli.io.write import Output, unwritable
 from gathercli.ops import OPERATORS, gather_tree
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BOOL, INT64, STRING
 from gathercli.spec.op import Op
-from gathercli.text import counted
+from gathercli.text import clean, counted
 from gathercli.translate.code import code
 from gathercli.translate.lowering import lowered
 from gathercli.translate.program import PRIMITIVES, Program, Step
@@ -56,6 +59,29 @@ class Translation(NamedTuple):
         if self.graph is None:
             return counted(len(self.text.splitlines()), "line")
         return counted(len(self.graph.nodes), "node")
+
+    def write(self, path: str, *, no_clobber: bool = False) -> list[str]:
+        """Write the files, the main one last; return their names, the main one first."""
+        stem = os.path.splitext(path)[0]
+        paths = {
+            path if suffix == self.target.suffix else stem + suffix: content
+            for suffix, content in self.files.items()
+        }
+        for each in paths:
+            if os.path.lexists(each) and not os.path.lexists(path):  # the weights of another
+                why = f"it exists without `{clean(path)}`, whose weights it would have"
+                raise unwritable(each, why, "another name")
+        with ExitStack() as stack:
+            outputs = [
+                (stack.enter_context(Output(each, no_clobber=no_clobber)), content)
+                for each, content in paths.items()
+            ]
+            for file, content in outputs:
+                file.open(len(content))
+                file.stream.write(content)
+            for file, _ in reversed(outputs):
+                file.commit()
+        return list(paths)
 
     def evaluate(self, tensors: Mapping[str, Tensor]) -> Tensor:
         """Return what the files compute, by our own evaluation."""

@@ -262,3 +262,9 @@ def test_the_call_of_a_framework_that_gathers_from_its_inputs_is_translated(run:
     )
 
     assert (ran.status, ran.err) == (0, "")
+
+
+def test_an_index_without_dimensions_is_translated(run: Run) -> None:
+    answer = run("translate", "gather", "[10,20]", "1", "--to", "numpy", "-f", "json")
+
+    assert json.loads(answer.out)["proof"]["given"] == "equal"

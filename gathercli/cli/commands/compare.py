@@ -271,7 +271,7 @@ class ComparisonReport(Report):
             added,
         )
 
-    def text(self, width: int | None) -> Styled:
+    def styled(self, width: int | None) -> Styled:
         """Write a line for each version, the groups, and where they first differ."""
         shown, added = self._said.text(width), self._added.text
         return shown if added is None else shown.append_text(added(width))
@@ -285,7 +285,7 @@ class ComparisonReport(Report):
             " · ".join(said.inputs.split("   ")),
             [(each[0], each[1:]) for each in tables],
             said.lines(PICTURE_WIDTH),
-            partial(self.text, PICTURE_WIDTH),
+            partial(self.styled, PICTURE_WIDTH),
         )
 
 

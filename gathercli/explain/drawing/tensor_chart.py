@@ -27,7 +27,7 @@ from gathercli.explain.drawing.chart import (
 from gathercli.explain.drawing.scene import Box, text_width
 from gathercli.explain.drawing.svg import element, hatch, path, rect, text
 from gathercli.explain.heatmap import HeatMap, Plane, Scale, heat_map
-from gathercli.explain.terminal.heat import title_of
+from gathercli.explain.terminal.picture import title_of
 from gathercli.report.grid import GridWriter
 from gathercli.report.info import Info, header_words, summary_lines
 from gathercli.spec.dtypes import Kind

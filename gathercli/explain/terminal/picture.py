@@ -1,21 +1,41 @@
-"""Paint an explanation in characters: panels, as many cells as fit, and what is said of them."""
+"""Paint in characters: an explanation, and a heat map.
+
+Of an explanation panels are drawn, as many cells as fit, and what is said of them; a heat map by
+colour where there is colour, else by shades or digits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from math import isnan
 from textwrap import wrap
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 from rich.text import Text
 
+from gathercli.compute.tensor import Tensor
 from gathercli.explain.explained_call import view_of
-from gathercli.explain.panel import Line, Look, Panel, PanelChoice, View
+from gathercli.explain.heatmap import Color, HeatMap, Plane, Scale
+from gathercli.explain.panel import Line, Look, Panel, PanelChoice, View, Word
 from gathercli.explain.provenance import Provenance
 from gathercli.explain.selection import COLUMN_LIMITS, WIDE_COLUMN_LIMITS
-from gathercli.explain.terminal.layout import append, arrange, draw, flat, in_rows, widest
+from gathercli.explain.terminal.layout import (
+    append,
+    arrange,
+    draw,
+    flat,
+    in_rows,
+    joined,
+    widest,
+)
 from gathercli.report import header
-from gathercli.report.terminal import PICTURE_WIDTH
+from gathercli.report.terminal import PICTURE_WIDTH, Depth
+from gathercli.spec.dtypes import STRING, Kind
 from gathercli.spec.shapes import Shape, product
+from gathercli.text import grouped
 
 
 def picture_of(provenance: Provenance[Any], look: Look) -> Text:
@@ -100,3 +120,203 @@ def _ranges(provenance: Provenance[Any]) -> str:
         return ""
     pairs = zip(provenance.letters, provenance.panel_shape, strict=True)
     return f"for {', '.join(f'{name} in 0..{size - 1}' for name, size in pairs)}"
+
+
+# Heat maps
+
+MOST_HEAT_LINES: Final = 20  # the most lines of a heat map
+MOST_JSON_BINS: Final = (40, 80)  # the most rows and columns of bins in JSON
+_SCALE_COLUMNS: Final = 24  # the columns of the bar of colours
+
+_SHADES: Final = "·░▒▓█"
+_DIGITS: Final = "0123456789"
+
+# The upper half of a cell: its colour is that of one bin, the background that of the next.
+_HALF_CELL: Final = "▀"
+
+
+class HeatMarks(NamedTuple):
+    """The characters of a heat map."""
+
+    levels: str = _SHADES  # those of numbers from low to high, without colour
+    nan: str = "\N{MULTIPLICATION SIGN}"  # that of a bin with such elements
+    infinite: str = "∞"
+    half: bool = True  # whether a line may have two rows of bins
+
+
+ASCII_HEAT: Final = HeatMarks(_DIGITS, "x", "i", half=False)
+
+
+class HeatLayout(NamedTuple):
+    """How bins stand in the lines of a terminal."""
+
+    rows: int  # the most bins along each dimension
+    columns: int
+    per_line: int  # the rows of bins in a line
+    width: int  # the columns of a bin
+    room: int  # the columns of a line
+    marks: HeatMarks
+    depth: Depth | None  # None is to draw without colour
+
+
+def heat_layout(chosen: Plane, width: int, marks: HeatMarks, depth: Depth | None) -> HeatLayout:
+    """Choose the bins of a slice that fit a width."""
+    rows, columns = chosen.shape
+    room = max(8, width - len(str(chosen.first[0] + rows - 1)) - 2)
+    if rows <= MOST_HEAT_LINES and columns * 2 <= room:
+        return HeatLayout(MOST_HEAT_LINES, room // 2, 1, 2, width, marks, depth)
+    lines = 2 if depth and marks.half else 1
+    return HeatLayout(lines * MOST_HEAT_LINES, room, lines, 1, width, marks, depth)
+
+
+def heat_text(
+    bins: HeatMap, layout: HeatLayout, *, title: str, write: Callable[[float], str]
+) -> Text:
+    """Draw a heat map below its title."""
+    from rich.text import Text
+
+    fitted = title if len(title) <= layout.room else title.replace("   ", "\n")
+    text = Text(f"{fitted}\n")
+    drawing = _Drawing(bins, layout)
+    for line in drawing.lines():
+        for word, style in line:
+            text.append(word, style)
+        text.append("\n")
+    append(text, joined(drawing.legend(write), layout.room))
+    for words in wrap(largest_value(bins, write), layout.room):
+        text.append(f"{words}\n")
+    return text
+
+
+def title_of(tensor: Tensor, bins: HeatMap) -> str:
+    """Say what a heat map shows."""
+    what = "absolute values in " if tensor.dtype.kind is Kind.COMPLEX else ""
+    title = f"heat map of {what}{bins.plane}"
+    if bins.binned:
+        sizes = (max(b - a for a, b in pairwise(each)) for each in (bins.rows, bins.columns))
+        high, wide = bins.mean.shape
+        title += f"   means of {high} x {wide} bins of up to {' x '.join(map(grouped, sizes))}"
+    return title
+
+
+def undrawable(tensor: Tensor) -> str | None:
+    """Return why a tensor has no heat map; None if it has one."""
+    if tensor.dtype is STRING:
+        return "strings are no numbers"
+    return "it has no elements" if 0 in tensor.shape else None
+
+
+def heat_json(bins: HeatMap) -> dict[str, Any]:
+    """Return the bins of a heat map for JSON; None stands for a bin without a finite element."""
+    fields: dict[str, Any] = {"slice": str(bins.plane), "rows": bins.rows, "columns": bins.columns}
+    for name, values in (("mean", bins.mean), ("min", bins.least), ("max", bins.most)):
+        fields[name] = [[None if isnan(each) else each for each in row] for row in values.tolist()]
+    return fields | {"nan": bins.nan.tolist(), "inf": bins.infinite.tolist()}
+
+
+def largest_value(bins: HeatMap, write: Callable[[float], str]) -> str:
+    """Say where the largest absolute value is, which a mean may hide; nothing without bins."""
+    if not bins.binned or bins.scale is None:
+        return ""
+    size = np.fmax(np.abs(bins.least), np.abs(bins.most))
+    row, column = map(int, np.unravel_index(int(np.nanargmax(size)), size.shape))
+    return f"largest |value| {write(float(size[row, column]))} in {bins.place(row, column)}"
+
+
+class _Drawing:
+    """The lines of a heat map."""
+
+    def __init__(self, bins: HeatMap, layout: HeatLayout) -> None:
+        self._bins, self._layout, self._marks = bins, layout, layout.marks
+        self._depth, self._scale, self._first = layout.depth, bins.scale, bins.plane.first
+        self._margin = len(str(self._first[0] + bins.rows[-2]))
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the line of coordinates of columns, then the rows of bins."""
+        yield [(self._heading(), "dim")]
+        step = self._layout.per_line
+        for row in range(0, len(self._bins.mean), step):
+            name = str(self._first[0] + self._bins.rows[row]).rjust(self._margin)
+            yield [(f"{name}  ", "dim"), *self._row(row, row + step)]
+
+    def _heading(self) -> str:
+        """Return the coordinates of the first columns of bins, as many as fit."""
+        width, names = self._layout.width, [self._first[1] + n for n in self._bins.columns[:-1]]
+        every = -(-(len(str(names[-1])) + 2) // width)
+        shown = "".join(str(name).ljust(every * width) for name in names[::every])
+        end = max(len(str(names[0])), width * len(names))
+        if len(shown.rstrip()) > end:  # the last name has no room
+            shown = shown[: len(shown) - every * width]
+        return " " * (self._margin + 2) + shown.rstrip()
+
+    def _row(self, row: int, stop: int) -> Iterator[Word]:
+        """Yield the cells of a line."""
+        for column in range(self._bins.mean.shape[1]):
+            places = [(r, column) for r in range(row, min(stop, len(self._bins.mean)))]
+            mark = self._mark(places)
+            yield self._painted(places, mark) if self._depth else self._shaded(places[0], mark)
+
+    def _mark(self, places: list[tuple[int, int]]) -> str:
+        if any(self._bins.nan[place] for place in places):
+            return self._marks.nan
+        if any(self._bins.infinite[place] for place in places):
+            return self._marks.infinite
+        return ""
+
+    def _painted(self, places: list[tuple[int, int]], mark: str) -> Word:
+        """Return a cell of one or two bins; a mark stands on the colour of the last of them."""
+        colors = [self._color_of(place) for place in places]
+        names = ["" if each is None else self._name(each) for each in colors]
+        width, last, ground = self._layout.width, colors[-1], names[-1] and f"on {names[-1]}"
+        if mark:
+            ink = "" if last is None else "#000000 " if last.is_light else "#ffffff "
+            return mark * width, f"bold {ink}{ground}".strip()
+        if self._layout.per_line == 2 and names[0]:
+            # an odd last row has no lower half
+            return _HALF_CELL, f"{names[0]} {ground}" if len(places) == 2 else names[0]
+        return " " * width, ground
+
+    def _name(self, color: Color) -> str:
+        """Return the name of a colour in a style."""
+        return color.code if self._depth == "truecolor" else f"color({color.number})"
+
+    def _color_of(self, place: tuple[int, int]) -> Color | None:
+        value = float(self._bins.mean[place])
+        return None if self._scale is None or isnan(value) else self._scale.color(value)
+
+    def _shaded(self, place: tuple[int, int], mark: str) -> Word:
+        value = float(self._bins.mean[place])
+        if mark or isnan(value):
+            return (mark or " ") * self._layout.width, ""
+        return level(self._span, value, self._marks.levels) * self._layout.width, ""
+
+    @cached_property
+    def _span(self) -> Scale:
+        """The numbers of the levels: they need no middle for zero."""
+        return Scale(float(np.nanmin(self._bins.mean)), float(np.nanmax(self._bins.mean)))
+
+    def legend(self, write: Callable[[float], str]) -> Iterator[Line]:
+        """Yield the bar of colours or levels between its ends, and each mark in use."""
+        if self._scale is not None and self._depth:
+            steps = (self._scale.at(n / (_SCALE_COLUMNS - 1)) for n in range(_SCALE_COLUMNS))
+            bar = [(" ", f"on {self._name(each)}") for each in steps]
+            low, high = write(self._scale.low), write(self._scale.high)
+            yield [(f"{low} ", ""), *bar, (f" {high}", "")]
+        elif self._scale is not None:
+            low, high = write(self._span.low), write(self._span.high)
+            yield [(f"{low} {self._marks.levels} {high}", "")]
+        for mark, counts, noun in (
+            (self._marks.nan, self._bins.nan, "NaN"),
+            (self._marks.infinite, self._bins.infinite, "infinite"),
+        ):
+            if counts.any():
+                yield [(f"{mark} {grouped(int(counts.sum()))} {noun}", "")]
+
+
+def level(scale: Scale, value: float, levels: str) -> str:
+    """Return the character of a number.
+
+    >>> level(Scale(0, 1), 0.55, "0123456789"), level(Scale(0, 1), 1, "0123456789")
+    ('5', '9')
+    """
+    return levels[min(len(levels) - 1, int(scale.place(value) * len(levels)))]
