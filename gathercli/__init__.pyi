@@ -24,6 +24,9 @@ from gathercli.errors import TreeShapeError as TreeShapeError
 from gathercli.errors import UsageError as UsageError
 from gathercli.errors import VersionError as VersionError
 from gathercli.explain.python import explain as explain
+from gathercli.models.python import check_model as check_model
+from gathercli.models.python import node as node
+from gathercli.models.python import nodes as nodes
 from gathercli.python import check as check
 from gathercli.python import compare as compare
 from gathercli.python import convert as convert

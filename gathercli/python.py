@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.messages import Messages
-from gathercli.cli.options import AttributeOptions, MemoryOptions, SourceOptions
+from gathercli.cli.options import MemoryOptions, SourceOptions
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.compare import compared
 from gathercli.compute.verdicts import Case, checked
@@ -112,10 +112,9 @@ def check(
 
     Raises
     ------
-    OperatorError
-        A rule of shapes, types or attributes refuses; no illegal index does.
-    VersionError, UsageError
-        There is no such version or operator.
+    OperatorError, VersionError, UsageError
+        A rule of shapes, types or attributes refuses (no illegal index does); there is no such
+        version, or operator.
 
     Examples
     --------
@@ -162,26 +161,15 @@ def compare(
     >>> [(row.version, row.outcome) for row in report.rows if row.rule]
     [('openvino.Gather-7', 'refused')]
     """
-    from gathercli.cli.commands.compare import ComparedOperators, ComparisonReport, rows_of
+    from gathercli.cli.commands.compare import ComparisonReport, rows_of
 
-    operator = ComparedOperators(
-        attrs=AttributeOptions(axis=axis, batch_dims=batch_dims),
-        version=ops,
-        frameworks=of,
-        negative=negative,
-        out_of_range=out_of_range,
-    )
-    with worded():
-        rows, by_name = rows_of(operator, [])
-        with CallContext(operator.chosen.op) as context:
-            tensors = arguments(context, (data, indices))
-        case = Case(
-            lambda row: operator.bind(row, map(Operand.of, tensors)),
-            *tensors,
-            threads=threads or cores(),
-        )
+    settings: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims}
+    settings |= {"negative": negative, "out_of_range": out_of_range}
+    with opened("gather", (data, indices), None, **settings) as call:
+        rows, by_name = rows_of(ops, of, [])
+        case = call.case(threads)
         comparison = compared(rows, case, named=by_name)
-        return ComparisonReport.of(comparison, case, operator)
+        return ComparisonReport.of(comparison, case, {**call.settings})
 
 
 def convert(
@@ -194,14 +182,8 @@ def convert(
 ) -> None:
     """Convert a file to another format, block by block where it is larger than memory.
 
-    Parameters
-    ----------
-    source, format
-        As for `load` and `save`.
-    target
-        The file to write.
-    dtype
-        The type of its elements; refused if a value would change, unless that is `lossy`.
+    The `source` and the `format` are as for `load` and `save`; `target` is the file to write, and
+    `dtype` the type of its elements, refused if a value would change, unless that is `lossy`.
 
     Raises
     ------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,11 +15,11 @@ import gathercli
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from gathercli.report.terminal import Report
     from tests.conftest import Run
 
+ENCODER: Final = str(Path(__file__).parents[1] / "fixtures" / "tour" / "encoder.onnx")
 STEPS: Final = [[[1, 2]], [[3, 4]]]
 PARENTS: Final = [[[7, 7]], [[0, 5]]]
 
@@ -32,6 +35,11 @@ REPORTS: Final[dict[str, Callable[[], Report]]] = {
         "gather-tree", STEPS, PARENTS, [2], 9
     ),
     "compare 10,20,30 2,-1,7": lambda: gathercli.compare([10, 20, 30], [2, -1, 7]),
+    "compare 10,20,30 2,-1,7 --axis 0 --negative wrap --out-of-range clamp": (
+        lambda: gathercli.compare(
+            [10, 20, 30], [2, -1, 7], axis=0, negative="wrap", out_of_range="clamp"
+        )
+    ),
     "compare [[1.5,2.0],[3.0,4.0]] [[1,0]] --axis 1 --ops gather,torch.gather --of onnx,torch": (
         lambda: gathercli.compare(
             [[1.5, 2.0], [3.0, 4.0]], [[1, 0]], axis=1, ops="gather,torch.gather", of="onnx,torch"
@@ -52,6 +60,10 @@ REPORTS: Final[dict[str, Callable[[], Report]]] = {
     ),
     "translate gather 10,20,30 2,7 --to openvino": lambda: gathercli.translate(
         "gather", [10, 20, 30], [2, 7], to="openvino"
+    ),
+    f"model {ENCODER}": lambda: gathercli.nodes(ENCODER),
+    f"check {ENCODER} --to openvino,onnx-12": lambda: gathercli.check_model(
+        ENCODER, to="openvino,onnx-12"
     ),
 }
 """Command lines, and calls that return their answers."""
@@ -76,10 +88,11 @@ def test_a_report_prints_and_stores_what_the_command_does(
 
 
 def test_a_notebook_shows_a_report_in_its_styles(line: str) -> None:
-    html = REPORTS[line]()._repr_html_()
+    report = REPORTS[line]()
 
-    assert html.startswith("<pre>")
-    assert '<span style="font-weight: bold">' in html
+    page = report._repr_html_()
+
+    assert html.unescape(re.sub(r"<[^>]+>", "", page)) == report.styled(100).plain
 
 
 def test_a_report_is_frozen(line: str) -> None:
@@ -120,6 +133,17 @@ REFUSALS: Final[dict[str, Callable[[], object]]] = {
     'zero, clamp or wrap\nhint: `out_of_range="zero"` is an example': (
         lambda: gathercli.translate("gather", [1.5], 0, out_of_range="nan", to="torch")
     ),
+    "`indices` (`tokens` in the model) of the node `/words/Gather` comes at run time: expected "
+    'feeds\nhint: `{"indices": numpy.zeros((2, 2), "int64")}` feeds zeros': (
+        lambda: gathercli.node(ENCODER, "/words/Gather").run()
+    ),
+    "the node has no input `indicess`: expected `data`, `embeddings`, `indices` or `tokens`\n"
+    'hint: did you mean `"indices"`?': (
+        lambda: gathercli.node(ENCODER, "/words/Gather").run({"indicess": 0})
+    ),
+    "`window` is `x`: expected slices such as 0:3,:,10:20": (
+        lambda: gathercli.explain("gather", [1], 0).window("x")
+    ),
     "`path` is `a.onnx`, and the translation to numpy is a .py file: expected that suffix": (
         lambda: gathercli.translate("gather", [1], 0, to="numpy").save("a.onnx")
     ),
@@ -141,3 +165,27 @@ def test_a_file_is_converted(folder: Path) -> None:
     gathercli.convert(folder / "a.npy", "a.json", dtype="int8", lossy=True)
 
     assert (folder / "a.json").read_text() == "[[2,2]]\n"
+
+
+def test_a_notebook_tells_the_story_of_a_model(folder: Path) -> None:
+    report = gathercli.check_model(ENCODER, to="openvino")
+    finding = next(each for each in report.models[0].findings if each.level == "error")
+    assert (finding.node, finding.rule, report.status) == ("/positions/Gather", "index-range", 1)
+
+    positions = gathercli.node(ENCODER, finding.node)
+    assert (positions.version, positions.verdict) == ("onnx.Gather-13", "refused")
+    explanation = positions.explain()
+    assert isinstance(explanation.refusal, gathercli.OutOfRangeError)
+
+    explanation.window("0:2").save("positions.svg")
+    assert (folder / "positions.svg").read_text().startswith("<svg")
+
+    words = gathercli.node(ENCODER, "/words/Gather")
+    output = words.run([[5, 0]])
+    assert output.shape == (1, 2, 4)
+    assert words.check({"tokens": [[9]]}).verdicts[0].rule is None
+    wrong = np.zeros_like(output)
+    assert gathercli.diagnose("gather", gathercli.load(f"{ENCODER}#embeddings"), [[5, 0]], wrong)
+
+    versions = gathercli.compare([10, 20, 30], [2, -1, 7], of="openvino,onnx")
+    assert versions.groups == {"A": ["openvino.Gather-8"]}

@@ -386,8 +386,8 @@ def option_name(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def integer(text: str | int | None) -> int | str | None:
-    """Convert text to an integer; what is none stays as it is, for a rule to refuse."""
-    if isinstance(text, str) and is_integer(text.strip()):
+def integer(text: str | None) -> int | str | None:
+    """Convert text to an integer; other text stays as it is, for a rule to refuse."""
+    if text is not None and is_integer(text.strip()):
         return int(text)
     return text

@@ -217,7 +217,8 @@ def run(
         messages.notes += map(str, provenance.adjustments)
         messages.notes += _mismatch(open_call, provenance)
         look = options.look(provenance, width_of(STDOUT))
-        shown = _Shown(open_call, provenance, view_of(provenance), options, look)
+        view = view_of(provenance)
+        shown = Shown(provenance, view, options, look, open_call.title, open_call.source)
         text = shown.answer(color=wants_color(messages.color, STDOUT))
         for output in saved.files:
             shown.draw(output)
@@ -251,14 +252,15 @@ def _mismatch(open_call: ExplainedCall, provenance: Provenance[Any]) -> Iterator
         yield f"{difference.message}; `gathercli diagnose` names what explains such an output"
 
 
-class _Shown(NamedTuple):
+class Shown(NamedTuple):
     """What is shown of a call, and how."""
 
-    call: ExplainedCall
     provenance: Provenance[Any]
     view: View
     options: ExplainOptions
     look: Look
+    title: str | None = None  # of a job
+    source: str | None = None
 
     def answer(self, *, color: bool) -> Styled:
         """Return the text to print; empty after printing cells as JSON, as lines or by key."""
@@ -266,7 +268,8 @@ class _Shown(NamedTuple):
         from gathercli.explain.terminal.layout import text_of
 
         if self.options.fmt == "json":
-            self._print_json()
+            for part in self.json_parts():
+                print_text(part)
         elif not self.options.step:
             return self._text(self.look)
         elif not self.provenance.size:
@@ -290,7 +293,7 @@ class _Shown(NamedTuple):
             self.provenance,
             look,
             cell=self.options.cell,
-            title=self.call.title,
+            title=self.title,
             has_steps=not is_page,
             aspect=output.aspect,
         )
@@ -314,22 +317,21 @@ class _Shown(NamedTuple):
         if self.options.cell is not None:
             return text_of(self.view.trace_steps(self.provenance.trace(*self.options.cell), look))
         text = Text()
-        for words, style in ((self.call.title, "bold"), (self.call.source, "dim")):
+        for words, style in ((self.title, "bold"), (self.source, "dim")):
             if words:
                 text.append(clean(short(words, 200)) + "\n", style)
         text.append("\n" if text else "")
         return text.append_text(picture_of(self.provenance, look))
 
-    def _print_json(self) -> None:
-        """Print the cells of the window, or the one cell, as JSON, block by block."""
+    def json_parts(self) -> Iterator[str]:
+        """Yield the cells of the window, or the one cell, as an object, block by block."""
         from gathercli.explain.selection import window_cells
 
         window = self.options.window
         if self.options.cell is not None:
             window = tuple(slice(n, n + 1) for n in self.provenance.cell(self.options.cell))
-        job = {"title": self.call.title, "source": self.call.source}
-        for part in self.view.json_parts(job, window_cells(self.provenance, window)):
-            print_text(part)
+        job = {"title": self.title, "source": self.source}
+        return self.view.json_parts(job, window_cells(self.provenance, window))
 
     def _print_lines(self, *, color: bool) -> None:
         """Print a line for each cell, block by block."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from gathercli.explain.beams import BeamProvenance, BeamTrace
+from gathercli.explain.command import ExplainOptions, Shown
+from gathercli.explain.explained_call import view_of
 from gathercli.explain.gather_provenance import GatherProvenance, Trace
-from gathercli.explain.panel import Look
+from gathercli.explain.pictures import SaveOptions
 from gathercli.explain.provenance import CellTrace, Provenance
-from gathercli.python import opened
+from gathercli.python import opened, worded
 from gathercli.report.terminal import PICTURE_WIDTH, STDOUT, width_of
 
 if TYPE_CHECKING:
@@ -33,15 +38,49 @@ class Explained(Provenance[CellTrace]):
         The exception that the call raises for an index; None if it accepts all.
     """
 
+    _options = ExplainOptions()
+
     def cells(self) -> Iterator[CellTrace]:
         """Yield the trace of every output cell, row-major."""
         return self.traces(np.arange(self.size))
+
+    def window(self, slices: str) -> Self:
+        """Return the explanation of a part of the output, a slice a dimension: ``0:3,:,10:20``."""
+        part = copy(self)
+        part._options = ExplainOptions(window_text=slices)  # noqa: SLF001
+        with worded():
+            part._shown(PICTURE_WIDTH)  # noqa: SLF001
+        return part
+
+    def save(self, path: str | os.PathLike[str], *, aspect: str | None = None) -> None:
+        """Write the picture: .svg, .png, .pdf, .html or .txt; `aspect` is a ratio such as 16:9.
+
+        Raises
+        ------
+        UsageError
+            The suffix is another, or the package for .png and .pdf is not installed.
+        OutputError, TransferError
+        """
+        options = SaveOptions(paths=[os.fspath(path)], aspect_text=aspect)
+        with worded(), options.opened() as saved:
+            for output in saved.files:
+                self._shown(PICTURE_WIDTH).draw(output)
+            saved.commit()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object of ``gathercli explain -f json``."""
+        fields: dict[str, Any] = json.loads("".join(self._shown(None).json_parts()))
+        return fields
+
+    def _shown(self, width: int | None) -> Shown:
+        look = self._options.look(self, width)._replace(advice=_TRACE_ADVICE)
+        return Shown(self, view_of(self), self._options, look)
 
     def __repr__(self) -> str:
         """Draw the picture in the width of the terminal."""
         from gathercli.explain.terminal.picture import picture_of
 
-        look = Look(width_of(STDOUT) or PICTURE_WIDTH, advice=_TRACE_ADVICE)
+        look = self._shown(width_of(STDOUT) or PICTURE_WIDTH).look
         return picture_of(self, look).plain.rstrip("\n")
 
     def _repr_html_(self) -> str:
@@ -49,7 +88,7 @@ class Explained(Provenance[CellTrace]):
         from gathercli.explain.drawing.explanation import scene_of
         from gathercli.explain.drawing.page import notebook_output
 
-        look = Look(PICTURE_WIDTH, advice=_TRACE_ADVICE)
+        look = self._shown(PICTURE_WIDTH).look
         return notebook_output(self, look, scene_of(self, look, has_steps=False))
 
 
@@ -88,12 +127,12 @@ def explain(
 
     Returns
     -------
-        The explanation. Its `repr` is a picture; ``trace(i, j)`` traces one output cell and
-        ``cells()`` all: the coordinates of the index, the index, the position on the axis, the
-        coordinates in `data`, the value. For GatherND the index is a tuple, with a position on each
-        axis. For GatherTree the trace has the coordinates of the parent that leads to the step, the
-        parent, the beam, the coordinates in `step_ids`, the value. Refused indices are explained
-        too.
+        The explanation. Its `repr` is a picture, which ``save(path)`` writes; ``window("0:3,:")``
+        draws a part. ``trace(i, j)`` traces one output cell and ``cells()`` all: the coordinates
+        of the index, the index, the position on the axis, the coordinates in `data`, the value.
+        For GatherND the index is a tuple, with a position on each axis. For GatherTree the trace
+        has the coordinates of the parent that leads to the step, the parent, the beam, the
+        coordinates in `step_ids`, the value. Refused indices are explained too.
 
     Raises
     ------

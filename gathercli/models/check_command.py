@@ -122,26 +122,23 @@ def run(
 ) -> int:
     """Check every node of the family in every model."""
     options.check()
-    _check_whole(models)
     targets, start = options.targets(), monotonic()
-    check = partial(_checked, reading=reading, memory=memory, options=options, targets=targets)
-    named = models_of(models)
-    others = {path: root for path in named if (root := root_of(path)) not in ("", IR_ROOT)}
-    paths = [path for path in named if path not in others]
-    messages.notes += [f"{path} is no model: its root is <{root}>" for path, root in others.items()]
-    checked = [] if named else [CheckedModel(models[0], error=no_model(models))]
+    paths, checked = paths_of(models, messages.notes), list[CheckedModel]()
+    if paths is None:
+        paths, checked = [], [CheckedModel(models[0], error=no_model(models))]
+    check = partial(check_file, reading=reading, memory=memory, options=options, targets=targets)
     with ExitStack() as stack:
         junit = stack.enter_context(_junit_report(options.junit)) if options.junit else None
         sarif = stack.enter_context(Output(options.sarif)) if options.sarif else None
         if sarif is not None:
             sarif.open()
         with messages:
-            for model in _all_checked(check, paths, options.threads, messages):
+            for model in all_checked(check, paths, options.threads, messages):
                 messages.notes += [f"{model.path}: {note}" for note in model.notes]
                 _print(model, options, messages, alone=len(paths) == 1)
                 checked.append(model)
         if options.fmt == "json":
-            print_text(as_json(checked, [each.name for each in targets]))
+            print_text(json.dumps(as_json(checked, [each.name for each in targets])) + "\n")
         if junit is not None:
             _write_junit(junit, checked, monotonic() - start)
         if sarif is not None:
@@ -157,8 +154,11 @@ def run(
     return max((error.status for error in errors), default=int(failing))
 
 
-def _check_whole(words: Sequence[str]) -> None:
-    """Raise if a word names a node of a model."""
+def paths_of(words: Sequence[str], notes: list[str]) -> list[str] | None:
+    """Return the models that words name, files or folders; None if there is no file at all.
+
+    Raise UsageError if a word names a node of a model.
+    """
     for word in words:
         match = MODEL_NODE.fullmatch(word)
         if match and match["name"] and not os.path.exists(word):
@@ -168,9 +168,13 @@ def _check_whole(words: Sequence[str]) -> None:
                 expected="whole models",
                 hint=f"`{clean(match['path'])}` is the model",
             )
+    named = models_of(words)
+    others = {path: root for path in named if (root := root_of(path)) not in ("", IR_ROOT)}
+    notes += [f"{path} is no model: its root is <{root}>" for path, root in others.items()]
+    return [path for path in named if path not in others] if named else None
 
 
-def _all_checked(
+def all_checked(
     check: Callable[[str], CheckedModel],
     paths: Sequence[str],
     threads: int | None,
@@ -194,7 +198,7 @@ def _all_checked(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _checked(
+def check_file(
     path: str,
     reading: ModelOptions,
     memory: MemoryOptions,
@@ -329,8 +333,8 @@ def verdict_counts(checked: Sequence[CheckedModel]) -> dict[str, int]:
     return {word: number for word, number in numbers.items() if number}
 
 
-def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> str:
-    """Format all models as one line of JSON."""
+def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> dict[str, Any]:
+    """Return all models for JSON."""
     models = [
         {
             "model": each.path,
@@ -341,7 +345,7 @@ def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> str:
         }
         for each in checked
     ]
-    return json.dumps({"targets": list(targets), "models": models}) + "\n"
+    return {"targets": list(targets), "models": models}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

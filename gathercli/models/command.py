@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gathercli.io.graphs.graph import Value
     from gathercli.models.graph import Model, ModelNode
     from gathercli.models.verdict import NodeVerdict
+    from gathercli.report.terminal import Styled
 
 
 MODEL_FILES: Final = argument(
@@ -48,6 +49,8 @@ class ModelOptions(Options):
         rare=True,
     )
 
+    guarded = True  # whether the process survives the truncation of a mapped file
+
     def read(self, path: str, memory: MemoryOptions, *, tolerant: bool = False) -> Model:
         """Read a model, whose notes are what the reader has to say."""
         from gathercli.models.files import ReadOptions, read
@@ -56,7 +59,7 @@ class ModelOptions(Options):
             external=self.external_data,
             infer=not self.no_infer,
             limit=memory.limits.memory,
-            guarded=True,
+            guarded=self.guarded,
             tolerant=tolerant,
         )
         return read(path, options)
@@ -85,7 +88,8 @@ def run(
     for path in paths:
         noted = len(messages.notes)
         try:
-            model, verdicts = _judged(path, reading, memory, messages)
+            model, verdicts = judged(path, reading, memory)
+            messages.notes += model.notes
         except GatherError as error:
             if len(paths) == 1:
                 raise
@@ -95,10 +99,10 @@ def run(
                 print_text(json.dumps({"file": path, "error": error_fields(error)}) + "\n")
             continue
         if options.fmt == "json":
-            print_text(model_json(model, verdicts, tensors=options.every))
+            print_text(json.dumps(model_json(model, verdicts, tensors=options.every)) + "\n")
         else:
             width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
-            text = model_text(model, verdicts, tensors=options.every, width=width, color=color)
+            text = rendered(model_text(model, verdicts, width, options.every), color=color)
             print_text(text if path == paths[0] else f"\n{text}")
         own = *messages.notes[noted:], *dict.fromkeys(each.note for each in model.nodes)
         start = f"{path}: " if len(paths) > 1 else ""
@@ -107,12 +111,11 @@ def run(
     return status
 
 
-def _judged(
-    path: str, reading: ModelOptions, memory: MemoryOptions, messages: Messages
+def judged(
+    path: str, reading: ModelOptions, memory: MemoryOptions
 ) -> tuple[Model, list[NodeVerdict]]:
     """Read a model; return it, closed, with the verdicts on its nodes."""
     model = reading.read(path, memory)
-    messages.notes += model.notes
     try:
         verdicts = verdicts_of(model)
         model.recheck()
@@ -139,7 +142,7 @@ _NODE_LEGEND: Final = (
     "* is constant. proven: every index is inside its axis; at run time: what the model decides is "
     "allowed, indices are not known; fills: indices outside become zeros; not read: not checked.\n"
 )
-_NODE_STYLES: Final = (
+NODE_STYLES: Final = (
     (r"(?m)^(node|tensor) .*", "bold"),
     (r"(?m)(?<=  )refused: .*", ERROR_STYLE),
     (r"(?m)(?<=  )(fills|not read)$", "yellow"),
@@ -147,8 +150,10 @@ _NODE_STYLES: Final = (
 )
 
 
-def model_json(model: Model, verdicts: Iterable[NodeVerdict], *, tensors: bool) -> str:
-    """Format a model and its nodes as a line of JSON, with its tensors if `tensors`."""
+def model_json(
+    model: Model, verdicts: Iterable[NodeVerdict], *, tensors: bool = False
+) -> dict[str, Any]:
+    """Return a model and its nodes for JSON, with its tensors if `tensors`."""
     fields: dict[str, Any] = {
         "file": model.path,
         "format": model.format,
@@ -163,7 +168,7 @@ def model_json(model: Model, verdicts: Iterable[NodeVerdict], *, tensors: bool) 
             {"name": name, "dtype": each.dtype.name, "shape": list(each.shape)}
             for name, each in model.tensors.items()
         ]
-    return json.dumps(fields) + "\n"
+    return fields
 
 
 def node_json(verdict: NodeVerdict) -> dict[str, Any]:
@@ -208,29 +213,26 @@ def _value_json(value: Value) -> dict[str, Any]:
 
 
 def model_text(
-    model: Model,
-    verdicts: Sequence[NodeVerdict],
-    *,
-    tensors: bool,
-    width: int | None,
-    color: bool,
-) -> str:
+    model: Model, verdicts: Sequence[NodeVerdict], width: int | None, tensors: bool = False
+) -> Styled:
     """Format a model and its nodes: a table, or blocks of lines where that is too wide."""
     from gathercli.report.versions import columns
 
-    parts = [wrapped(heading(model, len(verdicts)), width)]
-    if verdicts:
-        parts += [_table(verdicts, width), wrapped(_NODE_LEGEND, width)]
-    if reasons := "".join(map(_reason, verdicts)):
-        parts.append(wrapped(reasons, width))
+    parts = [wrapped(heading(model, len(verdicts)), width), *nodes_text(verdicts, width)]
     if tensors:
         lines = [
             (shown(name), f"{constant.dtype.short}{list(constant.shape)}".replace(" ", ""))
             for name, constant in model.tensors.items()
         ]
         parts.append(columns([("tensor", "type and shape"), *lines], None))
-    text = "\n".join(parts)
-    return rendered(highlighted(text, _NODE_STYLES), color=True) if color else text
+    return highlighted("\n".join(parts), NODE_STYLES)
+
+
+def nodes_text(verdicts: Sequence[NodeVerdict], width: int | None) -> list[str]:
+    """Format nodes: a table, what its words mean, and why some are refused."""
+    parts = [_table(verdicts, width), wrapped(_NODE_LEGEND, width)] if verdicts else []
+    reasons = "".join(map(_reason, verdicts))
+    return [*parts, wrapped(reasons, width)] if reasons else parts
 
 
 def _table(verdicts: Sequence[NodeVerdict], width: int | None) -> str:

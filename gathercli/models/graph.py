@@ -43,7 +43,16 @@ from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import INT64, foreign
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import product
-from gathercli.text import can_be_argument, clean, closest_member, counted, listed, short, some
+from gathercli.text import (
+    can_be_argument,
+    clean,
+    closest_member,
+    counted,
+    json_string,
+    listed,
+    short,
+    some,
+)
 
 if TYPE_CHECKING:
     from gathercli.compute.storage import AnyArray
@@ -304,8 +313,14 @@ class Model:
             rule="format",
             value=self.path if name is None else name,
             expected=expected,
-            hint=Hint(hint, source=f"{self.path}#{near}") if near else None,
+            hint=_node_hint(hint, self.path, near) if near else None,
         )
+
+
+def _node_hint(text: str, path: str, name: str) -> Hint:
+    """Name a node: with its model for the command, alone for Python."""
+    word = f"`{json_string(name)}`"
+    return Hint(text, source=f"{path}#{name}", python=text.replace("{source}", word))
 
 
 def with_call(node: ModelNode) -> ModelNode:

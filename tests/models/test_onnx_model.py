@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any, Final
 
@@ -281,7 +280,7 @@ def test_attributes_of_every_kind_are_listed_as_text(path: Path) -> None:
     model = one_gather(axis=float("nan"), mode="fast", t=tensor, some=[1, 2], real=[0.5])
     listed = reread(model, path)
 
-    line = json.loads(model_json(listed, map(judge, listed.nodes), tensors=True))
+    line = model_json(listed, map(judge, listed.nodes), tensors=True)
 
     assert line["nodes"][0]["attributes"] == {
         "axis": "nan",

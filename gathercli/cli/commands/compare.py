@@ -26,7 +26,7 @@ from gathercli.spec.call import CallContext
 from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gathercli.compute.compare import Comparison, Difference
     from gathercli.compute.tensor import Tensor
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # The most elements of an output to format: more than a line has room for.
 MOST_ELEMENTS: Final = 512
+_POLICIES: Final = ("negative", "out_of_range")
 
 # The versions with the same inputs.
 COMPARED: Final = tuple(op for family in accepted_families("compare") for op in family.ROWS)
@@ -100,7 +101,7 @@ def run(
 
     running.chosen()
     operators = call.operator
-    rows, by_name = rows_of(operators, messages.notes)
+    rows, by_name = rows_of(operators.version, operators.frameworks, messages.notes)
     opened = call.open()
     with pictures.opened() as saved, opened:
         case = opened.case(threads)
@@ -108,7 +109,8 @@ def run(
         is_named = operators.version is not None
         added = running.compared(comparison, case, operators.attrs.typed, named=is_named)
         shows = bool(saved.files) or fmt != "json"
-        report = ComparisonReport.of(comparison, case, operators, added, shows=shows)
+        settings = operators.attrs.typed | {name: getattr(operators, name) for name in _POLICIES}
+        report = ComparisonReport.of(comparison, case, settings, added, shows=shows)
         if saved.files:
             report.draw(saved.files, pictures)
         opened.inputs.recheck()
@@ -121,12 +123,12 @@ def run(
     )
 
 
-def rows_of(options: ComparedOperators, notes: list[str]) -> tuple[list[Op], set[Op]]:
+def rows_of(text: str | None, frameworks: str | None, notes: list[str]) -> tuple[list[Op], set[Op]]:
     """Return the rows of the frameworks and names in two lists, in the order of all rows.
 
     With them, those that are named by themselves or by their command.
     """
-    text, rows = options.version, _of(options.frameworks)
+    rows = _of(frameworks)
     if text is None:
         return rows, set()
     chosen: set[Op] = set()
@@ -159,9 +161,9 @@ def rows_of(options: ComparedOperators, notes: list[str]) -> tuple[list[Op], set
         expected = "versions of DATA and INDICES"
         raise VersionError(what, rule="version", subject="--ops", value=text, expected=expected)
     if not chosen.intersection(rows):
-        what = f"is `{clean(options.frameworks or '')}`, and `--ops` names nothing of theirs"
+        what = f"is `{clean(frameworks or '')}`, and `--ops` names nothing of theirs"
         expected = listed(sorted({op.framework for op in chosen}), "or")
-        raise UsageError(what, subject="--of", value=options.frameworks, expected=expected)
+        raise UsageError(what, subject="--of", value=frameworks, expected=expected)
     return [op for op in rows if op in chosen], by_name
 
 
@@ -232,13 +234,11 @@ class GroupDifference:
 class ComparisonReport(Report):
     """What every version gives for the same inputs, by agreement."""
 
-    spread = "attributes", "more"
+    spread = "settings", "more"
 
     data: TensorType
     indices: TensorType
-    attributes: dict[str, Any]  # as they are passed
-    negative: str
-    out_of_range: str
+    settings: dict[str, Any]  # the attributes and policies, as they are passed
     rows: tuple[VersionRow, ...]
     groups: dict[str, list[str]]
     differences: tuple[GroupDifference, ...]
@@ -251,7 +251,7 @@ class ComparisonReport(Report):
         cls,
         comparison: Comparison,
         case: Case,
-        operator: OperatorOptions,
+        settings: Mapping[str, Any],
         added: Addition = Addition(),  # noqa: B008  (a tuple)
         *,
         shows: bool = True,
@@ -260,14 +260,12 @@ class ComparisonReport(Report):
         return cls(
             TensorType.of(case.data),
             TensorType.of(case.indices),
-            operator.attrs.typed,
-            operator.negative,
-            operator.out_of_range,
+            {**settings},
             tuple(map(VersionRow.of, comparison.verdicts, comparison.letters)),
             {letter: [op.full_name for op in ops] for letter, ops in comparison.groups.items()},
             tuple(map(GroupDifference.of, comparison.differences)),
             {**added.fields},
-            _said(comparison, operator, case, shows=shows),
+            _said(comparison, settings, case, shows=shows),
             added,
         )
 
@@ -290,7 +288,7 @@ class ComparisonReport(Report):
 
 
 def _said(
-    comparison: Comparison, operator: OperatorOptions, case: Case, *, shows: bool
+    comparison: Comparison, settings: Mapping[str, Any], case: Case, *, shows: bool
 ) -> ComparisonText:
     """Format the inputs, the attributes, and if `shows` the elements of the text."""
     from gathercli.compute.compare import first_elements
@@ -298,12 +296,11 @@ def _said(
 
     call = f"data {case.data}   indices {case.indices}"
     used = {attr.name for verdict in comparison.verdicts for attr in verdict.op.attrs}
-    for name, value in operator.attrs.typed.items():
-        if name in used or value is not None:
+    for name, value in settings.items():
+        if name in _POLICIES:
+            call += f"   --{name.replace('_', '-')} {value}" * (value != "spec")
+        elif name in used or value is not None:
             call += f"   {f'default {name}' if value is None else f'{name} {value}'}"
-    for name in ("negative", "out_of_range"):
-        if (value := getattr(operator, name)) != "spec":
-            call += f"   --{name.replace('_', '-')} {value}"
     if not shows:
         return ComparisonText(comparison, call)
     groups = comparison.group_calls
