@@ -1,5 +1,18 @@
 """Gather, GatherElements, GatherND and GatherTree, exactly as each OpenVINO and ONNX version says.
 
+Each function has its own help: ``help(gathercli.check)``::
+
+    gather, gather_elements, gather_nd, gather_tree    run an operator: arrays in, an array out
+    infer_shape                                        the output shape from shapes alone
+    check, compare                                     illegal indices; all versions side by side
+    explain                                            where each output element comes from, drawn
+    diagnose, translate                                a wrong output; a call in another framework
+    nodes, node, check_model                           the Gather nodes of ONNX and OpenVINO models
+    load, save, convert                                tensors in files
+    OPERATORS                                          the versions; GatherError: all exceptions
+
+What a command prints a function returns, as a report: typed fields, `to_json`, text and HTML.
+
 >>> import gathercli
 >>> gathercli.gather([1, 2, 3, 4, 5], [3, 10, -20])
 array([4, 0, 0])

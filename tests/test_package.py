@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pydoc
+import re
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -63,3 +67,72 @@ def test_a_result_can_be_written_to(result: Callable[[], Array]) -> None:
     array[...] = 1
 
     assert (array == 1).all()
+
+
+PROGRAM: Final = """
+import numpy as np
+from typing import assert_type
+
+import gathercli
+
+data = np.arange(6.0).reshape(2, 3)
+assert_type(gathercli.gather(data, [1, 0]).ndim, int)
+check = gathercli.check("gather", data, [1, 5], version="onnx-13")
+assert_type(check.verdicts[0].verdict, str)
+assert check.illegal is not None
+assert_type(check.illegal.shown[0].at, tuple[int, ...])
+assert_type(gathercli.compare(data, [1], of="onnx").rows[0].group, str | None)
+explanation = gathercli.explain("gather", [10, 20], [1])
+explanation.window("0:1").save("picture.svg")
+assert_type(gathercli.diagnose("gather", data, [1], data[:1]).explanations[0].sentence, str)
+assert_type(gathercli.translate("gather", data, [1], to="numpy").text, str)
+nodes = gathercli.nodes("model.onnx")
+assert_type([each.name for each in nodes], list[str])
+assert_type(nodes[0].verdict, str)
+node = gathercli.node("model.onnx", "/words/Gather")
+assert_type(node.run({"tokens": [[1]]}).ndim, int)
+assert_type(node.check([[1]]).total, int)
+findings = gathercli.check_model("model.onnx", to="openvino").models[0].findings
+assert_type(findings[0].level, str)
+gathercli.save("x.npy", gathercli.load("x.npz#x"))
+gathercli.convert("x.npy", "x.json", dtype="int8")
+assert_type(gathercli.infer_shape("gather", "[N,3]", (2,)).rank, int | None)
+try:
+    gathercli.gather(data, [9], version="onnx-13")
+except gathercli.OutOfRangeError as error:
+    assert_type(error.rule, str)
+    assert_type(error.where, str | None)
+"""
+"""A program that calls every function."""
+
+
+def test_a_program_that_calls_every_function_is_typed_strictly(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+
+    checked = subprocess.run(
+        [
+            *(sys.executable, "-m", "mypy", "--strict", "--config-file="),
+            *("--cache-dir", str(tmp_path / "cache"), str(program)),
+        ],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+    assert checked.stdout == "Success: no issues found in 1 source file\n"
+
+
+def test_the_first_screen_of_help_names_every_function() -> None:
+    functions = {name for name in dir(gathercli) if inspect.isfunction(getattr(gathercli, name))}
+
+    screen = pydoc.plain(pydoc.render_doc(gathercli)).splitlines()[:24]
+
+    assert functions <= {*re.findall(r"\w+", " ".join(screen))}
+
+
+@pytest.mark.parametrize("name", dir(gathercli))
+def test_a_function_says_what_it_raises(name: str) -> None:
+    function = getattr(gathercli, name)
+    if inspect.isfunction(function):
+        assert "Raises\n" in str(function.__doc__)

@@ -424,7 +424,7 @@ class LikelyCause:
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class DiagnosisReport(Report):
     """What explains an output that is wrong."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ class NodeValue:
     inferred: list[int | str] | str | None = None  # the shape of an output that follows
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class GatherNode(Report):
     """A Gather node of a model. It runs, is explained and checked as a call of its version.
 
@@ -195,8 +195,8 @@ def _function(command: str) -> Any:
     return getattr(gathercli, command.replace("-", "_"))
 
 
-@dataclass(frozen=True, repr=False)
-class ModelNodes(Report, Sequence[GatherNode]):
+@dataclass(frozen=True, repr=False, eq=False)
+class ModelNodes(Report):
     """The Gather nodes of a model, in its order."""
 
     file: str
@@ -208,7 +208,7 @@ class ModelNodes(Report, Sequence[GatherNode]):
     nodes: tuple[GatherNode, ...]
     _model: Model
 
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: int) -> GatherNode:
         return self.nodes[at]
 
     def __len__(self) -> int:
@@ -304,7 +304,7 @@ class ModelVerdict:
     error: dict[str, Any] | None = None  # why it was not read
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ModelCheck(Report):
     """What the nodes of models refuse or fill, and what targets change."""
 

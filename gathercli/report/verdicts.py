@@ -153,7 +153,7 @@ class CheckWarning:
     message: str
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class CheckReport(Report):
     """What a version says of the indices of a call, and the verdict of every version.
 

@@ -384,7 +384,7 @@ def runtime_text(each: RuntimeProof) -> str:
     return clean("; ".join(parts))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class TranslationReport(Report):
     """A call in another framework, as code or as a graph, and the proof that it means the same."""
 

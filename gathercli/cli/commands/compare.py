@@ -230,7 +230,7 @@ class GroupDifference:
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ComparisonReport(Report):
     """What every version gives for the same inputs, by agreement."""
 
