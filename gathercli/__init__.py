@@ -29,55 +29,24 @@ import sys  # what checkers of types read is in `__init__.pyi`
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "OPERATORS",
-    "AxisError",
-    "BatchDimsError",
-    "DtypeError",
-    "ElementsShapeError",
-    "GatherError",
-    "IndicesDepthError",
-    "InputError",
-    "LimitError",
-    "NoInputError",
-    "OperatorError",
-    "OutOfRangeError",
-    "OutputError",
-    "RankError",
-    "Shape",
-    "TransferError",
-    "TreeShapeError",
-    "UsageError",
-    "VersionError",
-    "__version__",
-    "check",
-    "check_model",
-    "compare",
-    "convert",
-    "diagnose",
-    "explain",
-    "gather",
-    "gather_elements",
-    "gather_nd",
-    "gather_tree",
-    "infer_shape",
-    "load",
-    "node",
-    "nodes",
-    "save",
-    "translate",
-]
-
-# Where public names are defined that are no exceptions, nor functions of `gathercli.api`.
+_ERRORS = (
+    *("AxisError", "BatchDimsError", "DtypeError", "ElementsShapeError", "GatherError"),
+    *("IndicesDepthError", "InputError", "LimitError", "NoInputError", "OperatorError"),
+    *("OutOfRangeError", "OutputError", "RankError", "TransferError", "TreeShapeError"),
+    *("UsageError", "VersionError"),
+)
+_RUNS = ("gather", "gather_elements", "gather_nd", "gather_tree", "infer_shape", "load", "save")
+# The module of each public name.
 _HOMES = {
-    "OPERATORS": "report.versions",
-    "Shape": "spec.shapes",
+    **dict.fromkeys(_RUNS, "api"),
     **dict.fromkeys(("check", "compare", "convert"), "python"),
     **dict.fromkeys(("check_model", "node", "nodes"), "models.python"),
-    "diagnose": "diagnose.python",
-    "explain": "explain.python",
-    "translate": "translate.python",
+    **{name: f"{name}.python" for name in ("diagnose", "explain", "translate")},
+    **dict.fromkeys(_ERRORS, "errors"),
+    "OPERATORS": "report.versions",
+    "Shape": "spec.shapes",
 }
+__all__ = list(_HOMES)
 
 
 class _Package(type(sys)):  # the class of modules, whose own module takes time to import
@@ -98,12 +67,11 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'gathercli' has no attribute {name!r}")
     from importlib import import_module
 
-    home = _HOMES.get(name) or ("errors" if name.endswith("Error") else "api")
-    value = getattr(import_module(f"gathercli.{home}"), name)
+    value = getattr(import_module(f"gathercli.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return __all__
+    return [*__all__, "__version__"]

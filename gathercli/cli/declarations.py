@@ -215,7 +215,7 @@ class Answer(NamedTuple):
         def text(width: int | None, color: bool) -> str:
             from gathercli.report.terminal import rendered
 
-            return rendered(report.styled(width), color=color)
+            return rendered(report.styled(width), color=True) if color else report.plain(width)
 
         return cls(text, report.line, **others)
 

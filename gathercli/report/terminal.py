@@ -174,13 +174,13 @@ class Report:
 
         return json.dumps(self.to_json(), separators=(",", ":")) + "\n"
 
-    def __str__(self) -> str:
-        """Return the text without colour, 80 columns wide."""
-        return self.styled(DEFAULT_WIDTH).plain.rstrip("\n")
+    def plain(self, width: int | None) -> str:
+        """Return the text without colour."""
+        return self.styled(width).plain
 
     def __repr__(self) -> str:
-        """Show the text in a REPL, as wide as the terminal."""
-        return self.styled(width_of(STDOUT) or DEFAULT_WIDTH).plain.rstrip("\n")
+        """Show the text, as wide as the terminal; else 80 columns wide."""
+        return self.plain(width_of(STDOUT) or DEFAULT_WIDTH).rstrip("\n")
 
     def _repr_html_(self) -> str:
         """Show the text in a notebook, with its styles."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from gathercli.cli.call import NamedCall
@@ -76,11 +76,9 @@ def _print(report: CheckReport, options: CheckOptions, messages: Messages) -> No
         _write(report.json_parts(indices), messages)
         return
     width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
-    messages.clear()
-    print_text(rendered(report.opening(width), color=color))
-    _write(report.lines(indices, every=options.every), messages)
-    messages.clear()
-    print_text(rendered(report.closing(width), color=color))
+    lines = report.lines(indices, every=options.every)
+    start, end = (rendered(part(width), color=color) for part in (report.opening, report.closing))
+    _write(chain([start], lines, [end]), messages)
 
 
 def _write(pieces: Iterable[str], messages: Messages) -> None:
