@@ -9,18 +9,14 @@ Each function has its own help: ``help(gathercli.check)``::
     diagnose, translate                                a wrong output; a call in another framework
     nodes, node, check_model                           the Gather nodes of ONNX and OpenVINO models
     load, save, convert                                tensors in files
-    OPERATORS                                          the versions; GatherError: all exceptions
+    versions, OPERATORS                                what each version does; all of them
+    Shape; GatherError, …                              a shape; the exceptions, of which it is one
 
 What a command prints a function returns, as a report: typed fields, `to_json`, text and HTML.
 
 >>> import gathercli
 >>> gathercli.gather([1, 2, 3, 4, 5], [3, 10, -20])
 array([4, 0, 0])
->>> gathercli.gather([1, 2, 3, 4, 5], [3, 10, -20], version="onnx-13")
-Traceback (most recent call last):
-gathercli.errors.OutOfRangeError: index 10 at `[1]` is outside axis 0 of `data`, whose size is 5: \
-expected -5 to 4 (2 of 3 indices)
-hint: openvino-8 fills such slices with zeros: `version="openvino-8"`, or `out_of_range="zero"`
 """
 
 from __future__ import annotations
@@ -39,7 +35,7 @@ _RUNS = ("gather", "gather_elements", "gather_nd", "gather_tree", "infer_shape",
 # The module of each public name.
 _HOMES = {
     **dict.fromkeys(_RUNS, "api"),
-    **dict.fromkeys(("check", "compare", "convert"), "python"),
+    **dict.fromkeys(("check", "compare", "convert", "versions"), "python"),
     **dict.fromkeys(("check_model", "node", "nodes"), "models.python"),
     **{name: f"{name}.python" for name in ("diagnose", "explain", "translate")},
     **dict.fromkeys(_ERRORS, "errors"),

@@ -30,6 +30,7 @@ from gathercli.models.python import nodes as nodes
 from gathercli.python import check as check
 from gathercli.python import compare as compare
 from gathercli.python import convert as convert
+from gathercli.python import versions as versions
 from gathercli.report.versions import OPERATORS as OPERATORS
 from gathercli.spec.shapes import Shape as Shape
 from gathercli.translate.python import translate as translate

@@ -10,13 +10,14 @@ The functions of a slice are in its own `python.py`, likewise; `gathercli._HOMES
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.cli.messages import Messages
+from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.cli.options import MemoryOptions, SourceOptions
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.compare import compared
@@ -26,6 +27,7 @@ from gathercli.frameworks.versions import family_of, find
 from gathercli.io.arraylike import arguments
 from gathercli.io.files import cores
 from gathercli.ops import bind
+from gathercli.report.terminal import Report, assembled
 from gathercli.report.verdicts import MOST_SHOWN_INDICES, CheckReport
 from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.text import as_argument
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from gathercli.cli.commands.compare import ComparisonReport
+    from gathercli.cli.declarations import Answer
     from gathercli.compute.tensor import Tensor
+    from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
 
 _OPTION: Final = re.compile(r"`--([a-z-]+)(?: ([^`]+))?`")
@@ -194,8 +198,44 @@ def convert(
     paths = [source if isinstance(source, str) else f"@{os.fspath(source)}", os.fspath(target)]
     reading, messages = SourceOptions(memory=MemoryOptions(max_bytes="0")), Messages(quiet=True)
     messages.guarded = False  # the signals of a program are its own
+    options = ConvertOptions(paths=paths, to=format, dtype=dtype, lossy=lossy, reading=reading)
     with worded():
-        run(
-            ConvertOptions(paths=paths, to=format, dtype=dtype, lossy=lossy, reading=reading),
-            messages,
+        run(options, messages)
+
+
+class VersionsReport(Report):
+    """A view of the versions, as ``gathercli ops`` prints it."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def to_json(self) -> Any:
+        """Return the object of the JSON, or a list of them."""
+        return json.loads(self._answer.json()) if self._answer.json else None
+
+    def styled(self, width: int | None) -> Styled:
+        """Return the text."""
+        return assembled([(self._answer.text(width, False), "")])
+
+
+def versions(
+    version: str | None = None, *, diff: tuple[str, str] | None = None, like: str | None = None
+) -> VersionsReport:
+    """Describe all versions, some, what two do differently, or those `like` another call.
+
+    Raises
+    ------
+    VersionError, UsageError
+
+    Examples
+    --------
+    >>> versions(like="torch.gather").to_json()["rows"]
+    ['onnx.GatherElements-13', 'onnx.GatherElements-11']
+    """
+    from gathercli.cli.commands.ops import run
+
+    with worded():
+        errors = ErrorOptions()
+        return VersionsReport(
+            run(version=version, diff=diff, like=like, decisions=False, errors=errors)
         )

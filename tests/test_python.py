@@ -61,6 +61,10 @@ REPORTS: Final[dict[str, Callable[[], Report]]] = {
     "translate gather 10,20,30 2,7 --to openvino": lambda: gathercli.translate(
         "gather", [10, 20, 30], [2, 7], to="openvino"
     ),
+    "ops onnx-13": lambda: gathercli.versions("onnx-13"),
+    "ops gather": lambda: gathercli.versions("gather"),
+    "ops --diff openvino-8 onnx-13": lambda: gathercli.versions(diff=("openvino-8", "onnx-13")),
+    "ops --like torch.gather": lambda: gathercli.versions(like="torch.gather"),
     f"model {ENCODER}": lambda: gathercli.nodes(ENCODER),
     f"check {ENCODER} --to openvino,onnx-12": lambda: gathercli.check_model(
         ENCODER, to="openvino,onnx-12"
@@ -97,7 +101,9 @@ def test_a_notebook_shows_a_report_in_its_styles(line: str) -> None:
 
 def test_a_report_is_frozen(line: str) -> None:
     report: Any = REPORTS[line]()
-    field = next(iter(report.to_json()), "")
+    field = next((name for name in vars(report) if not name.startswith("_")), None)
+    if field is None:
+        pytest.skip("it has no fields")
 
     with pytest.raises(AttributeError):
         setattr(report, field, None)

@@ -267,16 +267,11 @@ def _version_verdict(each: Verdict) -> VersionVerdict:
     """Return a verdict with the first index of the first adjustment."""
     name, error = each.op.full_name, each.error
     if error is not None:
-        where = error.where if each.refuses_index else None
-        return VersionVerdict(
-            name,
-            "refuses",
-            error.rule,
-            error.count,
-            None if where is None else tuple(json.loads(where)),
-            cast("float", error.value) if each.refuses_index else None,
-            error.message,
-        )
+        refusal = name, "refuses", error.rule, error.count
+        if not each.refuses_index:
+            return VersionVerdict(*refusal, message=error.message)
+        at, index = tuple(json.loads(error.where or "[]")), cast("float", error.value)
+        return VersionVerdict(*refusal, at, index, error.message)
     if not each.adjustments:
         return VersionVerdict(name, "fine")
     first, *_ = each.adjustments
