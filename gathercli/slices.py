@@ -99,11 +99,11 @@ SLICES: Final = (
             ),
         },
         options={
-            "runtimes": "runtimes.options:TimedRuntimes",
-            "runtimes of batch": "runtimes.options:BatchRuntimes",
+            "runtimes": "runtimes.command:TimedRuntimes",
+            "runtimes of batch": "runtimes.command:BatchRuntimes",
         },
         values={"RUNTIME": "runtimes.declared:NAMES"},
-        examples={"RUNTIME": "runtimes.options:example"},
+        examples={"RUNTIME": "runtimes.command:example"},
     ),
     Slice(
         "translate",

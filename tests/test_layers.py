@@ -274,7 +274,7 @@ def test_a_batch_without_runtimes_loads_only_their_options() -> None:
 
     found = {name for name in loaded(code) if name.startswith("gathercli.runtimes.")}
 
-    assert found == {"gathercli.runtimes.options"}
+    assert found == {"gathercli.runtimes.command"}
 
 
 def test_a_picture_for_the_terminal_loads_no_drawing() -> None:
