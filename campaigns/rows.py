@@ -26,8 +26,7 @@ from gathercli.frameworks import FrameworkRow, every_framework, framework
 from gathercli.ops import OPERATORS
 from gathercli.runtimes.calls import CONSTANT, DYNAMIC, STATIC, RuntimeCall
 from gathercli.runtimes.client import RuntimeProcess, runtimes_of
-from gathercli.runtimes.declared import NAMES, OPENVINO, runtimes
-from gathercli.runtimes.mistakes import known_mistake, mistakes_of
+from gathercli.runtimes.declared import NAMES, OPENVINO, known_mistake, mistakes_of, runtimes
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import BOOL, DTYPES, STRING, DType, Kind
 from gathercli.spec.op import IndexRange

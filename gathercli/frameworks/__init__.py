@@ -81,7 +81,7 @@ class FrameworkFile(NamedTuple):
     target: Sequence[FrameworkRow]  # what a model is converted to, those of `program` first
     sources: Sequence[str]  # of what a conversion does
     program: Mapping[str, Any]  # of a translation; empty if it has none
-    mistakes: Sequence[Mapping[str, Any]]  # as in the file: see `gathercli.runtimes.mistakes`
+    mistakes: Sequence[Mapping[str, Any]]  # as in the file: see `gathercli.runtimes.declared`
     runtime: str  # that calls its rows
     functions: str  # that their code calls
     ways: Sequence[FrameworkRow]  # the rows as they are called in other ways

@@ -1,4 +1,6 @@
-"""The runtimes, as ``[runtimes.NAME]`` of the files of `gathercli.frameworks` declares them.
+"""What the files of `gathercli.frameworks` declare about runtimes.
+
+``[runtimes.NAME]`` says how one is called:
 
 ======== ===================================================================================
 imports  the modules that code imports, by their names there: the first has the version
@@ -14,19 +16,35 @@ refusals what its messages look like: the rules that one may be the reason of, a
          group `input` the input whose type it refuses. ``false`` says that the call takes no index
          from -s to -1, whichever it refuses.
 ======== ===================================================================================
+
+``[[mistakes]]`` of a framework say what releases of runtimes do otherwise than its rows. `what` is
+for people; `runtime` does so, in the `release` in which it was seen. The other fields say
+of which calls it is true:
+
+======================== =========================================================================
+row, way                 the name of the row, and the way that it is called in
+refused                  the rule by which the row refuses the call, or nothing
+problem                  ``refuses``, ``dies``, ``hangs`` or ``unsteady``, or nothing
+data, indices, step_ids  the types of the inputs, with blanks between them
+where                    names of `FACTS` that all hold; after ``not``, one that does not
+======================== =========================================================================
+
+`row`, `way`, `refused` and `problem` are a name, or a list of several.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.frameworks import every_framework
+from gathercli.frameworks import every_framework, framework
 from gathercli.io.graphs.ir import ELEMENT_TYPES
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
+from gathercli.spec.dtypes import dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from gathercli.spec.dtypes import DType
 
@@ -93,3 +111,118 @@ def runtimes() -> dict[str, RuntimeRow]:
 
 
 NAMES: Final = tuple(runtimes())  # of the runtimes
+
+
+# Mistakes
+
+NAMED_TYPES: Final = ("data", "indices", "step_ids")  # inputs whose types are named
+NAMED_FIELDS: Final = ("row", "way", "refused", "problem")
+_NONE: Final = SimpleNamespace(shape=(), ndim=0, size=-1, dtype=None, array=None)  # no such tensor
+
+# What is true of a call, in words; a tensor or an `output` that it does not have is `_NONE`.
+FACTS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "no axis": lambda call: call.axis is None,
+    "batch_dims at axis 0": lambda call: call.batch_dims and call.axis == 0,
+    "batches of one": lambda call: call.batch_dims and {*call.data.shape[: call.axis]} <= {1},
+    "an empty batch": lambda call: 0 in call.data.shape[: call.batch_dims or 0],
+    "empty before the axis": lambda call: 0 in call.data.shape[: call.axis or 0],
+    "empty data": lambda call: call.data.size == 0,
+    "empty indices": lambda call: call.indices.size == 0,
+    "empty data or indices": lambda call: 0 in (call.data.size, call.indices.size),
+    "empty output": lambda call: call.output.size == 0,
+    "0-D data": lambda call: call.data.ndim == 0,
+    "1-D data": lambda call: call.data.ndim == 1,
+    "0-D indices": lambda call: call.indices.ndim == 0,
+    "1-D indices": lambda call: call.indices.ndim == 1,
+    "tuples without numbers": lambda call: call.indices.shape[-1:] == (0,),
+    "indices smaller than data": lambda call: any(
+        n < m for n, m in zip(call.indices.shape, call.data.shape, strict=False)
+    ),
+    "a size above 127": lambda call: max(call.data.shape, default=0) > 127,
+    "at most 64 elements": lambda call: max(call.data.size, call.indices.size) <= 64,
+    "a negative index": lambda call: not _within(call.indices, 0, 2**64),
+    "an index beyond int32": lambda call: not _within(call.indices, -(2**31), 2**31),
+    "an index beyond int64": lambda call: not _within(call.indices, -(2**63), 2**63),
+    "an index with bit 31": lambda call: (
+        call.indices.size > 0 and (call.indices.array >> 31 & 1).any()
+    ),
+    "a length of 0 or less": lambda call: (
+        call.max_seq_len.size > 0 and call.max_seq_len.array.min() <= 0
+    ),
+    "a subnormal bfloat16": lambda call: (
+        call.data.size > 0 and (call.data.array & 0x7FFF != 0)[call.data.array & 0x7F80 == 0].any()
+    ),
+    "output of the type of data": lambda call: call.output.dtype == call.data.dtype,
+}
+
+
+class Mistake(NamedTuple):
+    """What a runtime does otherwise than rows say."""
+
+    what: str
+    runtime: str
+    release: str  # in which it was seen
+    names: Mapping[str, Collection[Any]]  # those of `NAMED_FIELDS` and `TYPES` of which it is true
+    where: Sequence[str]
+
+    def is_of(self, call: SimpleNamespace) -> bool:
+        """Return whether it is true of a call."""
+        named = {each: getattr(call, each) for each in NAMED_FIELDS}
+        named |= {each: getattr(call, each).dtype for each in NAMED_TYPES}
+        return all(named[each] in values for each, values in self.names.items()) and all(
+            bool(FACTS[each.removeprefix("not ")](call)) is not each.startswith("not ")
+            for each in self.where
+        )
+
+
+@cache
+def mistakes_of(name: str, runtime: str) -> tuple[Mistake, ...]:
+    """Return what a runtime does otherwise than the rows of a framework say."""
+    of = framework(name)
+    default = {"runtime": of.runtime, "release": of.release}
+    every = [_mistake(**{**default, **fields}) for fields in of.mistakes]
+    return tuple(each for each in every if each.runtime == runtime)
+
+
+def _mistake(
+    what: str, runtime: str, release: str, where: Sequence[str] = (), **fields: Any
+) -> Mistake:
+    """Return a mistake; raise `KeyError` for a field or a fact that does not exist."""
+    unknown = {*fields} - {*NAMED_FIELDS, *NAMED_TYPES}
+    unknown |= {each.removeprefix("not ") for each in where} - {*FACTS}
+    if unknown:
+        raise KeyError(*unknown)
+    for each, value in fields.items():
+        if each in NAMED_TYPES:
+            fields[each] = tuple(map(dtype, value.split()))
+        elif isinstance(value, str):
+            fields[each] = (value,)
+    return Mistake(what, runtime, release, fields, where)
+
+
+def known_mistake(
+    mistakes: Iterable[Mistake],
+    tensors: Mapping[str, Any],
+    output: Any,
+    **names: Any,
+) -> Mistake | None:
+    """Return the first mistake that is true of a call with tensors; None if it is no known one."""
+    inputs = dict.fromkeys((*NAMED_TYPES, "max_seq_len"), _NONE)
+    inputs |= {name: _plain(each) for name, each in tensors.items()}
+    call = SimpleNamespace(**names, **inputs, output=_plain(output))
+    return next((each for each in mistakes if each.is_of(call)), None)
+
+
+def _plain(tensor: Any) -> SimpleNamespace:
+    if tensor is None:
+        return _NONE
+    array = tensor.array
+    return SimpleNamespace(
+        shape=array.shape, ndim=array.ndim, size=array.size, dtype=tensor.dtype, array=array
+    )
+
+
+def _within(tensor: SimpleNamespace, least: int, end: int) -> bool:
+    """Return whether all integers are from `least` to before `end`; so are those of no tensor."""
+    array = tensor.array
+    return tensor.size <= 0 or bool(least <= array.min().item() and array.max().item() < end)

@@ -23,7 +23,7 @@ from gathercli.report.terminal import ERROR_STYLE, highlighted
 from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, attributes_of, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
-from gathercli.runtimes.mistakes import Mistake, known_mistake, mistakes_of
+from gathercli.runtimes.declared import Mistake, known_mistake, mistakes_of
 from gathercli.spec.call import Operand
 from gathercli.spec.op import INTEGERS, OutOfRange
 from gathercli.spec.shapes import Shape, cell, coordinates

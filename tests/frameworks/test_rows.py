@@ -14,7 +14,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.frameworks import FrameworkRow, every_row, framework
 from gathercli.ops import OPERATORS
 from gathercli.runtimes.calls import RuntimeCall
-from gathercli.runtimes.mistakes import mistakes_of
+from gathercli.runtimes.declared import mistakes_of
 from gathercli.spec.dtypes import STRING, dtype
 
 if TYPE_CHECKING:

@@ -11,10 +11,16 @@ from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError
 from gathercli.frameworks import every_framework, framework
 from gathercli.ops import OPERATORS
-from gathercli.runtimes import mistakes
+from gathercli.runtimes import declared
 from gathercli.runtimes.calls import WAYS
-from gathercli.runtimes.declared import runtimes
-from gathercli.runtimes.mistakes import FACTS, NAMES, TYPES, known_mistake, mistakes_of
+from gathercli.runtimes.declared import (
+    FACTS,
+    NAMED_FIELDS,
+    NAMED_TYPES,
+    known_mistake,
+    mistakes_of,
+    runtimes,
+)
 from gathercli.spec.dtypes import dtype
 from gathercli.spec.rules import STATEMENTS
 
@@ -38,7 +44,7 @@ def declare(monkeypatch: pytest.MonkeyPatch) -> Iterator[Declare]:
 
     def replace(**fields: Any) -> None:
         file = framework("numpy")._replace(mistakes=[{"what": "errs", **fields}])
-        monkeypatch.setattr(mistakes, "framework", lambda _: file)
+        monkeypatch.setattr(declared, "framework", lambda _: file)
 
     mistakes_of.cache_clear()
     yield replace
@@ -59,8 +65,8 @@ def test_a_mistake_names_what_exists(of: FrameworkFile) -> None:
     named = [(key, {*values}) for each in every for key, values in each.names.items()]
 
     assert len(every) == len(of.mistakes)
-    assert all(values and values <= names[key] for key, values in named if key in NAMES)
-    assert {key for key, _ in named if key in TYPES} <= inputs
+    assert all(values and values <= names[key] for key, values in named if key in NAMED_FIELDS)
+    assert {key for key, _ in named if key in NAMED_TYPES} <= inputs
 
 
 def test_a_fact_is_one_of_a_mistake() -> None:
