@@ -23,7 +23,7 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.compare import compared
 from gathercli.compute.verdicts import Case, checked
 from gathercli.errors import GatherError
-from gathercli.frameworks.versions import family_of, find
+from gathercli.frameworks.versions import family_of, row_of
 from gathercli.io.arraylike import arguments
 from gathercli.io.files import cores
 from gathercli.ops import bind
@@ -69,8 +69,7 @@ def opened(
     op: str, inputs: Sequence[ArrayLike], version: str | int | None, **settings: Any
 ) -> Iterator[PythonCall]:
     """Read the inputs of a call; a context that names it in errors."""
-    family = family_of(op)
-    row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
+    row = row_of(op, version)
     with CallContext(row) as context, worded():
         yield PythonCall(row, arguments(context, inputs), settings)
 

@@ -38,6 +38,7 @@ class Slice(NamedTuple):
     # returns one of them from the names of the files to write.
     values: Mapping[str, str] = {}
     examples: Mapping[str, str] = {}
+    tests: Mapping[str, str] = {}  # what `gathercli.testing` gives, by its name
 
 
 MODEL_SUFFIXES: Final = (".onnx", ".xml")  # the suffixes of models
@@ -104,6 +105,7 @@ SLICES: Final = (
         },
         values={"RUNTIME": "runtimes.declared:NAMES"},
         examples={"RUNTIME": "runtimes.command:example"},
+        tests={"cases": "runtimes.conformance:cases"},
     ),
     Slice(
         "translate",
@@ -121,6 +123,7 @@ SLICES: Final = (
                 "diagnose.command", "Name what explains a wrong output, and who does that."
             ),
         },
+        tests={"mismatch": "diagnose.python:mismatch"},
     ),
 )
 

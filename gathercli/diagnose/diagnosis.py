@@ -18,7 +18,7 @@ from gathercli.diagnose.prediction import ObservedOutput
 from gathercli.diagnose.search import Search
 from gathercli.errors import InputError, OperatorError, sentence
 from gathercli.frameworks import FrameworkRow, every_framework, every_row
-from gathercli.frameworks.versions import family_of, find
+from gathercli.frameworks.versions import family_of, row_of
 from gathercli.report.header import TensorType, title
 from gathercli.report.terminal import Report
 from gathercli.report.versions import hanging
@@ -132,10 +132,7 @@ def diagnose(
     Elements within `tolerance` are equal. InputError (``diagnosis``) says that no hypothesis gives
     an output of this shape.
     """
-    if isinstance(op, str):
-        row = find(version, op).op if version else family_of(op).ROWS[0]
-    else:
-        row = op
+    row = row_of(op, version)
     ops.check_one_indexed(row)
     attrs = {name: value for name, value in attrs.items() if value is not None}
     policies: dict[str, Any] = {"negative": negative, "out_of_range": out_of_range}
@@ -302,10 +299,10 @@ def diagnosis_text(diagnosis: Diagnosis, width: int | None) -> Text:
     if not diagnosis.likely:
         text.append(hanging("", "nothing known explains it", width))
         return text
-    shown = list(_shown(diagnosis))
-    heads = [_cells(each) for each in shown]
+    explanations = list(shown(diagnosis))
+    heads = [share(each) for each in explanations]
     room = max(map(len, heads))
-    for head, each in zip(heads, shown, strict=True):
+    for head, each in zip(heads, explanations, strict=True):
         text.append(hanging(f"{head:>{room}}  ", clean(each.sentence), width))
         if each.known:
             known = hanging(f"{'':>{room}}  known: ", clean("; ".join(each.known)), width)
@@ -350,14 +347,15 @@ def _shape(diagnosis: Diagnosis) -> str:
     return f"[{','.join(map(str, diagnosis.wrong.shape))}]"
 
 
-def _shown(diagnosis: Diagnosis) -> Iterator[Named]:
-    """Yield the first explanations; where they do not explain all, the next ones too."""
+def shown(diagnosis: Diagnosis) -> Iterator[Named]:
+    """Yield the explanations of a text: the first, and the next where they do not explain all."""
     if diagnosis.is_whole:
         return islice(diagnosis.first, MAX_SHOWN)
     return islice(diagnosis.likely, max(MIN_SHOWN, min(MAX_SHOWN, len(diagnosis.first))))
 
 
-def _cells(each: Named) -> str:
+def share(each: Named) -> str:
+    """Return how many cells of all it explains: ``12 of 12``."""
     score = each.explanation.score
     return f"{grouped(score.explained)} of {grouped(score.total)}"
 

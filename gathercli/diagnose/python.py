@@ -1,23 +1,36 @@
-"""`gathercli.diagnose`: what explains an output that is wrong."""
+"""What explains an output that is wrong: `gathercli.diagnose`, and for an assertion."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.compute.compare import Tolerance, read_expected
-from gathercli.diagnose.diagnosis import DiagnosisReport
+import numpy as np
+
+from gathercli import ops
+from gathercli.compute.bound import BoundCall
+from gathercli.compute.compare import Tolerance, read_expected, text_of
+from gathercli.compute.run import answer
+from gathercli.compute.tensor import Tensor
+from gathercli.diagnose.diagnosis import DiagnosisReport, share, shown
 from gathercli.diagnose.diagnosis import diagnose as search
-from gathercli.errors import MismatchError
-from gathercli.io.arraylike import as_tensor
+from gathercli.errors import InputError, MismatchError, OperatorError
+from gathercli.frameworks.versions import row_of
+from gathercli.io.arraylike import arguments, as_tensor
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.python import opened
+from gathercli.spec.call import Call, CallContext, Operand
+from gathercli.spec.dtypes import DTYPES, INT64, Kind
+from gathercli.spec.shapes import cell, coordinates, product
+from gathercli.text import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from numpy.typing import ArrayLike
 
-    from gathercli.compute.tensor import Tensor
     from gathercli.spec.dtypes import DType
+    from gathercli.spec.op import Op
 
 
 def diagnose(
@@ -83,3 +96,111 @@ def _wrong(value: ArrayLike, dtype: DType, tolerance: Tolerance) -> Tensor:
         if not isinstance(tensor, MismatchError):
             return tensor
     return as_tensor(value, dtype)
+
+
+# Assertions
+
+MAX_LISTED: Final = 5  # the most wrong cells in the text of an assertion
+
+
+def mismatch(
+    op: str | Op,
+    inputs: Sequence[Any],
+    out: Any,
+    tolerance: tuple[float, float] = (0.0, 0.0),
+    *,
+    version: str | int | None = None,
+    **attrs: Any,
+) -> str | None:
+    """Return in words why an array is not what a row gives for inputs; None if it is.
+
+    The row is that of a version of a command. The tolerance is relative, then absolute.
+    """
+    row, near = row_of(op, version), Tolerance(*tolerance)
+    try:
+        with CallContext(row) as context:
+            tensors = arguments(context, inputs)
+            call = ops.bind(row, *context.inputs.values(), **attrs)
+            expected = answer(BoundCall(call, *tensors))
+    except OperatorError as error:
+        return f"no output is right: {row} refuses the call by the rule {error.rule}\n{error}"
+    try:
+        got = as_tensor(out, expected.dtype)
+    except InputError as error:
+        return f"the output is no array: {error.message}"
+    checked = CheckedOutput(call, tensors, attrs, got, expected)
+    lines = list(checked.differences(near))
+    if got.shape != expected.shape or any(line.startswith(" ") for line in lines):
+        lines += checked.reasons(near)
+    return "\n".join((f"the output is not what {row} gives:", *lines)) if lines else None
+
+
+class CheckedOutput(NamedTuple):
+    """An output of a call, beside the right one."""
+
+    call: Call
+    tensors: Sequence[Tensor]
+    attrs: Mapping[str, Any]
+    got: Tensor
+    expected: Tensor
+
+    def differences(self, near: Tolerance) -> Iterator[str]:
+        """Yield lines on the type, the shape, and the first cells that differ."""
+        got, expected = self.got, self.expected
+        are_numbers = {got.dtype.kind, expected.dtype.kind} <= _NUMBERS
+        if got.dtype is not expected.dtype and (got.typed or not are_numbers):
+            yield f"its type is {got.dtype}: expected {expected.dtype}"
+        if got.shape != expected.shape:
+            yield f"its shape is {list(got.shape)}: expected {list(expected.shape)}"
+        elif got.dtype is expected.dtype or are_numbers:
+            same = near.near(expected.dtype, got.values(), expected.values())
+            cells = np.flatnonzero(~same)
+            if cells.size:
+                of = f"of {counted(same.size, 'cell')}"
+                yield f"{counted(cells.size, f'{of} differs', f'{of} differ')}:"
+                yield from map(self._cell, cells[:MAX_LISTED].tolist())
+            if cells.size > MAX_LISTED:
+                yield "  ..."
+
+    def _cell(self, position: int) -> str:
+        """Return a line on a cell: what it holds, what it should, and which index says so."""
+        c = coordinates(position, self.got.shape)
+        held, right = (
+            text_of(each.values().reshape(-1)[position]) for each in (self.got, self.expected)
+        )
+        line, gather = f"  {cell(c)} is {held}: expected {right}", self.call.gather
+        if gather is None:
+            return line
+        place = int(self._places.array.reshape(-1)[position]) - 1
+        pairs = zip(gather.dim_map, c, strict=True)
+        picked = tuple(n for _, n in sorted((i, n) for (_, i), n in pairs if i is not None))
+        indices = self.call.indices.shape.sizes or ()
+        index = self.tensors[1].array.reshape(indices)[picked].tolist()
+        source = cell(coordinates(place, self.tensors[0].shape)) if place >= 0 else ""
+        what = f"data{source}" if source else "a fill"
+        return f"{line}, {what}, as indices{cell(picked)} is {index}"
+
+    @property
+    def _places(self) -> Tensor:
+        """The position in `data` of each cell, from 1 on; 0 or less for a fill."""
+        data, *others = self.call.op.inputs
+        row = self.call.op._replace(inputs=(data._replace(dtypes=DTYPES), *others))
+        shape = self.tensors[0].shape
+        given = Tensor(INT64, np.arange(1, product(shape) + 1).reshape(shape)), self.tensors[1]
+        return answer(BoundCall(ops.bind(row, *map(Operand.of, given), **self.attrs), *given))
+
+    def reasons(self, near: Tolerance) -> Iterator[str]:
+        """Yield the mistakes that explain most cells, and who is known to make each."""
+        row, attrs = self.call.op, self.attrs
+        try:
+            found = search(row, *self.tensors, wrong=self.got, tolerance=near, **attrs)
+        except InputError:  # nothing gives an output of this shape
+            yield "nothing known explains it"
+            return
+        yield "what explains it:" if found.likely else "nothing known explains it"
+        for each in shown(found) if found.likely else ():
+            known = f" (known: {'; '.join(each.known)})" if each.known else ""
+            yield f"  {share(each)} cells: {each.sentence}{known}"
+
+
+_NUMBERS: Final = {Kind.BOOL, Kind.INT, Kind.UINT, Kind.FLOAT, Kind.COMPLEX}  # comparable types

@@ -32,6 +32,14 @@ def family_of(command: str) -> Family:
     return family
 
 
+def row_of(op: str | Op, version: str | int | None) -> Op:
+    """Return a row, or that of a version of a command, by default its first."""
+    if not isinstance(op, str):
+        return op
+    family = family_of(op)
+    return find(family.ROWS[0].id if version is None else version, family.COMMAND).op
+
+
 @lru_cache(maxsize=64)
 def find(version: str | int | None, command: str = gather.COMMAND) -> VersionMatch:
     """Return the row of `command` that a framework runs for a version, or raise `VersionError`.

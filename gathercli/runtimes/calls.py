@@ -70,7 +70,7 @@ def openvino_model(
     constants = {name: tensors[name] for name in decided}
     for each in op.attrs:
         if each.is_input:
-            constants[each.name] = Tensor(INT64, np.array(attrs[each.name]))
+            constants[each.name] = Tensor(INT64, np.array(attrs.get(each.name, 0)))
     inputs = tuple(
         GraphValue(name, each.dtype, (None,) * len(each.shape) if way == DYNAMIC else each.shape)
         for name, each in tensors.items()
@@ -78,7 +78,7 @@ def openvino_model(
     )
     output = GraphValue("output", tensors[op.inputs[0].name].dtype, (), ranked=False)
     names = (*tensors, *(each.name for each in op.attrs if each.is_input))
-    settings = {each.name: attrs[each.name] for each in op.attrs if not each.is_input}
+    settings = {name: value for name, value in attrs.items() if name not in constants}
     node = GraphNode(op.name, names, (output,), settings, op.family)
     graph = Graph(inputs, (output,), (node,), constants)
     return ir_files(graph, {op.name: op.version}, op.family)
