@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from xml.parsers import expat
 
 from gathercli.errors import GatherError, InputError, LimitError, OperatorError
@@ -42,19 +42,6 @@ DEEPEST_ELEMENT: Final = 5 * MAX_DEPTH  # the deepest nesting of elements; a bod
 # Bytes of memory, as were measured: of a layer, of a port or an edge, of a text, of a name.
 _LAYER_BYTES, _PORT_BYTES, _TEXT_BYTES, _NAME_BYTES = 600, 140, 60, 180
 
-# The bytes of the elements that are read. The element around one decides what it is, so that those
-# of `rt_info`, which may have any names, are passed over.
-_ELEMENT_BYTES: Final = {
-    ("input", "port"): _PORT_BYTES,
-    ("output", "port"): _PORT_BYTES,
-    ("port", "dim"): _TEXT_BYTES,
-    ("layer", "data"): _PORT_BYTES,
-    ("layers", "layer"): _LAYER_BYTES,
-    ("edges", "edge"): _PORT_BYTES,
-    ("back_edges", "edge"): _PORT_BYTES,
-    **{("layer", body): _LAYER_BYTES for body in PORT_MAPS},
-    **{(ports, "input"): _PORT_BYTES for ports in PORT_MAPS.values()},
-}
 # Bytes of memory that a byte of a tag takes at most, if it has short attributes.
 _TAG_BYTES: Final = 32
 
@@ -221,27 +208,28 @@ class IrReader:
         self.bodies: list[Body] = []
         self._open: list[Body] = []
         self._names: dict[str, str] = {}  # the names of elements and attributes, which expat adds
-        self._counted = 0
-        self._text: list[str] | None = None
+        self._text: list[str] = []  # of a dimension
         self._port: Port | None = None
-        self._number = 0
+        self._number = self._held = 0
+        self._parser = expat.ParserCreate(intern=self._names)
 
     def read(self) -> None:
         """Parse the .xml; raise InputError or LimitError if it is no sound IR."""
-        parser = expat.ParserCreate(intern=self._names)
+        parser = self._parser
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._character_data
         parser.StartDoctypeDeclHandler = _refuse_doctype
         parser.EntityDeclHandler = _refuse_doctype
         size = self._file.length(MAX_XML)
         check_number(f"the .xml has {in_bytes(size)}", size, MAX_XML)
         try:
-            raw = self._file.buffer()
+            raw, held = self._file.buffer(), 0
             for start in range(0, size, _XML_PART):
                 part = raw[start : start + _XML_PART]
                 parser.Parse(part, False)
+                self._model.hold(self._held + _NAME_BYTES * len(self._names) - held)
+                held = self._held + _NAME_BYTES * len(self._names)
                 pending = start + len(part) - parser.CurrentByteIndex  # of a tag without its end
                 check_held(pending * _TAG_BYTES, self._file.limit)
             parser.Parse(b"", True)
@@ -256,65 +244,28 @@ class IrReader:
             raise malformed(f"it is not XML: {error}", "an OpenVINO IR in UTF-8") from None
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._number += 1
         stack = self._stack
+        self._number += 1
         if self._number > MOST_ELEMENTS or len(stack) >= DEEPEST_ELEMENT:
             what = "the .xml has too many or too deep elements"
             raise LimitError(what, expected=f"at most {MOST_ELEMENTS}, {DEEPEST_ELEMENT} deep")
-        if len(self._names) > self._counted:
-            self._model.hold(_NAME_BYTES * (len(self._names) - self._counted))
-            self._counted = len(self._names)
-        if not stack:
-            self._open_net(name, attributes)
-        elif (nbytes := _ELEMENT_BYTES.get((stack[-1], name))) is not None:
-            self._model.hold(nbytes + sum(_TEXT_BYTES + len(each) for each in attributes.values()))
-            self._add(stack[-1], name, attributes)
+        row = self._ROWS.get((stack[-1], name)) if stack else (0, IrReader._open_net)
         stack.append(name)
-
-    def _add(  # noqa: C901  (an element each)
-        self, outer: str, name: str, attributes: dict[str, str]
-    ) -> None:
-        """Add what an element of `_ELEMENT_BYTES` says, in most places of a layer."""
-        body = self._open[-1]
-        layer = body.last
-        if name == "dim":
-            self._text = []
-        elif name == "port":
-            self._port = Port(attributes)
-            if layer is not None and outer == "input":
-                layer.inputs.append(self._port)
-            elif layer is not None:
-                layer.outputs[self._port.id] = self._port
-        elif outer == "edges":
-            self._add_edge(attributes)
-        elif name == "layer":
-            self._add_layer(attributes)
-        elif layer is None:
-            return
-        elif name == "data":
-            layer.data = attributes
-        elif name in PORT_MAPS:
-            path = (*body.path, layer.name or layer.type, name)
-            self._open_body(Body(path, len(self._stack), body, layer))
-        elif outer == "back_edges":
-            layer.changing = layer.changing or set()
-            layer.changing.add(attributes.get("to-layer", ""))
-        elif "axis" not in attributes:
-            layer.maps = layer.maps or {}
-            ports = layer.maps.setdefault(outer, {})
-            ports[attributes.get("internal_layer_id", "")] = attributes.get("external_port_id", "")
-
-    def _open_body(self, body: Body) -> None:
-        self._open.append(body)
-        self.bodies.append(body)
+        if row is not None:
+            nbytes, read = row
+            if attributes:
+                nbytes += _TEXT_BYTES * len(attributes) + len("".join(attributes.values()))
+            self._held += nbytes
+            read(self, attributes)
 
     def _end(self, name: str) -> None:
         stack = self._stack
         stack.pop()
-        if name == "dim" and self._text is not None:
-            if self._port is not None:
-                self._port.dims.append("".join(self._text))
-            self._text = None
+        if name == "dim":
+            if self._parser.CharacterDataHandler is not None:
+                self._parser.CharacterDataHandler = None
+                if self._port is not None:
+                    self._port.dims.append("".join(self._text))
         elif name == "port":
             self._port = None
         elif name == "layer" and stack and stack[-1] == "layers":
@@ -323,11 +274,53 @@ class IrReader:
             self._open.pop()
 
     def _character_data(self, text: str) -> None:
-        if self._text is not None:
-            self._model.hold(len(text))
-            self._text.append(text)
+        self._held += len(text)
+        self._text.append(text)
 
-    def _open_net(self, name: str, attributes: dict[str, str]) -> None:
+    # What the elements of `_ROWS` say, in most places of a layer
+
+    def _add_dim(self, _: dict[str, str]) -> None:
+        self._text = []
+        self._parser.CharacterDataHandler = self._character_data
+
+    def _add_input(self, attributes: dict[str, str]) -> None:
+        self._port = Port(attributes)
+        if layer := self._open[-1].last:
+            layer.inputs.append(self._port)
+
+    def _add_output(self, attributes: dict[str, str]) -> None:
+        self._port = Port(attributes)
+        if layer := self._open[-1].last:
+            layer.outputs[self._port.id] = self._port
+
+    def _add_data(self, attributes: dict[str, str]) -> None:
+        if layer := self._open[-1].last:
+            layer.data = attributes
+
+    def _add_body(self, _: dict[str, str]) -> None:
+        body, name = self._open[-1], self._stack[-1]
+        if layer := body.last:
+            path = (*body.path, layer.name or layer.type, name)
+            self._open_body(Body(path, len(self._stack) - 1, body, layer))
+
+    def _add_change(self, attributes: dict[str, str]) -> None:
+        if layer := self._open[-1].last:
+            layer.changing = layer.changing or set()
+            layer.changing.add(attributes.get("to-layer", ""))
+
+    def _add_map(self, attributes: dict[str, str]) -> None:
+        layer = self._open[-1].last
+        if layer and "axis" not in attributes:
+            layer.maps = layer.maps or {}
+            ports = layer.maps.setdefault(self._stack[-2], {})
+            ports[attributes.get("internal_layer_id", "")] = attributes.get("external_port_id", "")
+
+    def _open_body(self, body: Body) -> None:
+        self._open.append(body)
+        self.bodies.append(body)
+
+    def _open_net(self, attributes: dict[str, str]) -> None:
+        name = self._stack[-1]
         if name != "net":
             raise malformed(f"the root of the .xml is <{clean(short(name))}>", "<net> of an IR")
         version = integer(attributes.get("version", "0"), "the version of the IR")
@@ -356,6 +349,20 @@ class IrReader:
             what = f"two edges lead to the port `{clean(short(port))}` of `{clean(short(to))}`"
             raise malformed(what, "one edge to a port")
         sources[port] = source, attributes.get("from-port", "")
+
+    # The elements that are read, with their bytes. The element around one decides what it is, so
+    # that those of `rt_info`, which may have any names, are passed over.
+    _ROWS: ClassVar[Mapping[tuple[str, str], tuple[int, Callable[..., None]]]] = {
+        ("port", "dim"): (_TEXT_BYTES, _add_dim),
+        ("input", "port"): (_PORT_BYTES, _add_input),
+        ("output", "port"): (_PORT_BYTES, _add_output),
+        ("layer", "data"): (_PORT_BYTES, _add_data),
+        ("layers", "layer"): (_LAYER_BYTES, _add_layer),
+        ("edges", "edge"): (_PORT_BYTES, _add_edge),
+        ("back_edges", "edge"): (_PORT_BYTES, _add_change),
+        **dict.fromkeys((("layer", body) for body in PORT_MAPS), (_LAYER_BYTES, _add_body)),
+        **dict.fromkeys(((each, "input") for each in PORT_MAPS.values()), (_PORT_BYTES, _add_map)),
+    }
 
 
 def _refuse_doctype(*_: object) -> None:

@@ -91,11 +91,10 @@ class _NodeReader:
 
     def infer(self) -> None:
         """Add to the nodes what follows of their indices from constants and bounds."""
-        writer = _OnnxWriter(self._weights)
-        places = [*zip(self.nodes, self._places, strict=True)]
-        writer.proven |= {place for node, place in places if judge(node).word == PROVEN}
+        by_place = dict(zip(self._places, self.nodes, strict=True))
+        writer = _OnnxWriter(self._weights, lambda place: judge(by_place[place]).word == PROVEN)
         names: dict[int, tuple[int, str]] = {}  # by number of a node: its input, and the value
-        for at, (node, (body, key)) in enumerate(places):
+        for at, ((body, key), node) in enumerate(by_place.items()):
             rows = (node.op or node.family.ROWS[0]).inputs
             number = next(n for n, row in enumerate(rows) if row.values)
             layer = body.layers[key]
@@ -149,6 +148,9 @@ class _NodeReader:
             follows = _is_wanted(layer) or layer.type in _FOLDED_LAYERS
             graph[key] = [source for source, _ in layer.sources.values()] if follows else []
             stack += graph[key]
+        places = {key: at for at, key in enumerate(body.layers)}
+        if all(places[one] < places[key] for key, sources in graph.items() for one in sources):
+            return sorted(graph, key=places.__getitem__)  # which is the order of most files
         try:
             return list(TopologicalSorter(graph).static_order())
         except CycleError:
@@ -173,6 +175,8 @@ class _NodeReader:
         body.values[source] = known  # which many layers may read
         if known.shape.rank is None and declared.shape.rank is not None:
             known = known._replace(shape=declared.shape)
+        if known.name == name and known.dtype is not None:
+            return known
         return known._replace(name=name, dtype=known.dtype or declared.dtype)
 
     def _node(self, layer: Layer, body: Body, inputs: list[Value]) -> ModelNode:
@@ -409,11 +413,10 @@ _SAME: Final[dict[str, Callable[[Layer, _Numbers], _Same | None]]] = {
 class _OnnxWriter(IntegerGraph):
     """A writer of the layers that lead to indices, each value with a name of its own."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, is_proven: Callable[[tuple[Body, str]], bool]) -> None:
         super().__init__()
-        self._weights = weights
+        self._weights, self._is_proven = weights, is_proven  # of a Gather, by body and layer
         self._names: dict[tuple[Body, _Source], str] = {}
-        self.proven: set[tuple[Body, str]] = set()  # layers of Gather with no index outside
 
     def add(self, body: Body, source: _Source) -> str:
         """Add a value with all that leads to it; return its name."""
@@ -438,7 +441,7 @@ class _OnnxWriter(IntegerGraph):
         layer, known = body.layers[source[0]], self._value(body, source)
         row = _SAME.get(layer.type)
         sources = [layer.sources.get(port.id) for port in layer.inputs]
-        if row is None or known.constant or None in sources:
+        if row is None or layer.opset is None or known.constant or None in sources:
             return None, []
         inputs = [each for each in sources if each is not None]
         try:
@@ -463,7 +466,7 @@ class _OnnxWriter(IntegerGraph):
         names = self.node(same.operator, inputs, same.attributes, len(layer.outputs))
         if layer.type == "Convert":
             names = self.node("Cast", names, {"to": ONNX_TYPES.index(INT64)})
-        if layer.type == "Gather" and (body, layer.id) not in self.proven:  # others give 0
+        if layer.type == "Gather" and not self._is_proven((body, layer.id)):  # others give 0
             zero = self.constant(np.asarray(0, np.int64))
             maybe = self.input(Value("", BOOL, Shape(())))
             names = self.node("Where", (maybe, names[0], zero))
