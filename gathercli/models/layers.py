@@ -21,7 +21,7 @@ from gathercli.io.graphs.graph import Constant, Value, check_held, open_beside, 
 from gathercli.io.graphs.ir import ELEMENT_TYPES, precision, strings_of
 from gathercli.models.graph import MAX_DEPTH, Model
 from gathercli.spec.dtypes import STRING, DType, foreign
-from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse
+from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse, product
 from gathercli.text import clean, counted, in_bytes, short
 
 # The types by their names in attributes and ports.
@@ -102,6 +102,19 @@ class Layer:
         """The opset; None for an extension."""
         return opset_of(self.version)
 
+    @property
+    def dtype(self) -> DType | None:
+        """The type of the first output."""
+        return type_of(next(iter(self.outputs.values())).precision) if self.outputs else None
+
+    def flag(self, name: str, default: str = "false") -> int:
+        """Return an attribute that is true or false, as 1 or 0."""
+        return int(self.data.get(name, default).lower() in ("true", "1"))
+
+    def mask(self, name: str) -> list[int]:
+        """Return the numbers of a mask."""
+        return [int(each) for each in self.data.get(f"{name}_mask", "").split(",") if each.strip()]
+
 
 class Port:
     """A port: its id, its type as the file has it, the names of its tensor, its dimensions."""
@@ -113,6 +126,11 @@ class Port:
         self.precision = attributes.get("precision", "")
         self.names = attributes.get("names", "")
         self.dims: list[str] = []
+
+    @property
+    def sizes(self) -> list[int]:
+        """The dimensions; -1 for one that is not known."""
+        return list(map(int, self.dims))
 
     def value(self, name: str) -> Value:
         """Return what the port declares."""
@@ -283,15 +301,13 @@ class IrReader:
         self._text = []
         self._parser.CharacterDataHandler = self._character_data
 
-    def _add_input(self, attributes: dict[str, str]) -> None:
-        self._port = Port(attributes)
-        if layer := self._open[-1].last:
-            layer.inputs.append(self._port)
-
-    def _add_output(self, attributes: dict[str, str]) -> None:
-        self._port = Port(attributes)
-        if layer := self._open[-1].last:
-            layer.outputs[self._port.id] = self._port
+    def _add_port(self, attributes: dict[str, str]) -> None:
+        self._port = port = Port(attributes)
+        layer = self._open[-1].last
+        if layer and self._stack[-2] == "input":
+            layer.inputs.append(port)
+        elif layer:
+            layer.outputs[port.id] = port
 
     def _add_data(self, attributes: dict[str, str]) -> None:
         if layer := self._open[-1].last:
@@ -354,8 +370,8 @@ class IrReader:
     # that those of `rt_info`, which may have any names, are passed over.
     _ROWS: ClassVar[Mapping[tuple[str, str], tuple[int, Callable[..., None]]]] = {
         ("port", "dim"): (_TEXT_BYTES, _add_dim),
-        ("input", "port"): (_PORT_BYTES, _add_input),
-        ("output", "port"): (_PORT_BYTES, _add_output),
+        ("input", "port"): (_PORT_BYTES, _add_port),
+        ("output", "port"): (_PORT_BYTES, _add_port),
         ("layer", "data"): (_PORT_BYTES, _add_data),
         ("layers", "layer"): (_LAYER_BYTES, _add_layer),
         ("edges", "edge"): (_PORT_BYTES, _add_edge),
@@ -415,6 +431,7 @@ class Weights:
 
     def _constant(self, dtype: DType, shape: tuple[int, ...], offset: int, size: int) -> Constant:
         """Return a constant, after checking that it lies in the .bin."""
+        size = size if product(shape) else 0  # for which OpenVINO writes a byte
         if self._file is None:
             reason = "its elements are in the .bin, which is missing"
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Value
-from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.models.facts import (
     MALFORMED,
     MOST_INTEGERS,
@@ -50,9 +49,10 @@ from gathercli.models.layers import (
     wrong_axis,
     wrong_edges,
 )
+from gathercli.models.targets import LAYER_STEPS, Step, steps_of
 from gathercli.models.verdict import PROVEN, judge
 from gathercli.spec.dtypes import BOOL, INT64
-from gathercli.spec.shapes import LARGEST, Shape
+from gathercli.spec.shapes import Shape
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class _NodeReader:
     def infer(self) -> None:
         """Add to the nodes what follows of their indices from constants and bounds."""
         by_place = dict(zip(self._places, self.nodes, strict=True))
-        writer = _OnnxWriter(self._weights, lambda place: judge(by_place[place]).word == PROVEN)
+        writer = _OnnxWriter(self._stored, lambda place: judge(by_place[place]).word == PROVEN)
         names: dict[int, tuple[int, str]] = {}  # by number of a node: its input, and the value
         for at, ((body, key), node) in enumerate(by_place.items()):
             rows = (node.op or node.family.ROWS[0]).inputs
@@ -283,139 +283,18 @@ def _is_wanted(layer: Layer) -> bool:
 # What leads to indices, as a model of ONNX, whose integers have 64 bits
 
 _Source: TypeAlias = tuple[str, str]  # the layer and the port of a value
-_Numbers: TypeAlias = "Sequence[list[int] | None]"  # the integers of constant inputs
-
-
-class _Same(NamedTuple):
-    """An operator of ONNX that means the same of integers as a layer."""
-
-    operator: str
-    attributes: Mapping[str, Any] = {}
-    inputs: Sequence[int] | None = None  # of the layer, by number; None for all
-    literals: Sequence[int | list[int]] = ()  # more inputs
-
-
-def _numpy(operator: str, **attributes: int) -> Callable[[Layer, _Numbers], _Same | None]:
-    """Return the row of a layer whose inputs are broadcast as by NumPy."""
-
-    def row(layer: Layer, _: _Numbers) -> _Same | None:
-        is_plain = layer.data.get("auto_broadcast", "numpy") == "numpy"
-        return _Same(operator, attributes) if is_plain else None
-
-    return row
-
-
-def _reduced(layer: Layer, _: _Numbers) -> _Same:
-    return _Same(layer.type, {"keepdims": _flag(layer, "keep_dims")})
-
-
-def _broadcast(layer: Layer, _: _Numbers) -> _Same | None:
-    return _Same("Expand") if layer.data.get("mode", "numpy") == "numpy" else None
-
-
-def _split(layer: Layer, numbers: _Numbers) -> _Same | None:
-    axis = numbers[1] if len(numbers) > 1 else None
-    if not axis:
-        return None
-    if layer.type == "VariadicSplit":
-        lengths = numbers[2] if len(numbers) > 2 else None
-        if lengths is None or min(lengths, default=0) < 0:  # one may be what is left
-            return None
-        return _Same("Split", {"axis": axis[0]}, (0,), (lengths,))
-    return _Same("Split", {"axis": axis[0], "num_outputs": len(layer.outputs)}, (0,))
-
-
-def _transposed(_: Layer, numbers: _Numbers) -> _Same | None:
-    order = numbers[1] if len(numbers) > 1 else None
-    return _Same("Transpose", {"perm": order}, (0,)) if order else None
-
-
-def _top(layer: Layer, numbers: _Numbers) -> _Same | None:
-    number = numbers[1] if len(numbers) > 1 else None
-    largest = int(layer.data.get("mode", "max") == "max")
-    attributes = {"axis": int(layer.data.get("axis", "-1")), "largest": largest}
-    return _Same("TopK", attributes, (0,), (number,)) if number else None
-
-
-def _clamped(layer: Layer, _: _Numbers) -> _Same:
-    ends = [int(float(layer.data.get(name, "nan"))) for name in ("min", "max")]
-    return _Same("Clip", literals=ends)
-
-
-def _strided(layer: Layer, numbers: _Numbers) -> _Same | None:
-    """Return a StridedSlice as a Slice, or as the one element that it takes of a list."""
-    begin, end, steps = [*numbers[1:], None, None, None][:3]
-    masks = {name: _mask(layer, name) for name in ("begin", "end", "new_axis", "ellipsis")}
-    if begin is None or end is None or any(masks["new_axis"] + masks["ellipsis"]):
-        return None
-    if any(_mask(layer, "shrink_axis")):
-        is_list = len(begin) == 1 and layer.inputs[0].dims[1:] == [] != layer.inputs[0].dims
-        return _Same("Gather", {"axis": 0}, (0,), begin) if is_list else None
-    steps = steps or [1] * len(begin)
-    for ends, name, first in ((begin, "begin", True), (end, "end", False)):
-        for at, masked in enumerate(masks[name][: len(ends)]):
-            if masked:  # the end is ignored
-                ends[at] = 0 if first == (steps[at] > 0) else LARGEST
-                ends[at] = -LARGEST if not first and steps[at] < 0 else ends[at]
-    return _Same("Slice", {}, (0,), (begin, end, list(range(len(begin))), steps))
-
-
-def _mask(layer: Layer, name: str) -> list[int]:
-    return [int(each) for each in layer.data.get(f"{name}_mask", "").split(",") if each.strip()]
-
-
-def _converted(layer: Layer, _: _Numbers) -> _Same | None:
-    dtype = type_of(layer.data.get("destination_type", ""))
-    if dtype not in ONNX_TYPES or dtype is None or not dtype.integral:
-        return None
-    return _Same("Cast", {"to": ONNX_TYPES.index(dtype)})
-
-
-def _gathered(_: Layer, numbers: _Numbers) -> _Same | None:
-    axis = numbers[2] if len(numbers) > 2 else None
-    return _Same("Gather", {"axis": axis[0]}, (0, 1)) if axis else None
-
-
-def _flag(layer: Layer, name: str) -> int:
-    return int(layer.data.get(name, "false").lower() in ("true", "1"))
-
-
-_NAMES: Final = {"Subtract": "Sub", "Multiply": "Mul", "Minimum": "Min", "Maximum": "Max"} | {
-    "FloorMod": "Mod",
-    "Select": "Where",
-    "Negative": "Neg",
-    "ShapeOf": "Shape",
-    "Add": "Add",
-    **{name: name for name in ("Abs", "NonZero", "Range", "Tile", "Squeeze", "Unsqueeze")},
-}
-_SAME: Final[dict[str, Callable[[Layer, _Numbers], _Same | None]]] = {
-    **{name: _numpy(operator) for name, operator in _NAMES.items()},
-    "Mod": _numpy("Mod", fmod=1),
-    "Clamp": _clamped,
-    "Slice": lambda layer, _: _Same("Slice", inputs=(0, 1, 2, 4, 3)) if layer.inputs[4:] else None,
-    "Concat": lambda layer, _: _Same("Concat", {"axis": int(layer.data["axis"])}),
-    "Reshape": lambda layer, _: _Same("Reshape", {"allowzero": 1 - _flag(layer, "special_zero")}),
-    "CumSum": lambda layer, _: _Same(
-        "CumSum", {name: _flag(layer, name) for name in ("exclusive", "reverse")}
-    ),
-    "Convert": _converted,
-    "StridedSlice": _strided,
-    "Broadcast": _broadcast,
-    "Transpose": _transposed,
-    "Split": _split,
-    "VariadicSplit": _split,
-    "TopK": _top,
-    "Gather": _gathered,
-    **dict.fromkeys(("ReduceMax", "ReduceMin", "ReduceSum"), _reduced),
-}
 
 
 class _OnnxWriter(IntegerGraph):
     """A writer of the layers that lead to indices, each value with a name of its own."""
 
-    def __init__(self, weights: Weights, is_proven: Callable[[tuple[Body, str]], bool]) -> None:
+    def __init__(
+        self,
+        stored: Callable[[Layer], Value],
+        is_proven: Callable[[tuple[Body, str]], bool],  # of a Gather, by body and layer
+    ) -> None:
         super().__init__()
-        self._weights, self._is_proven = weights, is_proven  # of a Gather, by body and layer
+        self._stored, self._is_proven = stored, is_proven
         self._names: dict[tuple[Body, _Source], str] = {}
 
     def add(self, body: Body, source: _Source) -> str:
@@ -426,59 +305,62 @@ class _OnnxWriter(IntegerGraph):
             if (body, each) in self._names:
                 stack.pop()
                 continue
-            same, sources = self._same(body, each)
-            missing = [one for one in sources if (body, one) not in self._names]
+            steps, sources = self._steps(body, each)
+            missing = [one for one in sources.values() if (body, one) not in self._names]
             if missing and each not in begun:
                 begun.add(each)
                 stack += missing
                 continue
             stack.pop()
-            self._write(body, each, None if missing else same, sources)
+            self._write(body, each, [] if missing else steps, sources)
         return self._names[body, source]
 
-    def _same(self, body: Body, source: _Source) -> tuple[_Same | None, list[_Source]]:
-        """Return the operator of the layer of a value with its inputs; none if there is none."""
+    def _steps(self, body: Body, source: _Source) -> tuple[list[Step], dict[int, _Source]]:
+        """Return the operators of the layer of a value with its inputs; none if there are none."""
         layer, known = body.layers[source[0]], self._value(body, source)
-        row = _SAME.get(layer.type)
         sources = [layer.sources.get(port.id) for port in layer.inputs]
-        if row is None or layer.opset is None or known.constant or None in sources:
-            return None, []
+        if layer.type not in LAYER_STEPS or layer.opset is None or known.constant:
+            return [], {}
         inputs = [each for each in sources if each is not None]
-        try:
-            same = row(layer, [integers(self._value(body, each)) for each in inputs])
-        except (ValueError, KeyError, OverflowError):  # an attribute that is no number
-            same = None
-        if same is None:
-            return None, []
-        numbers = range(len(inputs)) if same.inputs is None else same.inputs
-        return same, [inputs[number] for number in numbers if number < len(inputs)]
+        if len(inputs) < len(sources):
+            return [], {}
+        steps = steps_of(layer, [integers(self._value(body, each)) for each in inputs])
+        read = {number for step in steps for number in step.inputs if number is not None}
+        return steps, {number: inputs[number] for number in sorted(read) if number >= 0}
 
     def _write(
-        self, body: Body, source: _Source, same: _Same | None, sources: Sequence[_Source]
+        self, body: Body, source: _Source, steps: Sequence[Step], sources: Mapping[int, _Source]
     ) -> None:
-        """Write a value: a constant, the output of a node, or what comes at run time."""
+        """Write a value: a constant, the output of nodes, or what comes at run time."""
         layer = body.layers[source[0]]
-        if same is None:
+        if not steps:
             self._names[body, source] = self.given(self._value(body, source))
             return
-        inputs = [self._names[body, each] for each in sources]
-        inputs += [self.constant(np.asarray(each, np.int64)) for each in same.literals]
-        names = self.node(same.operator, inputs, same.attributes, len(layer.outputs))
-        if layer.type == "Convert":
-            names = self.node("Cast", names, {"to": ONNX_TYPES.index(INT64)})
+        values = {number: self._names[body, each] for number, each in sources.items()}
+        names = list[str]()
+        for at, step in enumerate(steps):
+            inputs = [self._maybe() if n is None else values[n] for n in step.inputs]
+            inputs += [self.constant(np.asarray(each, np.int64)) for each in step.literals]
+            is_last = at == len(steps) - 1
+            outputs = len(layer.outputs) if is_last else 1
+            names = self.node(step.operator, inputs, step.attributes, outputs)
+            values[-1 - at] = names[0]
         if layer.type == "Gather" and not self._is_proven((body, layer.id)):  # others give 0
             zero = self.constant(np.asarray(0, np.int64))
-            maybe = self.input(Value("", BOOL, Shape(())))
-            names = self.node("Where", (maybe, names[0], zero))
+            names = self.node("Where", (self._maybe(), names[0], zero))
         for name, port in zip(names, layer.outputs.values(), strict=True):
             self._names[body, (layer.id, port.id)] = name
+
+    def _maybe(self) -> str:
+        """Write a condition that is not known."""
+        return self.input(Value("", BOOL, Shape(())))
 
     def _value(self, body: Body, source: _Source) -> Value:
         """Return what is known of a value."""
         layer = body.layers[source[0]]
         known = body.values.get(source)
         if layer.type == "Const" and not (known and (known.constant or known.unread)):
-            known = body.values[source] = Value.of(layer.name, self._weights.of_layer(layer))
+            known = body.values[source] = self._stored(layer)
         if known is None and layer.type == "Parameter":
             known = body.captured(layer.id) or parameter(layer, layer.name)
         port = layer.outputs.get(source[1])

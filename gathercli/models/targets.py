@@ -6,7 +6,7 @@
 
 A target is a framework, a version of one that counts those (``coreml-ios16``), or an opset
 (``onnx-17``). Its operators are the rows in `gathercli.frameworks`, which say all of it: nothing
-here asks a target by name.
+here asks a target by name. `steps_of` converts the layers of OpenVINO that lead to indices to ONNX.
 """
 
 from __future__ import annotations
@@ -14,22 +14,31 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
 
 from gathercli.errors import OperatorError, UsageError, VersionError
 from gathercli.frameworks import FrameworkFile, every_framework
 from gathercli.frameworks.versions import find
+from gathercli.io.graphs.tensorproto import ONNX_TYPES
+from gathercli.models.facts import MOST_INTEGERS
+from gathercli.models.layers import type_of
 from gathercli.models.verdict import NOTE, Finding
 from gathercli.ops import FAMILIES, bind
 from gathercli.spec.adapt import narrowed
 from gathercli.spec.dtypes import INT64, DType
 from gathercli.spec.op import FRAMEWORKS, Adaptation, Op
+from gathercli.spec.shapes import LARGEST
 from gathercli.text import closest, counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from gathercli.models.graph import Model, ModelNode
+    from gathercli.models.layers import Layer
     from gathercli.spec.call import Call
 
 
@@ -194,3 +203,240 @@ def narrowed_types(model: Model, target: ConversionTarget) -> Iterator[Finding]:
         message = f"`data` of {number} is {wide}, which {target.name} computes as {other}"
         finding = Finding("data-width", message, NOTE, value=wide.name)
         yield finding.on(nodes[0])._replace(target=target.name)
+
+
+# What the layers of OpenVINO that lead to indices are in ONNX, of integers of 64 bits
+
+_Numbers: TypeAlias = "Sequence[Any]"  # the integers of constant inputs in lists, None for others
+
+
+class Step(NamedTuple):
+    """A node of ONNX that does a layer, or a part of one."""
+
+    operator: str
+    attributes: Mapping[str, Any] = {}
+    # Those of the layer, by number; -1 is the first step, -2 the second; None is not known.
+    inputs: Sequence[int | None] = ()
+    literals: Sequence[Any] = ()  # more inputs: integers, or nested lists of them
+
+
+def steps_of(layer: Layer, numbers: _Numbers) -> list[Step]:
+    """Return what does the same as a layer; none if ONNX has nothing, or it is not known."""
+    try:
+        found = LAYER_STEPS[layer.type](layer, numbers)
+    # An attribute that is no number, a missing input, an axis outside, an input at run time.
+    except (ValueError, LookupError, OverflowError, TypeError):
+        return []
+    steps = found if isinstance(found, list) else [found] if found else []
+    read = {number for step in steps for number in step.inputs if number is not None}
+    if not steps or max(read, default=0) >= len(layer.inputs):
+        return []
+    return steps + (_limited(layer.dtype, -len(steps)) if layer.type in _WIDENING else [])
+
+
+def _limited(dtype: DType | None, number: int) -> list[Step]:
+    """Return integers that a type may not hold: they lose upper bits, or are its nearest."""
+    if dtype is None or dtype is INT64 or not (cast := _cast(dtype, number)):
+        return []
+    nearest = Step("Clip", {}, (number,), dtype.bounds)
+    return [*cast, nearest, Step("Where", {}, (None, number - 2, number - 3))]
+
+
+def _cast(dtype: DType | None, number: int) -> list[Step]:
+    """Return integers of 64 bits that were of a type between; none for other types."""
+    if dtype is None or dtype not in ONNX_TYPES or not dtype.integral:
+        return []
+    to = [{"to": ONNX_TYPES.index(each)} for each in (dtype, INT64)]
+    return [Step("Cast", to[0], (number,)), Step("Cast", to[1], (min(number, 0) - 1,))]
+
+
+def _all(operator: str, layer: Layer, attributes: Mapping[str, Any] = {}) -> Step:
+    return Step(operator, attributes, range(len(layer.inputs)))
+
+
+def _numpy(operator: str, layer: Layer, attributes: Mapping[str, Any] = {}) -> Step | None:
+    """Return a layer whose inputs are broadcast as by NumPy."""
+    is_plain = layer.data.get("auto_broadcast", "numpy") == "numpy"
+    return _all(operator, layer, attributes) if is_plain else None
+
+
+def _divided(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+    """Return a Divide, which rounds down or towards 0; that of other types may do neither."""
+    whole, name = _numpy("Div", layer), layer.dtype.name if layer.dtype else ""
+    if whole is None or name not in ("int32", "int64") or 0 in (numbers[1] or ()):
+        return None
+    if not layer.flag("m_pythondiv", default="true"):
+        return [whole]
+    exact = Step("Sub", {}, (0, -1))  # what the divisor divides
+    return [Step("Mod", {}, (0, 1)), exact, Step("Div", {}, (-2, 1))]
+
+
+def _split(layer: Layer, numbers: _Numbers) -> Step:
+    axis = numbers[1][0]
+    if layer.type == "Split":
+        return Step("Split", {"axis": axis, "num_outputs": len(layer.outputs)}, (0,))
+    lengths = list(numbers[2])
+    if -1 in lengths:  # which is what the others leave
+        lengths[lengths.index(-1)] = layer.inputs[0].sizes[axis] - sum(lengths) - 1
+    return Step("Split", {"axis": axis}, (0,), (lengths,))
+
+
+def _top(layer: Layer, numbers: _Numbers) -> Step:
+    largest = int(layer.data.get("mode", "max") == "max")
+    attributes = {"axis": int(layer.data.get("axis", "-1")), "largest": largest}
+    return Step("TopK", attributes, (0,), (list(numbers[1]),))
+
+
+def _clamped(layer: Layer, _: _Numbers) -> Step:
+    ends = [int(float(layer.data.get(name, "nan"))) for name in ("min", "max")]
+    return Step("Clip", {}, (0,), ends)
+
+
+def _strided(layer: Layer, numbers: _Numbers) -> Step | None:
+    """Return a StridedSlice as a Slice, or as the one element that it takes of a list."""
+    begin, end, steps = [*numbers[1:], None][:3]
+    masks = {name: layer.mask(name) for name in ("begin", "end", "new_axis", "ellipsis")}
+    steps = steps or [1] * len(begin)
+    if any(masks["new_axis"] + masks["ellipsis"]) or _starts_before(begin, steps):
+        return None
+    if any(layer.mask("shrink_axis")):
+        is_list = len(begin) == 1 and layer.inputs[0].dims[1:] == [] != layer.inputs[0].dims
+        return Step("Gather", {"axis": 0}, (0,), (begin,)) if is_list else None
+    for ends, name, first in ((begin, "begin", True), (end, "end", False)):
+        for at, masked in enumerate(masks[name][: len(ends)]):
+            if masked:  # the end is ignored
+                ends[at] = 0 if first == (steps[at] > 0) else LARGEST
+                ends[at] = -LARGEST if not first and steps[at] < 0 else ends[at]
+    return Step("Slice", {}, (0,), (begin, end, list(range(len(begin))), steps))
+
+
+def _starts_before(begin: Sequence[int] | None, steps: Sequence[int] | None) -> bool:
+    """Tell whether a slice may go down from before its axis, which NumPy takes for empty."""
+    return min(steps or [1]) < 0 and min(begin or [0]) < -1
+
+
+def _moved(layer: Layer, places: Callable[[NDArray[Any], int], NDArray[Any]]) -> list[Step] | None:
+    """Return a layer that moves rows as a Gather along each axis; `places` says from where."""
+    sizes = layer.inputs[0].sizes
+    if not sizes or min(sizes) < 0 or max(sizes) > MOST_INTEGERS:
+        return None
+    moved = {axis: places(np.arange(size), axis) for axis, size in enumerate(sizes)}
+    return [Step("Gather", {"axis": axis}, (-axis,), (rows,)) for axis, rows in moved.items()]
+
+
+def _padded(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+    """Return a Pad; negative numbers take rows away."""
+    begin, end, value = [*numbers[1:], [0]][:3]
+    mode: Any = layer.data["pad_mode"]
+    pads = [max(each, 0) for each in begin + end]
+    starts = [max(-each, 0) for each in begin]
+    ends = [each if each < 0 else LARGEST for each in end]
+    if mode == "constant":
+        rest = Step("Slice", {}, (-1,), (starts, ends, list(range(len(begin)))))
+        return [Step("Pad", {}, (0,), (pads, value[0])), rest]
+    if mode not in ("edge", "reflect", "symmetric"):
+        return None
+    widths = [*zip(pads, pads[len(begin) :], strict=False)]
+    return _moved(layer, lambda rows, at: np.pad(rows, widths[at], mode)[starts[at] : ends[at]])
+
+
+def _rolled(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+    shifts = np.zeros(len(layer.inputs[0].dims), np.int64)
+    np.add.at(shifts, list(numbers[2]), list(numbers[1]))  # an axis may be named twice
+    return _moved(layer, lambda rows, axis: np.roll(rows, shifts[axis]))
+
+
+def _one_hot(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+    """Return a OneHot as a comparison: ONNX counts negative indices from the end."""
+    depth, axis, rank = numbers[1][0], int(layer.data["axis"]), len(layer.inputs[0].dims)
+    ignores = layer.data.get("negative_indices_mode", "ignore_negative") == "ignore_negative"
+    is_ranked = rank or axis < 0 or numbers[0] is not None  # else it may be unknown
+    if not ignores or not is_ranked or depth > MOST_INTEGERS:
+        return None
+    each = np.arange(depth).reshape(-1, *[1] * (rank - axis if axis >= 0 else -1 - axis))
+    equal = Step("Equal", {}, (-1,), (each,))
+    return [Step("Unsqueeze", {}, (0,), ([axis],)), equal, Step("Where", {}, (-2, 2, 3))]
+
+
+def _scattered(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+    """Return an update of elements of which no two are in one place, and none is combined."""
+    indices, sizes = numbers[1], layer.inputs[1].sizes
+    if layer.data.get("reduction", "none") != "none" or min(indices) < 0:
+        return None
+    places = np.asarray(indices).reshape(sizes)
+    steps = [Step("ScatterND", {}, (0, 1, 2))]
+    if layer.type == "ScatterUpdate":
+        if numbers[3] != [0]:
+            return None
+        places = places[..., np.newaxis]
+        steps = [Step("Unsqueeze", {}, (1,), ([-1],)), Step("ScatterND", {}, (0, -1, 2))]
+    elif layer.type == "ScatterElementsUpdate":
+        steps = [Step("ScatterElements", {"axis": numbers[3][0]}, (0, 1, 2))]
+        every = np.indices(sizes)
+        every[numbers[3][0]] = places
+        places = np.moveaxis(every, 0, -1)
+    rows = places.reshape(-1, places.shape[-1])
+    return steps if len(np.unique(rows, axis=0)) == len(rows) else None
+
+
+_SAME_NAMES: Final = (
+    {"Subtract": "Sub", "Multiply": "Mul", "Minimum": "Min", "Maximum": "Max"}
+    | {"FloorMod": "Mod", "Select": "Where", "Negative": "Neg", "ShapeOf": "Shape"}
+    | {"LessEqual": "LessOrEqual", "GreaterEqual": "GreaterOrEqual", "LogicalNot": "Not"}
+    | {"LogicalAnd": "And", "LogicalOr": "Or", "LogicalXor": "Xor"}
+    | {name: name for name in ("Add", "Abs", "NonZero", "Range", "Tile", "Squeeze", "Unsqueeze")}
+    | {name: name for name in ("Less", "Greater", "Equal")}
+)
+# What may give integers that their type does not hold.
+_WIDENING: Final = (
+    *("Add", "Subtract", "Multiply", "Negative", "Abs"),
+    *("CumSum", "ReduceSum", "ReduceProd"),
+)
+_BROADCAST_MODES: Final = (None, "numpy", "bidirectional")
+LAYER_STEPS: Final[dict[str, Callable[[Layer, _Numbers], list[Step] | Step | None]]] = {
+    **dict.fromkeys(_SAME_NAMES, lambda layer, _: _numpy(_SAME_NAMES[layer.type], layer)),
+    "Mod": lambda layer, _: _numpy("Mod", layer, {"fmod": 1}),
+    "Divide": _divided,
+    "Clamp": _clamped,
+    "Slice": lambda _, numbers: (
+        None if _starts_before(numbers[1], numbers[3]) else Step("Slice", {}, (0, 1, 2, 4, 3))
+    ),
+    "Concat": lambda layer, _: _all("Concat", layer, {"axis": int(layer.data["axis"])}),
+    "Reshape": lambda layer, _: _all(
+        "Reshape", layer, {"allowzero": 1 - layer.flag("special_zero")}
+    ),
+    "CumSum": lambda layer, _: _all(
+        "CumSum", layer, {name: layer.flag(name) for name in ("exclusive", "reverse")}
+    ),
+    "Convert": lambda layer, _: _cast(type_of(layer.data["destination_type"]), 0),
+    "StridedSlice": _strided,
+    "Broadcast": lambda layer, _: (
+        Step("Expand", {}, (0, 1)) if layer.data.get("mode") in _BROADCAST_MODES else None
+    ),
+    "Transpose": lambda _, numbers: (
+        Step("Transpose", {"perm": numbers[1]}, (0,)) if numbers[1] else None
+    ),
+    **dict.fromkeys(("Split", "VariadicSplit"), _split),
+    "TopK": _top,
+    "Gather": lambda layer, numbers: (
+        Step("Gather", {"axis": numbers[2][0]}, (0, 1))
+        if int(layer.data.get("batch_dims", "0")) == 0
+        else None
+    ),
+    "Pad": _padded,
+    "Roll": _rolled,
+    "OneHot": _one_hot,
+    "Reverse": lambda layer, numbers: _moved(
+        layer, lambda rows, axis: rows[::-1] if axis in numbers[1] else rows
+    ),
+    "ReverseSequence": lambda layer, _: Step(
+        "ReverseSequence",
+        {"batch_axis": int(layer.data["batch_axis"]), "time_axis": int(layer.data["seq_axis"])},
+        (0, 1),
+    ),
+    **dict.fromkeys(("ScatterUpdate", "ScatterElementsUpdate", "ScatterNDUpdate"), _scattered),
+    **dict.fromkeys(
+        ("ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd"),
+        lambda layer, _: _all(layer.type, layer, {"keepdims": layer.flag("keep_dims")}),
+    ),
+}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gathercli.models.graph import Model
     from gathercli.models.verdict import NodeVerdict
 
 make = helper.make_node
@@ -318,6 +319,14 @@ def test_functions_that_call_themselves_end() -> None:
     assert whole.is_exhausted
 
 
+INFERRED = ReadOptions(infer=True)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "m.xml"
+
+
 @pytest.mark.parametrize(
     ("kind", "inputs", "attributes", "word"),
     [
@@ -329,7 +338,7 @@ def test_functions_that_call_themselves_end() -> None:
         ("FloorMod", [None, [6]], {}, "at run time"),
         ("Clamp", [None], {"min": "-5", "max": "4"}, "proven"),
         ("Clamp", [None], {"min": "7", "max": "9"}, "fills"),
-        ("Divide", [[14], [2]], {}, "at run time"),
+        ("Divide", [[14], [2]], {}, "fills"),
         ("StridedSlice", [[1, 9], [1], [2], [1]], {"begin_mask": "0", "end_mask": "0"}, "fills"),
         ("StridedSlice", [[1, 9], [0], [1], [1]], {"shrink_axis_mask": "1"}, "proven"),
         ("Slice", [[1, 9], [1], [2], [1], [0]], {}, "fills"),
@@ -353,6 +362,118 @@ def test_the_indices_of_an_ir_are_followed_too(
     model = read(str(ir.save(tmp_path / "m.xml")), ReadOptions(infer=True))
 
     assert judge(model.node("pick")).word == word
+
+
+# What OpenVINO 2026.4 gives for constants; None where it does not say, or ONNX has nothing like it.
+LAYERS: list[tuple[str, str, list[Any], dict[str, Any], Any]] = [
+    ("Divide", "i64", [[7, -7, 7], [2, 2, -2]], {"m_pythondiv": "true"}, [3, -4, -4]),
+    ("Divide", "i32", [[7, -7, 7], [2, 2, -2]], {"m_pythondiv": "false"}, [3, -3, -3]),
+    ("Divide", "u8", [[6, 8], [4, 3]], {"m_pythondiv": "false"}, None),
+    ("Pad", "i64", [[1, 2, 3], [1], [2], 7], {"pad_mode": "constant"}, [7, 1, 2, 3, 7, 7]),
+    ("Pad", "i32", [[1, 2, 3], [-1], [1], 7], {"pad_mode": "constant"}, [2, 3, 7]),
+    ("Pad", "i64", [[1, 2, 3], [2], [-1]], {"pad_mode": "edge"}, [1, 1, 1, 2]),
+    ("Pad", "i64", [[1, 2, 3], [2], [1]], {"pad_mode": "reflect"}, [3, 2, 1, 2, 3, 2]),
+    ("Pad", "u8", [[1, 2, 3], [2], [1]], {"pad_mode": "symmetric"}, [2, 1, 1, 2, 3, 3]),
+    ("Pad", "i64", [[1, 2, 3], [2], [1]], {"pad_mode": "wrap"}, None),
+    ("Roll", "i64", [[[1, 2, 3], [4, 5, 6]], [1, -1], [0, 1]], {}, [[5, 6, 4], [2, 3, 1]]),
+    ("Roll", "i32", [[1, 2, 3], [1, 1], [0, -1]], {}, [2, 3, 1]),
+    ("OneHot", "i64", [[0, 2, -1], 3, 5, 1], {"axis": -1}, [[5, 1, 1], [1, 1, 5], [1, 1, 1]]),
+    ("OneHot", "i32", [[0, 2], 3, 5, 1], {"axis": 0}, [[5, 1], [1, 1], [1, 5]]),
+    ("OneHot", "i64", [1, 3, 5, 1], {"axis": 0}, [1, 5, 1]),
+    ("ScatterUpdate", "i64", [[1, 2, 3], [2, 0], [7, 8], 0], {}, [8, 2, 7]),
+    ("ScatterUpdate", "i64", [[1, 2, 3], [2, 2], [7, 8], 0], {}, None),
+    ("ScatterElementsUpdate", "i32", [[[1, 2]], [[1, 0]], [[7, 8]], 1], {}, [[8, 7]]),
+    ("ScatterElementsUpdate", "i64", [[1, 2], [0], [7], 0], {"reduction": "sum"}, None),
+    ("ScatterNDUpdate", "i64", [[[1, 2], [3, 4]], [[1]], [[7, 8]]], {}, [[1, 2], [7, 8]]),
+    ("ScatterNDUpdate", "i64", [[1, 2], [[0], [0]], [7, 8]], {}, None),
+    ("Broadcast", "i64", [[[1], [2]], [1, 2]], {"mode": "bidirectional"}, [[1, 1], [2, 2]]),
+    ("Broadcast", "i64", [[1, 2], [2, 2], [1]], {"mode": "explicit"}, None),
+    ("VariadicSplit", "i64", [[1, 2, 3], 0, [-1]], {}, [1, 2, 3]),
+    ("Gather", "i64", [[1, 2, 3], [-1, 0], 0], {"batch_dims": 0}, [3, 1]),
+    ("Gather", "i64", [[[1, 2], [3, 4]], [[1], [0]], 1], {"batch_dims": 1}, None),
+    (
+        "ReverseSequence",
+        "i64",
+        [[[1, 2, 3], [4, 5, 6]], [1, 3]],
+        {"batch_axis": 0, "seq_axis": 1},
+        [[1, 2, 3], [6, 5, 4]],
+    ),
+    ("Reverse", "i64", [[[1, 2], [3, 4]], [1]], {"mode": "index"}, [[2, 1], [4, 3]]),
+    ("ReduceProd", "i64", [[2, 3], [0]], {"keep_dims": "false"}, 6),
+    ("Subtract", "i32", [[5, 6], [6, 5]], {}, [-1, 1]),
+    ("Subtract", "u8", [[5, 6], [6, 5]], {}, None),
+    ("Slice", "i64", [[1, 2, 3], [-1], [-9], [-1], [0]], {}, [3, 2, 1]),
+    ("Slice", "i64", [[1, 2, 3], [-9], [9], [-1], [0]], {}, None),
+]
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    """Return a model with all of `LAYERS`, each before a Gather that its number names."""
+    ir = Ir()
+    for number, layer in enumerate(LAYERS):
+        add_layer(ir, f"{number}", *layer[:-1])
+    return read(str(ir.save(tmp_path_factory.mktemp("ir") / "m.xml")), INFERRED)
+
+
+@pytest.mark.parametrize("number", range(len(LAYERS)), ids=[each[0] for each in LAYERS])
+def test_layers_give_what_openvino_gives(layers: Model, number: int) -> None:
+    values = LAYERS[number][-1]
+
+    found = layers.node(f"{number}").inputs[1].constant
+
+    assert (found is None) == (values is None)
+    if found is not None:
+        np.testing.assert_array_equal(found.tensor().array, values)
+        assert found.shape == np.shape(values)
+
+
+def add_layer(  # noqa: PLR0917
+    ir: Ir, name: str, kind: str, dtype: str, inputs: list[Any], attributes: dict[str, Any]
+) -> None:
+    """Add a layer of constants, of which all but a few numbers have one type, and a Gather."""
+    array = {"i64": np.int64, "i32": np.int32, "u8": np.uint8}[dtype]
+    numbers = {"Pad": (1, 2), "Roll": (1, 2), "OneHot": (1,)}.get(kind, ())
+    ports = [
+        ir.constant(f"{name}.{n}", ints(each) if n in numbers else np.array(each, array))
+        for n, each in enumerate(inputs)
+    ]
+    opset = {"Pad": "opset12", "ReverseSequence": "opset1", "Reverse": "opset1"}.get(kind, "opset8")
+    made = ir.layer(
+        f"{name}.made", kind, ports, dtype, np.shape(inputs[0]), opset=opset, **attributes
+    )
+    wide = ir.layer(f"{name}.wide", "Convert", [made], "i64", [], destination_type="i64")
+    data, axis = ir.parameter(f"{name}.x", "f32", [-1]), ir.constant(f"{name}.axis", np.array(0))
+    ir.result(ir.layer(name, "Gather", [data, wide, axis], "f32", [], batch_dims=0))
+
+
+def test_a_layer_of_an_extension_is_not_taken_for_one_of_openvino(path: Path) -> None:
+    add_layer(ir := Ir(), "pick", "Add", "i64", [[1], [2]], {})
+    text = ir.save(path).read_text()
+    path.write_text(text.replace('type="Add" version="opset8"', 'type="Add" version="mine"'))
+
+    assert read(str(path), INFERRED).node("pick").inputs[1].constant is None
+
+
+def test_a_constant_that_leads_to_indices_may_be_malformed(path: Path) -> None:
+    add_layer(ir := Ir(), "pick", "Add", "i64", [[1], [2]], {})
+    text = ir.save(path).read_text()
+    path.write_text(text.replace('offset="8" size="8"', 'offset="8" size="7"'))
+
+    model = read(str(path), INFERRED._replace(tolerant=True))
+
+    assert model.node("pick").inputs[1].constant is None
+    assert len(model.malformed) == 1
+
+
+def test_an_empty_constant_has_a_byte_as_openvino_writes_it(path: Path) -> None:
+    add_layer(ir := Ir(), "pick", "Concat", "i64", [[1], []], {"axis": 0})
+    path.write_text(ir.save(path).read_text().replace('size="0"', 'size="1"'))
+
+    constant = read(str(path), INFERRED).node("pick").inputs[1].constant
+
+    assert constant is not None
+    assert constant.shape == (1,)
 
 
 def ints(value: Any) -> Any:
