@@ -72,16 +72,8 @@ class Layer:
     """A layer as it is read: its attributes, its ports, and what leads to it."""
 
     __slots__ = (
-        "changing",
-        "data",
-        "id",
-        "inputs",
-        "maps",
-        "name",
-        "outputs",
-        "sources",
-        "type",
-        "version",
+        *("id", "name", "type", "version", "data", "inputs", "outputs", "sources"),
+        *("maps", "changing"),
     )
 
     def __init__(self, attributes: dict[str, str]) -> None:

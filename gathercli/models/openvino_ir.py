@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Value
@@ -50,7 +48,6 @@ from gathercli.models.layers import (
     wrong_edges,
 )
 from gathercli.models.targets import LAYER_STEPS, Step, steps_of
-from gathercli.models.verdict import PROVEN, judge
 from gathercli.spec.dtypes import BOOL, INT64
 from gathercli.spec.shapes import Shape
 from gathercli.text import clean, short
@@ -91,10 +88,9 @@ class _NodeReader:
 
     def infer(self) -> None:
         """Add to the nodes what follows of their indices from constants and bounds."""
-        by_place = dict(zip(self._places, self.nodes, strict=True))
-        writer = _OnnxWriter(self._stored, lambda place: judge(by_place[place]).word == PROVEN)
+        writer = _OnnxWriter(self._stored)
         names: dict[int, tuple[int, str]] = {}  # by number of a node: its input, and the value
-        for at, ((body, key), node) in enumerate(by_place.items()):
+        for at, ((body, key), node) in enumerate(zip(self._places, self.nodes, strict=True)):
             rows = (node.op or node.family.ROWS[0]).inputs
             number = next(n for n, row in enumerate(rows) if row.values)
             layer = body.layers[key]
@@ -288,13 +284,9 @@ _Source: TypeAlias = tuple[str, str]  # the layer and the port of a value
 class _OnnxWriter(IntegerGraph):
     """A writer of the layers that lead to indices, each value with a name of its own."""
 
-    def __init__(
-        self,
-        stored: Callable[[Layer], Value],
-        is_proven: Callable[[tuple[Body, str]], bool],  # of a Gather, by body and layer
-    ) -> None:
+    def __init__(self, stored: Callable[[Layer], Value]) -> None:
         super().__init__()
-        self._stored, self._is_proven = stored, is_proven
+        self._stored = stored
         self._names: dict[tuple[Body, _Source], str] = {}
 
     def add(self, body: Body, source: _Source) -> str:
@@ -339,21 +331,15 @@ class _OnnxWriter(IntegerGraph):
         values = {number: self._names[body, each] for number, each in sources.items()}
         names = list[str]()
         for at, step in enumerate(steps):
-            inputs = [self._maybe() if n is None else values[n] for n in step.inputs]
-            inputs += [self.constant(np.asarray(each, np.int64)) for each in step.literals]
+            maybe = Value("", BOOL, Shape(()))
+            inputs = [self.input(maybe) if n is None else values[n] for n in step.inputs]
+            inputs += map(self.constant, step.literals)
             is_last = at == len(steps) - 1
             outputs = len(layer.outputs) if is_last else 1
             names = self.node(step.operator, inputs, step.attributes, outputs)
             values[-1 - at] = names[0]
-        if layer.type == "Gather" and not self._is_proven((body, layer.id)):  # others give 0
-            zero = self.constant(np.asarray(0, np.int64))
-            names = self.node("Where", (self._maybe(), names[0], zero))
         for name, port in zip(names, layer.outputs.values(), strict=True):
             self._names[body, (layer.id, port.id)] = name
-
-    def _maybe(self) -> str:
-        """Write a condition that is not known."""
-        return self.input(Value("", BOOL, Shape(())))
 
     def _value(self, body: Body, source: _Source) -> Value:
         """Return what is known of a value."""

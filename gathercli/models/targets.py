@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from functools import cache
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -224,13 +225,15 @@ def steps_of(layer: Layer, numbers: _Numbers) -> list[Step]:
     """Return what does the same as a layer; none if ONNX has nothing, or it is not known."""
     try:
         found = LAYER_STEPS[layer.type](layer, numbers)
+        steps = found if isinstance(found, list) else [found] if found else []
+        literals = [[np.asarray(each, np.int64) for each in step.literals] for step in steps]
     # An attribute that is no number, a missing input, an axis outside, an input at run time.
     except (ValueError, LookupError, OverflowError, TypeError):
         return []
-    steps = found if isinstance(found, list) else [found] if found else []
     read = {number for step in steps for number in step.inputs if number is not None}
     if not steps or max(read, default=0) >= len(layer.inputs):
         return []
+    steps = [each._replace(literals=own) for each, own in zip(steps, literals, strict=True)]
     return steps + (_limited(layer.dtype, -len(steps)) if layer.type in _WIDENING else [])
 
 
@@ -238,7 +241,7 @@ def _limited(dtype: DType | None, number: int) -> list[Step]:
     """Return integers that a type may not hold: they lose upper bits, or are its nearest."""
     if dtype is None or dtype is INT64 or not (cast := _cast(dtype, number)):
         return []
-    nearest = Step("Clip", {}, (number,), dtype.bounds)
+    nearest = Step("Clip", {}, (number,), [np.asarray(each) for each in dtype.bounds])
     return [*cast, nearest, Step("Where", {}, (None, number - 2, number - 3))]
 
 
@@ -288,8 +291,8 @@ def _top(layer: Layer, numbers: _Numbers) -> Step:
 
 
 def _clamped(layer: Layer, _: _Numbers) -> Step:
-    ends = [int(float(layer.data.get(name, "nan"))) for name in ("min", "max")]
-    return Step("Clip", {}, (0,), ends)
+    ends = ceil(float(layer.data["min"])), floor(float(layer.data["max"]))
+    return Step("Clip", {}, (0,), [min(max(each, -LARGEST), LARGEST) for each in ends])
 
 
 def _strided(layer: Layer, numbers: _Numbers) -> Step | None:
@@ -313,6 +316,24 @@ def _strided(layer: Layer, numbers: _Numbers) -> Step | None:
 def _starts_before(begin: Sequence[int] | None, steps: Sequence[int] | None) -> bool:
     """Tell whether a slice may go down from before its axis, which NumPy takes for empty."""
     return min(steps or [1]) < 0 and min(begin or [0]) < -1
+
+
+def _gathered(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+    """Return a Gather, which gives 0 for an index outside since version 8, before it anything."""
+    sizes, axis, wraps = layer.inputs[0].sizes, numbers[2][0], (layer.opset or 0) >= 8
+    if int(layer.data.get("batch_dims", "0")) != 0:
+        return None
+    after, last = len(sizes) - 1 - axis % len(sizes), sizes[axis] - 1
+    if last < 0:  # it is not known which are outside
+        return [Step("Gather", {"axis": axis}, (0, 1)), Step("Where", {}, (None, -1), (0,))]
+    return [
+        Step("Clip", {}, (1,), (~last if wraps else 0, last)),
+        Step("Gather", {"axis": axis}, (0, -1)),
+        Step("Equal", {}, (1, -1)),
+        Step("Unsqueeze", {}, (-3,), (list(range(-after, 0)),)),
+        Step("Where", {}, (None,), (0, 0) if wraps else (-LARGEST, LARGEST)),
+        Step("Where", {}, (-4, -2, -5)),
+    ]
 
 
 def _moved(layer: Layer, places: Callable[[NDArray[Any], int], NDArray[Any]]) -> list[Step] | None:
@@ -418,11 +439,7 @@ LAYER_STEPS: Final[dict[str, Callable[[Layer, _Numbers], list[Step] | Step | Non
     ),
     **dict.fromkeys(("Split", "VariadicSplit"), _split),
     "TopK": _top,
-    "Gather": lambda layer, numbers: (
-        Step("Gather", {"axis": numbers[2][0]}, (0, 1))
-        if int(layer.data.get("batch_dims", "0")) == 0
-        else None
-    ),
+    "Gather": _gathered,
     "Pad": _padded,
     "Roll": _rolled,
     "OneHot": _one_hot,

@@ -390,6 +390,8 @@ LAYERS: list[tuple[str, str, list[Any], dict[str, Any], Any]] = [
     ("Broadcast", "i64", [[1, 2], [2, 2], [1]], {"mode": "explicit"}, None),
     ("VariadicSplit", "i64", [[1, 2, 3], 0, [-1]], {}, [1, 2, 3]),
     ("Gather", "i64", [[1, 2, 3], [-1, 0], 0], {"batch_dims": 0}, [3, 1]),
+    ("Gather", "i64", [[1, 2, 3], [3, -4, 1], 0], {"batch_dims": 0}, [0, 0, 2]),
+    ("Gather", "i64", [[[1, 2], [3, 4]], [1, -3], 0], {"batch_dims": 0}, [[3, 4], [0, 0]]),
     ("Gather", "i64", [[[1, 2], [3, 4]], [[1], [0]], 1], {"batch_dims": 1}, None),
     (
         "ReverseSequence",
@@ -398,6 +400,8 @@ LAYERS: list[tuple[str, str, list[Any], dict[str, Any], Any]] = [
         {"batch_axis": 0, "seq_axis": 1},
         [[1, 2, 3], [6, 5, 4]],
     ),
+    ("Clamp", "i64", [[0, -1, 9]], {"min": "0.5", "max": "2.5"}, [1, 1, 2]),
+    ("Clamp", "i64", [[5, -1]], {"min": "0", "max": "3.4e+38"}, [5, 0]),
     ("Reverse", "i64", [[[1, 2], [3, 4]], [1]], {"mode": "index"}, [[2, 1], [4, 3]]),
     ("ReduceProd", "i64", [[2, 3], [0]], {"keep_dims": "false"}, 6),
     ("Subtract", "i32", [[5, 6], [6, 5]], {}, [-1, 1]),
@@ -445,6 +449,19 @@ def add_layer(  # noqa: PLR0917
     wide = ir.layer(f"{name}.wide", "Convert", [made], "i64", [], destination_type="i64")
     data, axis = ir.parameter(f"{name}.x", "f32", [-1]), ir.constant(f"{name}.axis", np.array(0))
     ir.result(ir.layer(name, "Gather", [data, wide, axis], "f32", [], batch_dims=0))
+
+
+@pytest.mark.parametrize(("opset", "low"), [("opset8", 0), ("opset7", None)])
+def test_an_index_outside_gives_0_since_version_8(path: Path, opset: str, low: int | None) -> None:
+    add_layer(ir := Ir(), "pick", "Gather", "i64", [[5, 6], [9], 0], {"batch_dims": 0})
+    text = ir.save(path).read_text()
+    path.write_text(
+        text.replace('type="Gather" version="opset8"', f'type="Gather" version="{opset}"', 1)
+    )
+
+    constant = read(str(path), INFERRED).node("pick").inputs[1].constant
+
+    assert (None if constant is None else int(constant.read().values()[0])) == low
 
 
 def test_a_layer_of_an_extension_is_not_taken_for_one_of_openvino(path: Path) -> None:
