@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from onnx import helper
 
-from tests.modelfiles import FLOAT, INT64, onnx_model, value
+from tests.modelfiles import BOOL, FLOAT, INT64, constants, onnx_model, value
+from tests.processes import is_gone, start, wait_until
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import subprocess
+
+    import onnx
 
     from tests.conftest import Run
 
@@ -56,3 +63,43 @@ def test_a_process_loads_nothing_from_pythonpath_or_the_folder(
 
     assert list(traps.iterdir()) == []
     assert (ran.status, "infer" in ran.err) == (0, False)
+
+
+def slow_model() -> onnx.ModelProto:
+    """Return a model whose constants take long to evaluate: loops in each other."""
+    body = [
+        helper.make_node("Add", ["k", "k"], ["i"]),
+        helper.make_node("Gather", ["x", "i"], ["y"]),
+        helper.make_node("Identity", ["going"], ["goes"]),
+    ]
+    for _ in range(3):
+        entries = [value("n", INT64, []), value("going", BOOL, [])]
+        graph = helper.make_graph(body, "g", entries, [value("goes", BOOL, [])])
+        loop = helper.make_node("Loop", ["trips", ""], [], body=graph)
+        body = [loop, helper.make_node("Identity", ["going"], ["goes"])]
+    tensors = constants(k=[1], trips=60)
+    return onnx_model([loop], [value("x", FLOAT, [4])], [], tensors)
+
+
+def below(process: subprocess.Popen[bytes]) -> list[int]:
+    """List the processes that the threads of a process have started."""
+    lists = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [int(pid) for each in lists for pid in each.read_text("ascii").split()]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="no list of children")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_process_outlives_a_check_that_is_stopped(folder: Path, number: int) -> None:
+    names = ["a.onnx", "b.onnx", "c.onnx"]
+    for name in names:
+        (folder / name).write_bytes(slow_model().SerializeToString())
+
+    with start("check", *names, "-j", "2") as process:
+        pids = wait_until(lambda: len(found := below(process)) == 2 and found)
+        time.sleep(1)  # so that they evaluate
+        process.send_signal(number)
+        process.wait(timeout=5)
+        begin = time.monotonic()
+        wait_until(lambda: all(map(is_gone, pids)))
+
+    assert time.monotonic() - begin < 5
