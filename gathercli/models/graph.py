@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -195,6 +197,18 @@ def unread_text(node: ModelNode) -> str:
         "are" if len(unread) > 1 else "is",
     )
     return f"{names} {verb} not checked: {'; '.join(dict.fromkeys(unread.values()))}"
+
+
+def unordered(sources: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Return values, whose sources are given, and why an earlier node cannot have them."""
+    sorter, ordered = TopologicalSorter(sources), set[str]()
+    with suppress(CycleError):
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        ordered.update(ready)
+        sorter.done(*ready)
+    later, cycle = "which a later node defines", "which comes from a cycle of nodes"
+    return {name: later if name in ordered else cycle for name in sources}
 
 
 def unique_names(nodes: Iterable[ModelNode]) -> tuple[ModelNode, ...]:

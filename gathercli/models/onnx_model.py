@@ -7,9 +7,7 @@ names, types, and the nodes that constants pass through.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gathercli.errors import GatherError, InputError, LimitError, OperatorError
@@ -48,6 +46,7 @@ from gathercli.models.graph import (
     merged_indices,
     output_of,
     unique_names,
+    unordered,
     with_call,
 )
 from gathercli.spec.shapes import UNKNOWN, Shape
@@ -109,6 +108,8 @@ class _OnnxReader:
         self._graph: Span | None = None
         self._scopes: list[Scope] = []  # of all graphs and functions, in the order of the file
         self._scope_of: list[Scope] = []  # of each node
+        # The inputs of functions that a call leaves undefined, by domain and name, and why.
+        self._calls: dict[tuple[str, str], dict[int, str]] = {}
 
     def infer(self) -> None:
         """Add to the nodes what the `onnx` package finds out."""
@@ -208,12 +209,12 @@ class _OnnxReader:
         wire, opsets = self._wire, dict[str, int]()
         domain = name = ""
         nodes: list[Span] = []
-        scope = self._scope(is_function=True)
+        scope, inputs = self._scope(is_function=True), list[str]()
         for field, value in wire.fields(message):
             if field == 1:
                 name = wire.text(span_of(value, "the name of a function"))
             elif field == 4:
-                scope.names.add(wire.text(span_of(value, "an input of a function")))
+                inputs.append(wire.text(span_of(value, "an input of a function")))
             elif field == 7:
                 nodes.append(span_of(value, "a node"))
             elif field == 9:
@@ -223,16 +224,19 @@ class _OnnxReader:
             elif field == 12:
                 self._declare(scope, span_of(value, "`value_info`"))
         self._opset = opsets.get("", self.model.opsets.get("", 1))
+        scope.names.update(inputs)
+        absent = self._calls.get((domain, name), {})
+        scope.undefined |= {inputs[n]: why for n, why in absent.items() if n < len(inputs)}
         path = (f"{domain}.{name}" if domain else name,)
         self._read_nodes(nodes, path, scope)
 
-    def _read_graph(self, message: Span, path: tuple[str, ...], scope: Scope) -> None:
-        """Read the tensors, the declared values and the nodes of a graph."""
+    def _read_graph(self, message: Span, path: tuple[str, ...], scope: Scope) -> list[str]:
+        """Read the tensors, declared values and nodes of a graph; return its outputs."""
         if len(path) > 2 * MAX_DEPTH:
             raise malformed("a body is too deep in others", f"at most {MAX_DEPTH} around it")
         wire = self._wire
         nodes: list[Span] = []
-        inputs: list[str] = []
+        inputs, outputs = list[str](), list[str]()
         for field, value in wire.fields(message):
             if field == 1:
                 nodes.append(span_of(value, "a node"))
@@ -241,9 +245,11 @@ class _OnnxReader:
             elif field in (11, 12, 13):
                 name = self._declare(scope, span_of(value, "a value"))
                 inputs += [name] if field == 11 else []
+                outputs += [name] if field == 12 else []
         scope.names.update(inputs)
         self._mark(inputs, scope, is_body=bool(path))
         self._read_nodes(nodes, path, scope)
+        return outputs
 
     def _mark(self, inputs: Iterable[str], scope: Scope, *, is_body: bool) -> None:
         """Mark the defaults of the inputs of a graph, and what comes at run time if it is no body.
@@ -339,14 +345,21 @@ class _OnnxReader:
             elif is_own and fields.operator in FOLDED_OPERATORS:
                 self._fold(fields, scope)
             else:
+                if undefined:
+                    absent = {
+                        n: why for n, name in enumerate(inputs) if (why := undefined.get(name))
+                    }
+                    self._calls.setdefault((fields.domain, fields.operator), absent)
                 for each in fields.attributes:
-                    self._read_bodies(each, fields, path, scope)
+                    undefined = undefined | self._read_bodies(each, fields, path, scope)
             self.model.hold(_OUTPUT_BYTES * len(outputs) + sum(map(len, outputs)))
+            for name in filter(None, scope.names.intersection(outputs)):
+                scope.undefined.setdefault(name, f"`{clean(short(name))}`, which is defined twice")
             scope.names.update(outputs)
             for why in undefined.values():
                 scope.undefined.update(dict.fromkeys(outputs, why))
 
-    def _undefined(self, names: list[str], scope: Scope) -> dict[str, str]:
+    def _undefined(self, names: Sequence[str], scope: Scope) -> dict[str, str]:
         """Return the names that nothing can compute, or which need such a value, and why."""
         if not scope.undefined and scope.names.issuperset(names):  # as nearly always
             return {}
@@ -362,7 +375,9 @@ class _OnnxReader:
         for each in scope.around():
             if each.unordered is None:
                 self.model.hold(NODE_BYTES * len(each.nodes))
-                each.unordered = unordered(self._wire, each.nodes)
+                parts = (node_fields(self._wire, node) for node in each.nodes)
+                ends = ((self._texts(node.outputs), self._texts(node.inputs)) for node in parts)
+                each.unordered = unordered({name: used for names, used in ends for name in names})
             if name in each.unordered:
                 why = each.unordered[name]
                 break
@@ -373,8 +388,8 @@ class _OnnxReader:
 
     def _read_bodies(
         self, message: Span, fields: NodeFields, path: tuple[str, ...], scope: Scope
-    ) -> None:
-        """Read the graphs in an attribute of a node."""
+    ) -> dict[str, str]:
+        """Read the graphs in an attribute of a node; return their outputs that are undefined."""
         name, graphs = "", []
         for field, value in self._wire.fields(message):
             if field == 1:
@@ -382,8 +397,12 @@ class _OnnxReader:
             elif field in (6, 11):
                 graphs.append(span_of(value, "a graph"))
         own = fields.name or (self._texts(fields.outputs[:1]) or [fields.operator])[0]
+        undefined: dict[str, str] = {}
         for graph in graphs:
-            self._read_graph(graph, (*path, own, name), self._scope(scope))
+            inner = self._scope(scope)
+            outputs = self._read_graph(graph, (*path, own, name), inner)
+            undefined |= self._undefined(outputs, inner)
+        return undefined
 
     def _add_node(
         self,
@@ -478,21 +497,3 @@ class _OnnxReader:
         scope.values[name] = merged(declared, value) if declared else value
         if fields.operator == "Constant" and value.constant is not None:
             self.model.tensors.setdefault(name, value.constant)
-
-
-def unordered(wire: WireReader, messages: Iterable[Span]) -> dict[str, str]:
-    """Return the outputs of nodes, and why an earlier node cannot have them."""
-    graph: dict[str, list[str]] = {}
-    for message in messages:
-        fields = node_fields(wire, message)
-        inputs, outputs = (list(map(wire.text, each)) for each in (fields.inputs, fields.outputs))
-        graph |= dict.fromkeys(outputs, inputs)
-    sorter = TopologicalSorter(graph)
-    with suppress(CycleError):
-        sorter.prepare()
-    ordered: set[str] = set()
-    while ready := sorter.get_ready():
-        ordered.update(ready)
-        sorter.done(*ready)
-    later, cycle = "which a later node defines", "which comes from a cycle of nodes"
-    return {name: later if name in ordered else cycle for name in graph}

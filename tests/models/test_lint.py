@@ -877,6 +877,76 @@ def test_a_fault_is_said_where_the_family_meets_it_first(tmp_path: Path) -> None
     assert [each.node for each in of_model(model, tmp_path)] == ["first"]
 
 
+def if_of(name: str) -> onnx.NodeProto:
+    """Return an If whose branches have an output of a name, which they need not define."""
+    graphs = [
+        helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["known"])], "g", [], [value(name, FLOAT, None)]
+        )
+        for _ in range(2)
+    ]
+    return helper.make_node("If", ["c"], ["h"], then_branch=graphs[0], else_branch=graphs[1])
+
+
+OF_FUNCTION: Final = helper.make_function(
+    "f",
+    "F",
+    ["p", "q"],
+    ["r"],
+    [
+        helper.make_node("Gather", ["p", "i"], ["own"], name="own"),
+        helper.make_node("Relu", ["zz"], ["data"]),
+        helper.make_node("Gather", ["data", "p"], ["r"], name="unknown"),
+        helper.make_node("Gather", ["p", "q"], ["s"], name="argument"),
+    ],
+    [helper.make_opsetid("", 17)],
+)
+NOT_DEFINED: Final[dict[str, tuple[list[onnx.NodeProto], dict[str, str]]]] = {
+    "the output of a branch": (
+        [if_of("zz")],
+        {"pick": "`data` depends on `zz`, which nothing defines"},
+    ),
+    "a node of a branch that nothing uses": ([if_of("known")], {}),
+    "an argument of a function": (
+        [helper.make_node("F", ["x", "yy"], ["h"], domain="f")],
+        {
+            "own": "`indices` is `i`, which nothing defines",
+            "unknown": "`data` depends on `zz`, which nothing defines",
+            "argument": "`indices` depends on `yy`, which nothing defines",
+            "pick": "`data` depends on `yy`, which nothing defines",
+        },
+    ),
+    "two nodes": (
+        [helper.make_node("Relu", ["x"], ["h"]), helper.make_node("Abs", ["x"], ["h"])],
+        {"pick": "`data` is `h`, which is defined twice"},
+    ),
+    "a node and an input": (
+        [helper.make_node("Relu", ["j"], ["x"]), helper.make_node("Abs", ["x"], ["h"])],
+        {"pick": "`data` depends on `x`, which is defined twice"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_DEFINED)
+def test_a_value_without_one_definition_is_an_error_of_the_nodes_behind(
+    name: str, tmp_path: Path
+) -> None:
+    nodes, expected = NOT_DEFINED[name]
+    inputs = [value("x", FLOAT, [4]), value("j", INT64, [1]), value("c", TensorProto.BOOL, [])]
+    pick = helper.make_node("Gather", ["h", "j"], ["y"], name="pick")
+    functions = [OF_FUNCTION] if nodes[0].domain else []
+    opsets = [helper.make_opsetid("f", 1)]
+    model = onnx_model(
+        [*nodes, pick], inputs, [value("y", FLOAT, None)], functions=functions, opsets=opsets
+    )
+
+    found = {each.node: each for each in of_model(model, tmp_path)}
+
+    messages = {name: each.message.partition(":")[0] for name, each in found.items()}
+    assert messages == expected
+    assert {each.rule for each in found.values()} <= {"undefined"}
+
+
 def branches(*nodes: onnx.NodeProto) -> onnx.NodeProto:
     """Return an If with the nodes in both branches."""
     graphs = [helper.make_graph(nodes, "g", [], [value("a", FLOAT, None)]) for _ in range(2)]
