@@ -166,12 +166,28 @@ class NodeEvaluator:
         ):
             return [None] * len(node.output)
         try:
+            # The package takes no depth of the shape [1], and sorts in any case.
+            if node.op_type == "OneHot" and list(node.input).count(node.input[1]) == 1:
+                feeds[node.input[1]] = feeds[node.input[1]].reshape(())
+            settings = {each.name: each.i for each in node.attribute}
+            if node.op_type == "Unique" and not settings.get("sorted", 1):
+                return [*_in_order(feeds[node.input[0]], settings.get("axis"))][: len(node.output)]
             function = helper.make_function("gather", "node", names, outputs, [node], self._opsets)
             found = ReferenceEvaluator(function).run(None, feeds, attributes={})
             values = {name: np.asarray(each) for name, each in zip(outputs, found, strict=True)}
         except Exception:  # noqa: BLE001  (a package, on a node of any file)
             values = {}
         return [values.get(name) for name in node.output]
+
+
+def _in_order(array: NDArray[Any], axis: int | None) -> list[NDArray[Any]]:
+    """Return the outputs of a Unique in the order of the first positions."""
+    values, first, inverse, counts = np.unique(
+        array, return_index=True, return_inverse=True, return_counts=True, axis=axis
+    )
+    order = np.argsort(first)
+    values = np.take(values, order, axis or 0)
+    return [values, first[order], np.argsort(order)[inverse.reshape(-1)], counts[order]]
 
 
 def _reaches_outside(node: onnx.NodeProto, arrays: Sequence[NDArray[Any] | None]) -> bool:

@@ -64,6 +64,21 @@ CONSTANT: Final[dict[str, tuple[list[onnx.NodeProto], dict[str, Any], str]]] = {
     "Range": ([make("Range", ["a", "b", "d"], ["i"])], {"a": 0, "b": 9, "d": 2}, "6 at `[3]`"),
     "Where": ([make("Where", ["w", "a", "b"], ["i"])], {"w": [True], "a": [6], "b": [0]}, "6 at"),
     "Shape": ([make("Shape", ["x"], ["i"])], {}, "5 at `[0]`"),
+    "OneHot of a depth in a list": (
+        [make("OneHot", ["a", "b", "d"], ["i"])],
+        {"a": [1], "b": [3], "d": [0, 5]},
+        "5 at `[0,1]`",
+    ),
+    "values in the order of a Unique": (
+        [make("Unique", ["a"], ["u"], sorted=0), make("Slice", ["u", "b", "d"], ["i"])],
+        {"a": [[3, 9, 3, 1]], "b": [1], "d": [2]},
+        "9 at `[0]`",
+    ),
+    "positions of a Unique": (
+        [make("Unique", ["a"], ["", "", "i"], sorted=0)],
+        {"a": [[7, 6], [5, 4], [3, 6], [2, 7]]},
+        "5 at `[6]`",
+    ),
     "CastLike": (
         [make("CastLike", ["a", "n"], ["i"])],
         {"a": np.array([5], np.int32)},
