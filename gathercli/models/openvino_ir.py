@@ -47,7 +47,7 @@ from gathercli.models.layers import (
     wrong_axis,
     wrong_edges,
 )
-from gathercli.models.targets import LAYER_STEPS, Step, steps_of
+from gathercli.models.targets import LAYER_STEPS, IrStep, steps_of
 from gathercli.spec.dtypes import BOOL, INT64
 from gathercli.spec.shapes import Shape
 from gathercli.text import clean, short
@@ -307,7 +307,7 @@ class _OnnxWriter(IntegerGraph):
             self._write(body, each, [] if missing else steps, sources)
         return self._names[body, source]
 
-    def _steps(self, body: Body, source: _Source) -> tuple[list[Step], dict[int, _Source]]:
+    def _steps(self, body: Body, source: _Source) -> tuple[list[IrStep], dict[int, _Source]]:
         """Return the operators of the layer of a value with its inputs; none if there are none."""
         layer, known = body.layers[source[0]], self._value(body, source)
         sources = [layer.sources.get(port.id) for port in layer.inputs]
@@ -321,7 +321,7 @@ class _OnnxWriter(IntegerGraph):
         return steps, {number: inputs[number] for number in sorted(read) if number >= 0}
 
     def _write(
-        self, body: Body, source: _Source, steps: Sequence[Step], sources: Mapping[int, _Source]
+        self, body: Body, source: _Source, steps: Sequence[IrStep], sources: Mapping[int, _Source]
     ) -> None:
         """Write a value: a constant, the output of nodes, or what comes at run time."""
         layer = body.layers[source[0]]

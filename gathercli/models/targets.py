@@ -211,7 +211,7 @@ def narrowed_types(model: Model, target: ConversionTarget) -> Iterator[Finding]:
 _Numbers: TypeAlias = "Sequence[Any]"  # the integers of constant inputs in lists, None for others
 
 
-class Step(NamedTuple):
+class IrStep(NamedTuple):
     """A node of ONNX that does a layer, or a part of one."""
 
     operator: str
@@ -221,7 +221,7 @@ class Step(NamedTuple):
     literals: Sequence[Any] = ()  # more inputs: integers, or nested lists of them
 
 
-def steps_of(layer: Layer, numbers: _Numbers) -> list[Step]:
+def steps_of(layer: Layer, numbers: _Numbers) -> list[IrStep]:
     """Return what does the same as a layer; none if ONNX has nothing, or it is not known."""
     try:
         found = LAYER_STEPS[layer.type](layer, numbers)
@@ -237,65 +237,65 @@ def steps_of(layer: Layer, numbers: _Numbers) -> list[Step]:
     return steps + (_limited(layer.dtype, -len(steps)) if layer.type in _WIDENING else [])
 
 
-def _limited(dtype: DType | None, number: int) -> list[Step]:
+def _limited(dtype: DType | None, number: int) -> list[IrStep]:
     """Return integers that a type may not hold: they lose upper bits, or are its nearest."""
     if dtype is None or dtype is INT64 or not (cast := _cast(dtype, number)):
         return []
-    nearest = Step("Clip", {}, (number,), [np.asarray(each) for each in dtype.bounds])
-    return [*cast, nearest, Step("Where", {}, (None, number - 2, number - 3))]
+    nearest = IrStep("Clip", {}, (number,), [np.asarray(each) for each in dtype.bounds])
+    return [*cast, nearest, IrStep("Where", {}, (None, number - 2, number - 3))]
 
 
-def _cast(dtype: DType | None, number: int) -> list[Step]:
+def _cast(dtype: DType | None, number: int) -> list[IrStep]:
     """Return integers of 64 bits that were of a type between; none for other types."""
     if dtype is None or dtype not in ONNX_TYPES or not dtype.integral:
         return []
     to = [{"to": ONNX_TYPES.index(each)} for each in (dtype, INT64)]
-    return [Step("Cast", to[0], (number,)), Step("Cast", to[1], (min(number, 0) - 1,))]
+    return [IrStep("Cast", to[0], (number,)), IrStep("Cast", to[1], (min(number, 0) - 1,))]
 
 
-def _all(operator: str, layer: Layer, attributes: Mapping[str, Any] = {}) -> Step:
-    return Step(operator, attributes, range(len(layer.inputs)))
+def _all(operator: str, layer: Layer, attributes: Mapping[str, Any] = {}) -> IrStep:
+    return IrStep(operator, attributes, range(len(layer.inputs)))
 
 
-def _numpy(operator: str, layer: Layer, attributes: Mapping[str, Any] = {}) -> Step | None:
+def _numpy(operator: str, layer: Layer, attributes: Mapping[str, Any] = {}) -> IrStep | None:
     """Return a layer whose inputs are broadcast as by NumPy."""
     is_plain = layer.data.get("auto_broadcast", "numpy") == "numpy"
     return _all(operator, layer, attributes) if is_plain else None
 
 
-def _divided(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+def _divided(layer: Layer, numbers: _Numbers) -> list[IrStep] | None:
     """Return a Divide, which rounds down or towards 0; that of other types may do neither."""
     whole, name = _numpy("Div", layer), layer.dtype.name if layer.dtype else ""
     if whole is None or name not in ("int32", "int64") or 0 in (numbers[1] or ()):
         return None
     if not layer.flag("m_pythondiv", default="true"):
         return [whole]
-    exact = Step("Sub", {}, (0, -1))  # what the divisor divides
-    return [Step("Mod", {}, (0, 1)), exact, Step("Div", {}, (-2, 1))]
+    exact = IrStep("Sub", {}, (0, -1))  # what the divisor divides
+    return [IrStep("Mod", {}, (0, 1)), exact, IrStep("Div", {}, (-2, 1))]
 
 
-def _split(layer: Layer, numbers: _Numbers) -> Step:
+def _split(layer: Layer, numbers: _Numbers) -> IrStep:
     axis = numbers[1][0]
     if layer.type == "Split":
-        return Step("Split", {"axis": axis, "num_outputs": len(layer.outputs)}, (0,))
+        return IrStep("Split", {"axis": axis, "num_outputs": len(layer.outputs)}, (0,))
     lengths = list(numbers[2])
     if -1 in lengths:  # which is what the others leave
         lengths[lengths.index(-1)] = layer.inputs[0].sizes[axis] - sum(lengths) - 1
-    return Step("Split", {"axis": axis}, (0,), (lengths,))
+    return IrStep("Split", {"axis": axis}, (0,), (lengths,))
 
 
-def _top(layer: Layer, numbers: _Numbers) -> Step:
+def _top(layer: Layer, numbers: _Numbers) -> IrStep:
     largest = int(layer.data.get("mode", "max") == "max")
     attributes = {"axis": int(layer.data.get("axis", "-1")), "largest": largest}
-    return Step("TopK", attributes, (0,), (list(numbers[1]),))
+    return IrStep("TopK", attributes, (0,), (list(numbers[1]),))
 
 
-def _clamped(layer: Layer, _: _Numbers) -> Step:
+def _clamped(layer: Layer, _: _Numbers) -> IrStep:
     ends = ceil(float(layer.data["min"])), floor(float(layer.data["max"]))
-    return Step("Clip", {}, (0,), [min(max(each, -LARGEST), LARGEST) for each in ends])
+    return IrStep("Clip", {}, (0,), [min(max(each, -LARGEST), LARGEST) for each in ends])
 
 
-def _strided(layer: Layer, numbers: _Numbers) -> Step | None:
+def _strided(layer: Layer, numbers: _Numbers) -> IrStep | None:
     """Return a StridedSlice as a Slice, or as the one element that it takes of a list."""
     begin, end, steps = [*numbers[1:], None][:3]
     masks = {name: layer.mask(name) for name in ("begin", "end", "new_axis", "ellipsis")}
@@ -304,13 +304,13 @@ def _strided(layer: Layer, numbers: _Numbers) -> Step | None:
         return None
     if any(layer.mask("shrink_axis")):
         is_list = len(begin) == 1 and layer.inputs[0].dims[1:] == [] != layer.inputs[0].dims
-        return Step("Gather", {"axis": 0}, (0,), (begin,)) if is_list else None
+        return IrStep("Gather", {"axis": 0}, (0,), (begin,)) if is_list else None
     for ends, name, first in ((begin, "begin", True), (end, "end", False)):
         for at, masked in enumerate(masks[name][: len(ends)]):
             if masked:  # the end is ignored
                 ends[at] = 0 if first == (steps[at] > 0) else LARGEST
                 ends[at] = -LARGEST if not first and steps[at] < 0 else ends[at]
-    return Step("Slice", {}, (0,), (begin, end, list(range(len(begin))), steps))
+    return IrStep("Slice", {}, (0,), (begin, end, list(range(len(begin))), steps))
 
 
 def _starts_before(begin: Sequence[int] | None, steps: Sequence[int] | None) -> bool:
@@ -318,34 +318,36 @@ def _starts_before(begin: Sequence[int] | None, steps: Sequence[int] | None) -> 
     return min(steps or [1]) < 0 and min(begin or [0]) < -1
 
 
-def _gathered(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+def _gathered(layer: Layer, numbers: _Numbers) -> list[IrStep] | None:
     """Return a Gather, which gives 0 for an index outside since version 8, before it anything."""
     sizes, axis, wraps = layer.inputs[0].sizes, numbers[2][0], (layer.opset or 0) >= 8
     if int(layer.data.get("batch_dims", "0")) != 0:
         return None
     after, last = len(sizes) - 1 - axis % len(sizes), sizes[axis] - 1
     if last < 0:  # it is not known which are outside
-        return [Step("Gather", {"axis": axis}, (0, 1)), Step("Where", {}, (None, -1), (0,))]
+        return [IrStep("Gather", {"axis": axis}, (0, 1)), IrStep("Where", {}, (None, -1), (0,))]
     return [
-        Step("Clip", {}, (1,), (~last if wraps else 0, last)),
-        Step("Gather", {"axis": axis}, (0, -1)),
-        Step("Equal", {}, (1, -1)),
-        Step("Unsqueeze", {}, (-3,), (list(range(-after, 0)),)),
-        Step("Where", {}, (None,), (0, 0) if wraps else (-LARGEST, LARGEST)),
-        Step("Where", {}, (-4, -2, -5)),
+        IrStep("Clip", {}, (1,), (~last if wraps else 0, last)),
+        IrStep("Gather", {"axis": axis}, (0, -1)),
+        IrStep("Equal", {}, (1, -1)),
+        IrStep("Unsqueeze", {}, (-3,), (list(range(-after, 0)),)),
+        IrStep("Where", {}, (None,), (0, 0) if wraps else (-LARGEST, LARGEST)),
+        IrStep("Where", {}, (-4, -2, -5)),
     ]
 
 
-def _moved(layer: Layer, places: Callable[[NDArray[Any], int], NDArray[Any]]) -> list[Step] | None:
+def _moved(
+    layer: Layer, places: Callable[[NDArray[Any], int], NDArray[Any]]
+) -> list[IrStep] | None:
     """Return a layer that moves rows as a Gather along each axis; `places` says from where."""
     sizes = layer.inputs[0].sizes
     if not sizes or min(sizes) < 0 or max(sizes) > MOST_INTEGERS:
         return None
     moved = {axis: places(np.arange(size), axis) for axis, size in enumerate(sizes)}
-    return [Step("Gather", {"axis": axis}, (-axis,), (rows,)) for axis, rows in moved.items()]
+    return [IrStep("Gather", {"axis": axis}, (-axis,), (rows,)) for axis, rows in moved.items()]
 
 
-def _padded(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+def _padded(layer: Layer, numbers: _Numbers) -> list[IrStep] | None:
     """Return a Pad; negative numbers take rows away."""
     begin, end, value = [*numbers[1:], [0]][:3]
     mode: Any = layer.data["pad_mode"]
@@ -353,21 +355,21 @@ def _padded(layer: Layer, numbers: _Numbers) -> list[Step] | None:
     starts = [max(-each, 0) for each in begin]
     ends = [each if each < 0 else LARGEST for each in end]
     if mode == "constant":
-        rest = Step("Slice", {}, (-1,), (starts, ends, list(range(len(begin)))))
-        return [Step("Pad", {}, (0,), (pads, value[0])), rest]
+        rest = IrStep("Slice", {}, (-1,), (starts, ends, list(range(len(begin)))))
+        return [IrStep("Pad", {}, (0,), (pads, value[0])), rest]
     if mode not in ("edge", "reflect", "symmetric"):
         return None
     widths = [*zip(pads, pads[len(begin) :], strict=False)]
     return _moved(layer, lambda rows, at: np.pad(rows, widths[at], mode)[starts[at] : ends[at]])
 
 
-def _rolled(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+def _rolled(layer: Layer, numbers: _Numbers) -> list[IrStep] | None:
     shifts = np.zeros(len(layer.inputs[0].dims), np.int64)
     np.add.at(shifts, list(numbers[2]), list(numbers[1]))  # an axis may be named twice
     return _moved(layer, lambda rows, axis: np.roll(rows, shifts[axis]))
 
 
-def _one_hot(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+def _one_hot(layer: Layer, numbers: _Numbers) -> list[IrStep] | None:
     """Return a OneHot as a comparison: ONNX counts negative indices from the end."""
     depth, axis, rank = numbers[1][0], int(layer.data["axis"]), len(layer.inputs[0].dims)
     ignores = layer.data.get("negative_indices_mode", "ignore_negative") == "ignore_negative"
@@ -375,24 +377,24 @@ def _one_hot(layer: Layer, numbers: _Numbers) -> list[Step] | None:
     if not ignores or not is_ranked or depth > MOST_INTEGERS:
         return None
     each = np.arange(depth).reshape(-1, *[1] * (rank - axis if axis >= 0 else -1 - axis))
-    equal = Step("Equal", {}, (-1,), (each,))
-    return [Step("Unsqueeze", {}, (0,), ([axis],)), equal, Step("Where", {}, (-2, 2, 3))]
+    equal = IrStep("Equal", {}, (-1,), (each,))
+    return [IrStep("Unsqueeze", {}, (0,), ([axis],)), equal, IrStep("Where", {}, (-2, 2, 3))]
 
 
-def _scattered(layer: Layer, numbers: _Numbers) -> list[Step] | None:
+def _scattered(layer: Layer, numbers: _Numbers) -> list[IrStep] | None:
     """Return an update of elements of which no two are in one place, and none is combined."""
     indices, sizes = numbers[1], layer.inputs[1].sizes
     if layer.data.get("reduction", "none") != "none" or min(indices) < 0:
         return None
     places = np.asarray(indices).reshape(sizes)
-    steps = [Step("ScatterND", {}, (0, 1, 2))]
+    steps = [IrStep("ScatterND", {}, (0, 1, 2))]
     if layer.type == "ScatterUpdate":
         if numbers[3] != [0]:
             return None
         places = places[..., np.newaxis]
-        steps = [Step("Unsqueeze", {}, (1,), ([-1],)), Step("ScatterND", {}, (0, -1, 2))]
+        steps = [IrStep("Unsqueeze", {}, (1,), ([-1],)), IrStep("ScatterND", {}, (0, -1, 2))]
     elif layer.type == "ScatterElementsUpdate":
-        steps = [Step("ScatterElements", {"axis": numbers[3][0]}, (0, 1, 2))]
+        steps = [IrStep("ScatterElements", {"axis": numbers[3][0]}, (0, 1, 2))]
         every = np.indices(sizes)
         every[numbers[3][0]] = places
         places = np.moveaxis(every, 0, -1)
@@ -414,13 +416,13 @@ _WIDENING: Final = (
     *("CumSum", "ReduceSum", "ReduceProd"),
 )
 _BROADCAST_MODES: Final = (None, "numpy", "bidirectional")
-LAYER_STEPS: Final[dict[str, Callable[[Layer, _Numbers], list[Step] | Step | None]]] = {
+LAYER_STEPS: Final[dict[str, Callable[[Layer, _Numbers], list[IrStep] | IrStep | None]]] = {
     **dict.fromkeys(_SAME_NAMES, lambda layer, _: _numpy(_SAME_NAMES[layer.type], layer)),
     "Mod": lambda layer, _: _numpy("Mod", layer, {"fmod": 1}),
     "Divide": _divided,
     "Clamp": _clamped,
     "Slice": lambda _, numbers: (
-        None if _starts_before(numbers[1], numbers[3]) else Step("Slice", {}, (0, 1, 2, 4, 3))
+        None if _starts_before(numbers[1], numbers[3]) else IrStep("Slice", {}, (0, 1, 2, 4, 3))
     ),
     "Concat": lambda layer, _: _all("Concat", layer, {"axis": int(layer.data["axis"])}),
     "Reshape": lambda layer, _: _all(
@@ -432,10 +434,10 @@ LAYER_STEPS: Final[dict[str, Callable[[Layer, _Numbers], list[Step] | Step | Non
     "Convert": lambda layer, _: _cast(type_of(layer.data["destination_type"]), 0),
     "StridedSlice": _strided,
     "Broadcast": lambda layer, _: (
-        Step("Expand", {}, (0, 1)) if layer.data.get("mode") in _BROADCAST_MODES else None
+        IrStep("Expand", {}, (0, 1)) if layer.data.get("mode") in _BROADCAST_MODES else None
     ),
     "Transpose": lambda _, numbers: (
-        Step("Transpose", {"perm": numbers[1]}, (0,)) if numbers[1] else None
+        IrStep("Transpose", {"perm": numbers[1]}, (0,)) if numbers[1] else None
     ),
     **dict.fromkeys(("Split", "VariadicSplit"), _split),
     "TopK": _top,
@@ -446,7 +448,7 @@ LAYER_STEPS: Final[dict[str, Callable[[Layer, _Numbers], list[Step] | Step | Non
     "Reverse": lambda layer, numbers: _moved(
         layer, lambda rows, axis: rows[::-1] if axis in numbers[1] else rows
     ),
-    "ReverseSequence": lambda layer, _: Step(
+    "ReverseSequence": lambda layer, _: IrStep(
         "ReverseSequence",
         {"batch_axis": int(layer.data["batch_axis"]), "time_axis": int(layer.data["seq_axis"])},
         (0, 1),
