@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 import gathercli
-from campaigns import mistakes, nd, translations, ways
+from campaigns import mistakes, nd, scopes, translations, ways
 from tests import oracle, random_calls, test_killed
 
 if TYPE_CHECKING:
@@ -146,6 +146,7 @@ CAMPAIGNS: Final[dict[str, Callable[[int], str]]] = {
     **nd.CAMPAIGNS,
     **mistakes.CAMPAIGNS,
     **translations.CAMPAIGNS,
+    "scopes": scopes.scope,
     "words": ways.words,
     "writes": write,
     "batches": batch,

@@ -171,10 +171,11 @@ class NodeEvaluator:
                 feeds[node.input[1]] = feeds[node.input[1]].reshape(())
             settings = {each.name: each.i for each in node.attribute}
             if node.op_type == "Unique" and not settings.get("sorted", 1):
-                return [*_in_order(feeds[node.input[0]], settings.get("axis"))][: len(node.output)]
+                found = _in_order(feeds[node.input[0]], settings.get("axis"))
+                return list[NDArray[Any] | None](found)[: len(node.output)]
             function = helper.make_function("gather", "node", names, outputs, [node], self._opsets)
-            found = ReferenceEvaluator(function).run(None, feeds, attributes={})
-            values = {name: np.asarray(each) for name, each in zip(outputs, found, strict=True)}
+            outcome = ReferenceEvaluator(function).run(None, feeds, attributes={})
+            values = {name: np.asarray(each) for name, each in zip(outputs, outcome, strict=True)}
         except Exception:  # noqa: BLE001  (a package, on a node of any file)
             values = {}
         return [values.get(name) for name in node.output]

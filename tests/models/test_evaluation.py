@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import helper
 
+from campaigns.scopes import scope
 from gathercli.models.evaluation import Evaluation
 from gathercli.models.files import ReadOptions, read
 from gathercli.models.verdict import judge
@@ -314,6 +315,11 @@ def test_a_model_with_too_many_steps_keeps_what_is_sure(monkeypatch: pytest.Monk
 
     assert whole.is_exhausted
     assert list(whole.facts) == [0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_bodies_are_judged_as_they_run(seed: int) -> None:
+    assert scope(seed)
 
 
 def test_functions_that_call_themselves_end() -> None:
