@@ -97,12 +97,14 @@ class Generator:
             bodies = [self._body([], known, depth, each) for each in names]
             return [make("If", ["c"], [name], then_branch=bodies[0], else_branch=bodies[1])]
         if kind == "Loop":
-            trips = self.fresh("t")
+            # `onnx.reference` runs no iteration of some loops without a condition.
+            trips, going = self.fresh("t"), self.fresh("on")
             entries = [value(self.fresh("i"), INT64, []), value(self.fresh("go"), BOOL, [])]
             body = self._body(entries, known, depth, self.fresh("loop"))
             return [
                 make("Constant", [], [trips], value_int=self.draw.randint(0, 3)),
-                make("Loop", [trips, "", one], [name], body=body),
+                make("Constant", [], [going], value=constants(going=True)[0]),
+                make("Loop", [trips, going, one], [name], body=body),
             ]
         if kind == "Scan":
             body = self._body([], known, depth, self.fresh("scan"), scans=True)
