@@ -197,7 +197,7 @@ def data_of(shape: Sizes, of: DType) -> Tensor:
         Kind.FLOAT: n + (0.1 if of.bits == 64 else 0.5),
     }.get(of.kind, n * {64: 2**33 + 1, 32: 2**16 + 1}.get(of.bits, 1))
     if of.opaque:
-        elements = n % 2**of.bits
+        elements = n * 37 % 2**of.bits  # subnormal floats, and others
     elements = elements if of is STRING else elements.astype(storage_of(of))
     return Tensor(of, elements.reshape(shape))
 
@@ -299,7 +299,7 @@ class CaseTable:
                 else:
                     yield self.case(f"rank-{rank}-axis{n:+}", why, shape, free, axis=n)
         if self.row.attr("axis") is not None:
-            yield self.case("no-axis", "the axis is left out", attrs={})
+            yield self.case("no-axis", "the axis is left out", values=[0] * 8, attrs={})
 
     def _types(self) -> Iterator[ConformanceCase]:
         """Yield calls with data and indices of each type, and of types that the row lacks."""
@@ -307,14 +307,24 @@ class CaseTable:
         for of in dict.fromkeys((*data, *OTHER_TYPES)):
             odd = of in data and (of.opaque or of in (STRING, BOOL))
             yield self.case(f"data-{of}", f"data of {of}", type=of, odd=odd)
-            if of in data and self.row.out_of_range.fills:
+            if of not in data:
+                why = f"data of {of}, and no indices"
+                yield self.case(f"no-index-{of}", why, free=(0,), type=of, odd=True)
+            elif self.row.out_of_range.fills:
                 why = f"what {of} has for an index outside"
                 row = (3,) if 1 in self.ranks else None
                 yield self.case(f"outside-{of}", why, row, last=7, type=of, odd=odd)
+        if STRING in data:
+            by, why = min(indices, key=lambda each: each.bits), "strings by the shortest indices"
+            yield self.case("strings-by-short", why, type=STRING, by=by, odd=True)
         for by in dict.fromkeys((*indices, *OTHER_TYPES)):
-            if by.name not in self.masks:
-                odd = by in indices and by.opaque
-                yield self.case(f"indices-{by}", f"indices of {by}", by=by, odd=odd)
+            if by.name in self.masks:
+                continue
+            odd = by in indices and by.opaque
+            yield self.case(f"indices-{by}", f"indices of {by}", by=by, odd=odd)
+            if by.integral and by not in indices:
+                why = f"a single index of {by}"
+                yield self.case(f"index-0-d-{by}", why, free=(), by=by, odd=True)
 
     def _values(self) -> Iterator[ConformanceCase]:
         """Yield calls with indices at the ends of the axis, behind them and far from it."""
@@ -365,6 +375,7 @@ def _tree(
     steps = np.arange(1, 8 * width + 1).reshape(4, 2, width)
     parents = (steps * 2 + steps // 3) % max(width, 1)
     parents[parent[0], 0, 1:2] = parent[1]
+    steps = steps * (2**33 + 1 if types[0].bits == 64 else 1)  # which 32 bits do not hold
     arrays = zip(types, (steps, parents, np.array(lengths), np.array(end)), strict=True)
     tensors = [Tensor(of, each.astype(storage_of(of))) for of, each in arrays]
     return _answered(row, name, why, tensors, {}, odd=odd)

@@ -122,6 +122,7 @@ _NONE: Final = SimpleNamespace(shape=(), ndim=0, size=-1, dtype=None, array=None
 # What is true of a call, in words; a tensor or an `output` that it does not have is `_NONE`.
 FACTS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "no axis": lambda call: call.axis is None,
+    "axis -1": lambda call: call.axis == -1,
     "batch_dims at axis 0": lambda call: call.batch_dims and call.axis == 0,
     "batches of one": lambda call: call.batch_dims and {*call.data.shape[: call.axis]} <= {1},
     "an empty batch": lambda call: 0 in call.data.shape[: call.batch_dims or 0],
