@@ -6,18 +6,26 @@ one process finds out what constants decide in both formats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import numpy as np
+
+from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, LimitError
 from gathercli.io.formats.content import malformed
-from gathercli.io.graphs.graph import Value
+from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, Value
+from gathercli.io.graphs.onnx import onnx_bytes
+from gathercli.io.graphs.tensorproto import ONNX_TYPES
+from gathercli.io.graphs.wire import WireReader, span_of
 from gathercli.models.facts import (
     MALFORMED,
     MOST_INTEGERS,
+    Facts,
     Possible,
     converted,
+    infer_facts,
     integers,
     reshaped,
     squeezed,
@@ -28,7 +36,6 @@ from gathercli.models.facts import (
 from gathercli.models.graph import (
     NODE_BYTES,
     OPERATOR_FAMILIES,
-    IntegerGraph,
     Model,
     ModelNode,
     input_names,
@@ -48,11 +55,12 @@ from gathercli.models.layers import (
     wrong_edges,
 )
 from gathercli.models.targets import LAYER_STEPS, IrStep, steps_of
-from gathercli.spec.dtypes import BOOL, INT64
+from gathercli.spec.dtypes import BOOL, INT64, foreign
 from gathercli.spec.shapes import Shape
 from gathercli.text import clean, short
 
 if TYPE_CHECKING:
+    from gathercli.compute.storage import AnyArray
     from gathercli.io.files import File
     from gathercli.models.layers import Port
 
@@ -278,10 +286,75 @@ def _is_wanted(layer: Layer) -> bool:
 
 # What leads to indices, as a model of ONNX, whose integers have 64 bits
 
+_OPSET: Final = 18
+_MOST_BYTES: Final = 1 << 20  # the most bytes of a constant that is written
 _Source: TypeAlias = tuple[str, str]  # the layer and the port of a value
 
 
-class _OnnxWriter(IntegerGraph):
+class _IntegerGraph:
+    """A graph of ONNX in the making, whose integers have 64 bits; `facts` says what follows."""
+
+    def __init__(self) -> None:
+        self._inputs: list[GraphValue] = []
+        self._nodes: list[GraphNode] = []
+        self._constants: dict[str, Tensor] = {}
+
+    def facts(self, names: Iterable[str], limit: int | None) -> tuple[Facts, str | None]:
+        """Return what is known of values, and a note if that is not all."""
+        data = self.constant(np.zeros(1, np.int64))
+        for name in dict.fromkeys(names):  # so that a node of the family reads it
+            self.node("Gather", (data, name))
+        graph = Graph(
+            tuple(self._inputs), self._nodes[-1].outputs, tuple(self._nodes), self._constants
+        )
+        wire = WireReader(onnx_bytes(graph, _OPSET), limit)
+        spans = [part for field, part in wire.fields(wire.whole) if field == 7]
+        bodies, note = infer_facts(wire, span_of(spans[0], "the graph"))
+        return bodies.get(0, Facts()), note
+
+    def given(self, known: Value) -> str:
+        """Write a constant, or what comes at run time; return its name."""
+        constant = known.constant
+        if not constant or constant.unread or constant.nbytes > _MOST_BYTES:
+            return self.input(known)
+        tensor = constant.read()
+        if tensor.dtype.integral:
+            return self.constant(tensor.values().astype(np.int64))
+        self._constants[name := f"c{len(self._constants)}"] = tensor
+        return name
+
+    def input(self, value: Value) -> str:
+        """Write what comes at run time; return its name, or that of it in 64 bits."""
+        sizes = tuple(size if isinstance(size, int) else None for size in value.shape)
+        ranked = value.shape.rank is not None
+        name = f"x{len(self._inputs)}"
+        dtype = value.dtype or foreign("unknown")
+        self._inputs.append(GraphValue(name, dtype, sizes if ranked else (), ranked))
+        if not dtype.integral or dtype is INT64:
+            return name
+        return self.node("Cast", (name,), {"to": ONNX_TYPES.index(INT64)})[0]
+
+    def constant(self, array: AnyArray) -> str:
+        """Write integers; return their name."""
+        name = f"c{len(self._constants)}"
+        self._constants[name] = Tensor(INT64, array)
+        return name
+
+    def node(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, Any] = {},
+        outputs: int = 1,
+    ) -> list[str]:
+        """Write a node; return the names of its outputs."""
+        names = [f"n{len(self._nodes)}.{number}" for number in range(outputs)]
+        values = tuple(GraphValue(name, foreign("unknown"), (), ranked=False) for name in names)
+        self._nodes.append(GraphNode(operator, tuple(inputs), values, attributes))
+        return names
+
+
+class _OnnxWriter(_IntegerGraph):
     """A writer of the layers that lead to indices, each value with a name of its own."""
 
     def __init__(self, stored: Callable[[Layer], Value]) -> None:
