@@ -31,8 +31,8 @@ from gathercli.models.onnx_nodes import (
     ExhaustedError,
     NodeEvaluator,
     OnnxBody,
-    densify,
     met,
+    prepare,
     tensors,
     with_attributes,
 )
@@ -383,7 +383,9 @@ def main() -> int:
         with suppress(OSError, ValueError):  # a system without this limit
             resource.setrlimit(kind, (limit, limit))
     model = onnx.ModelProto.FromString(sys.stdin.buffer.read())
-    densify(model.graph)
+    prepare(model.graph)
+    for function in model.functions:
+        del function.value_info[:]
     answer: dict[str, Any] = {"failed": False}
     try:
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)

@@ -17,7 +17,6 @@ import numpy as np
 
 from gathercli.compute.conversion import cast as cast_tensor
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import GatherError
 from gathercli.io.graphs.graph import Constant, Value
 from gathercli.io.graphs.onnx import dimension
 from gathercli.io.graphs.tensorproto import type_of, type_or_none
@@ -109,23 +108,40 @@ def _constants(
 def merged(declared: Value, inferred: Value) -> Value:
     """Merge a declared and an inferred value, and keep the declared type.
 
-    A dimension is the declared one unless that is unknown.
+    A dimension is the declared one unless that is unknown; but a size that was inferred is true
+    whatever the model claims of a value that its nodes decide.
     """
-    shape, dtype = inferred.shape, declared.dtype or inferred.dtype
-    if declared.shape.rank is not None and declared.shape.rank == shape.rank:
-        pairs = zip(declared.shape, shape, strict=True)
-        shape = Shape(other if one == UNKNOWN else one for one, other in pairs)
-    elif declared.shape.rank is not None:
-        shape = declared.shape
+    first, second = declared.shape, inferred.shape
+    if declared.claim is not None and second.rank is not None:
+        first, second = second, first
+    shape = second if first.rank is None else first
+    if first.rank == second.rank is not None:
+        is_claim = declared.claim is not None  # which may name a size that was not inferred
+        shape = Shape(
+            two
+            if two != UNKNOWN and (one == UNKNOWN or (is_claim and type(one) is not int))
+            else one
+            for one, two in zip(first, second, strict=True)
+        )
+    claimed = inferred.claimed or (declared.claimed and not _has_sizes(inferred.shape, shape))
     same = shape == declared.shape
     unread = declared.unread or inferred.unread
     return inferred._replace(
         name=declared.name,
-        dtype=dtype,
+        dtype=declared.dtype or inferred.dtype,
         shape=shape,
         inferred=not same,
         unread=unread,
         source=declared.source or inferred.source,
+        claim=declared.claim,
+        claimed=claimed,
+    )
+
+
+def _has_sizes(inferred: Shape, shape: Shape) -> bool:
+    """Tell whether all sizes of a shape were inferred."""
+    return inferred.rank == shape.rank is not None and all(
+        one == size or not isinstance(size, int) for one, size in zip(inferred, shape, strict=True)
     )
 
 
@@ -292,27 +308,6 @@ def literal(numbers: float | list[int], dtype: DType) -> Constant:
     """Return the constant of a number, or of a list of them."""
     array = np.asarray(numbers, dtype.name)
     return Constant(dtype, array.shape, lambda: Tensor(dtype, array))
-
-
-def watched(constant: Constant, place: str, where: str) -> Constant:
-    """Return a stored constant that says in the errors of its elements which one it is."""
-    if constant.mapped or constant.unread:  # whose elements are never malformed, or never read
-        return constant
-
-    def load() -> Tensor:
-        try:
-            return constant.read()
-        except GatherError as error:
-            raise placed(error, place, where) from None
-
-    return Constant(constant.dtype, constant.shape, load, limit=constant.limit)
-
-
-def placed(error: GatherError, place: str, where: str) -> GatherError:
-    """Add the name and the position of a tensor to an error of it."""
-    error.prefix(place)
-    error.where = where
-    return error
 
 
 def converted(value: Value, name: str, dtype: DType | None) -> Value:

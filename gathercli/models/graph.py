@@ -34,7 +34,7 @@ from gathercli.models.facts import Possible, Scope, integers, merged
 from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import Op
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import UNKNOWN, product
 from gathercli.text import (
     can_be_argument,
     clean,
@@ -47,6 +47,7 @@ from gathercli.text import (
 )
 
 if TYPE_CHECKING:
+    from gathercli.compute.tensor import Tensor
     from gathercli.spec.call import Family
 
 # The operators by their names in models: `GatherND`.
@@ -340,8 +341,43 @@ def output_of(node: ModelNode) -> Value | None:
     """Return the output as it is declared and inferred; None for a node without a call."""
     if node.call is None or not node.outputs:
         return None
-    inferred = Value("", node.call.data.dtype, node.call.shape, inferred=True)
+    claimed = any(each.claimed for each in node.inputs)
+    inferred = Value("", node.call.data.dtype, node.call.shape, inferred=True, claimed=claimed)
     return merged(node.outputs[0], inferred)
+
+
+def lacks_facts(node: ModelNode) -> bool:
+    """Tell whether inference may say more of the inputs of a node."""
+    return any(
+        number
+        or value.dtype is None
+        or value.shape.rank is None
+        or UNKNOWN in value.shape
+        or value.claimed
+        for number, value in enumerate(node.inputs)
+        if value.constant is None
+    )
+
+
+def watched(constant: Constant, place: str, where: str) -> Constant:
+    """Return a stored constant that says in the errors of its elements which one it is."""
+    if constant.mapped or constant.unread:  # whose elements are never malformed, or never read
+        return constant
+
+    def load() -> Tensor:
+        try:
+            return constant.read()
+        except GatherError as error:
+            raise placed(error, place, where) from None
+
+    return Constant(constant.dtype, constant.shape, load, limit=constant.limit)
+
+
+def placed(error: GatherError, place: str, where: str) -> GatherError:
+    """Add the name and the position of a tensor to an error of it."""
+    error.prefix(place)
+    error.where = where
+    return error
 
 
 def bound(node: ModelNode) -> Call:

@@ -137,6 +137,7 @@ def _findings(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iter
     if verdict.is_malformed:
         return
     yield from _unknown_attributes(verdict)
+    yield from _claims(node)
     yield from _merged_indices(node)
     yield from _of_indices(verdict, targets)
     if node.is_template:
@@ -238,16 +239,30 @@ def _unknown_attributes(verdict: NodeVerdict) -> Iterator[Finding]:
         yield Finding("attribute", problem, value=name, expected=known)
 
 
+def _claims(node: ModelNode) -> Iterator[Finding]:
+    """Yield the inputs that have another shape than the model says of them."""
+    for value in node.inputs:
+        if value.claim is not None and (why := conflict(value.claim, value.shape)):
+            message = (
+                f"the model declares {value.claim} as the shape of `{clean(short(value.name))}`, "
+                f"but {value.shape} follows from the nodes before"
+            )
+            said, right = f"{value.claim}", f"{value.shape}"
+            yield Finding(
+                "value-shape", message, NOTE, value=said, expected=right, remark=f": {why}"
+            )
+
+
 def _declared(node: ModelNode, call: Call) -> Iterator[Finding]:
     """Yield where the declared output differs from what the inputs say."""
     value = node.outputs[0] if node.outputs else None
-    if value is None or value.inferred:
+    if value is None or (value.inferred and value.claim is None):
         return
     name, dtype, data = clean(short(value.name)), value.dtype, call.data.dtype
     if dtype is not None and data is not None and dtype is not data:
         message = f"the model declares `{name}` as {dtype}, but `data` is {data}"
         yield Finding("output-dtype", message, value=f"{dtype}", expected=f"{data}", unsaid=True)
-    declared, shape = value.shape, call.shape
+    declared, shape = value.claim or value.shape, call.shape
     if why := conflict(declared, shape):
         message = (
             f"the model declares {declared} as the shape of `{name}`, "

@@ -32,8 +32,6 @@ from gathercli.models.facts import (
     folded,
     infer_facts,
     merged,
-    placed,
-    watched,
 )
 from gathercli.models.graph import (
     MAX_DEPTH,
@@ -43,13 +41,16 @@ from gathercli.models.graph import (
     TRACED_OPERATORS,
     Model,
     ModelNode,
+    lacks_facts,
     merged_indices,
     output_of,
+    placed,
     unique_names,
     unordered,
+    watched,
     with_call,
 )
-from gathercli.spec.shapes import UNKNOWN, Shape
+from gathercli.spec.shapes import Shape
 from gathercli.text import as_written, clean, short
 
 _ONNX_DOMAINS: Final = ("", "ai.onnx")
@@ -75,12 +76,7 @@ def read_onnx(file: File, *, external: bool, infer: bool) -> Model:
     """
     reader = _OnnxReader(file, external=external)
     model = reader.read()
-    if infer and any(
-        number or value.dtype is None or value.shape.rank is None or UNKNOWN in value.shape
-        for node in model.nodes
-        for number, value in enumerate(node.inputs)
-        if value.constant is None
-    ):
+    if infer and any(map(lacks_facts, model.nodes)):
         reader.infer()
     if any(NOT_OPENED in each.unread.values() for each in model.nodes):
         model.notes.append(
@@ -222,7 +218,7 @@ class _OnnxReader:
             elif field == 10:
                 domain = wire.text(span_of(value, "a domain"))
             elif field == 12:
-                self._declare(scope, span_of(value, "`value_info`"))
+                self._declare(scope, span_of(value, "`value_info`"), is_claim=True)
         self._opset = opsets.get("", self.model.opsets.get("", 1))
         scope.names.update(inputs)
         absent = self._calls.get((domain, name), {})
@@ -243,7 +239,8 @@ class _OnnxReader:
             elif field in (5, 15):
                 self._store(span_of(value, "an initializer"), scope, is_sparse=field == 15)
             elif field in (11, 12, 13):
-                name = self._declare(scope, span_of(value, "a value"))
+                span = span_of(value, "a value")
+                name = self._declare(scope, span, is_claim=field != 11)
                 inputs += [name] if field == 11 else []
                 outputs += [name] if field == 12 else []
         scope.names.update(inputs)
@@ -266,11 +263,15 @@ class _OnnxReader:
                 shape = declared.shape if name in scope.declared else known.shape
                 scope.values[name] = known._replace(shape=shape)
 
-    def _declare(self, scope: Scope, message: Span) -> str:
-        """Add the type and shape that a ValueInfoProto declares to a scope; return its name."""
+    def _declare(self, scope: Scope, message: Span, *, is_claim: bool) -> str:
+        """Add the type and shape that a ValueInfoProto declares to a scope; return its name.
+
+        It is a claim of a value that is no input, as the nodes decide its shape.
+        """
         name, value = value_info(self._wire, message)
         if value is not None:
-            scope.declared[name] = value
+            claim = value.shape if is_claim and value.shape.rank is not None else None
+            scope.declared[name] = value._replace(claim=claim, claimed=claim is not None)
         self.model.hold(_DECLARED_BYTES + len(name))
         return name
 

@@ -361,8 +361,16 @@ def tensors(graph: onnx.GraphProto) -> Iterator[tuple[str, NDArray[Any]]]:
                 yield each.name, numpy_helper.to_array(each)
 
 
-def densify(graph: onnx.GraphProto) -> None:
-    """Turn sparse tensors into what shape inference knows: tensors, or inputs if they are large."""
+def prepare(graph: onnx.GraphProto) -> None:
+    """Leave to shape inference only what is true, in forms that it knows.
+
+    What the graph claims of values that its nodes decide goes. Sparse tensors become tensors, or
+    inputs if they are large.
+    """
+    del graph.value_info[:]
+    for each in graph.output:
+        if each.type.HasField("tensor_type"):
+            each.type.tensor_type.ClearField("shape")
     for sparse in graph.sparse_initializer:
         array, name = _dense(sparse), sparse.values.name
         if array is not None:
@@ -374,7 +382,7 @@ def densify(graph: onnx.GraphProto) -> None:
     for node in graph.node:
         for attribute in node.attribute:
             for body in [attribute.g] if attribute.HasField("g") else [*attribute.graphs]:
-                densify(body)
+                prepare(body)
 
 
 def _has_elements(tensor: onnx.TensorProto) -> bool:

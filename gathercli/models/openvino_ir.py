@@ -31,7 +31,6 @@ from gathercli.models.facts import (
     squeezed,
     unread_from,
     unsqueezed,
-    watched,
 )
 from gathercli.models.graph import (
     NODE_BYTES,
@@ -41,6 +40,7 @@ from gathercli.models.graph import (
     input_names,
     output_of,
     unique_names,
+    watched,
     with_call,
 )
 from gathercli.models.layers import (

@@ -62,6 +62,7 @@ MODEL_STATEMENTS: Final = {
     "undefined": "An input is one of the graph, a tensor, or the output of an earlier node.",
     "operator": "The target has the operator.",
     "output-dtype": "The declared type of the output is that of `data`.",
+    "value-shape": "The declared shape of an input is the one that follows from the nodes before.",
     "output-shape": "The declared shape of the output is the one that follows from the inputs.",
     "index-legal": "The target takes the negative indices that the version counts from the end.",
     "index-width": "Every index fits in the bits that hold it.",
@@ -178,8 +179,10 @@ def judge(node: ModelNode) -> NodeVerdict:
             verdict = verdict._replace(call=call)
             follow = _with_indices if call.op.followed is None else _with_parents
             verdict = follow(verdict, call)
-            # A caller may replace the default of an input.
-            is_firm = not any(each.constant and each.constant.default for each in node.inputs)
+            # A caller may replace the default of an input, and a claim is no proof.
+            is_firm = not any(
+                each.claimed or (each.constant and each.constant.default) for each in node.inputs
+            )
             return verdict._replace(proven=verdict.proven and is_firm)
     except GatherError as error:
         return verdict._replace(error=error)

@@ -12,6 +12,7 @@ from onnx import helper
 from campaigns.scopes import scope
 from gathercli.models.evaluation import Evaluation
 from gathercli.models.files import ReadOptions, read
+from gathercli.models.lint import node_findings
 from gathercli.models.verdict import judge
 from tests.modelfiles import BOOL, FLOAT, INT64, Ir, constants, onnx_model, value
 
@@ -171,6 +172,39 @@ def test_the_default_of_an_input_is_no_constant_for_good(tmp_path: Path) -> None
     assert constant is not None
     assert constant.default
     assert judge(node).word == "at run time"
+
+
+@pytest.mark.parametrize(
+    ("operator", "rows", "index", "found"),
+    [
+        ("Relu", 9, 7, ("refused", ["index-range"])),
+        ("Relu", 4, 4, ("proven", ["value-shape"])),
+        ("Relu", 5, 4, ("proven", [])),
+        ("Unheard", 5, 4, ("at run time", [])),
+        ("Unheard", 5, 5, ("refused", ["index-range"])),
+    ],
+    ids=[
+        "more rows than there are",
+        "fewer rows than there are",
+        "the rows that there are",
+        "an operator of which nothing is known",
+        "an index outside what is claimed",
+    ],
+)
+def test_what_a_model_claims_of_an_intermediate_value_proves_nothing(
+    tmp_path: Path, operator: str, rows: int, index: int, found: tuple[str, list[str]]
+) -> None:
+    domain = "" if operator == "Relu" else "example"
+    nodes = [make(operator, ["x"], ["r"], domain=domain), make("Gather", ["r", "i"], ["y"])]
+    inputs, outputs = [value("x", FLOAT, [5, 4])], [value("y", FLOAT, None)]
+    opsets = [helper.make_opsetid("example", 1)]
+    model = onnx_model(nodes, inputs, outputs, constants(i=[index]), opsets=opsets)
+    model.graph.value_info.append(value("r", FLOAT, [rows, 4]))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+
+    (node,) = read(str(tmp_path / "m.onnx"), ReadOptions(infer=True)).nodes
+
+    assert (judge(node).word, [each.rule for each in node_findings(node)]) == found
 
 
 def branch(name: str, first: onnx.NodeProto) -> onnx.GraphProto:

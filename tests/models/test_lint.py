@@ -583,7 +583,7 @@ def test_an_inferred_output_contradicts_nothing(tmp_path: Path) -> None:
         (node,) = model.nodes
         (out,) = node.outputs
 
-        inferred = node._replace(outputs=(out._replace(inferred=True),))
+        inferred = node._replace(outputs=(out._replace(inferred=True, claim=None),))
 
         assert [each.rule for each in node_findings(node)] == ["output-shape"]
         assert list(node_findings(inferred)) == []

@@ -118,6 +118,8 @@ class Value(NamedTuple):
     inferred: bool = False  # else the model declares the shape
     unread: str = ""  # why the elements are not known, though the model decides them; else empty
     source: str = ""  # the input of the model with the same elements, perhaps of another type
+    claim: Shape | None = None  # what the model says of a value that its nodes decide
+    claimed: bool = False  # whether a size follows from nothing but the claim
 
     @classmethod
     def of(cls, name: str, constant: Constant) -> Value:
