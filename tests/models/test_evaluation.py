@@ -177,7 +177,7 @@ def test_the_default_of_an_input_is_no_constant_for_good(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("operator", "rows", "index", "found"),
     [
-        ("Relu", 9, 7, ("refused", ["index-range"])),
+        ("Relu", 9, 7, ("refused", ["value-shape", "index-range"])),
         ("Relu", 4, 4, ("proven", ["value-shape"])),
         ("Relu", 5, 4, ("proven", [])),
         ("Unheard", 5, 4, ("at run time", [])),
