@@ -154,6 +154,13 @@ def test_cases_are_chosen_by_their_kind_and_the_types_of_data() -> None:
     assert list(map(str, odd)) == ["odd-data-bool", "odd-data-bfloat16"]
 
 
+def test_cases_of_no_kind_are_refused() -> None:
+    with pytest.raises(
+        gathercli.UsageError, match=r"`kind` is `wrong`: expected legal, illegal or"
+    ):
+        cases("gather", kind="wrong")  # type: ignore[arg-type]
+
+
 def test_a_case_is_frozen() -> None:
     case = cases("gather")[0]
 

@@ -29,7 +29,7 @@ from gathercli.spec.call import CallContext, Operand
 from gathercli.spec.dtypes import BOOL, INT64, PLAIN, STRING, DType, Kind, dtype
 from gathercli.spec.op import Adaptation, IndexRange, Op
 from gathercli.spec.shapes import product
-from gathercli.text import short, table_beside
+from gathercli.text import listed, short, table_beside
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     Sizes: TypeAlias = tuple[int, ...]
 
 FLOAT32, INT32 = dtype("float32"), dtype("int32")
+KINDS: Final = ("legal", "illegal", "odd")  # of cases
 UNDEFINED: Final = "index-undefined"  # the rule of what a framework leaves open
 
 
@@ -147,6 +148,8 @@ def cases(
     dtypes: Collection[str] | None = None,
 ) -> list[ConformanceCase]:
     """Return the cases of a version, of a kind, and with data of some types; None for all."""
+    if kind not in (None, *KINDS):
+        raise UsageError(f"is `{kind}`", subject="kind", value=kind, expected=listed(KINDS))
     row = row_of(op, version)
     types = None if dtypes is None else {dtype(name) for name in dtypes}
     return [
