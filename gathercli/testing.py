@@ -33,7 +33,7 @@ def assert_gathers(
       [0] is 10: expected 30, data[2], as indices[0] is -1
       [1] is 10: expected 20, data[1], as indices[1] is -2
     what explains it:
-      3 of 3 cells: indices are clamped to the axis, negative ones to 0 (known: xla.gather; ...
+      3 of 3: indices are clamped to the axis, negative ones to 0 (known: xla.gather; ...
     """
     __tracebackhide__ = True  # so that pytest shows the line that asserts
     if why := given("tests", "mismatch")(op, inputs, out, (rtol, atol), **call):

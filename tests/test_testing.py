@@ -72,7 +72,7 @@ def test_an_output_that_is_wrong_is_refused_with_its_cells_and_what_explains_it(
     assert lines[7:10] == [
         "  ...",
         "what explains it:",
-        "  12 of 12 cells: indices are clamped to the axis, negative ones to 0 (known: xla.gather; "
+        "  12 of 12: indices are clamped to the axis, negative ones to 0 (known: xla.gather; "
         "jax.numpy.take with mode clip; numpy.take with mode clip)",
     ]
 
@@ -82,7 +82,7 @@ def test_an_output_that_is_wrong_is_refused_with_its_cells_and_what_explains_it(
     [
         (DATA[:2], (DATA, [0, 1, 2]), {}, "its shape is [2, 3]: expected [3, 3]"),
         (DATA[:1].astype(float), (DATA, [0]), {}, "its type is float64: expected float32"),
-        (DATA[:, [1]], (DATA, [1]), {}, "  4 of 4 cells: the call is Gather axis 1  batch_dims 0"),
+        (DATA[:, [1]], (DATA, [1]), {}, "  4 of 4: the call is Gather axis 1  batch_dims 0"),
         ([10, 20], ([10, 20], [0, 7]), {}, "  [1] is 20: expected 0, a fill, as indices[1] is 7"),
         ([1], ([[1, 2], [3, 4]], [[0, 1]]), {"op": "gather-nd"},
          "  [0] is 1: expected 2, data[0,1], as indices[0] is [0, 1]"),

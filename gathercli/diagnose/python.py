@@ -200,7 +200,7 @@ class CheckedOutput(NamedTuple):
         yield "what explains it:" if found.likely else "nothing known explains it"
         for each in shown(found) if found.likely else ():
             known = f" (known: {'; '.join(each.known)})" if each.known else ""
-            yield f"  {share(each)} cells: {each.sentence}{known}"
+            yield f"  {share(each)}: {each.sentence}{known}"
 
 
 _NUMBERS: Final = {Kind.BOOL, Kind.INT, Kind.UINT, Kind.FLOAT, Kind.COMPLEX}  # comparable types
