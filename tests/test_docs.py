@@ -11,9 +11,11 @@ import sys
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from gathercli.cli.generated import HELP, MANUAL, TOPICS
 from gathercli.cli.registry import COMMANDS
@@ -77,12 +79,27 @@ def test_a_console_line_of_the_readme_prints_what_stands_below_it(
 
 def test_the_python_lines_of_the_readme_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    (block,) = blocks("python")
+    (block,) = blocks("pycon")
 
     test = doctest.DocTestParser().get_doctest(block, {}, "README.md", None, None)
 
     assert test.examples
     assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_the_readme_asks_a_runtime_the_cases_of_a_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = SimpleNamespace(InferenceSession=ReferenceEvaluator)
+    monkeypatch.setitem(sys.modules, "onnxruntime", runtime)
+    (block,) = blocks("python")
+    names: dict[str, Any] = {}
+
+    exec(block, names)  # noqa: S102  (the README's)
+
+    (mark,) = names["test_gather"].pytestmark
+    asked = [case for case in mark.args[1] if case.kind == "legal"]
+    assert len(asked) > 40
+    for case in asked[:10]:
+        names["test_gather"](case)
 
 
 def test_the_readme_sets_up_and_tests_by_one_line_each_and_ci_runs_the_second() -> None:
