@@ -1,4 +1,4 @@
-"""The functions of the Python interface: array-likes in, NumPy arrays out."""
+"""The functions of the Python interface: array-likes in, those of the same library out."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ def gather(
     negative: str = "spec",
     out_of_range: str = "spec",
     threads: int | None = None,
-    out: npt.NDArray[Any] | None = None,
-) -> npt.NDArray[Any]:
+    out: Any = None,
+    like: str | None = None,
+) -> Any:
     """Gather slices of `data` along an axis.
 
     ``out[p, i, s] = data[p, indices[p[:b], i], s]`` with p the coordinates before the axis, i
@@ -48,7 +49,8 @@ def gather(
     ----------
     data
         Shape (B.., P.., A, S..), rank 1 or more. An array of any library that shares its memory
-        (`__array__`, the buffer protocol, DLPack), or nested lists typed as JSON is.
+        (`__array__`, the buffer protocol, DLPack), or nested lists typed as JSON is. It must be on
+        the CPU, without gradients.
     indices
         Shape (B.., I..), integers; any rank, 0-D included.
     axis
@@ -69,12 +71,15 @@ def gather(
         How many copy at most, where the output is large; None for as many as there are cores.
     out
         An array for the result: its shape and type, C-ordered, in native byte order, apart from
-        the inputs. A loop that gives the same one saves making new ones. After a refusal it may
-        hold anything.
+        the inputs; NumPy's or PyTorch's. A loop that gives the same one saves making new ones.
+        After a refusal it may hold anything.
+    like
+        Whose tensor the result is: ``numpy``, ``torch``, ``jax``, ``tensorflow``; None for the
+        library of `data`, NumPy for lists. It is on the CPU, and not copied if that can take it.
 
     Returns
     -------
-        Shape (B.., P.., I.., S..), the type of `data`; bfloat16 and narrower types as
+        Shape (B.., P.., I.., S..), the type of `data`; bfloat16 and narrower types, in NumPy, as
         those of `ml_dtypes`.
 
     Raises
@@ -84,7 +89,7 @@ def gather(
     VersionError
         There is no such version.
     InputError
-        `out` cannot take the result.
+        `out` cannot take the result, or an input is on a device or requires gradients.
 
     Notes
     -----
@@ -99,7 +104,8 @@ def gather(
     """
     policies = {"negative": negative, "out_of_range": out_of_range}
     attributes = {"axis": axis, "batch_dims": batch_dims, **policies}
-    return _run("gather", version, (data, indices), attributes, threads=threads, out=out)
+    inputs = data, indices
+    return _run("gather", version, inputs, attributes, threads=threads, out=out, like=like)
 
 
 def gather_elements(
@@ -111,8 +117,9 @@ def gather_elements(
     negative: str = "spec",
     out_of_range: str = "spec",
     threads: int | None = None,
-    out: npt.NDArray[Any] | None = None,
-) -> npt.NDArray[Any]:
+    out: Any = None,
+    like: str | None = None,
+) -> Any:
     """Gather one element of `data` for every element of `indices`.
 
     ``out[c] = data[c with c[axis] := indices[c]]``
@@ -127,7 +134,7 @@ def gather_elements(
         The position of A and I; required by OpenVINO, 0 by default for ONNX.
     version
         ``openvino-6``, ``onnx-13``, ``onnx-11``, or a call such as ``torch.gather``.
-    negative, out_of_range, threads, out
+    negative, out_of_range, threads, out, like
         As for `gather`.
 
     Returns
@@ -150,7 +157,9 @@ def gather_elements(
            [1, 2]])
     """
     attributes = {"axis": axis, "negative": negative, "out_of_range": out_of_range}
-    return _run("gather-elements", version, (data, indices), attributes, threads=threads, out=out)
+    return _run(
+        "gather-elements", version, (data, indices), attributes, threads=threads, out=out, like=like
+    )
 
 
 def gather_nd(
@@ -162,8 +171,9 @@ def gather_nd(
     negative: str = "spec",
     out_of_range: str = "spec",
     threads: int | None = None,
-    out: npt.NDArray[Any] | None = None,
-) -> npt.NDArray[Any]:
+    out: Any = None,
+    like: str | None = None,
+) -> Any:
     """Gather slices of `data` at the places that tuples of indices name.
 
     ``out[p, i, s] = data[p, t, s]`` with ``t = indices[p, i, :]``, whose component j counts along
@@ -181,7 +191,7 @@ def gather_nd(
     version
         ``openvino-8``, ``openvino-5``, ``onnx-13``, ``onnx-12``, ``onnx-11``, or a call such as
         ``tf.gather_nd``.
-    negative, out_of_range, threads, out
+    negative, out_of_range, threads, out, like
         As for `gather`, for each component.
 
     Returns
@@ -203,7 +213,9 @@ def gather_nd(
     array([2, 4])
     """
     attributes = {"batch_dims": batch_dims, "negative": negative, "out_of_range": out_of_range}
-    return _run("gather-nd", version, (data, indices), attributes, threads=threads, out=out)
+    return _run(
+        "gather-nd", version, (data, indices), attributes, threads=threads, out=out, like=like
+    )
 
 
 def gather_tree(
@@ -216,8 +228,9 @@ def gather_tree(
     negative: str = "spec",
     out_of_range: str = "spec",
     threads: int | None = None,
-    out: npt.NDArray[Any] | None = None,
-) -> npt.NDArray[Any]:
+    out: Any = None,
+    like: str | None = None,
+) -> Any:
     """Return the token sequences of a beam search, each beam followed back from its last step.
 
     ``out[t, b, w] = step_ids[t, b, beam(t)]`` with ``beam(m - 1) = w`` and
@@ -240,7 +253,7 @@ def gather_tree(
         As for `gather`, for parents that are used: with ``zero`` one outside [0, W-1] names no
         beam, and the cells of the column before it are zero. Those are not tokens: an `end_token`
         of 0 does not end the sequence there.
-    threads, out
+    threads, out, like
         As for `gather`.
 
     Returns
@@ -263,7 +276,7 @@ def gather_tree(
     """
     attributes = {"negative": negative, "out_of_range": out_of_range}
     inputs = step_ids, parent_ids, max_seq_len, end_token
-    return _run("gather-tree", version, inputs, attributes, threads=threads, out=out)
+    return _run("gather-tree", version, inputs, attributes, threads=threads, out=out, like=like)
 
 
 def infer_shape(
@@ -426,18 +439,20 @@ def _run(
     attributes: dict[str, Any],
     *,
     threads: int | None,
-    out: npt.NDArray[Any] | None,
-) -> npt.NDArray[Any]:
+    out: Any,
+    like: str | None,
+) -> Any:
     """Answer a call, by the plan of an equal one before it if there is one."""
     output, key = repeat(command, (version, threads, *attributes.values()), inputs, out)
-    if output is not None:
+    if output is not None and like in (None, "numpy"):
         return output
     op = find(version, command).op
     with CallContext(op) as context:
         tensors = arraylike.arguments(context, inputs)
         call = ops.bind(op, *context.inputs.values(), **attributes)
         most = cores() if threads is None else arraylike.check_threads(threads)
-        if out is not None:
-            arraylike.check_out(out, Shape(call.shape), *tensors)
-        result = answer(BoundCall(call, *tensors), threads=most, out=out, key=key)
-    return arraylike.as_numpy(result) if out is None else out
+        room = None if out is None else arraylike.room(out)
+        if room is not None:
+            arraylike.check_out(room, Shape(call.shape), *tensors)
+        result = answer(BoundCall(call, *tensors), threads=most, out=room, key=key)
+    return arraylike.given_back(result, inputs[0], like) if out is None else out

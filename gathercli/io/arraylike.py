@@ -1,9 +1,14 @@
-"""Arguments of Python callers: arrays of any library, nested lists, numbers; and their results."""
+"""Arguments of Python callers: arrays of any library, nested lists, numbers; and their results.
+
+A library is imported only if its tensors are given or asked for.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
+from importlib import import_module
 from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +31,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+# Libraries whose tensors results become, by the package that defines their types.
+_LIBRARIES: Final = {
+    "numpy": "numpy",
+    "torch": "torch",
+    "jax": "jax",
+    "jaxlib": "jax",
+    "tensorflow": "tensorflow",
+}
+# What copies a tensor of a package to the CPU.
+_TO_CPU: Final = {
+    "torch": "{}.cpu()",
+    "jax": "jax.device_put({}, jax.devices('cpu')[0])",
+    "jaxlib": "jax.device_put({}, jax.devices('cpu')[0])",
+    "cupy": "{}.get()",
+}
 # DLPack devices with memory that the CPU can read: CPU, CUDA pinned, CUDA managed.
 _HOSTS: Final = (1, 3, 13)
 _LAZY: Final = ("resolve_conj", "resolve_neg")  # PyTorch's for a lazy conjugation or negation
@@ -82,14 +102,17 @@ def _argument(value: Any, each: Input) -> Tensor:
                     "read what it names: {code}", code=f"gathercli.load({json_string(source)})"
                 ),
             )
-        return as_tensor(value, INT64 if each.values else FLOAT64)
+        return as_tensor(value, INT64 if each.values else FLOAT64, each.name)
     except GatherError as error:
         error.name(each.name)
         raise
 
 
-def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
-    """Return a tensor of an array, nested lists or a number; an empty list has the type `empty`."""
+def as_tensor(value: Any, empty: DType = FLOAT64, name: str = "tensor") -> Tensor:
+    """Return a tensor of an array, nested lists or a number; an empty list has the type `empty`.
+
+    Hints call it `name`.
+    """
     if isinstance(value, list | tuple | range | bool | int | float | complex | str):
         if not isinstance(value, np.generic):
             return _tensor_of_list(value, empty)
@@ -97,7 +120,7 @@ def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
         what = "it is a masked array, and a tensor has no mask"
         hint = "`array.filled(value)` decides what the masked elements are"
         raise InputError(what, rule="dtype", expected="a plain array", hint=hint)
-    tensor = viewed(value)
+    tensor = viewed(value, name)
     array = tensor.array
     if array.dtype == object and not hasattr(value, "__array__"):
         raise InputError(
@@ -108,16 +131,15 @@ def as_tensor(value: Any, empty: DType = FLOAT64) -> Tensor:
     return tensor
 
 
-def viewed(value: Any) -> Tensor:
+def viewed(value: Any, name: str = "tensor") -> Tensor:
     """View an array of any library: `__array__`, the buffer protocol, or DLPack.
 
-    Elements are copied only if necessary. A tensor that requires gradients is detached; PyTorch's
-    lazy conjugation or negation is computed. Types that numpy lacks are viewed as bits. Raise
-    `InputError` (``dtype``) if numpy cannot read it.
+    Elements are copied only if necessary; PyTorch's lazy conjugation or negation is computed. Types
+    that numpy lacks are viewed as bits. Raise `InputError` (``dtype``) if numpy cannot read it, or
+    if it requires gradients or is on another device, whose copy must be asked for.
     """
-    if getattr(value, "requires_grad", False) is True:
-        value = value.detach()
     exports = hasattr(value, "__dlpack__")
+    _check_place(value, name, exports)
     try:
         for resolve in _LAZY:
             if hasattr(value, resolve):
@@ -137,15 +159,36 @@ def viewed(value: Any) -> Tensor:
     return Tensor(dtype, array.view(storage_of(dtype)) if dtype.opaque else array)
 
 
+def _check_place(value: Any, name: str, exports: bool) -> None:
+    """Raise if a tensor requires gradients, or is in the memory of another device."""
+    kind = type(value)
+    if getattr(value, "requires_grad", False) is True:
+        raise InputError(
+            f"it is {kind.__name__} that requires gradients, which no result has",
+            rule="dtype",
+            expected="a detached tensor",
+            hint=Hint("{code} shares its elements without them", code=f"{name}.detach()"),
+        )
+    try:
+        device = value.__dlpack_device__()[0] if exports else _HOSTS[0]
+    except Exception:  # noqa: BLE001  (of several devices, or of none yet: NumPy may read it)
+        return
+    if device not in _HOSTS:
+        line = _TO_CPU.get(kind.__module__.partition(".")[0])
+        raise InputError(
+            f"it is {kind.__name__} in the memory of a device",
+            rule="dtype",
+            expected="a tensor in that of the CPU",
+            hint=Hint("{code} copies it there", code=line.format(name)) if line else None,
+        )
+
+
 def _from_dlpack(value: Any) -> Tensor:
     """View an array that an object exports by DLPack."""
-    device = value.__dlpack_device__()
-    if device[0] not in _HOSTS:
-        raise BufferError("it is in the memory of a device, and not of the CPU")
     try:
         array: AnyArray = np.from_dlpack(value)
     except Exception:
-        capsule = value.__dlpack__()
+        capsule, device = value.__dlpack__(), value.__dlpack_device__()
         name = _retype(capsule)
         if name is None:
             raise
@@ -219,6 +262,90 @@ def as_numpy(tensor: Tensor) -> npt.NDArray[Any]:
 
     native: npt.NDArray[Any] = tensor.array.astype(tensor.storage, copy=False)
     return native.view(getattr(ml_dtypes, tensor.dtype.name))
+
+
+def _library(kind: type) -> str | None:
+    """Return the library of a type, or of what it derives from; None for any other."""
+    packages = (each.__module__.partition(".")[0] for each in kind.__mro__)
+    return next((_LIBRARIES[each] for each in packages if each in _LIBRARIES), None)
+
+
+def given_back(tensor: Tensor, data: Any, like: str | None) -> Any:
+    """Return a result as the library `like` has it, or that of `data`; lists give NumPy.
+
+    It is on the CPU and shares its memory, unless the library cannot.
+    """
+    if like is None:
+        like = _library(type(data))
+        if like is None and hasattr(data, "__array_namespace__"):  # of the Python array API
+            take = getattr(data.__array_namespace__(), "from_dlpack", None)
+            return as_numpy(tensor) if take is None or tensor.dtype.opaque else take(tensor.array)
+    elif like not in _LIBRARIES.values():
+        expected = listed(dict.fromkeys(_LIBRARIES.values()))
+        what = f"is {as_written(like)}"
+        raise UsageError(what, subject="like", value=str(like), expected=expected)
+    if like is None or like == "numpy":
+        return as_numpy(tensor)
+    try:
+        library: Any = sys.modules.get(like) or import_module(like)
+    except ImportError:
+        what, hint = f"{like} is not installed", f"`pip install {like}`"
+        raise UsageError(what, subject="like", value=like, hint=hint) from None
+    try:
+        return _OF_LIBRARY[like](library, tensor)
+    except (AttributeError, TypeError, ValueError, RuntimeError, BufferError) as error:
+        what = f"{like} has no tensor of {tensor.dtype} ({error})"
+        raise InputError(
+            what, rule="dtype", subject="like", value=tensor.dtype.name, hint='`like="numpy"` does'
+        ) from None
+
+
+def _as_torch(torch: Any, tensor: Tensor) -> Any:
+    bits = torch.from_numpy(tensor.array)
+    return bits.view(getattr(torch, tensor.dtype.name)) if tensor.dtype.opaque else bits
+
+
+def _as_jax(jax: Any, tensor: Tensor) -> Any:
+    if tensor.dtype.opaque:
+        result = jax.device_put(as_numpy(tensor), jax.devices("cpu")[0])
+    else:
+        result = jax.numpy.from_dlpack(tensor.array)
+    if result.dtype.itemsize != tensor.array.itemsize:
+        raise TypeError('it narrows without `jax.config.update("jax_enable_x64", True)`')
+    return result
+
+
+def _as_tensorflow(tensorflow: Any, tensor: Tensor) -> Any:
+    if tensor.array.dtype.kind in "biufc" and not tensor.dtype.opaque:
+        return tensorflow.experimental.dlpack.from_dlpack(tensor.array.__dlpack__())
+    with tensorflow.device("CPU"):
+        return tensorflow.convert_to_tensor(as_numpy(tensor))
+
+
+_OF_LIBRARY: Final = {"torch": _as_torch, "jax": _as_jax, "tensorflow": _as_tensorflow}
+
+
+def room(out: Any) -> Any:
+    """Return the memory of a tensor of PyTorch that takes a result, as an array of NumPy."""
+    if _library(type(out)) != "torch":
+        return out
+    _check_place(out, "out", exports=True)
+    try:
+        return _of_torch(out)
+    except (RuntimeError, TypeError) as error:
+        what = f"`out` is {kind_of(out)}, which numpy cannot read ({error})"
+        raise InputError(what, rule="dtype", expected="a plain tensor") from None
+
+
+def _of_torch(value: Any) -> AnyArray:
+    """View a tensor of PyTorch; raise whatever it raises if NumPy cannot have it."""
+    dtype = named(str(value.dtype).removeprefix("torch."))
+    if dtype is None or not dtype.opaque:
+        array: AnyArray = value.numpy()
+        return array
+    torch: Any = sys.modules["torch"]
+    bits = value.view(torch.uint8 if dtype.itemsize == 1 else torch.int16).numpy()
+    return as_numpy(Tensor(dtype, bits.view(storage_of(dtype))))
 
 
 def check_threads(threads: Any) -> int:

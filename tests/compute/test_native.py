@@ -417,7 +417,8 @@ def repeated(data: AnyArray, indices: AnyArray, **options: Any) -> AnyArray:
     """Return the output of a call that has a plan."""
     for _ in range(2):
         gathercli.gather(data, np.zeros_like(indices), **options)
-    return gathercli.gather(data, indices, **options)
+    output: AnyArray = gathercli.gather(data, indices, **options)
+    return output
 
 
 @pytest.mark.parametrize("seed", range(5))
