@@ -102,10 +102,9 @@ def gather(
     >>> gather([1, 2, 3], 1)
     array(2)
     """
-    policies = {"negative": negative, "out_of_range": out_of_range}
-    attributes = {"axis": axis, "batch_dims": batch_dims, **policies}
-    inputs = data, indices
-    return _run("gather", version, inputs, attributes, threads=threads, out=out, like=like)
+    attributes = {"axis": axis, "batch_dims": batch_dims, "negative": negative}
+    attributes["out_of_range"] = out_of_range
+    return _run("gather", version, (data, indices), attributes, (threads, out, like))
 
 
 def gather_elements(
@@ -157,9 +156,7 @@ def gather_elements(
            [1, 2]])
     """
     attributes = {"axis": axis, "negative": negative, "out_of_range": out_of_range}
-    return _run(
-        "gather-elements", version, (data, indices), attributes, threads=threads, out=out, like=like
-    )
+    return _run("gather-elements", version, (data, indices), attributes, (threads, out, like))
 
 
 def gather_nd(
@@ -213,9 +210,7 @@ def gather_nd(
     array([2, 4])
     """
     attributes = {"batch_dims": batch_dims, "negative": negative, "out_of_range": out_of_range}
-    return _run(
-        "gather-nd", version, (data, indices), attributes, threads=threads, out=out, like=like
-    )
+    return _run("gather-nd", version, (data, indices), attributes, (threads, out, like))
 
 
 def gather_tree(
@@ -276,7 +271,7 @@ def gather_tree(
     """
     attributes = {"negative": negative, "out_of_range": out_of_range}
     inputs = step_ids, parent_ids, max_seq_len, end_token
-    return _run("gather-tree", version, inputs, attributes, threads=threads, out=out, like=like)
+    return _run("gather-tree", version, inputs, attributes, (threads, out, like))
 
 
 def infer_shape(
@@ -437,22 +432,21 @@ def _run(
     version: str | int,
     inputs: tuple[Any, ...],
     attributes: dict[str, Any],
-    *,
-    threads: int | None,
-    out: Any,
-    like: str | None,
+    options: tuple[int | None, Any, str | None],
 ) -> Any:
-    """Answer a call, by the plan of an equal one before it if there is one."""
-    output, key = repeat(command, (version, threads, *attributes.values()), inputs, out)
-    if output is not None and like in (None, "numpy"):
-        return output
-    op = find(version, command).op
-    with CallContext(op) as context:
-        tensors = arraylike.arguments(context, inputs)
-        call = ops.bind(op, *context.inputs.values(), **attributes)
-        most = cores() if threads is None else arraylike.check_threads(threads)
-        room = None if out is None else arraylike.room(out)
-        if room is not None:
-            arraylike.check_out(room, Shape(call.shape), *tensors)
-        result = answer(BoundCall(call, *tensors), threads=most, out=room, key=key)
-    return arraylike.given_back(result, inputs[0], like) if out is None else out
+    """Answer a call, by the plan of one alike if there is one; with `threads`, `out` and `like`."""
+    threads, out, like = options
+    arrays = [*map(arraylike.quick, inputs)]
+    room = None if out is None else arraylike.room(out)
+    output, key = repeat(command, (version, threads, *attributes.values()), arrays, room)
+    if output is None:
+        op = find(version, command).op
+        with CallContext(op) as context:
+            tensors = arraylike.arguments(context, inputs)
+            call = ops.bind(op, *context.inputs.values(), **attributes)
+            most = cores() if threads is None else arraylike.check_threads(threads)
+            if room is not None:
+                arraylike.check_out(room, Shape(call.shape), *tensors)
+            result = answer(BoundCall(call, *tensors), threads=most, out=room, key=key)
+        output = arraylike.as_numpy(result)
+    return arraylike.given_back(output, inputs[0], like) if out is None else out

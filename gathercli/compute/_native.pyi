@@ -1,3 +1,8 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
 from gathercli.compute.storage import AnyArray
 
 def fill(
@@ -10,6 +15,15 @@ def fill(
     threads: int,
     /,
 ) -> bool: ...
+def fill_again(
+    signature: AnyArray,
+    make: Callable[[tuple[int, ...], np.dtype[Any]], AnyArray],
+    dtype: np.dtype[Any],
+    out: AnyArray | None,
+    data: AnyArray,
+    indices: AnyArray,
+    /,
+) -> AnyArray | None: ...
 def fill_tree(
     code: str,
     steps: int,

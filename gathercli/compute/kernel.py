@@ -22,7 +22,7 @@ from gathercli.compute import native
 from gathercli.compute.indices import IndexKind, ResolvedIndices
 from gathercli.compute.native import NativePlan, NativeWorker
 from gathercli.compute.storage import AnyArray, Memory
-from gathercli.spec.op import DimMap
+from gathercli.spec.op import AxisGather, DimMap
 from gathercli.spec.shapes import product
 
 # Bytes of output computed at a time: few enough for a cache, many enough for a system call.
@@ -138,6 +138,18 @@ class Kernel:
             added = policy.size if policy.wraps else 0
             numbers += policy.size, added, step, j * indices.distance * itemsize
         return numbers
+
+    def signature(self, gather: AxisGather, tuples: int, *rest: int) -> list[int]:
+        """Return what of a gather does not depend on sizes, in the order in which `again.c` reads.
+
+        `tuples` is whether the indices are, and `rest` what the kernel does not know.
+        """
+        points, (type_of_index, outside) = self.points, self._numbers()[2:4]
+        numbers = [self.dtype.itemsize, type_of_index, outside, int(points.policies[0].wraps)]
+        numbers += [gather.axis, len(points.policies), len(gather.view) + len(points.policies) - 1]
+        numbers += [len(points.shape) + tuples, len(gather.dim_map)]
+        numbers += [BLOCK_BYTES, LOCATED_CHUNKS, CACHE_BYTES, tuples, *rest]
+        return numbers + [-1 if n is None else n for pair in gather.dim_map for n in pair]
 
     def _goes_by_rows(self, level: int) -> bool:
         """Return whether a loop with all inner loops is copied by rows, directly from `data`.

@@ -3,15 +3,14 @@
 It does what `kernel.Worker` does, which serves where it is missing and for what it leaves out:
 indices in foreign byte order, and axes of 2^31 positions or more.
 
-A call on arrays of the shapes and types of an earlier one has nothing to bind and to plan again:
-what it does depends on the indices alone, which the kernel checks as it reads them.
+A call on arrays of the ranks and types of an earlier one has nothing to bind again: the rules on
+sizes, which are left, are checked by `again.c`, and indices by the kernel as it reads them.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -24,15 +23,19 @@ from gathercli.spec.op import OutOfRange
 if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
     from gathercli.compute.storage import AnyArray
+    from gathercli.spec.dtypes import DType
 
     Fill = Callable[[AnyArray, AnyArray, AnyArray, AnyArray, int, int, int], bool]
     Key = tuple[Hashable, ...]
+    CallPlan = Callable[..., AnyArray | None]  # of a type, the output or None, and the inputs
 
 fill: Fill | None  # the kernel in C; None if the package was built without
+fill_again: Callable[..., AnyArray | None]  # a call again, on arrays of the same ranks and types
 fill_tree: Callable[..., bool]  # that of GatherTree; False also for what it does not serve
 
 try:
     from gathercli.compute._native import fill, fill_tree
+    from gathercli.compute._native import fill_again as fill_again  # noqa: PLC0414  (for `result`)
 except ImportError:
     fill = None
 
@@ -107,29 +110,33 @@ class NativeWorker(NamedTuple):
             out.view(self.dtype).byteswap(inplace=True)
 
 
-class CallPlan(NamedTuple):
-    """What a repeated call needs: the output's shape and dtype, and how C-ordered inputs copy."""
-
-    shape: tuple[int, ...]
-    storage: np.dtype[Any]
-    copy: Callable[..., bool]  # to an output, from the inputs; return whether all are legal
-
-
-def tree_plan(ids: Tensor) -> CallPlan:
-    """Return the plan of GatherTree on `step_ids`, by the kernel in C."""
-    copy = partial(fill_tree, CODES.get(ids.dtype, "?"), *ids.shape)
-    return CallPlan(ids.shape, ids.storage, copy)
+def tree_again(
+    dtype: DType, storage: np.dtype[Any], out: AnyArray | None, *inputs: AnyArray
+) -> AnyArray | None:
+    """Return the output of GatherTree, in `out` unless it is None; None for the usual way."""
+    ids, parents, lengths, _ = inputs
+    fits = parents.shape == ids.shape and lengths.shape == ids.shape[1:2]
+    if not fits or not all(each.flags.c_contiguous and each.dtype == ids.dtype for each in inputs):
+        return None
+    if out is None:
+        out = np.empty(ids.shape, storage)
+    elif out.shape != ids.shape or any(np.may_share_memory(out, each) for each in inputs):
+        return None
+    fits = out.flags.c_contiguous and out.flags.writeable
+    served = fits and fill_tree(CODES.get(dtype, "?"), *ids.shape, out, *inputs)
+    return out if served else None
 
 
 def gather_tree(bound: BoundCall, tensors: Sequence[Tensor]) -> SmallOutput | None:
     """Return the output of GatherTree by the kernel in C; None if that does not serve it."""
     if fill is None:
         return None
-    plan = tree_plan(tensors[0])
-    out = np.empty(plan.shape, plan.storage)
-    if not plan.copy(out, *(np.ascontiguousarray(each.array, out.dtype) for each in tensors)):
+    dtype, storage = tensors[0].dtype, tensors[0].storage
+    arrays = [np.asarray(each.array, storage, order="C") for each in tensors]
+    out = tree_again(dtype, storage, None, *arrays)
+    if out is None:
         return None
-    output = SmallOutput(tensors[0].dtype, out)
+    output = SmallOutput(dtype, out)
     output.bound, output.adjustments = bound, ()
     return output
 
@@ -139,50 +146,36 @@ _plans: dict[Key, CallPlan | None] = {}
 _keeping: Final = threading.Lock()  # held while a thread adds or removes a plan
 
 
-def key_of(command: str, settings: tuple[Any, ...], inputs: Sequence[Any]) -> Key | None:
-    """Return what decides all but the values of a call; None if more may decide it."""
-    key = [command, *settings]
-    if fill is None or not EXACT_TYPES.issuperset(map(type, settings)):
-        return None
-    for array in inputs:
-        if type(array) is not np.ndarray or not array.flags.c_contiguous:
-            return None
-        if array.dtype.kind not in "biufc" or not array.dtype.isnative:
-            return None
-        key += array.shape, array.dtype
-    return tuple(key)
-
-
 def repeat(
-    command: str, settings: tuple[Any, ...], inputs: Sequence[Any], out: Any
+    command: str, settings: tuple[Any, ...], inputs: Sequence[AnyArray | None], out: Any
 ) -> tuple[AnyArray | None, Key | None]:
-    """Return the output of a call with a plan, in `out` unless that is None; and its `key_of`.
+    """Return the output of a call with a plan, in `out` unless that is None; and its key.
 
-    `settings` are the version, the number of threads and the attributes. Without an output the call
-    must take the usual way: it has no plan, or it refuses `out` or an index.
+    The key is all but the sizes and values, or None if more may decide the output. `settings` are
+    the version, the number of threads and the attributes. Without an output the call must take the
+    usual way: it has no plan, or some of it may be refused.
     """
-    key = key_of(command, settings, inputs)
-    plan = None if key is None else _plans.get(key)
-    if plan is None:
+    if fill is None or not EXACT_TYPES.issuperset(map(type, settings)):
+        return None, None
+    parts = [command, *settings]
+    for array in inputs:
+        if array is None:
+            return None, None
+        parts += array.ndim, array.dtype
+    if command == "gather-nd":  # the components of a tuple are as good as a rank
+        parts += inputs[1].shape[-1:]  # type: ignore[union-attr]
+    key = tuple(parts)
+    plan, dtype = _plans.get(key), inputs[0].dtype  # type: ignore[union-attr]
+    if plan is None or (out is not None and (type(out) is not np.ndarray or out.dtype != dtype)):
         return None, key
-    if out is None:
-        try:
-            out = np.empty(plan.shape, plan.storage)
-        except MemoryError:
-            return None, key
-    elif (
-        type(out) is not np.ndarray
-        or out.dtype != plan.storage
-        or out.shape != plan.shape
-        or not (out.flags.c_contiguous and out.flags.writeable)
-        or any(np.may_share_memory(out, each) for each in inputs)
-    ):
-        return None, key
-    return (out if plan.copy(out, *inputs) else None), key
+    return plan(dtype, out, *inputs), key
 
 
 def keep(key: Key, plan: Callable[[], CallPlan | None]) -> None:
     """Keep the plan of a call that succeeded, from its second time on."""
+    types = [each for each in key if isinstance(each, np.dtype)]
+    if not all(each.isnative and each.kind in "biufcV" for each in types):
+        return
     with _keeping:
         if key not in _plans:
             while len(_plans) >= MOST_PLANS:

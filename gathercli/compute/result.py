@@ -5,25 +5,28 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gathercli.compute import native
 from gathercli.compute.bound import BoundCall, fill_bytes
 from gathercli.compute.indices import ResolvedIndices
 from gathercli.compute.kernel import BLOCK_BYTES, Kernel
-from gathercli.compute.native import UNINTERRUPTED_BYTES, CallPlan
+from gathercli.compute.native import UNINTERRUPTED_BYTES
 from gathercli.compute.storage import AnyArray, one_axis
 from gathercli.compute.tensor import Result, Tensor
 from gathercli.compute.threads import ProgressCallback, share
 from gathercli.errors import LimitError
 from gathercli.spec.call import Call
-from gathercli.spec.op import AxisGather
+from gathercli.spec.op import AxisGather, OffAxis
 from gathercli.spec.shapes import known, product
 
 if TYPE_CHECKING:
     from gathercli.compute.chunks import BlockSource
+    from gathercli.compute.native import CallPlan
     from gathercli.spec.adjustments import Adjustment
 
 
@@ -172,12 +175,19 @@ class GatherResult(ComputedResult):
         return self.threads if self.nbytes >= LEAST_SHARED_BYTES else 1
 
     def plan(self) -> CallPlan | None:
-        """Return the plan of a repeated call; None if the kernel in C does not serve at once."""
-        worker = self._kernel.threaded(self._most_threads)
-        if worker is None or self.nbytes > UNINTERRUPTED_BYTES:
+        """Return the plan of calls alike; None if the kernel in C does not serve them at once."""
+        call, kernel = self.bound.call, self._kernel
+        how = call.op.adapts
+        # A framework that cuts indices does so by their values.
+        as_given = not self.bound.changes_inputs and (how is None or how.index_bits == 64)
+        if call.gather is None or call.op.flattens_batch or not as_given:
             return None
-        is_native = self.storage == self.bound.data.storage
-        return CallPlan(self.shape, self.storage, worker.plan.copy) if is_native else None
+        if not isinstance(kernel, Kernel) or kernel.threaded(1) is None:
+            return None
+        smaller = call.op.off_axis is OffAxis.AT_MOST and not call.batch_dims
+        limits = (self.threads, LEAST_SHARED_BYTES, UNINTERRUPTED_BYTES)
+        signature = kernel.signature(call.gather, int(call.op.tuples), int(smaller), *limits)
+        return partial(native.fill_again, np.array(signature, np.int64), np.empty)
 
     def store(self, out: AnyArray) -> None:
         """Copy all elements to `out`, C-ordered, of the output's shape, in native byte order."""

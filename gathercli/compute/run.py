@@ -9,7 +9,8 @@ chunks     inputs that are read chunk by chunk    slab by slab, within a limit o
 kernel     inputs in memory or mapped             parts of the output on demand
 unchecked  many indices that are used once        by the kernel, which checks each index as it reads
                                                   it; an unexpected one makes all be checked first
-plan       a call repeated on other arrays        by the kernel in C, with nothing to bind again
+plan       a call repeated on arrays of the same   by the kernel in C, with nothing to bind again
+           ranks and types
 ========== ====================================== ==================================================
 """
 
@@ -171,6 +172,8 @@ def answer(
     `out` is C-ordered, has the shape and element size of the output, and is undefined after an
     error. With the `key` of `repeat` the plan of the call may be kept.
     """
+    from functools import partial
+
     from gathercli.compute import native
 
     output = _unchecked(bound, reports=False, threads=threads)
@@ -182,7 +185,7 @@ def answer(
         # A small result is made without NumPy of bytes, which nobody could write to.
         whole = run_arrays(bound, threads=threads).stored(out)
     if key is not None and bound.call.op.followed:
-        native.keep(key, lambda: native.tree_plan(whole))
+        native.keep(key, lambda: partial(native.tree_again, whole.dtype))
     elif key is not None and output is not None:
         native.keep(key, output.plan)
     return whole

@@ -1,7 +1,4 @@
-"""Arguments of Python callers: arrays of any library, nested lists, numbers; and their results.
-
-A library is imported only if its tensors are given or asked for.
-"""
+"""Arguments of Python callers: arrays of any library, nested lists, numbers; and their results."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from gathercli.compute.storage import AnyArray, dtype_of, storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, Hint, InputError, UsageError
 from gathercli.io.formats.content import ElementTypes
-from gathercli.io.formats.values import check_depth, tensor_of
+from gathercli.io.formats.values import check_depth, flatten, tensor_of
 from gathercli.spec.call import CallContext
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING, DType, Kind, described, foreign, named
 from gathercli.spec.op import Input, Op
@@ -32,18 +29,13 @@ if TYPE_CHECKING:
 
 
 # Libraries whose tensors results become, by the package that defines their types.
-_LIBRARIES: Final = {
-    "numpy": "numpy",
-    "torch": "torch",
-    "jax": "jax",
-    "jaxlib": "jax",
-    "tensorflow": "tensorflow",
-}
-# What copies a tensor of a package to the CPU.
+_LIBRARIES: Final = {each: each for each in ("numpy", "torch", "jax", "tensorflow")}
+_PACKAGES: Final = _LIBRARIES | {"jaxlib": "jax"}
+_OF_PYTHON: Final = {bool: np.bool_, int: np.int64, float: np.float64}
+# What copies a tensor to the CPU.
 _TO_CPU: Final = {
     "torch": "{}.cpu()",
     "jax": "jax.device_put({}, jax.devices('cpu')[0])",
-    "jaxlib": "jax.device_put({}, jax.devices('cpu')[0])",
     "cupy": "{}.get()",
 }
 # DLPack devices with memory that the CPU can read: CPU, CUDA pinned, CUDA managed.
@@ -174,7 +166,7 @@ def _check_place(value: Any, name: str, exports: bool) -> None:
     except Exception:  # noqa: BLE001  (of several devices, or of none yet: NumPy may read it)
         return
     if device not in _HOSTS:
-        line = _TO_CPU.get(kind.__module__.partition(".")[0])
+        line = _TO_CPU.get(_library(kind) or kind.__module__.partition(".")[0])
         raise InputError(
             f"it is {kind.__name__} in the memory of a device",
             rule="dtype",
@@ -267,62 +259,79 @@ def as_numpy(tensor: Tensor) -> npt.NDArray[Any]:
 def _library(kind: type) -> str | None:
     """Return the library of a type, or of what it derives from; None for any other."""
     packages = (each.__module__.partition(".")[0] for each in kind.__mro__)
-    return next((_LIBRARIES[each] for each in packages if each in _LIBRARIES), None)
+    return next((_PACKAGES[each] for each in packages if each in _PACKAGES), None)
 
 
-def given_back(tensor: Tensor, data: Any, like: str | None) -> Any:
+def given_back(result: AnyArray, data: Any, like: str | None) -> Any:
     """Return a result as the library `like` has it, or that of `data`; lists give NumPy.
 
     It is on the CPU and shares its memory, unless the library cannot.
     """
     if like is None:
+        if type(data) in (np.ndarray, list):
+            return result
         like = _library(type(data))
         if like is None and hasattr(data, "__array_namespace__"):  # of the Python array API
             take = getattr(data.__array_namespace__(), "from_dlpack", None)
-            return as_numpy(tensor) if take is None or tensor.dtype.opaque else take(tensor.array)
-    elif like not in _LIBRARIES.values():
-        expected = listed(dict.fromkeys(_LIBRARIES.values()))
-        what = f"is {as_written(like)}"
+            return result if take is None or _is_foreign(result) else take(result)
+    elif like not in _LIBRARIES:
+        what, expected = f"is {as_written(like)}", listed(_LIBRARIES)
         raise UsageError(what, subject="like", value=str(like), expected=expected)
     if like is None or like == "numpy":
-        return as_numpy(tensor)
+        return result
     try:
-        library: Any = sys.modules.get(like) or import_module(like)
-    except ImportError:
-        what, hint = f"{like} is not installed", f"`pip install {like}`"
-        raise UsageError(what, subject="like", value=like, hint=hint) from None
-    try:
-        return _OF_LIBRARY[like](library, tensor)
-    except (AttributeError, TypeError, ValueError, RuntimeError, BufferError) as error:
-        what = f"{like} has no tensor of {tensor.dtype} ({error})"
-        raise InputError(
-            what, rule="dtype", subject="like", value=tensor.dtype.name, hint='`like="numpy"` does'
-        ) from None
+        return _OF_LIBRARY[like](sys.modules.get(like) or import_module(like), result)
+    except Exception as error:  # noqa: BLE001  (another library may raise anything)
+        name = (dtype_of(result.dtype) or foreign(result.dtype)).name
+        what, hint = f"{like} cannot hold {name} ({error})", '`like="numpy"` can'
+        raise InputError(what, rule="dtype", subject="like", value=name, hint=hint) from None
 
 
-def _as_torch(torch: Any, tensor: Tensor) -> Any:
-    bits = torch.from_numpy(tensor.array)
-    return bits.view(getattr(torch, tensor.dtype.name)) if tensor.dtype.opaque else bits
+def _is_foreign(array: AnyArray) -> bool:
+    """Return whether an array has a type of `ml_dtypes`, which DLPack cannot have from NumPy."""
+    return array.dtype.isbuiltin == 2
 
 
-def _as_jax(jax: Any, tensor: Tensor) -> Any:
-    if tensor.dtype.opaque:
-        result = jax.device_put(as_numpy(tensor), jax.devices("cpu")[0])
-    else:
-        result = jax.numpy.from_dlpack(tensor.array)
-    if result.dtype.itemsize != tensor.array.itemsize:
+def _as_torch(torch: Any, array: AnyArray) -> Any:
+    if not _is_foreign(array):
+        return torch.from_numpy(array)
+    bits = array.view(f"u{array.itemsize}")
+    return torch.from_numpy(bits).view(getattr(torch, array.dtype.name))
+
+
+def _as_jax(jax: Any, array: AnyArray) -> Any:
+    cpu = jax.devices("cpu")[0]
+    result = jax.device_put(array, cpu) if _is_foreign(array) else jax.numpy.from_dlpack(array)
+    if result.dtype != array.dtype:
         raise TypeError('it narrows without `jax.config.update("jax_enable_x64", True)`')
     return result
 
 
-def _as_tensorflow(tensorflow: Any, tensor: Tensor) -> Any:
-    if tensor.array.dtype.kind in "biufc" and not tensor.dtype.opaque:
-        return tensorflow.experimental.dlpack.from_dlpack(tensor.array.__dlpack__())
+def _as_tensorflow(tensorflow: Any, array: AnyArray) -> Any:
+    if array.dtype.kind in "biufc" and not _is_foreign(array):
+        return tensorflow.experimental.dlpack.from_dlpack(array.__dlpack__())
     with tensorflow.device("CPU"):
-        return tensorflow.convert_to_tensor(as_numpy(tensor))
+        return tensorflow.convert_to_tensor(array)
 
 
 _OF_LIBRARY: Final = {"torch": _as_torch, "jax": _as_jax, "tensorflow": _as_tensorflow}
+
+
+def quick(value: Any) -> AnyArray | None:
+    """Return an array, a tensor of PyTorch, or lists of one type as an array; None for all else.
+
+    Nothing is raised: the usual way says what is wrong.
+    """
+    if type(value) is np.ndarray:
+        return value
+    try:
+        if type(value) in (list, tuple, int, float):
+            shape, flat, kinds = flatten(value)
+            (kind,) = kinds
+            return np.array(flat, _OF_PYTHON[kind]).reshape(shape)
+        return _of_torch(value) if type(value).__module__ == "torch" else None
+    except Exception:  # noqa: BLE001  (another library may raise anything)
+        return None
 
 
 def room(out: Any) -> Any:
@@ -330,11 +339,8 @@ def room(out: Any) -> Any:
     if _library(type(out)) != "torch":
         return out
     _check_place(out, "out", exports=True)
-    try:
-        return _of_torch(out)
-    except (RuntimeError, TypeError) as error:
-        what = f"`out` is {kind_of(out)}, which numpy cannot read ({error})"
-        raise InputError(what, rule="dtype", expected="a plain tensor") from None
+    array = quick(out)
+    return out if array is None else array
 
 
 def _of_torch(value: Any) -> AnyArray:

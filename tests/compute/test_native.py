@@ -527,10 +527,141 @@ def test_an_output_array_that_shares_memory_is_refused() -> None:
 
 
 def test_the_number_of_plans_is_limited(plans: dict[Any, Any]) -> None:
-    for size in range(1, 200):
-        repeated(np.arange(size), np.array([0]))
+    for most in range(1, 200):
+        repeated(np.arange(5), np.array([0]), threads=most)
 
     assert len(plans) == native.MOST_PLANS
+
+
+def sized_trial(choose: random.Random, call: Trial) -> Trial:
+    """Return a call alike on arrays of other sizes, which may not fit each other, or be empty."""
+    numbers = np.random.default_rng(choose.getrandbits(32))
+    data, indices = (list(each.shape) for each in call.inputs[:2])
+    together = choose.random() < 0.8  # change a dimension that both have in both
+    for d in range(len(data)):
+        size = choose.choice((0, 1, 1, choose.randint(1, 40), choose.randint(1, 400)))
+        if choose.random() < 0.5 and math.prod(data) // max(1, data[d]) * size < LARGEST:
+            if together and d < len(indices) and data[d] == indices[d]:
+                indices[d] = size
+            data[d] = size
+    for i in range(len(indices)):
+        size = choose.choice((0, 1, choose.randint(1, 40)))
+        if choose.random() < (0.1 if together else 0.3):
+            indices[i] = size
+    if math.prod(data) * math.prod(indices) > LARGEST:
+        return sized_trial(choose, call)
+    least = min(data) if data else 1
+    low, high = choose.choice(((0, max(1, least)), (-least, max(1, least)), (-9, 99)))
+    types = [each.dtype for each in call.inputs]
+    inputs = (
+        numbers.integers(0, 99, data).astype(types[0]),
+        numbers.integers(low, high, indices).astype(types[1]),
+    )
+    return call._replace(inputs=inputs)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_call_alike_on_other_sizes_answers_as_the_first_of_its_kind(
+    seed: int, plans: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose = random.Random(seed)  # noqa: S311
+    monkeypatch.setattr(result, "LEAST_SHARED_BYTES", choose.choice((0, 1 << 22)))
+    monkeypatch.setattr(kernel, "BLOCK_BYTES", choose.choice((200, 1 << 20)))
+    for _ in range(30):
+        call = trial(choose)
+        call.answer()
+        call.answer()
+        for _ in range(6):
+            other = sized_trial(choose, call)
+            kept = dict(plans)
+
+            answer = other.answer()
+
+            plans.clear()
+            assert answer == other.answer(), other
+            plans |= kept
+
+
+def served(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Note which calls the kernel in C answers at once, from the next plan on."""
+    answers: list[bool] = []
+    again = native.fill_again
+
+    def noted(*args: Any) -> AnyArray | None:
+        output = again(*args)
+        answers.append(output is not None)
+        return output
+
+    monkeypatch.setattr(native, "fill_again", noted)
+    return answers
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "float8_e4m3fn"])
+def test_types_of_ml_dtypes_come_back_as_they_are(name: str) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    data = np.arange(8).astype(getattr(ml_dtypes, name))
+    for _ in range(4):
+        output = gathercli.gather(data, np.array([3, 9]))
+
+        assert output.dtype == data.dtype
+        assert output.tolist() == [3, 0]
+
+
+def test_beams_of_lists_beside_arrays_are_converted_each_time() -> None:
+    ids, parents = np.array([[[1, 2]], [[3, 4]]]), [[[0.0, 0.0]], [[1.0, 0.0]]]
+    for _ in range(4):
+        output = gathercli.gather_tree(ids, parents, np.array([2]), np.array(9))
+
+        assert output.tolist() == [[[2, 1]], [[3, 4]]]
+
+
+def test_a_plan_serves_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = served(monkeypatch)
+    for n in range(2, 30):
+        data = np.arange(n * (n + 1) * 3).reshape(n, n + 1, 3)
+        at = np.arange(n) % 2
+        gathercli.gather(data, at[:-1], axis=1)
+        gathercli.gather(data, np.tile(at, (n, 1)), axis=1, batch_dims=1)
+        gathercli.gather_nd(data, np.stack([at, at], 1))
+        gathercli.gather_elements(data, data % 2, axis=0)
+        gathercli.gather_elements(data, data[:1, :1, :1], axis=1, version="onnx-13")
+        gathercli.gather(data.tolist(), at.tolist())
+
+    assert answers == [True] * 6 * 26
+
+
+@pytest.mark.parametrize(
+    ("data", "indices"),
+    [((3, 4), (2, 4)), ((3, 4), (3, 5)), ((1, 4), (3, 2)), ((0, 4), (0, 2)), ((3, 0), (3, 2))],
+)
+def test_a_plan_leaves_sizes_that_a_rule_may_refuse_to_the_rule(
+    data: tuple[int, ...], indices: tuple[int, ...]
+) -> None:
+    inputs = np.zeros(data), np.zeros(indices, int)
+    first = _answer(*inputs, axis=1, batch_dims=1)
+    repeated(np.zeros((3, 5)), np.zeros((3, 2), int), axis=1, batch_dims=1)
+
+    assert _answer(*inputs, axis=1, batch_dims=1) == first
+
+
+def test_beams_of_other_sizes_have_the_plan_of_the_first() -> None:
+    for size in (2, 3, 4, 5):
+        ids = np.arange(size * 6).reshape(size, 2, 3)
+        parents = np.zeros_like(ids)
+        lengths, end = np.array([size, size]), np.array(0)
+        output = gathercli.gather_tree(ids, parents, lengths, end)
+        native._plans.clear()
+        assert (output == gathercli.gather_tree(ids, parents, lengths, end)).all()
+        with pytest.raises(GatherError, match=r"max_seq_len"):
+            gathercli.gather_tree(ids, parents, lengths[:1], end)
+
+
+def test_a_signature_of_other_arrays_is_left_alone() -> None:
+    for numbers in ([], [8] * 16, [8] * 17, [8, 3, 1, 1, 5, 1, 1, 1, 1, *[99] * 8, -1, 0]):
+        signature = np.array(numbers, np.int64)
+        inputs = np.arange(5.0), np.array([1])
+
+        assert native.fill_again(signature, np.empty, inputs[0].dtype, None, *inputs) is None
 
 
 def test_threads_repeat_more_calls_than_are_kept() -> None:

@@ -267,7 +267,7 @@ def test_a_result_that_a_library_lacks_is_refused() -> None:
     torch = pytest.importorskip("torch")
 
     assert gathercli.gather([1, 2], [1], like="torch").dtype == torch.int64
-    with pytest.raises(InputError, match=r"torch has no tensor of string"):
+    with pytest.raises(InputError, match="torch cannot hold string"):
         gathercli.gather(["a"], [0], like="torch")
 
 
@@ -286,7 +286,10 @@ def test_a_tensor_of_torch_comes_back_as_one() -> None:
     for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         few = data.to(getattr(torch, name))
         held = torch.empty(1, 2, dtype=few.dtype)
-        assert gathercli.gather(few, [2]).view(torch.uint8).equal(few[2:].view(torch.uint8))
+        for _ in range(3):
+            output = gathercli.gather(few, [2])
+            assert output.dtype == few.dtype
+            assert output.view(torch.uint8).equal(few[2:].view(torch.uint8))
         assert gathercli.gather(few, [2], out=held) is held
         assert held.view(torch.uint8).equal(few[2:].view(torch.uint8))
     with pytest.raises(InputError, match=r"`data.detach\(\)`"):
@@ -302,7 +305,7 @@ def test_a_tensor_of_jax_comes_back_as_one() -> None:
         assert isinstance(output, jax.Array)
         assert output.dtype == data.dtype
         assert (output == data[2:]).all()
-    with pytest.raises(InputError, match="jax has no tensor of float64"):
+    with pytest.raises(InputError, match="jax cannot hold float64"):
         gathercli.gather([1.0], [0], like="jax")
 
 

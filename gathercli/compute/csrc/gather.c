@@ -40,7 +40,6 @@
 #ifndef NEARBY
 #define NEARBY (128 << 10) /* Bytes of `data` that a core's own cache has. */
 #endif
-#define DIMS 64 /* The most loops, and the most components of a tuple. */
 #define THREADS 256 /* The most that help the caller. */
 
 typedef struct {
@@ -644,6 +643,29 @@ const char fill_doc[] =
              "`plan` has int64: see kernel.py. Return whether every index was legal; if not, `out` is\n"
              "undefined. Raise ValueError, before anything is read, if the plan leaves a buffer.";
 
+const char *
+copy_planned(const int64_t *numbers, int64_t count, const Py_buffer *out, const Py_buffer *data,
+             const Py_buffer *indices, const Range *range, int *legal)
+{
+    Plan plan;
+    int64_t total;
+    const char *wrong = read_plan(&plan, numbers, count, data, indices, &total);
+    if (wrong)
+        return wrong;
+    if (range->start < 0 || range->start > total || out->len > total - range->start)
+        return "a range beyond the output";
+    if (range->part < 1)
+        return "empty parts";
+    choose_copies(&plan);
+    plan.stream = out->len >= STREAM;
+    int state;
+    Py_BEGIN_ALLOW_THREADS
+    state = copy_with(range->threads, &plan, range->start, out->len, range->part, out->buf);
+    Py_END_ALLOW_THREADS
+    *legal = state != REFUSED;
+    return NULL;
+}
+
 PyObject *
 fill(PyObject *module, PyObject *args)
 {
@@ -651,7 +673,7 @@ fill(PyObject *module, PyObject *args)
     PyObject *objects[4];
     Py_buffer view[4];
     long long start, part;
-    int threads, got = 0, state = REFUSED;
+    int threads, got = 0, legal = 0;
     const char *wrong = NULL;
     if (!PyArg_ParseTuple(args, "OOOOLLi:fill", &objects[0], &objects[1], &objects[2],
                           &objects[3], &start, &part, &threads))
@@ -660,24 +682,14 @@ fill(PyObject *module, PyObject *args)
         if (PyObject_GetBuffer(objects[got], &view[got], got ? PyBUF_SIMPLE : PyBUF_WRITABLE) < 0)
             break;
     if (got == 4) {
-        Plan plan;
-        int64_t numbers[6 + 7 * DIMS], total;
+        int64_t numbers[MOST_NUMBERS];
         if (view[3].len > (Py_ssize_t)sizeof numbers || view[3].len % 8) {
             wrong = "too many numbers";
         } else {
             memcpy(numbers, view[3].buf, (size_t)view[3].len);
-            wrong = read_plan(&plan, numbers, view[3].len / 8, &view[1], &view[2], &total);
-        }
-        if (!wrong && (start < 0 || start > total || view[0].len > total - start))
-            wrong = "a range beyond the output";
-        else if (!wrong && part < 1)
-            wrong = "empty parts";
-        if (!wrong) {
-            choose_copies(&plan);
-            plan.stream = view[0].len >= STREAM;
-            Py_BEGIN_ALLOW_THREADS
-            state = copy_with(threads, &plan, start, view[0].len, part, view[0].buf);
-            Py_END_ALLOW_THREADS
+            Range range = {start, part, threads};
+            wrong = copy_planned(numbers, view[3].len / 8, &view[0], &view[1], &view[2], &range,
+                                 &legal);
         }
     }
     while (got-- > 0)
@@ -688,6 +700,5 @@ fill(PyObject *module, PyObject *args)
         PyErr_Format(PyExc_ValueError, "the plan has %s", wrong);
         return NULL;
     }
-    return PyBool_FromLong(state != REFUSED);
+    return PyBool_FromLong(legal);
 }
-

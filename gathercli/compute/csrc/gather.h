@@ -8,6 +8,8 @@
 #ifndef AHEAD
 #define AHEAD 128 /* Elements to fetch before they are copied. */
 #endif
+#define DIMS 64 /* The most loops, and the most components of a tuple. */
+#define MOST_NUMBERS (6 + 7 * DIMS)
 #define LINE 64 /* Bytes of a line of the cache. */
 
 typedef struct {
@@ -58,5 +60,17 @@ typedef int (*Pick)(const Picks *picks);
 
 /* Return what does so for chunks of a size and tuples of signed indices of `itemsize` bytes; or NULL. */
 Pick pick_for(int64_t chunk, int64_t itemsize, int64_t axes);
+
+/* A range of the output: where it starts, and the bytes that each of so many threads takes at a time. */
+typedef struct {
+    int64_t start, part;
+    int threads;
+} Range;
+
+/* Copy a range as long as `out` by the numbers of kernel.py, without the interpreter's lock; say what is
+   wrong with them, and whether every index was legal. */
+const char *copy_planned(const int64_t *numbers, int64_t count, const Py_buffer *out,
+                         const Py_buffer *data, const Py_buffer *indices, const Range *range,
+                         int *legal);
 
 #endif

@@ -3,6 +3,7 @@
 #include "native.h"
 
 static PyMethodDef methods[] = {{"fill", fill, METH_VARARGS, fill_doc},
+                                {"fill_again", fill_again, METH_VARARGS, fill_again_doc},
                                 {"fill_tree", fill_tree, METH_VARARGS, fill_tree_doc},
                                 {"json_lists", json_lists, METH_VARARGS, json_lists_doc},
                                 {NULL, NULL, 0, NULL}};

@@ -40,9 +40,10 @@ static int HIGH_ZEROS(uint64_t bits) { return bits >> 63 ? 0 : 1 + HIGH_ZEROS(bi
    the same time. Return when all calls have. */
 void work_together(int helpers, void (*work)(void *), void *argument);
 
-/* The functions of the module, and their docstrings: of gather.c, of beams.c, and of json.c. */
-extern const char fill_doc[], fill_tree_doc[], json_lists_doc[];
+/* The functions of the module, and their docstrings: of gather.c, of again.c, of beams.c, and of json.c. */
+extern const char fill_doc[], fill_again_doc[], fill_tree_doc[], json_lists_doc[];
 PyObject *fill(PyObject *module, PyObject *args);
+PyObject *fill_again(PyObject *module, PyObject *args);
 PyObject *fill_tree(PyObject *module, PyObject *args);
 PyObject *json_lists(PyObject *module, PyObject *args);
 
