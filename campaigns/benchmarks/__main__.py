@@ -21,6 +21,7 @@ from pathlib import Path
 
 from campaigns.benchmarks import (
     batch,
+    calls,
     cluster,
     curve,
     decades,
@@ -38,6 +39,7 @@ SUITES = {
     "rare": "errors and rare ways",
     "files": "file to file",
     "kernels": "in memory",
+    "calls": "calls from Python, CPU time",
     "text": "JSON of 10^6 numbers",
     "curve": "cost by size",
     "decades": "cells of output",
@@ -46,7 +48,7 @@ SUITES = {
     "memory": "larger than memory",
 }
 MODULES = {"startup": startup, "files": files, "text": text, "curve": curve, "batch": batch}
-MODULES |= {"decades": decades, "rare": rare}
+MODULES |= {"decades": decades, "rare": rare, "calls": calls}
 LARGE = {"cluster": cluster, "memory": memory}
 CASES = {suite: tuple(module.CASES) for suite, module in MODULES.items()}
 CASES |= {"kernels": tuple(kernels.CASES), "cluster": cluster.CASES}

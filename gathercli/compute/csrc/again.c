@@ -36,6 +36,9 @@ static int
 size(Sized *sized, const Signature *of, const Py_buffer *data, const Py_buffer *indices)
 {
     int64_t lead = of->index_rank - of->tuples, view = of->data_rank - of->components + 1;
+    if (of->itemsize < 1 || of->type < 0 || of->type > 7 || of->located < 1 || of->located > INT32_MAX ||
+        of->threads < 1 || of->threads > INT32_MAX)
+        return 0;
     if (data->ndim != of->data_rank || indices->ndim != of->index_rank ||
         data->itemsize != of->itemsize || indices->itemsize != (int64_t)1 << of->type % 4 ||
         of->components < 1 || of->axis < 0 || view <= of->axis || (of->tuples | 1) != 1 || lead < 0 ||
