@@ -42,7 +42,7 @@ NEVER_ONE: Final = {
     "len(sources)",
     "len(members)",
     "len(cls._fields)",
-    *("suffix", "chosen.suffix", "dtype", "value.dtype"),  # these are no numbers
+    *("suffix", "self.suffix", "dtype", "value.dtype"),  # these are no numbers
 }
 """What stands before a plural, and is two or more, or no number."""
 

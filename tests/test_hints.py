@@ -730,6 +730,7 @@ def templates() -> dict[str, str]:
 
 ELSEWHERE: Final = {
     "api.py": "Python's, which test_api.py follows",
+    "models/python.py": "Python's, which test_python.py follows",
     "ops/__init__.py": "Python's, which test_api.py follows",
     "io/arraylike.py": "Python's, which test_api.py follows",
     "batch/cluster.py": "a cluster's",
