@@ -27,15 +27,41 @@ STUB = Path(gathercli.__file__).with_suffix(".pyi")
 
 
 def test_the_stub_of_the_package_gives_types_to_its_public_names_and_to_no_others() -> None:
-    imports = [
-        each for each in ast.parse(STUB.read_text()).body if isinstance(each, ast.ImportFrom)
-    ]
+    body = ast.parse(STUB.read_text()).body
+    imports = [each for each in body if isinstance(each, ast.ImportFrom)]
+    written = {each.name for each in body if isinstance(each, ast.FunctionDef)}
 
-    homes = {each.names[0].name: str(each.module) for each in imports}
+    homes = {
+        each.names[0].name: str(each.module)
+        for each in imports
+        if str(each.module).startswith("gathercli")
+    }
 
-    assert sorted([*homes, "__version__"]) == sorted(dir(gathercli))
+    assert sorted([*homes, *written, "__version__"]) == sorted(dir(gathercli))
     for name, home in homes.items():
         assert getattr(gathercli, name) is getattr(import_module(home), name), name
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_the_stub_of_an_operator_has_its_parameters_and_defaults(family: Family) -> None:
+    name = family.COMMAND.replace("-", "_")
+    written = [
+        each
+        for each in ast.parse(STUB.read_text()).body
+        if isinstance(each, ast.FunctionDef) and each.name == name
+    ]
+
+    parameters = inspect.signature(getattr(gathercli, name)).parameters
+
+    assert len(written) == 4
+    for each in written:
+        given = [*each.args.args, *each.args.kwonlyargs]
+        defaults = [default and ast.literal_eval(default) for default in each.args.kw_defaults]
+        assert [one.arg for one in given] == [*parameters]
+        assert (
+            defaults[:-1]
+            == [one.default for one in parameters.values() if one.kind.value == 3][:-1]
+        )
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
@@ -77,6 +103,8 @@ import gathercli
 
 data = np.arange(6.0).reshape(2, 3)
 assert_type(gathercli.gather(data, [1, 0]).ndim, int)
+assert_type(gathercli.gather([[1, 2], [3, 4]], [1, 0]).ndim, int)
+assert_type(gathercli.gather_nd(data, [[1, 0]], like="numpy").ndim, int)
 check = gathercli.check("gather", data, [1, 5], version="onnx-13")
 assert_type(check.verdicts[0].verdict, str)
 assert check.illegal is not None

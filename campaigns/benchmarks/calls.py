@@ -20,6 +20,9 @@ CALLS = 1_000
 """The calls of a small case that are timed together."""
 
 GOALS = {"np.take": 3.0, "torch.index_select": 5.0}
+MOST_BEYOND = 15
+"""Microseconds that a call of lists may take beyond making arrays of them."""
+
 LEAST_LARGE = 100_000
 """The cells from which nothing should be faster."""
 
@@ -46,47 +49,54 @@ CASES = {
 def measure(rounds: int, folder: Path, only: str) -> list[Row]:
     """Time every case in CPU time: milliseconds of so many calls of each way, interleaved."""
     del folder
-    rows = []
-    for name, case in CASES.items():
-        if only not in name:
-            continue
-        ways, number = _ways(case), CALLS if np.prod(case.indices) < LEAST_LARGE // 20 else 20
-        goals = {way: GOALS.get(way, 1.0) if number == CALLS else 1.0 for way in ways}
-        taken: dict[str, list[float]] = {way: [] for way in ways}
-        for _ in range(2 * rounds + 1):
-            for way, call in ways.items():
+    return [
+        _row(f"{name}{library}", case, ways, rounds)
+        for name, case in CASES.items()
+        if only in name
+        for library, ways in _ways(case).items()
+    ]
+
+
+def _row(name: str, case: Case, ways: dict[str, Callable[[], object]], rounds: int) -> Row:
+    """Time the ways of a case, of which the first is ours."""
+    number = CALLS if np.prod(case.indices) < LEAST_LARGE // 20 else 20
+    taken: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(2 * rounds + 1):
+        for way, call in ways.items():
+            call()
+            time.sleep(0.01)
+            start = time.process_time()
+            for _ in range(number):
                 call()
-                time.sleep(0.01)
-                start = time.process_time()
-                for _ in range(number):
-                    call()
-                taken[way].append(time.process_time() - start)
-        seconds = {way: statistics.median(times) for way, times in taken.items()}
-        also = {}
-        if case.lists:  # the goal is a difference
-            goals = {}
-            also["us beyond asarray"] = (
-                (seconds["gathercli"] - seconds["np.asarray"]) / number * 1e6
-            )
-        rows.append(Row(f"{name}, {number} calls", seconds, goals, also))
-    return rows
+            taken[way].append(time.process_time() - start)
+    seconds = {way: statistics.median(times) for way, times in taken.items()}
+    goals = {way: GOALS[way] if number == CALLS else 1.0 for way in ways if way in GOALS}
+    also = {}
+    if case.lists:  # the goal is a difference
+        beyond = (seconds["gathercli"] - seconds["np.asarray"]) / number
+        also[f"us beyond asarray ({MOST_BEYOND})"] = beyond * 1e6
+    return Row(f"{name}, {number} calls", seconds, goals, also)
 
 
-def _ways(case: Case) -> dict[str, Callable[[], object]]:
-    """Return the same calls by each library, which take turns with the shapes."""
+def _ways(case: Case) -> dict[str, dict[str, Callable[[], object]]]:
+    """Return the same calls by ours and by each library, which take turns with the shapes."""
     random = np.random.default_rng(0)
     arrays = [random.random(shape, "f4") for shape in case.data]
     indices = random.integers(0, case.data[0][0], case.indices)
-    turns = {way: cycle(arrays) for way in ("ours", "numpy")}
     if case.lists:
         nested, at = arrays[0].tolist(), indices.tolist()
         return {
-            "gathercli": lambda: gathercli.gather(nested, at),
-            "np.asarray": lambda: (np.asarray(nested), np.asarray(at)),
+            "": {
+                "gathercli": lambda: gathercli.gather(nested, at),
+                "np.asarray": lambda: (np.asarray(nested), np.asarray(at)),
+            }
         }
-    ways: dict[str, Callable[[], object]] = {
-        "gathercli": lambda: gathercli.gather(next(turns["ours"]), indices),
-        "np.take": lambda: np.take(next(turns["numpy"]), indices, 0),
+    ours, theirs = cycle(arrays), cycle(arrays)
+    ways: dict[str, dict[str, Callable[[], object]]] = {
+        "": {
+            "gathercli": lambda: gathercli.gather(next(ours), indices),
+            "np.take": lambda: np.take(next(theirs), indices, 0),
+        }
     }
     try:
         import torch
@@ -94,7 +104,9 @@ def _ways(case: Case) -> dict[str, Callable[[], object]]:
         return ways
     tensors: list[Any] = [torch.from_numpy(array) for array in arrays]
     there: Any = torch.from_numpy(indices)
-    theirs, ours = cycle(tensors), cycle(tensors)
-    ways["torch.index_select"] = lambda: torch.index_select(next(theirs), 0, there)
-    ways["gathercli of torch"] = lambda: gathercli.gather(next(ours), there)
+    mine, its = cycle(tensors), cycle(tensors)
+    ways[" of torch"] = {
+        "gathercli": lambda: gathercli.gather(next(mine), there),
+        "torch.index_select": lambda: torch.index_select(next(its), 0, there),
+    }
     return ways

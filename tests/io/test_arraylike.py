@@ -175,7 +175,8 @@ def test_lists_hold_arrays_of_other_libraries() -> None:
     rows = [Exporter(row) for row in DATA]
     halves = [Mute(row) for row in BFLOAT.view(np.uint16)]
 
-    assert gathercli.gather(rows, [Exporter(np.array(1, np.int8))]).dtype == np.float32
+    index: Any = [Exporter(np.array(1, np.int8))]
+    assert gathercli.gather(rows, index).dtype == np.float32
     assert gathercli.gather(halves, 2).tolist() == [4, 5]
     assert gathercli.gather(halves, 2).dtype == ml_dtypes.bfloat16
 

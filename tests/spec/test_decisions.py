@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -190,7 +190,7 @@ def test_the_program_does_what_was_decided(id_: str, line: str, comes_to: str, r
 
 @pytest.mark.parametrize("row", BY_ID["axis-one-element"].rows)
 @pytest.mark.parametrize("axis", [[0, 0], [[0]], []])
-def test_an_axis_is_one_element_of_a_scalar_or_a_list(row: str, axis: object) -> None:
+def test_an_axis_is_one_element_of_a_scalar_or_a_list(row: str, axis: Any) -> None:
     assert gathercli.gather([1, 2], 1, axis=[0], version=row) == 2
     with pytest.raises(gathercli.GatherError) as refused:
         gathercli.gather([1, 2], 1, axis=axis, version=row)
