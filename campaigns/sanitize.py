@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 import os
 import random
 import subprocess
@@ -28,7 +29,7 @@ import numpy as np
 
 import hatch_build
 from gathercli.compute import kernel, native, result
-from tests.compute.test_native import Trial, beams_trial, some_shape, trial
+from tests.compute.test_native import LARGEST, Trial, beams_trial, sized_trial, some_shape, trial
 from tests.io.formats.test_json_in_c import WORDS, python_lists, some_floats
 
 ROOT = Path(__file__).parents[1]
@@ -67,16 +68,30 @@ def load(library: str) -> Any:
     return module
 
 
-def compare(fill: Any, choose: random.Random) -> None:
-    """Try a gather at random."""
+def compare(module: Any, choose: random.Random) -> None:
+    """Try a gather at random, and calls alike on arrays of other sizes."""
     call = trial(choose)
-    native.fill = fill
+    native.fill, native.fill_again = module.fill, module.fill_again
     vars(kernel)["BLOCK_BYTES"] = choose.choice((200, 1 << 20))
     vars(result)["LEAST_SHARED_BYTES"] = choose.choice((0, 1 << 22))
-    by_c = call.answer()
+    native._plans.clear()
+    calls = [call, call, *(sized_trial(choose, call) for _ in range(3))]
+    by_c = [each.answer() for each in calls]
     native.fill = None
-    if by_c != call.answer():
-        raise SystemExit(f"C answers differently: {call}")
+    if by_c != [each.answer() for each in calls]:
+        raise SystemExit(f"C answers differently: {calls}")
+    numbers = [choose.choice((*range(5), 64, 65, *NUMBERS)) for _ in range(choose.randint(0, 24))]
+    signature = np.array(numbers, np.int64)
+    for plan in list(native._plans.values()):
+        if plan is not None and choose.random() < 0.8:
+            signature = np.array(plan.args[0])  # type: ignore[attr-defined]
+            signature[choose.randrange(signature.size)] = choose.choice((*range(5), *NUMBERS))
+    module.fill_again(signature, small_empty, call.inputs[0].dtype, None, *call.inputs)
+
+
+def small_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Make an array, unless it is large."""
+    return np.empty(shape, dtype) if math.prod(shape) < LARGEST else None
 
 
 def attack(fill: Any, choose: random.Random) -> bool:
@@ -148,7 +163,7 @@ def try_calls(library: str, seed: int, count: int) -> None:
     module, choose, done = load(library), random.Random(seed), 0  # noqa: S311
     for number in range(count):
         if number % 4 == 1:
-            compare(module.fill, choose)
+            compare(module, choose)
         elif number % 4 == 2:
             write(module.json_lists, choose)
         elif number % 4 == 3:
