@@ -13,36 +13,22 @@ from gathercli.explain.drawing.svg import (
     COLORS,
     DARK,
     LIGHT,
-    SANS,
-    Theme,
     document,
     element,
     html,
     path,
     rect,
-    rules,
     safe,
     style_sheet,
     text,
 )
 
 CHART_MARGIN: Final = 28
-LABEL_SIZE: Final = 12  # the size of the text of axes
+LABEL_SIZE: Final = 12  # the size of the text of axes, as in the table of styles
 NOTE_LINE: Final = 20  # the height of a line of notes
 # The sizes of the text of the style sheet.
 _TEXT_SIZES: Final = {"heading": 19, "title": 15, "note": 13.5}
 
-
-_CHART_SHAPES: Final = (
-    f".drawing .axis{{font:{LABEL_SIZE}px {SANS}}}"
-    ".drawing .rule{fill:none;stroke-width:1}.drawing .thick{fill:none;stroke-width:2.5}"
-    f".drawing .value{{font-size:{LABEL_SIZE}px;text-anchor:middle}}"
-    f".drawing .small text{{font-size:{LABEL_SIZE}px}}"
-    f".drawing .word{{font-size:{LABEL_SIZE}px}}.drawing .head{{font-weight:700}}"
-    ".drawing .on-light{fill:#000;stroke:none}.drawing .on-dark{fill:#fff;stroke:none}"
-    ".drawing .bin rect,.drawing .ramp{shape-rendering:crispEdges}"  # no seams between neighbours
-    ".drawing .hatch.on-light{fill:none;stroke:#000}.drawing .hatch.on-dark{fill:none;stroke:#fff}"
-)
 
 MOST_CHARACTERS: Final = 72  # the most characters of a line of a cell
 
@@ -79,7 +65,7 @@ class Chart:
     def svg(self, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
         """Return the picture; `aspect` and `dark` are as in `svg.svg`."""
         size = self.box.width + CHART_MARGIN, self.box.height + CHART_MARGIN
-        style = style_sheet(dark) + style_sheet(dark, _CHART_SHAPES, _colors)
+        style = style_sheet(dark) + style_sheet(dark, "chart")
         return document(size, self.title, self.description, style, self._elements, aspect=aspect)
 
 
@@ -160,21 +146,6 @@ def bin_labels(
         yield axis_label(area.x - gap, y, rows[n], "end")
     for n in spread(len(columns), max(1, int(area.width / least[0]))) if columns else ():
         yield axis_label(area.x + (n + 0.5) * (area.width / len(columns)), area.y - 6, columns[n])
-
-
-def _colors(theme: Theme) -> str:
-    bodies = {
-        ".axis": f"fill:{theme.faint}",
-        ".rule": f"stroke:{theme.line}",
-        ".thick": f"stroke:{theme.ink}",
-        ".bar": f"fill:{theme.lines[0]}",
-        ".plain": f"fill:{theme.cell};stroke:{theme.line}",
-        ".band": f"fill:{theme.fills[2]};fill-opacity:.25;stroke:{theme.lines[2]}",
-        ".outlier": f"fill:{theme.refused}",
-    }
-    for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
-        bodies[f".group.c{n}"] = f"fill:{fill};stroke:{line}"
-    return rules(bodies)
 
 
 class Table(NamedTuple):

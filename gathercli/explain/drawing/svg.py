@@ -9,10 +9,10 @@ slice is a rectangle of class ``slice`` with the tensor in ``data-tensor`` and t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from math import prod, sqrt
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from gathercli.errors import UsageError
 from gathercli.explain.drawing.scene import Arrow, Box, Caption, GridCell, GridSlice, Scene, number
@@ -24,7 +24,7 @@ from gathercli.explain.panel import (
     REFUSED_ON_DARK,
     REFUSED_ON_LIGHT,
 )
-from gathercli.text import clean, grouped
+from gathercli.text import clean, grouped, table_beside
 
 MONO: Final = "Menlo,Consolas,'DejaVu Sans Mono',monospace"
 SANS: Final = "system-ui,'Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif"
@@ -189,79 +189,34 @@ DARK: Final = Theme(
 )
 
 
-def rules(bodies: dict[str, str]) -> str:
-    """Return rules from their bodies by selector, each within ``.drawing``."""
+_STYLES: Final = table_beside(__name__)
+
+
+def _rules(bodies: Mapping[str, str], **fields: Any) -> str:
+    """Return rules from their bodies by selector, each within ``.drawing``, with fields filled."""
     return "".join(
-        f"{','.join(f'.drawing {each}' for each in selectors.split(','))}{{{body}}}"
+        f"{','.join(f'.drawing {each}' for each in selectors.format(**fields).split(','))}"
+        f"{{{body.format(**fields)}}}"
         for selectors, body in bodies.items()
     )
 
 
-_DRAWING_SHAPES: Final = rules(
-    {
-        "text": f"font:15px {MONO}",
-        ".cell text": "text-anchor:middle",
-        ".cell .letter": "font-size:11px;font-weight:700;text-anchor:start",
-        ".title": f"font:600 15px {SANS}",
-        ".heading": f"font:600 19px {SANS}",
-        ".equation": "font-size:16px",
-        ".note,.facet": f"font:13.5px {SANS}",
-        ".coordinate": f"font:12px {MONO}",
-        ".gap": f"font:700 15px {MONO}",
-        ".coordinate.replaced": f"font:700 13px {MONO}",
-        ".coordinate.stays": "font-size:13px;text-decoration:underline",
-        "tspan": "font:inherit",
-        ".strong,tspan.replaced": "font-weight:700",
-        "text.stays,text.shared": f"font:13.5px {SANS}",
-        "text.replaced": f"font:700 13.5px {SANS}",
-        "tspan.stays": "text-decoration:underline",
-        ".arrow": "fill:none;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round",
-        ".arrow.traced": "stroke-width:3.4",
-        ".slice": "fill:none;stroke-width:1.8",
-        ".slice.traced": "stroke-width:2.6",
-        ".cell rect": "stroke-width:1",
-        ".cell.traced rect": "stroke-width:3",
-        ".hatch": "fill:none;stroke-width:1;opacity:.55",
-        ".filled text,.refused text": "paint-order:stroke;stroke-width:4px;stroke-linejoin:round",
-        ".outside": "stroke-dasharray:4 3",
-        ".faint .arrow:not(.traced),.faint .slice:not(.traced)": "opacity:.18",
-        ".faint .cell:not(.traced)": "opacity:.45",
-    }
-)
+def _colors(kind: str, theme: Theme) -> str:
+    fields, styles = {**theme._asdict(), "on_fill": ON_FILL}, _STYLES[kind]
+    parts = (
+        _rules(styles["parts"], **fields | {"n": n, "fill": fill, "line": line})
+        for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True))
+    )
+    return _rules(styles["colors"], **fields) + "".join(parts)
 
 
-def _colors(theme: Theme) -> str:
-    bodies = {
-        ".page": f"fill:{theme.page}",
-        "text": f"fill:{theme.ink}",
-        ".cell rect": f"fill:{theme.cell};stroke:{theme.line}",
-        ".unread text,.coordinate,.gap": f"fill:{theme.faint}",
-        ".coordinate.replaced,.coordinate.stays": f"fill:{theme.ink}",
-        ".arrow,.slice": f"stroke:{theme.faint}",
-        ".hatch": f"stroke:{theme.faint}",
-        ".filled text,.refused text": f"stroke:{theme.cell}",
-        ".badge text": f"fill:{ON_FILL}",
-        ".refused text": f"fill:{theme.refused}",
-        ".cell.refused rect,.refused .hatch,.refused.arrow,.refused.slice": (
-            f"stroke:{theme.refused}"
-        ),
-    }
-    for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
-        bodies[f".cell.c{n} rect"] = f"fill:{fill};stroke:{line}"
-        bodies[f".cell.c{n} text"] = f"fill:{ON_FILL}"
-        bodies[f".arrow.c{n},.slice.c{n}"] = f"stroke:{line}"
-    return rules(bodies)
-
-
-def style_sheet(
-    dark: bool | None,
-    shapes: str = _DRAWING_SHAPES,
-    colors: Callable[[Theme], str] = _colors,
-) -> str:
-    """Return the styles for a dark page, a light page, or (None) for both."""
+def style_sheet(dark: bool | None, kind: str = "drawing") -> str:
+    """Return the styles for a dark page, a light page, or (None) for both; `chart` adds to them."""
+    shapes = _rules(_STYLES[kind]["shapes"], mono=MONO, sans=SANS)
     if dark is not None:
-        return shapes + colors(DARK if dark else LIGHT)
-    return f"{shapes}{colors(LIGHT)}@media(prefers-color-scheme:dark){{{colors(DARK)}}}"
+        return shapes + _colors(kind, DARK if dark else LIGHT)
+    dark_colors = _colors(kind, DARK)
+    return f"{shapes}{_colors(kind, LIGHT)}@media(prefers-color-scheme:dark){{{dark_colors}}}"
 
 
 def svg(scene: Scene, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
