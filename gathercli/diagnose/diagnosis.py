@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -53,11 +52,12 @@ class Named(NamedTuple):
         return "; ".join(self.sentences) or "the call as the version says"
 
 
-class WrongCells(NamedTuple):
-    """Cells that a hypothesis does not explain: their number, and the first of them."""
+@dataclass(frozen=True)
+class ReportedCells:
+    """Cells that are wrong, or not explained: their number, and the first of them."""
 
-    number: int
-    where: str  # the coordinates of the first
+    count: int
+    at: tuple[int, ...]
     value: str  # what it holds
     expected: str | None  # None if the version refuses its index or it lies outside `data`
 
@@ -82,8 +82,8 @@ class Diagnosis(NamedTuple):
     # an index that two of the first treat differently, in words; None if there is none
     apart: str | None = None
     # that differ from the output of the version; None if the shapes do, or none does
-    wrong_cells: WrongCells | None = None
-    unexplained: WrongCells | None = None  # by the first explanation; None if it explains all
+    wrong_cells: ReportedCells | None = None
+    unexplained: ReportedCells | None = None  # by the first explanation; None if it explains all
     # cells whose index the version refuses; None if it refuses none
     refused: RefusedCells | None = None
 
@@ -189,14 +189,14 @@ def _diagnosis(
     candidates, base = search.candidates, search.base
     named = tuple(_named(each, candidates) for each in explanations)
 
-    def cells(explanation: ScoredHypothesis) -> WrongCells | None:
+    def cells(explanation: ScoredHypothesis) -> ReportedCells | None:
         score = explanation.score
         if score.is_whole:
             return None
         (at,) = map(int, search.wrong_cells(explanation.hypothesis, 1))
         held, predicted = search.both(explanation.hypothesis, at)
-        where = cell(coordinates(at, wrong.shape))
-        return WrongCells(score.total - score.explained, where, held, predicted)
+        where = coordinates(at, wrong.shape)
+        return ReportedCells(score.total - score.explained, where, held, predicted)
 
     diagnosis = Diagnosis(
         candidates.row,
@@ -329,7 +329,7 @@ def _opening(diagnosis: Diagnosis) -> Iterator[str]:
     elif diagnosis.wrong_cells is not None:
         of = f"of {counted(diagnosis.best.explanation.score.total, 'cell')}"
         yield (
-            f"{counted(diagnosis.wrong_cells.number, f'{of} differs', f'{of} differ')}; "
+            f"{counted(diagnosis.wrong_cells.count, f'{of} differs', f'{of} differ')}; "
             f"{_first(diagnosis.wrong_cells)}"
         )
     elif diagnosis.call is not None:
@@ -338,9 +338,9 @@ def _opening(diagnosis: Diagnosis) -> Iterator[str]:
         yield sentence(f"the type is {diagnosis.wrong.dtype}", f"{data.dtype}")
 
 
-def _first(cells: WrongCells) -> str:
+def _first(cells: ReportedCells) -> str:
     expected = None if cells.expected is None else f"{cells.expected}"
-    return sentence(f"the first is {cells.value} at {cells.where}", expected)
+    return sentence(f"the first is {cells.value} at {cell(cells.at)}", expected)
 
 
 def _shape(diagnosis: Diagnosis) -> str:
@@ -368,7 +368,7 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
         more = f" ({grouped(others)} more not shown)" if others > 0 else ""
         yield f"the first {grouped(len(first))} tie{more}: {diagnosis.apart}"
     if diagnosis.unexplained is not None:
-        number = diagnosis.unexplained.number
+        number = diagnosis.unexplained.count
         yield (
             f"{counted(number, 'cell is', 'cells are')} not explained; "
             f"{_first(diagnosis.unexplained)}"
@@ -380,23 +380,6 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
             f"of them {counted(score.foreign, 'holds', 'hold')} foreign memory: the index points "
             "outside of all elements"
         )
-
-
-@dataclass(frozen=True)
-class ReportedCells:
-    """Cells that are wrong, or not explained: their number, and the first of them."""
-
-    count: int
-    at: tuple[int, ...]
-    value: str  # what it holds
-    expected: str | None  # None if the version refuses its index or it lies outside `data`
-
-    @classmethod
-    def of(cls, cells: WrongCells | None) -> ReportedCells | None:
-        """Report on cells; None on none."""
-        if cells is None:
-            return None
-        return cls(cells.number, tuple(json.loads(cells.where)), cells.value, cells.expected)
 
 
 @dataclass(frozen=True)
@@ -455,8 +438,8 @@ class DiagnosisReport(Report):
             _verdict(diagnosis),
             None if diagnosis.refusal is None else diagnosis.refusal.message,
             diagnosis.refused,
-            ReportedCells.of(diagnosis.wrong_cells),
-            ReportedCells.of(diagnosis.unexplained if likely else diagnosis.wrong_cells),
+            diagnosis.wrong_cells,
+            diagnosis.unexplained if likely else diagnosis.wrong_cells,
             tuple(LikelyCause.of(each, is_first=each in first) for each in likely[:MAX_IN_JSON]),
             len(first),
             diagnosis.apart if likely else None,
