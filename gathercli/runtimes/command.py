@@ -266,7 +266,7 @@ def _reproduced(
     """
     from gathercli.runtimes.calls import calls, integers
     from gathercli.runtimes.reproduction import Reproduction
-    from gathercli.runtimes.verdict import WORST_FIRST, Expected, Runtimes
+    from gathercli.runtimes.verdict import Expected, RuntimeOutcome, Runtimes
 
     check_new(options.output)
     op = comparison.verdicts[0].op
@@ -282,7 +282,8 @@ def _reproduced(
         )
     with Runtimes([runtime], options.timeout) as processes:
         verdicts = list(processes.verdicts([op], case.tensors, attrs, expected))
-        verdicts.sort(key=lambda each: WORST_FIRST.index(each.outcome))
+        worst_first = list(RuntimeOutcome)
+        verdicts.sort(key=lambda each: worst_first.index(each.outcome))
         absence = next(iter(processes.absences), None)
         versions = next((each.versions for each in processes.present), None)
     result = expected.output("A") if comparison.letters[0] else None
