@@ -46,17 +46,12 @@ class BeamView(View):
 
     part = "beam"
     linked = ("beam",)
+    choice = BeamSelection
     panel_dims = range(1, 2)
 
     def __init__(self, provenance: BeamProvenance) -> None:
         self.provenance: BeamProvenance = provenance
         self.without_panels = "" if provenance.shape[1] else "empty: no batches"
-
-    def select(
-        self, look: Look, rows: Limits, columns: Limits, *, whole: bool = False
-    ) -> BeamSelection:
-        """Choose what to show within limits."""
-        return BeamSelection(self.provenance, look, rows, columns, whole=whole)
 
     def attempts(
         self, look: Look, columns: Sequence[Limits]

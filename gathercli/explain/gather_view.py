@@ -46,6 +46,7 @@ class GatherView(View):
 
     part = "part of data"
     linked = ("index", "indices")
+    choice = Selection
     stacks_widely = True
 
     def __init__(self, provenance: GatherProvenance) -> None:
@@ -57,12 +58,6 @@ class GatherView(View):
         if provenance.axes:
             stays = any(kind == "stays" for *_, kind in self.spans)
             self.emphasis = ["bold: by index", *["underlined: stays"] * stays]
-
-    def select(
-        self, look: Look, rows: Limits, columns: Limits, *, whole: bool = False
-    ) -> Selection:
-        """Choose what to show within limits."""
-        return Selection(self.provenance, look, rows, columns, whole=whole)
 
     def attempts(
         self, look: Look, columns: Sequence[Limits]

@@ -299,11 +299,12 @@ class Ends(NamedTuple):
 class View(ABC):
     """The words of a provenance, and what a picture shows of it.
 
-    The choices are those of the kind, which `select` makes.
+    The choices are those of the kind, `choice`, which `select` makes.
     """
 
     part: ClassVar[str]  # what has a letter of its own
     linked: ClassVar[tuple[str, ...]]  # what has arrows, one and many
+    choice: ClassVar[Callable[..., PanelChoice]]  # what chooses a part of its provenance
 
     provenance: Provenance[Any]
     panel_dims: range  # the output dimensions that are panels of a picture
@@ -314,11 +315,9 @@ class View(ABC):
     emphasis: Sequence[str] = ()  # what emphasis in the equation means
     stacks_widely = False  # whether tensors below each other have more room without a terminal
 
-    @abstractmethod
-    def select(
-        self, look: Look, rows: Limits, columns: Limits, *, whole: bool = False
-    ) -> PanelChoice:
+    def select(self, look: Look, rows: Limits, columns: Limits, *, whole: bool = False) -> Any:
         """Choose what to show within limits; with `whole` as if there were no current cell."""
+        return self.choice(self.provenance, look, rows, columns, whole=whole)
 
     @abstractmethod
     def attempts(
