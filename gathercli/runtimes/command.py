@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gathercli.cli.call import NamedCall
@@ -35,12 +36,17 @@ ALLOW_ABSENT: Final = flag(
     help="Exit with 0 though a named runtime cannot be called.",
     rare=True,
 )
+_timeout: Final = partial(option, RUNNING, "--timeout", metavar="S", kind=float, rare=True)
 
 
 def check_seconds(seconds: float) -> None:
     """Raise if `--timeout` is no positive number."""
     if not 0 < seconds < float("inf"):
         raise UsageError(f"is {seconds:g}", subject="--timeout", expected="seconds, more than 0")
+
+
+def _without_names(subject: str, expected: str) -> UsageError:
+    return UsageError("is given without `--with`", subject=subject, expected=expected)
 
 
 def example(_: Sequence[str]) -> str:
@@ -72,13 +78,9 @@ class NamedRuntimes(RuntimeOptions):
 
     def chosen(self) -> list[Runtime]:
         """Return the runtimes; none without the option."""
-        if self.names is None and self.allow_absent:
-            raise UsageError(
-                "is given without `--with`",
-                subject="--allow-absent",
-                expected="the runtimes it allows for",
-            )
         if self.names is None:
+            if self.allow_absent:
+                raise _without_names("--allow-absent", "the runtimes it allows for")
             return []
         from gathercli.runtimes.client import runtimes_of
 
@@ -103,24 +105,15 @@ class NamedRuntimes(RuntimeOptions):
 class TimedRuntimes(NamedRuntimes):
     """The runtimes to call, and the time that each has."""
 
-    timeout: float | None = option(
-        RUNNING,
-        "--timeout",
-        metavar="S",
-        kind=float,
-        help="Seconds that the import of a runtime of --with, and each call, may take; default 60.",
-        rare=True,
+    timeout: float | None = _timeout(
+        help="Seconds that the import of a runtime of --with, and each call, may take; default 60."
     )
 
     def chosen(self) -> list[Runtime]:
         """Return the runtimes; none without the option."""
         runtimes = super().chosen()
         if self.timeout is not None and self.names is None:
-            raise UsageError(
-                "is given without `--with`",
-                subject="--timeout",
-                expected="the runtimes that it limits",
-            )
+            raise _without_names("--timeout", "the runtimes that it limits")
         check_seconds(self.seconds)
         return runtimes
 
@@ -149,14 +142,9 @@ class BatchRuntimes(NamedRuntimes):
     They stand in the place of `batch.batch_run.JobRuntimeOptions`.
     """
 
-    timeout: float | None = option(
-        RUNNING,
-        "--timeout",
-        metavar="S",
-        kind=float,
+    timeout: float | None = _timeout(
         help="Seconds a job may take; after that it has failed. With --with, seconds of the "
-        "import of a runtime, and of a call; default 60.",
-        rare=True,
+        "import of a runtime, and of a call; default 60."
     )
 
     def check(self, running: RunOptions, reporting: ReportOptions) -> None:
@@ -196,14 +184,8 @@ class ReproductionOptions(Options):
         help="The runtime: {known}; torch=/venv/bin/python names the Python that has it.",
         known=known,
     )
-    timeout: float = option(
-        RUNNING,
-        "--timeout",
-        metavar="S",
-        kind=float,
-        default=CALL_SECONDS,
-        help="Seconds that the import, and each call, may take; default 60.",
-        rare=True,
+    timeout: float = _timeout(
+        default=CALL_SECONDS, help="Seconds that the import, and each call, may take; default 60."
     )
     allow_absent: bool = ALLOW_ABSENT
     output: str = option(

@@ -396,13 +396,9 @@ def runtime_words(each: RuntimeVerdict) -> tuple[str, ...]:
     said = outcome_text(each)
     if each.known is not None:
         said += f"; known of {each.known.release}: {each.known.what}"
-    group = each.letter or _no_group(each)
+    # Values that no version gives are of no group.
+    group = each.letter or ("-" if each.result is None else "none")
     return tuple(map(clean, (runtime, each.call.text, shape, group, each.row_word, said)))
-
-
-def _no_group(each: RuntimeVerdict) -> str:
-    """Return the word for no group: `none` for values, which no version gives, else a dash."""
-    return "-" if each.result is None else "none"
 
 
 def outcome_text(each: RuntimeVerdict, reference: str | None = None) -> str:
