@@ -18,7 +18,7 @@ from gathercli.io.jobs import SHAPE, bind_call, row_of
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.report.terminal import print_text
-from gathercli.runtimes.verdict import Expected, RuntimeOutcome, runtime_json
+from gathercli.runtimes.verdict import OUTCOME_WORDS, Expected, RuntimeOutcome, runtime_json
 from gathercli.spec.call import Operand
 from gathercli.text import clean, counted
 
@@ -29,21 +29,6 @@ if TYPE_CHECKING:
     from gathercli.cli.slice_options import Absence
     from gathercli.io.jobs import Job
     from gathercli.runtimes.verdict import Runtimes, RuntimeVerdict
-
-# What a call of a runtime does, and what several do, in the summary.
-_WORDS = {
-    RuntimeOutcome.AGREES: ("agrees", "agree"),
-    RuntimeOutcome.DIFFERS: ("differs", "differ"),
-    RuntimeOutcome.VALUES: (
-        "gives values where the version refuses",
-        "give values where the version refuses",
-    ),
-    RuntimeOutcome.REFUSES: ("refuses", "refuse"),
-    RuntimeOutcome.UNSUPPORTED: ("is not taken", "are not taken"),
-    RuntimeOutcome.DIES: ("dies", "die"),
-    RuntimeOutcome.HANGS: ("hangs", "hang"),
-    RuntimeOutcome.UNSTEADY: ("is unsteady", "are unsteady"),
-}
 
 
 class RuntimeBatch:
@@ -123,7 +108,8 @@ class RuntimeBatch:
         lines = [f"{counted(len(self._plan), 'job')}"]
         lines[0] += f", {self._failed} failed" if self._failed else ""
         for name, counts in self._counts.items():
-            parts = [counted(number, *_WORDS[outcome]) for outcome, number in counts.most_common()]
+            words = ((OUTCOME_WORDS[each.value], n) for each, n in counts.most_common())
+            parts = [counted(n, each["one"], each["many"]) for each, n in words]
             called = counted(counts.total(), "call")
             lines.append(f"{name}  {': '.join(filter(None, (called, ', '.join(parts))))}")
         lines += [f"{each.runtime}  {each.why}" for each in self._absences]

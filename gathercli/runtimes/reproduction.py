@@ -25,12 +25,7 @@ from gathercli.compute.verdicts import Verdict
 from gathercli.errors import UsageError
 from gathercli.report.header import header
 from gathercli.report.verdicts import outcome
-from gathercli.runtimes.calls import (
-    CONSTANT,
-    ONE_THREAD,
-    RuntimeCall,
-    integers,
-)
+from gathercli.runtimes.calls import CONSTANT, ONE_THREAD, RuntimeCall, integers
 from gathercli.runtimes.client import (
     FILLING,
     MAX_ANSWER_BYTES,
@@ -49,7 +44,7 @@ from gathercli.runtimes.verdict import (
     plain,
 )
 from gathercli.spec.dtypes import BFLOAT16, STRING, DType, Kind
-from gathercli.text import clean, listed
+from gathercli.text import clean, listed, table_beside
 
 
 class ScriptRun(NamedTuple):
@@ -235,22 +230,6 @@ VALUES_FILE: Final = "values.npy"
 
 ONNXRUNTIME: Final = "onnxruntime"
 
-
-_PACKING_FUNCTIONS: Final = '''
-def packed(array, width):
-    """Pack elements of some bits, the first one in the lowest bits."""
-    bits = np.unpackbits(array.reshape(-1, 1), axis=1, count=width, bitorder="little")
-    return np.packbits(bits, bitorder="little")
-
-
-def unpacked(tensor, width):
-    """Unpack the elements of a tensor of OpenVINO, whose array has packed ones."""
-    data = tensor.data.view(np.uint8).ravel()
-    bits = np.unpackbits(data, count=tensor.size * width, bitorder="little").reshape(-1, width)
-    return np.packbits(bits, axis=1, bitorder="little").reshape(tensor.shape)
-
-'''
-
 # The types of numpy that hold the values of those it lacks.
 _WIDER_TYPES: Final = {Kind.FLOAT: "float32", Kind.INT: "int8", Kind.UINT: "uint8"}
 
@@ -324,7 +303,7 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
         lines.append("import ml_dtypes")
     lines += ["import numpy as np", *row.import_lines()]
     if runtime == OPENVINO and any(each.bits < 8 for each in opaque):
-        lines += _PACKING_FUNCTIONS.splitlines()
+        lines += table_beside(__name__)["packing"].splitlines()
     if call.is_wide and row.prepare:
         lines += ["", row.prepare.format(wide=True)]
     lines += call.functions.splitlines()

@@ -27,7 +27,7 @@ from gathercli.runtimes.declared import Mistake, known_mistake, mistakes_of
 from gathercli.spec.call import Operand
 from gathercli.spec.op import INTEGERS, OutOfRange
 from gathercli.spec.shapes import Shape, cell, coordinates
-from gathercli.text import clean, listed
+from gathercli.text import clean, listed, table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -412,26 +412,18 @@ def outcome_text(each: RuntimeVerdict, reference: str | None = None) -> str:
     return what
 
 
-# The outcomes without a group.
-_OUTCOME_TEXTS: Final = {
-    RuntimeOutcome.HANGS: "hangs: {message}",
-    RuntimeOutcome.DIES: "dies {message}",
-    RuntimeOutcome.UNSTEADY: "unsteady: three runs differ",
-    RuntimeOutcome.REFUSES: "refuses: {message}",
-    RuntimeOutcome.UNSUPPORTED: "does not take the call: {message}",
-    RuntimeOutcome.VALUES: "gives {result}, where {owner} refuses",
-}
+OUTCOME_WORDS: Final = table_beside(__name__)  # by the values of `RuntimeOutcome`
 
 
 def _what(each: RuntimeVerdict, reference: str | None) -> str:
     owner = "every version" if each.call.op is None and reference is None else "the version"
     reference = reference or each.reference
+    text: str | None = OUTCOME_WORDS[each.outcome.value].get("text")
     if each.outcome is RuntimeOutcome.UNSTEADY and each.at is not None:
         values = listed(map(plain, each.values or ()), "and")
-        return f"{_OUTCOME_TEXTS[each.outcome]} at {cell(each.at)}: {values}"
-    if each.outcome in _OUTCOME_TEXTS:
-        result = _shown(each.result)
-        return _OUTCOME_TEXTS[each.outcome].format(message=each.message, result=result, owner=owner)
+        return f"{text} at {cell(each.at)}: {values}"
+    if text is not None:
+        return text.format(message=each.message, result=_shown(each.result), owner=owner)
     if each.outcome is RuntimeOutcome.AGREES:
         refusal = f"refuses, as {owner} does: {each.message}"
         return refusal if each.result is None else "agrees"
