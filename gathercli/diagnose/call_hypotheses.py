@@ -206,24 +206,17 @@ def _stored(dtype: DType) -> Callable[[AnyArray], AnyArray]:
     return lambda values: np.ascontiguousarray(values, dtype.name)
 
 
-def _widened(elements: AnyArray) -> AnyArray:
-    """Return elements of bfloat16 as float32."""
-    return (elements.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-
-
-def _as_bits(dtype: DType, name: str) -> Callable[[AnyArray], AnyArray]:
+def _as_bits(dtype: DType, name: str, *, swaps: bool = False) -> Callable[[AnyArray], AnyArray]:
     """Return a function that reads the bits of elements as another type of their size."""
     stored = _stored(dtype)
-    if name == "bfloat16":
-        return lambda values: _widened(stored(values))
-    return lambda values: stored(values).view(name)
 
+    def read(values: AnyArray) -> AnyArray:
+        elements = stored(values).byteswap() if swaps else stored(values)
+        if name == "bfloat16":  # as float32
+            return (elements.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+        return elements.view(name)
 
-def _byteswapped(dtype: DType) -> Callable[[AnyArray], AnyArray]:
-    stored = _stored(dtype)
-    if dtype is BFLOAT16:
-        return lambda values: _widened(stored(values).byteswap())
-    return lambda values: stored(values).byteswap()
+    return read
 
 
 AS_STORED: Final = Reading("", "", lambda values: values)
@@ -251,7 +244,9 @@ def readings(dtype: DType) -> Iterator[Reading]:
             )
     if dtype.bits > 8:
         yield Reading(
-            "bytes swapped", "elements are read in the other byte order", _byteswapped(dtype)
+            "bytes swapped",
+            "elements are read in the other byte order",
+            _as_bits(dtype, dtype.name, swaps=True),
         )
     yield Reading("truth", "elements are 1 where they are not 0", lambda v: v != 0)
 

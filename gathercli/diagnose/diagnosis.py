@@ -333,7 +333,7 @@ def _opening(diagnosis: Diagnosis) -> Iterator[str]:
             f"{_first(diagnosis.wrong_cells)}"
         )
     elif diagnosis.call is not None:
-        yield sentence(f"the shape is {_shape(diagnosis)}", f"{diagnosis.call.shape}")
+        yield sentence(f"the shape is {cell(diagnosis.wrong.shape)}", f"{diagnosis.call.shape}")
     if data.dtype is not diagnosis.wrong.dtype:
         yield sentence(f"the type is {diagnosis.wrong.dtype}", f"{data.dtype}")
 
@@ -341,10 +341,6 @@ def _opening(diagnosis: Diagnosis) -> Iterator[str]:
 def _first(cells: ReportedCells) -> str:
     expected = None if cells.expected is None else f"{cells.expected}"
     return sentence(f"the first is {cells.value} at {cell(cells.at)}", expected)
-
-
-def _shape(diagnosis: Diagnosis) -> str:
-    return f"[{','.join(map(str, diagnosis.wrong.shape))}]"
 
 
 def shown(diagnosis: Diagnosis) -> Iterator[Named]:

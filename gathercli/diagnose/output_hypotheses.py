@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.spec.shapes import product
+from gathercli.spec.shapes import cell, product
 from gathercli.text import counted
 
 if TYPE_CHECKING:
@@ -70,15 +70,12 @@ def _along(shape: Sequence[int], axis: int, right: Sequence[int], row: Cells) ->
 
 def _permuted(right: Sequence[int], axes: Sequence[int]) -> Cells:
     """Return a function of cells of ``transpose(right, axes)``."""
-    shape = [right[axis] for axis in axes]
-    strides = [product(right[axis + 1 :]) for axis in axes]
+    shape, back = [right[axis] for axis in axes], np.argsort(axes)
 
     def cells(flat: AnyArray) -> AnyArray:
-        position = np.zeros_like(flat)
-        for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-            position += flat % size * stride
-            flat = flat // size
-        return position
+        at = np.unravel_index(flat, shape)
+        position: AnyArray = np.ravel_multi_index([at[axis] for axis in back], right)
+        return position.astype(np.int64)
 
     return cells
 
@@ -125,13 +122,13 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
     rank = len(right)
     if right != shape:
         yield OutputPlacement(
-            "reshaped", f"the output is reshaped from {_text(right)}", lambda cells: cells
+            "reshaped", f"the output is reshaped from {cell(right)}", lambda cells: cells
         )
     back = tuple(reversed(range(rank)))
     orders = list(permutations(range(rank)))[1:] if rank <= MAX_PERMUTED_RANK else [back]
     for axes in orders:
         if tuple(right[axis] for axis in axes) == shape and sum(n > 1 for n in right) > 1:
-            text = "transposed" if axes == back else f"transposed to axes {_text(axes)}"
+            text = "transposed" if axes == back else f"transposed to axes {cell(axes)}"
             yield OutputPlacement(text, f"the output is {text}", _permuted(right, axes))
     if sum(n > 1 for n in right) > 1:
         # The buffer holds the transpose of the right output, row-major, and has another shape.
@@ -140,10 +137,6 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
         )
         read = _permuted(tuple(reversed(shape)), tuple(reversed(range(len(shape)))))
         yield OutputPlacement("row-major as Fortran", "the output is read in Fortran order", read)
-
-
-def _text(sizes: Sequence[int]) -> str:
-    return f"[{','.join(map(str, sizes))}]"
 
 
 def _blocks(shape: tuple[int, ...]) -> Placements:
