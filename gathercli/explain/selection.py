@@ -286,9 +286,7 @@ def lead_of(provenance: GatherProvenance) -> int:
 
 def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:
     """Transpose coordinates of cells into an array for each dimension."""
-    if not coords:
-        return tuple(np.zeros(0, np.int64) for _ in range(rank))
-    return tuple(np.array(each, np.int64) for each in zip(*coords, strict=True))
+    return tuple(np.array(coords, np.int64).reshape(len(coords), rank).T)
 
 
 def window_cells(provenance: Provenance[Any], window: Window) -> Iterator[AnyArray]:

@@ -22,15 +22,7 @@ from gathercli.explain.heatmap import Color, HeatMap, Plane, Scale
 from gathercli.explain.panel import Line, Look, Panel, PanelChoice, View, Word
 from gathercli.explain.provenance import Provenance
 from gathercli.explain.selection import COLUMN_LIMITS, WIDE_COLUMN_LIMITS
-from gathercli.explain.terminal.layout import (
-    append,
-    arrange,
-    draw,
-    flat,
-    in_rows,
-    joined,
-    widest,
-)
+from gathercli.explain.terminal.layout import append, arrange, draw, flat, in_rows, joined, widest
 from gathercli.report import header
 from gathercli.report.terminal import PICTURE_WIDTH, Depth
 from gathercli.spec.dtypes import STRING, Kind
