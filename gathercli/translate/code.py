@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from gathercli.cli.slice_options import NEGATIVE, NO_BEAM, OUTSIDE
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import Kind
-from gathercli.translate.program import Program, ProgramValue, Step
+from gathercli.translate.program import Program, Step, unused
 from gathercli.translate.targets import TranslationTarget
 
 # The primitives with a name that become a part of the expression that uses them, if one does.
@@ -110,18 +110,10 @@ class _Writer:
         if last or short or step.primitive == "constant":
             self._known[number] = expression
             return
-        name = self._name(step.output)
+        wish = "gathered" if step.output.name == "output" else step.output.name or "value"
+        name = unused(wish, self._names)
         self._lines.append(f"{name} = {expression.text}")
         self._known[number] = Expression(name, is_number=expression.is_number)
-
-    def _name(self, value: ProgramValue) -> str:
-        wish = "gathered" if value.name == "output" else value.name or "value"
-        name, number = wish, 1
-        while name in self._names:
-            number += 1
-            name = f"{wish}_{number}"
-        self._names.add(name)
-        return name
 
     def _expression(self, step: Step) -> Expression:
         inputs = [self._known[each.number] for each in step.inputs]

@@ -24,7 +24,7 @@ from gathercli.io.graphs.onnx import IR_VERSION, symbols
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.spec.dtypes import BOOL, INT64, DType, Kind
 from gathercli.spec.shapes import product
-from gathercli.translate.program import FROM_SIZES, PRIMITIVES, Program, Step
+from gathercli.translate.program import FROM_SIZES, PRIMITIVES, Program, Step, unused
 
 # The most elements of zeros that a graph stores; others are made when it runs.
 MOST_STORED_ZEROS: Final = 1024
@@ -50,12 +50,7 @@ class GraphBuilder:
 
     def name(self, wish: str) -> str:
         """Return a name that nothing has yet."""
-        name, number = wish, 1
-        while name in self.names:
-            number += 1
-            name = f"{wish}_{number}"
-        self.names.add(name)
-        return name
+        return unused(wish, self.names)
 
     def constant(self, value: Any, wish: str = "") -> str:
         """Add a tensor, or integers, unless they are there; return their name."""

@@ -155,6 +155,16 @@ FROM_SIZES: Final = frozenset(("size", "sizes", "strides", "zeros", "no_tuples")
 _READ_SIZES: Final = FROM_SIZES | {"narrow", "widen", "merge", "gather_tree"}
 
 
+def unused(wish: str, names: set[str]) -> str:
+    """Return a name that nothing has yet, the wish or one with a number, and add it to `names`."""
+    name, number = wish, 1
+    while name in names:
+        number += 1
+        name = f"{wish}_{number}"
+    names.add(name)
+    return name
+
+
 class ProgramValue(NamedTuple):
     """A value: its number, its name for people (empty for a part of an expression), its type."""
 
