@@ -138,7 +138,9 @@ def _picks(selection: Selection, at: tuple[int, ...]) -> Iterator[Pick]:
         unit = provenance.unit(cell, position)
         color = None if unit is None else colors.get(unit)
         pick = Pick(cell, k, position, provenance.fate(k, flat), unit, color)
-        yield pick._replace(links=_links_of(selection, pick))
+        links = _links_to_data(selection, pick)
+        links += [] if pick.fate is Fate.REFUSED else _links_to_out(selection, pick)
+        yield pick._replace(links=links)
 
 
 def _traces(selection: Selection, at: tuple[int, ...]) -> dict[tuple[int, ...], Trace]:
@@ -319,12 +321,6 @@ def _path(provenance: GatherProvenance, at: tuple[int, ...], trace: Trace | None
     if trace is None or provenance.apart(trace.out)[: len(at)] != at:
         return {}
     return {name: [cell] for name, cell in provenance.ends(trace).items() if cell is not None}
-
-
-def _links_of(selection: Selection, pick: Pick) -> list[Link]:
-    """Return the arrows of an index: to the slices that it picks, and on to the output."""
-    links = _links_to_data(selection, pick)
-    return links if pick.fate is Fate.REFUSED else links + _links_to_out(selection, pick)
 
 
 def _links_to_data(selection: Selection, pick: Pick) -> list[Link]:

@@ -79,12 +79,7 @@ class SaveOptions(PictureOptions):
             return None
         parts = re.fullmatch(r"([1-9]\d{0,3}):([1-9]\d{0,3})", self.aspect_text.strip(), re.ASCII)
         if not parts:
-            raise UsageError(
-                f"is `{clean(self.aspect_text[:80])}`",
-                subject="--aspect",
-                value=self.aspect_text,
-                expected="a width and a height such as 16:9",
-            )
+            raise unreadable("--aspect", self.aspect_text, "a width and a height such as 16:9")
         return int(parts[1]), int(parts[2])
 
     def opened(self) -> PictureFiles:

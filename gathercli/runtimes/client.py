@@ -215,8 +215,7 @@ class RuntimeProcess:
         """Write a tensor, unless it is that of the last call; return its path and type."""
         path = self._path(f"{name}.npy")
         if self._saved.get(name) is not tensor:
-            with open(path, "wb") as file:
-                np.save(file, tensor.array.astype(tensor.storage, copy=False), allow_pickle=False)
+            np.save(path, tensor.array.astype(tensor.storage, copy=False), allow_pickle=False)
             self._saved[name] = tensor
         return path, tensor.dtype.name
 

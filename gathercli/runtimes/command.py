@@ -281,22 +281,19 @@ def _written(
     folder: str, seen: Reproduction, runtime: Runtime, attrs: Mapping[str, Any], seconds: float
 ) -> Reproduction:
     """Write the files of a reproduction, run its script, and write the report."""
+    from pathlib import Path
+
     from gathercli.runtimes.reproduction import SCRIPT, files_of, report, run_script
 
     files = files_of(seen.call, seen.tensors, attrs, seen.expected)
     for name, file in files.items():
-        _write(os.path.join(folder, name), file.content)
+        Path(folder, name).write_bytes(file.content)
     seen = seen._replace(files={name: file.doc for name, file in files.items()})
     if seen.absence is None:
         run = run_script(runtime, folder, SCRIPT, seconds, fills=seen.is_unsteady)
         seen = seen._replace(run=run)
-    _write(os.path.join(folder, "report.md"), report(seen).encode())
+    Path(folder, "report.md").write_bytes(report(seen).encode())
     return seen
-
-
-def _write(path: str, content: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(content)
 
 
 def check_new(path: str) -> None:

@@ -47,7 +47,8 @@ def align(drawings: Sequence[PanelDrawing]) -> None:
     """Give the cells of each tensor, and the spaces between them, one width in all panels."""
     if any(each.panel.stance is Stance.LEVEL for each in drawings):
         return
-    widths = [max(each) for each in zip(*(each.cell_widths for each in drawings), strict=True)]
+    every = list(zip(*(each.blocks for each in drawings), strict=True))
+    widths = [max(block.cell_width for block in blocks) for blocks in every]
     lanes = [max(each) for each in zip(*(each.lane_widths for each in drawings), strict=True)]
     for each in drawings:
         each.measure(widths, lanes)
@@ -78,11 +79,6 @@ class PanelDrawing:
         self.linked = 0
         spaces = [each.lane for each in panel.flow]
         self.measure([LEAST_WIDTH] * len(spaces), spaces)
-
-    @property
-    def cell_widths(self) -> list[float]:
-        """The width of the cells of each tensor."""
-        return [block.cell_width for block in self.blocks]
 
     @property
     def lane_widths(self) -> list[float]:
