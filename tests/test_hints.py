@@ -734,7 +734,6 @@ ELSEWHERE: Final = {
     "ops/__init__.py": "Python's, which test_api.py follows",
     "io/arraylike.py": "Python's, which test_api.py follows",
     "batch/cluster.py": "a cluster's",
-    "batch/scheduler.py": "a cluster's",
     "cli/commands/operators.py": "a cluster's",
     "batch/cluster_options.py": "a cluster's",
     "batch/pool.py": "a defect's",

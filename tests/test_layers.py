@@ -133,7 +133,7 @@ def test_only_a_cluster_uses_a_network() -> None:
 
     users = {path.name for path in MODULES if roots(path) & network}
 
-    assert users <= {"cluster.py", "scheduler.py", "dask_task.py"}
+    assert users <= {"cluster.py", "dask_task.py"}
 
 
 def test_a_batch_loads_nothing_that_uses_a_network() -> None:

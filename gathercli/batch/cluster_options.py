@@ -14,7 +14,7 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from gathercli.batch.scheduler import Address
+    from gathercli.batch.cluster import Address
     from gathercli.cli.call import OpenCall
     from gathercli.cli.messages import Messages
     from gathercli.cli.options import Limits
@@ -83,7 +83,7 @@ class ClusterOptions(Options):
         if used and (ca_file is None or cert is None):
             what = f"`{used[0]}` is given without `--tls-{'cert' if ca_file else 'ca-file'}`"
             raise UsageError(what, expected="both, as either side shows who it is")
-        from gathercli.batch.scheduler import Address, check_url
+        from gathercli.batch.cluster import Address, check_url
 
         if url is not None:
             check_url(url, ca_file)

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from gathercli import __version__
-from gathercli.batch import batch_run, cluster, scheduler
+from gathercli.batch import batch_run, cluster
 from gathercli.batch import dask_task as task
 from gathercli.batch.work import Settings
 from gathercli.cli import main
@@ -407,8 +407,8 @@ def test_a_worker_that_does_not_see_the_folder_is_named(
 def test_nobody_at_the_address_is_an_error_within_seconds(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert scheduler.MAX_WAIT <= 5
-    monkeypatch.setattr(scheduler, "MAX_WAIT", 0.3)
+    assert cluster.MAX_WAIT <= 5
+    monkeypatch.setattr(cluster, "MAX_WAIT", 0.3)
     listed = write_jobs(job("a", output="a.npy"))
     with socket.create_server((HERE, 0)) as silent:
         port = silent.getsockname()[1]
@@ -438,7 +438,7 @@ def test_nobody_at_the_address_is_an_error_within_seconds(
 def test_a_file_that_no_scheduler_wrote_is_refused(
     content: bytes | None, status: int, said: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduler, "MAX_WAIT", 0.2)
+    monkeypatch.setattr(cluster, "MAX_WAIT", 0.2)
     if content is not None:
         Path("f").write_bytes(content)
     ran = run("batch", write_jobs(job("a")), "--scheduler-file", "f")
@@ -604,7 +604,7 @@ def test_a_scheduler_that_is_stopped_has_gone_away(
 
     def stop(workers: cluster.Cluster, queue: JobQueue, seconds: float) -> Iterator[Outcome]:
         if feed.is_read():
-            monkeypatch.setattr(scheduler, "MAX_WAIT", 1.0)
+            monkeypatch.setattr(cluster, "MAX_WAIT", 1.0)
             os.kill(own.scheduler.pid or 0, signal.SIGSTOP)
         return wait(workers, queue, seconds)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import zarr
 
-from gathercli.batch import scheduler
+from gathercli.batch import cluster
 from gathercli.batch.work import Part
 from tests.batch.dask_cluster import Dask
 from tests.io.zarr.test_created_results import read, stored
@@ -110,7 +110,7 @@ def test_nobody_at_the_address_leaves_nothing(
     run: Run, data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del data
-    monkeypatch.setattr(scheduler, "MAX_WAIT", 0.3)
+    monkeypatch.setattr(cluster, "MAX_WAIT", 0.3)
     before = sorted(os.listdir())
     words = ("gather", "x.npy", "0,", "-o", "o.zarr", "--scheduler", "tcp://127.0.0.1:1")
     found = run(*words)
