@@ -17,8 +17,9 @@ from xml.parsers import expat
 from gathercli.errors import GatherError, InputError, LimitError, OperatorError
 from gathercli.io.files import File
 from gathercli.io.formats.content import check_number, check_pointer, malformed, truncated
-from gathercli.io.graphs.graph import Constant, Value, check_held, open_beside, stored
+from gathercli.io.graphs.graph import Constant, Value, check_held, stored
 from gathercli.io.graphs.ir import ELEMENT_TYPES, precision, strings_of
+from gathercli.models.beside import open_beside
 from gathercli.models.graph import MAX_DEPTH, Model
 from gathercli.spec.dtypes import STRING, DType, foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse, product

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gathercli.errors import GatherError, InputError, LimitError, OperatorError
 from gathercli.io.files import File
 from gathercli.io.formats.content import malformed
-from gathercli.io.graphs.graph import Value, open_beside
+from gathercli.io.graphs.graph import Value
 from gathercli.io.graphs.onnx import NodeFields, attribute, node_fields, value_info
 from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto
 from gathercli.io.graphs.wire import (
@@ -25,6 +25,7 @@ from gathercli.io.graphs.wire import (
     signed,
     span_of,
 )
+from gathercli.models.beside import open_beside
 from gathercli.models.facts import (
     FOLDED_OPERATORS,
     MALFORMED,

@@ -5,26 +5,20 @@ Elements are raw bytes: in a model, in the file of its weights, or in one beside
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import Hint, InputError, LimitError, NoInputError
-from gathercli.io.files import File, new_name, unreadable
+from gathercli.errors import InputError, LimitError
+from gathercli.io.files import File
 from gathercli.io.formats.content import Layout, check_limit, check_shape, malformed
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import DType
 from gathercli.spec.shapes import Shape, product
-from gathercli.text import clean, in_bytes, shell_word
+from gathercli.text import in_bytes
 
 # Copies in memory of elements that are converted: the values, the result, their comparison.
 CONVERSION_COPIES: Final = 4
-# How a file beside a model is opened: without waiting for the writer of a pipe.
-_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Constant:
@@ -219,75 +213,3 @@ def raw_elements(tensor: Tensor) -> bytes:
     if tensor.dtype.bits < 8:
         return packed(tensor.array.reshape(-1), tensor.dtype.bits)
     return tensor.array.astype(tensor.storage.newbyteorder("<")).tobytes()
-
-
-def open_beside(path: str, location: str, limit: int | None) -> File:
-    """Open a regular file, `location` relative to the model's folder, through no link."""
-    *folders, name = location.split("/")
-    descriptors: list[int] = []
-    try:
-        descriptors.append(os.open(os.path.dirname(path) or ".", _FOLDER_FLAGS & ~os.O_NOFOLLOW))
-        for folder in folders:
-            descriptors.append(os.open(folder, _FOLDER_FLAGS, dir_fd=descriptors[-1]))
-        _check_regular(name, descriptors[-1], location)
-        fd = os.open(name, _FILE_FLAGS, dir_fd=descriptors[-1])
-    except NoInputError as error:
-        error.hint = _copying(path, location)
-        raise
-    except FileNotFoundError:
-        what = f"`{clean(location)}` is missing"
-        raise NoInputError(
-            what, rule="missing", value=location, expected="a file beside the model"
-        ) from None
-    except OSError as error:
-        refusal = unreadable(location, error)
-        if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a folder in the name is a link
-            refusal.hint = _copying(path, location)
-        raise refusal from None
-    finally:
-        for each in descriptors:
-            os.close(each)
-    file = File(location, fd, limit)
-    if not file.regular:  # it was replaced after the check
-        file.close()
-        raise _irregular(location, "no regular file")
-    file.path = os.path.join(os.path.dirname(path), location)
-    return file
-
-
-def _check_regular(name: str, folder: int, location: str) -> None:
-    """Raise for a link, a device or a pipe: opening one may have effects."""
-    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    if not stat.S_ISREG(mode):
-        raise _irregular(location, "a link" if stat.S_ISLNK(mode) else "no regular file")
-
-
-def _irregular(location: str, kind: str) -> NoInputError:
-    return NoInputError(
-        f"`{clean(location)}` is {kind}", value=location, expected="a regular file beside the model"
-    )
-
-
-def _copying(path: str, location: str) -> Hint | None:
-    """Suggest a copy of a model and of the file that a link beside it leads to, if it is one."""
-    folder, name = os.path.split(path)
-    source = os.path.join(folder, location)
-    if not os.path.isfile(source):
-        return None
-    copy = new_name("copy", "")
-    target = os.path.join(copy, os.path.dirname(location))
-    steps = " && ".join(
-        (
-            f"mkdir -p {shell_word(target)}",
-            f"cp -L {shell_word(_as_path(path))} {shell_word(copy)}",
-            f"cp -L {shell_word(_as_path(source))} {shell_word(target)}",
-        )
-    )
-    steps = steps.replace("{", "{{").replace("}", "}}")  # which `Hint` fills in
-    text = f"`{steps}` copies what the link leads to; {{source}} is the model then"
-    return Hint(text, source=os.path.join(copy, name))
-
-
-def _as_path(path: str) -> str:
-    """Return a path that is no option."""
-    return f"./{path}" if path.startswith("-") else path
