@@ -177,7 +177,6 @@ def suggest(words: Sequence[str], error: GatherError) -> str | None:
 
 
 def _read(words: Sequence[str]) -> CommandLine:
-
     return CommandLine.of(command_of(words[0]), words[1:])
 
 

@@ -12,7 +12,6 @@ import os
 
 from gathercli.errors import (
     GatherError,
-    Hint,
     InputError,
     LimitError,
     NoInputError,
@@ -102,16 +101,6 @@ def _exists(name: str, folder: str) -> bool:
         return os.path.lexists(os.path.join(folder, name))
     except ValueError:  # a NUL in the name
         return False
-
-
-def _check_quoted(token: str, folder: str) -> None:
-    """Raise if a quoted literal is the name of a file."""
-    from gathercli.io.suggest import quoted_file
-
-    if name := quoted_file(token, folder):
-        what = f"`{token}` is a text, as a file is named without quotes of its own"
-        hint = Hint("did you mean {source}?", source=name)
-        raise InputError(what, rule="literal", value=token, expected="the name", hint=hint)
 
 
 def is_stdin(token: str) -> bool:
@@ -255,7 +244,9 @@ class Inputs:
         if literal is not None:
             self.note_file(token, "a literal")
             if token.lstrip()[:1] == '"':
-                _check_quoted(token, self._folder)
+                from gathercli.io.suggest import check_quoted
+
+                check_quoted(token, self._folder)
             return Source(None, Literal(literal), None, types)
         if raw is not None:
             from gathercli.io.formats.npy import Raw

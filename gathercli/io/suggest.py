@@ -108,10 +108,13 @@ def _balanced(token: str) -> str | None:
     return source if missing and _is_literal(source) else None
 
 
-def quoted_file(token: str, folder: str) -> str | None:
-    """Return the text of a quoted literal if it is the name of a file."""
+def check_quoted(token: str, folder: str) -> None:
+    """Raise if a quoted literal is the name of a file."""
     match = re.fullmatch(r'\s*"([^"\0]+)"\s*', token)
-    return match[1] if match and os.path.isfile(os.path.join(folder, match[1])) else None
+    if match and os.path.isfile(os.path.join(folder, match[1])):
+        what = f"`{token}` is a text, as a file is named without quotes of its own"
+        hint = Hint("did you mean {source}?", source=match[1])
+        raise InputError(what, rule="literal", value=token, expected="the name", hint=hint)
 
 
 def _member(token: str, folder: str) -> Hint | None:
