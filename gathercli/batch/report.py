@@ -239,7 +239,8 @@ def _case(line: dict[str, Any], file: str, at: int) -> str:
     head = f'<testcase classname={_quoted(kind)} name={_quoted(line["id"])} time="{seconds:.6f}"'
     head += (f" file={_quoted(file)}" if file else "") + (f' line="{at}"' if at else "")
     if line["status"] == OK:
-        return f"  {head}/>\n"
+        text = _quoted(line["remark"])[1:-1] if line.get("remark") else ""
+        return f"  {head}><system-out>{text}</system-out></testcase>\n" if text else f"  {head}/>\n"
     if line["status"] == SKIPPED:
         return f"  {head}><skipped message={_quoted(line.get('message'))}/></testcase>\n"
     tag = "failure" if line["status"] == MISMATCH else "error"

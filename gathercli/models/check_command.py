@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-import string
 from collections import Counter
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -25,10 +23,18 @@ from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.files import cores
 from gathercli.io.write import Output
-from gathercli.models.command import ModelOptions
-from gathercli.models.files import IR_ROOT, models_of, no_model, root_of
+from gathercli.models.command import ModelOptions, node_name
+from gathercli.models.files import (
+    IR_ROOT,
+    as_uri,
+    models_of,
+    no_model,
+    path_in_repository,
+    repository_root,
+    root_of,
+)
 from gathercli.models.node_call import MODEL_NODE
-from gathercli.models.targets import target, target_names
+from gathercli.models.targets import across_targets, target, target_names
 from gathercli.models.verdict import (
     ERROR,
     MODEL_STATEMENTS,
@@ -38,15 +44,16 @@ from gathercli.models.verdict import (
     WARNING,
     WORDS,
     Finding,
+    Judged,
 )
 from gathercli.report.terminal import ERROR_STYLE, print_text, rendered, wants_color, width_of
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json
 from gathercli.spec import rules
-from gathercli.text import clean, counted, grouped, listed, shown
+from gathercli.text import clean, counted, grouped, listed, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from rich.text import Text
 
@@ -98,11 +105,21 @@ class ModelCheckOptions(Options):
 
     def targets(self) -> list[ConversionTarget]:
         """Return the targets that the option names."""
-        words = [] if self.to is None else self.to.split(",")
+        if self.to is None:
+            return []
+        words = [each for each in self.to.split(",") if each.strip()] or [self.to]
         return list({each.name: each for each in map(target, words)}.values())
 
     def check(self) -> None:
-        """Raise if two reports are one file."""
+        """Raise if two reports are one file, or one is the pipe."""
+        for name in ("junit", "sarif"):
+            if getattr(self, name) == "-":
+                raise UsageError(
+                    "is `-`, but stdout has the findings",
+                    subject=f"--{name}",
+                    value="-",
+                    expected="the name of a file",
+                )
         paths = [path for path in (self.junit, self.sarif) if path]
         if len(paths) == 2 and os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
             raise UsageError(
@@ -124,6 +141,7 @@ def run(
     options.check()
     targets, start = options.targets(), monotonic()
     paths, checked = paths_of(models, messages.notes), list[CheckedModel]()
+    noted: dict[str, list[str]] = {}  # the models of each note
     if paths is None:
         paths, checked = [], [CheckedModel(models[0], error=no_model(models))]
     check = partial(check_file, reading=reading, memory=memory, options=options, targets=targets)
@@ -134,9 +152,11 @@ def run(
             sarif.open()
         with messages:
             for model in all_checked(check, paths, options.threads, messages):
-                messages.notes += [f"{model.path}: {note}" for note in model.notes]
+                for note in model.notes:
+                    noted.setdefault(note, []).append(model.path)
                 _print(model, options, messages, alone=len(paths) == 1)
                 checked.append(model)
+        messages.notes += [f"{some(names, 3)}: {note}" for note, names in noted.items()]
         if options.fmt == "json":
             print_text(json.dumps(as_json(checked, [each.name for each in targets])) + "\n")
         if junit is not None:
@@ -209,13 +229,13 @@ def check_file(
     from gathercli.models.lint import findings
 
     allowed = {"allow_fill": options.allow_fill, "allow_unread": options.allow_unread}
-    verdicts: dict[str, str] = {}
+    judged: dict[str, Judged] = {}
     try:
         model = reading.read(path, memory, tolerant=True)
         try:
             required = options.require_proven
             results = tuple(
-                findings(model, targets, **allowed, require_proven=required, verdicts=verdicts)
+                findings(model, targets, **allowed, require_proven=required, judged=judged)
             )
             model.recheck()
         finally:
@@ -223,7 +243,7 @@ def check_file(
     except GatherError as error:
         return CheckedModel(path, error=error)
     notes = (*model.notes, *dict.fromkeys(each.note for each in model.nodes if each.note))
-    return CheckedModel(path, tuple(model.nodes), results, verdicts=verdicts, notes=notes)
+    return CheckedModel(path, tuple(model.nodes), results, judged=judged, notes=notes)
 
 
 def _print(
@@ -235,8 +255,9 @@ def _print(
         messages.print_error(model.error)
     if options.fmt != "json":
         width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
-        for each in merged(model.findings):
-            print_text(rendered(line(model.path, each, width), color=color))
+        levels = (ERROR, WARNING) if messages.quiet else _LEVEL_STYLES
+        for each in model.lines(width, levels):
+            print_text(rendered(each, color=color))
 
 
 def _junit_report(path: str) -> JUnitReport:
@@ -251,10 +272,11 @@ def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: f
     from gathercli.batch.outcome import BatchTotals
 
     totals = BatchTotals(0)
-    for model in placed(checked):
-        for each in junit_lines(model):
+    for model in checked:
+        path = path_in_repository(model.path)
+        for each in junit_lines(model._replace(path=path)):
             totals.count(each["status"])
-            junit.add(json.dumps(each).encode(), model.path)
+            junit.add(json.dumps(each).encode(), path)
     junit.write(totals, seconds)
 
 
@@ -270,28 +292,19 @@ class CheckedModel(NamedTuple):
     nodes: tuple[ModelNode, ...] = ()
     findings: tuple[Finding, ...] = ()
     error: GatherError | None = None  # why the model was not read; None if it was
-    verdicts: Mapping[str, str] = {}  # of the nodes, by name
+    judged: Mapping[str, Judged] = {}  # the nodes, by name
     notes: tuple[str, ...] = ()  # of the reader, and on how rows were found
 
     @property
     def words(self) -> Mapping[str, int]:
         """The number of nodes by verdict."""
-        return Counter(self.verdicts.values())
+        return Counter(each.word for each in self.judged.values())
 
-
-def merged(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings, those on indices that several targets read differently as one."""
-    groups: dict[tuple[object, ...], list[Finding]] = {}
-    for n, each in enumerate(findings):
-        same = (each.where, each.value, each.expected, each.number)
-        groups.setdefault(
-            (each.node, each.rule, *(same if each.rule == "index-legal" else (n,))), []
-        ).append(each)
-    for first, *others in groups.values():
-        yield first._replace(
-            target=listed([first.target, *(each.target for each in others)], "and"),
-            does={name: fate for each in (first, *others) for name, fate in each.does.items()},
-        )
+    def lines(self, width: int | None, levels: Container[str] = _LEVEL_STYLES) -> Iterator[Text]:
+        """Format the findings of some levels."""
+        names = {each.name: node_name(each) for each in self.nodes}
+        for each in across_targets(each for each in self.findings if each.level in levels):
+            yield line(self.path, each._replace(node=names.get(each.node, each.node)), width)
 
 
 def line(path: str, finding: Finding, width: int | None = None) -> Text:
@@ -300,7 +313,7 @@ def line(path: str, finding: Finding, width: int | None = None) -> Text:
 
     place, rule = clean(path), f"  [{finding.rule}]"
     if finding.node:
-        place += f": {shown(finding.node)}"
+        place += f": {finding.node}"
     words = f"{finding.level}: {clean(cut(finding.text))}{rule}"
     if width is None:
         text = Text.assemble((place, "bold"), ": ", words, "\n")
@@ -313,11 +326,11 @@ def line(path: str, finding: Finding, width: int | None = None) -> Text:
 def total(checked: Sequence[CheckedModel]) -> str:
     """Format the number of models, nodes and findings."""
     models, nodes = len(checked), sum(len(each.nodes) for each in checked)
-    levels = [finding.level for each in checked for finding in merged(each.findings)]
+    levels = [finding.level for each in checked for finding in across_targets(each.findings)]
     numbers = [counted(levels.count(level), level) for level in _LEVEL_STYLES if level in levels]
     refused = sum(each.error is not None for each in checked)
-    verdicts = verdict_counts(checked)
-    words = ", ".join(f"{grouped(number)} {word}" for word, number in verdicts.items())
+    verdicts = {word: sum(each.words.get(word, 0) for each in checked) for word in WORDS}
+    words = ", ".join(f"{grouped(number)} {word}" for word, number in verdicts.items() if number)
     parts = [counted(models, "model"), counted(nodes, "node") + (f": {words}" if words else "")]
     return (
         ", ".join(parts)
@@ -327,12 +340,6 @@ def total(checked: Sequence[CheckedModel]) -> str:
     )
 
 
-def verdict_counts(checked: Sequence[CheckedModel]) -> dict[str, int]:
-    """Return the number of nodes by verdict, in the order of `WORDS`."""
-    numbers = {word: sum(each.words.get(word, 0) for each in checked) for word in WORDS}
-    return {word: number for word, number in numbers.items() if number}
-
-
 def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> dict[str, Any]:
     """Return all models for JSON."""
     models = [
@@ -340,12 +347,20 @@ def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> dict[str
             "model": each.path,
             "nodes": len(each.nodes),
             "verdicts": dict(each.words),
+            "judged": list(map(_judged, each.nodes, each.judged.values())),
             "findings": [_finding(finding) for finding in each.findings],
             **({"error": json.loads(error_json(each.error))} if each.error else {}),
         }
         for each in checked
     ]
     return {"targets": list(targets), "models": models}
+
+
+def _judged(node: ModelNode, judged: Judged) -> dict[str, Any]:
+    """Return the verdict on a node for JSON, and what is open of one at run time."""
+    what = _finding(judged.what) if judged.what else None
+    operator = f"{node.op or node.operator}"
+    return {"node": node.name, "operator": operator, "verdict": judged.word, "open": what}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -363,22 +378,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "expected": finding.expected,
         "count": finding.number,
         "does": dict(finding.does),
+        "nodes": list(finding.nodes),
     }
-
-
-def repository_root() -> str:
-    """Return the root of the git repository of the working folder; without one, that folder."""
-    here = Path.cwd()
-    roots = (each for each in (here, *here.parents) if os.path.exists(each / ".git"))
-    return str(next(roots, here))
-
-
-def placed(checked: Iterable[CheckedModel]) -> Iterator[CheckedModel]:
-    """Yield models by their paths in the repository, links followed; absolute ones outside it."""
-    root = repository_root()
-    for each in checked:
-        path = Path(os.path.realpath(each.path))
-        yield each._replace(path=str(path.relative_to(root) if path.is_relative_to(root) else path))
 
 
 def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
@@ -395,8 +396,8 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
         if each.level != NOTE or each.rule == UNREAD:
             findings.setdefault(each.node, []).append(each)
     for node in checked.nodes:
-        own = findings.get(node.name, [])
-        if not own and checked.verdicts.get(node.name) == NOT_READ:
+        own, judged = findings.get(node.name, []), checked.judged.get(node.name, Judged(""))
+        if not own and judged.word == NOT_READ:
             own = [Finding(UNREAD, "a tensor that it needs is malformed", NOTE)]
         broken = [each for each in own if each.level != NOTE]
         yield {
@@ -405,6 +406,7 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
             "status": MISMATCH if broken else SKIPPED if own else OK,
             "rule": ", ".join(dict.fromkeys(each.rule for each in broken or own)),
             "message": "; ".join(each.text for each in broken or own),
+            "remark": f"{judged.word}: {judged.what.message}" if judged.what else "",
         }
     for each in findings.get("", ()):
         fields = {"rule": each.rule, "message": each.message}
@@ -417,19 +419,16 @@ _SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_VERSION: Final = "2.1.0"
 _SOURCE_ROOT: Final = "%SRCROOT%"  # the name that code hosts know
 
-# What stands for itself in the path of a URI.
-_PLAIN_BYTES: Final = (string.ascii_letters + string.digits + "-._~/").encode()
-
-_ALL_STATEMENTS: Final = {
+_INDEX_RANGE: Final = "An index is outside its axis. The message has the legal ones."
+_CALL_STATEMENTS: Final = {
     "version": "The operator has the version.",
     **rules.STATEMENTS,
-    **MODEL_STATEMENTS,
 }
 
 
 def sarif_log(checked: Sequence[CheckedModel], release: str) -> str:
     """Return a SARIF log of one run, by gathercli of a release."""
-    checked = list(placed(checked))
+    checked = [each._replace(path=path_in_repository(each.path)) for each in checked]
     pairs = [(model.path, each) for model in checked for each in model.findings]
     names = list(dict.fromkeys(each.rule for _, each in pairs))
     failed = [_notification(each.path, each.error) for each in checked if each.error is not None]
@@ -441,7 +440,7 @@ def sarif_log(checked: Sequence[CheckedModel], release: str) -> str:
                 "rules": [_rule(name) for name in names],
             }
         },
-        "originalUriBaseIds": {_SOURCE_ROOT: {"uri": _uri(os.path.join(repository_root(), ""))}},
+        "originalUriBaseIds": {_SOURCE_ROOT: {"uri": as_uri(os.path.join(repository_root(), ""))}},
         "invocations": [{"executionSuccessful": not failed, "toolExecutionNotifications": failed}],
         "results": [_result(path, each, names.index(each.rule)) for path, each in pairs],
         "columnKind": "utf16CodeUnits",
@@ -450,15 +449,19 @@ def sarif_log(checked: Sequence[CheckedModel], release: str) -> str:
 
 
 def _rule(name: str) -> dict[str, Any]:
-    text = {"text": _ALL_STATEMENTS.get(name, name)}
-    return {"id": name, "shortDescription": text, "fullDescription": text, "help": text}
+    """Describe a rule: what is wrong, and then what to do or what is asked for."""
+    default = f"A call breaks a rule. {_CALL_STATEMENTS.get(name, name)}"
+    text = {"index-range": _INDEX_RANGE, **MODEL_STATEMENTS}.get(name, default)
+    wrong, full = text[: text.index(". ") + 1], {"text": text}
+    return {"id": name, "shortDescription": {"text": wrong}, "fullDescription": full, "help": full}
 
 
 def _result(path: str, finding: Finding, index: int) -> dict[str, Any]:
     node, location = clean(finding.node), _location(path)
-    if node:
-        name = {"name": node, "fullyQualifiedName": f"{clean(path)}#{node}"}
-        location["logicalLocations"] = [name]
+    if names := list(map(clean, [finding.node] if node else finding.nodes)):
+        location["logicalLocations"] = [
+            {"name": name, "fullyQualifiedName": f"{clean(path)}#{name}"} for name in names
+        ]
     return {
         "ruleId": finding.rule,
         "ruleIndex": index,
@@ -471,15 +474,8 @@ def _result(path: str, finding: Finding, index: int) -> dict[str, Any]:
 
 def _location(path: str) -> dict[str, Any]:
     """Return the place of a model; a binary file has no lines but the first."""
-    artifact = {"uri": _uri(path), **({} if os.path.isabs(path) else {"uriBaseId": _SOURCE_ROOT})}
+    artifact = {"uri": as_uri(path), **({} if os.path.isabs(path) else {"uriBaseId": _SOURCE_ROOT})}
     return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}
-
-
-def _uri(path: str) -> str:
-    """Return a path as a URI, or a relative one as a reference."""
-    name = os.fsencode(path)
-    text = "".join(chr(each) if each in _PLAIN_BYTES else f"%{each:02X}" for each in name)
-    return f"file://{text}" if os.path.isabs(path) else text
 
 
 def _digest(path: str, finding: Finding) -> str:
@@ -487,7 +483,7 @@ def _digest(path: str, finding: Finding) -> str:
     from hashlib import blake2b  # loads OpenSSL
 
     name = finding.node or finding.where or ""  # a malformed tensor has a place alone
-    words = (_uri(path), name, finding.operator, finding.rule, finding.target)
+    words = (as_uri(path), name, finding.operator, finding.rule, finding.target)
     return blake2b("\0".join(words).encode(errors="backslashreplace"), digest_size=8).hexdigest()
 
 

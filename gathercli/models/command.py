@@ -140,7 +140,8 @@ def verdicts_of(model: Model) -> list[NodeVerdict]:
 _NODE_HEADINGS: Final = ("node", "version", "attributes", "inputs", "output", "verdict")
 _NODE_LEGEND: Final = (
     "* is constant. proven: every index is inside its axis; at run time: what the model decides is "
-    "allowed, indices are not known; fills: indices outside become zeros; not read: not checked.\n"
+    "allowed, an index or a size that comes then decides; fills: indices outside become zeros; not "
+    "read: not checked.\n"
 )
 NODE_STYLES: Final = (
     (r"(?m)^(node|tensor) .*", "bold"),

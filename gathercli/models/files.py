@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+import string
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gathercli.compute.storage import storage_of
@@ -41,6 +43,9 @@ _COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _ROOT: Final = re.compile(rb"<([^\s!?/>]+)[\s/>]")
 
 _HEAD_BYTES: Final = 4096
+
+# What stands for itself in the path of a URI.
+_PLAIN_BYTES: Final = (string.ascii_letters + string.digits + "-._~/").encode()
 
 
 class ReadOptions(NamedTuple):
@@ -151,6 +156,26 @@ def root_of(path: str) -> str:
         return IR_ROOT
     root = _ROOT.search(_COMMENT.sub(b"", head))
     return root[1].decode(errors="backslashreplace") if root else ""
+
+
+def repository_root() -> str:
+    """Return the root of the git repository of the working folder; without one, that folder."""
+    here = Path.cwd()
+    roots = (each for each in (here, *here.parents) if os.path.exists(each / ".git"))
+    return str(next(roots, here))
+
+
+def path_in_repository(name: str) -> str:
+    """Return the path of a file from the root of the repository; the absolute one outside it."""
+    path, root = Path(os.path.realpath(name)), repository_root()
+    return str(path.relative_to(root) if path.is_relative_to(root) else path)
+
+
+def as_uri(path: str) -> str:
+    """Return a path as a URI, or a relative one as a reference."""
+    name = os.fsencode(path)
+    text = "".join(chr(each) if each in _PLAIN_BYTES else f"%{each:02X}" for each in name)
+    return f"file://{text}" if os.path.isabs(path) else text
 
 
 class ModelContent(Content):

@@ -30,9 +30,11 @@ from gathercli.io.graphs.graph import (
     Value,
     check_held,
 )
+from gathercli.models.bounds import Bounds
 from gathercli.models.facts import Possible, Scope, integers, merged
 from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.spec.call import Call, Operand
+from gathercli.spec.dtypes import DType
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import UNKNOWN, product
 from gathercli.text import (
@@ -62,6 +64,7 @@ NODE_BYTES: Final = 1200
 MOST_NODES: Final = 400_000  # the most nodes of a model
 MAX_DEPTH: Final = 64  # the deepest body in a body
 _ERROR_BYTES: Final = 2000  # and an error with its message
+_MOST_CHECKED_BYTES: Final = 1 << 16  # the most bytes of data whose elements are checked
 
 
 class ModelNode(NamedTuple):
@@ -378,6 +381,20 @@ def placed(error: GatherError, place: str, where: str) -> GatherError:
     error.prefix(place)
     error.where = where
     return error
+
+
+def fits(node: ModelNode, dtype: DType) -> bool:
+    """Tell whether the data of a node are known to fit a type, or are the sizes of a shape."""
+    constant, possible = node.inputs[0].constant, node.possible.get(0)
+    bounds = possible.bounds if possible else None
+    if constant and not constant.unread and constant.nbytes <= _MOST_CHECKED_BYTES:
+        array = constant.tensor().array
+        bounds = Bounds.of(array.min(initial=0), array.max(initial=0))
+    if bounds is None or not dtype.integral:
+        return False
+    if bounds.low.ndim == 1:  # as those of sizes have, which memory keeps below
+        return bool((bounds.low >= 0).all())
+    return bool((bounds.low >= dtype.bounds[0]).all() and (bounds.high <= dtype.bounds[1]).all())
 
 
 def bound(node: ModelNode) -> Call:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from math import inf, isfinite
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,10 @@ from gathercli.compute.check import count
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.storage import AnyArray
 from gathercli.errors import OperatorError, OutOfRangeError
-from gathercli.models.facts import (
-    MALFORMED,
-)
+from gathercli.models.bounds import Bounds
+from gathercli.models.facts import MALFORMED
 from gathercli.models.graph import Model, ModelNode, bound, unread_text
-from gathercli.models.targets import ConversionTarget, index_bounds, limits, narrowed_types
+from gathercli.models.targets import ConversionTarget, bits, index_bounds, limits, narrowed_types
 from gathercli.models.verdict import (
     AT_RUN_TIME,
     ERROR,
@@ -29,15 +28,18 @@ from gathercli.models.verdict import (
     UNREAD,
     WARNING,
     Finding,
+    Judged,
     NodeVerdict,
+    are_known,
+    ends_by_axis,
     finding_of,
+    finding_of_adjustment,
     judge,
     widest_axes,
 )
 from gathercli.ops import attributes
-from gathercli.spec.adjustments import Adjustment, are_tuples
+from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.call import Call
-from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.op import (
     FROM_THE_END,
     REFUSED,
@@ -47,8 +49,9 @@ from gathercli.spec.op import (
     OutOfRange,
 )
 from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, meet, product
-from gathercli.text import clean, counted, interval, listed, short
+from gathercli.text import clean, counted, interval, listed, short, some
 
+_MOST_NAMES: Final = 3  # of nodes in a note on many
 MOST_POSITION: Final = 2**31 - 1  # the largest position of a kernel that counts in 32 bits
 
 
@@ -78,13 +81,13 @@ def findings(
     allow_fill: bool = False,
     allow_unread: bool = False,
     require_proven: bool = False,
-    verdicts: dict[str, str] | None = None,
+    judged: dict[str, Judged] | None = None,
 ) -> Iterator[Finding]:
     """Yield the findings of a model: those of its nodes, its malformed tensors, notes on all.
 
     Indices that a version fills with zeros, and constants that could not be read, are worth a note
-    only if they are allowed; nodes whose indices come at run time are errors if each is to be
-    proven. `verdicts` gets the verdict on each node by its name.
+    only if they are allowed; nodes that are not proven are errors if each is to be. `judged` gets
+    each node by its name.
     """
     at_run_time: list[NodeVerdict] = []
     for node in model.nodes:
@@ -96,12 +99,13 @@ def findings(
             allowed = (allow_fill and filled) or (allow_unread and each.rule == UNREAD)
             yield each._replace(level=NOTE) if allowed else each
         word = verdict_word(verdict, found)
-        if verdicts is not None:
-            verdicts[node.name] = word
+        what = unproven(verdict) if word not in (PROVEN, REFUSED_NODE) else None
+        if judged is not None:
+            judged[node.name] = Judged(word, what if word == AT_RUN_TIME else None)
         if word == AT_RUN_TIME:
             at_run_time.append(verdict)
-        if require_proven and word not in (PROVEN, REFUSED):
-            yield Finding(UNPROVEN, "it is not shown that its indices are inside", ERROR).on(node)
+        if require_proven and what is not None:
+            yield what
         node.forget()
     yield from map(finding_of, model.malformed.values())
     for target in targets:
@@ -113,6 +117,78 @@ def verdict_word(verdict: NodeVerdict, found: Iterable[Finding]) -> str:
     """Return the verdict on a node, refused by any finding that is an error of its own version."""
     refused = any(each.level == ERROR and not each.target for each in found)
     return REFUSED_NODE if refused else verdict.word
+
+
+def unproven(verdict: NodeVerdict) -> Finding:
+    """Return why a node is not proven: an index or a size that is open, and what would prove it."""
+    node, call = verdict.node, verdict.call
+    finding = Finding(UNPROVEN, "it is not shown that its indices are inside").on(node)
+    if verdict.word != AT_RUN_TIME or call is None:
+        return finding
+    labels = {
+        name: f"`{name}`" + (f" (`{clean(short(each.name))}`)" if each.name != name else "")
+        for name, each in node.named_inputs.items()
+    }
+    constants = {name: each.constant for name, each in node.named_inputs.items()}
+    defaults = [labels[name] for name, each in constants.items() if each and each.default]
+    if defaults:
+        problem = f"a caller may replace the default of {listed(defaults, 'and')}"
+        remark = "; an initializer that is no input cannot be replaced"
+        return finding._replace(problem=problem, where=defaults[0], remark=remark)
+    if call.op.followed is not None:
+        _, *names, _ = call.inputs
+        names = [labels[name] for name in names if constants[name] is None]
+        problem = f"{listed(names, 'and')} come at run time"
+        return finding._replace(problem=problem, where=names[0], remark="; constants prove it")
+    name = next(each.name for each in call.op.inputs if each.values)
+    for along, part, least, size in ends_by_axis(
+        call, widest_axes(call, name), verdict.bounds or Bounds.of(-inf, inf)
+    ):
+        hull, dtype = part.hull, call.inputs[name].dtype
+        low, high = float(hull.low), float(hull.high)
+        if are_known([along]) and least <= low <= high < size:
+            continue
+        if dtype is not None and (low, high) == dtype.bounds:
+            low, high = -inf, inf
+        return finding._replace(**_open_part(call, labels[name], along, (low, high), least))
+    problem = f"the rank of `data`, or the length of the tuples of {labels[name]}, is not known"
+    return finding._replace(problem=problem, where=labels[name], remark="; known shapes prove it")
+
+
+def _open_part(
+    call: Call, indices: str, along: IndexedAxis, ends: tuple[float, float], least: int
+) -> dict[str, Any]:
+    """Return the fields of a finding on indices with bounds that an axis may not have."""
+    low, high = ends
+    where, dim = f"axis {along.axis} of `data`", "?"
+    if call.data.shape.rank is not None and not call.axis_is_unknown:
+        dim = f"{call.data.shape[along.axis]}"
+    known = are_known([along])
+    if not known:
+        where += f" (`{dim}`)" if dim.isidentifier() else ""
+    if not known and isfinite(low) and isfinite(high) and low >= least:
+        need, which = max(int(high) + 1, -int(low)), interval(int(low), int(high))
+        verb = "index {} of {} is" if low == high else "indices {} of {} are"
+        unless = "that is empty" if need == 1 else f"that has fewer than {need}"
+        return {
+            "problem": f"{verb.format(which, indices)} inside {where} unless {unless}",
+            "where": where,
+            "value": dim,
+            "expected": f"{need} or more",
+            "unsaid": True,
+            "remark": "; a fixed size in the model proves it",
+        }
+    words = interval(int(low), int(high)) if isfinite(low + high) else "any number"
+    words = f"{low:.0f} or more" if isfinite(low) and high == inf else words
+    words = f"{high:.0f} or less" if isfinite(high) and low == -inf else words
+    size, legal = f"is {along.size}", interval(least, along.size - 1) if known else None
+    return {
+        "problem": f"{indices} can be {words}, and the size of {where} {size}",
+        "where": indices,
+        "value": words,
+        "expected": legal,
+        "remark": f"; {'a Clip proves' if known else 'a fixed size and a Clip prove'} it",
+    }
 
 
 def examined(
@@ -169,7 +245,7 @@ def _merged_indices(node: ModelNode) -> Iterator[Finding]:
 
 def _of_indices(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
     """Yield why a node is refused, and the constant indices that its version replaces."""
-    error, found = verdict.error, list(map(_of_adjustment, verdict.adjustments))
+    error, found = verdict.error, list(map(finding_of_adjustment, verdict.adjustments))
     if isinstance(error, OutOfRangeError):
         found.insert(0, finding_of(error))
     elif error is not None:
@@ -187,16 +263,6 @@ def contradictions(verdict: NodeVerdict) -> Iterator[Finding]:
     yield from _unknown_attributes(verdict)
     if verdict.call is not None:
         yield from _declared(node, verdict.call)
-
-
-def _of_adjustment(adjustment: Adjustment) -> Finding:
-    """Return constant indices that the version replaces as a finding."""
-    where, value, number = adjustment.where, adjustment.value, adjustment.number
-    message = f"an index, {value} or beyond, is {adjustment.legal}"  # of which bounds are known
-    if where:
-        of = f"{number} of {counted(adjustment.total, 'index', 'indices')}"
-        message = f"index {value} at `{where}` is {adjustment.legal} ({of})"
-    return Finding("index-range", message, WARNING, where=where, value=value, number=number)
 
 
 def _on_indices(
@@ -370,7 +436,7 @@ def changes(
             if signed and row.negative != FROM_THE_END:
                 found = _negative(array, axes)
                 yield from (each._replace(does={name: row.negative}) for each in found)
-            yield from _bits(array, axes, row, name)
+            yield from bits(array, axes, row, name)
 
 
 def _negative(array: AnyArray, axes: Sequence[IndexedAxis]) -> Iterator[Finding]:
@@ -398,22 +464,11 @@ def _negative(array: AnyArray, axes: Sequence[IndexedAxis]) -> Iterator[Finding]
     )
 
 
-def _bits(array: AnyArray, axes: Sequence[IndexedAxis], row: Op, name: str) -> Iterator[Finding]:
-    """Yield a legal index that does not fit in the bits of indices of a row."""
-    least, most = int(array.min()), int(array.max())
-    low, high = index_bounds(row, dtype_named(array.dtype.name))
-    fits = low <= least and most <= high
-    if not fits and max(most, -least - 1) < max(along.size for along in axes):
-        value, bits = most if most > high else least, high.bit_length() + (low < 0)
-        message = f"index {value} does not fit in the {bits} bits of indices in {name}"
-        yield Finding("index-width", message, value=value)
-
-
 def changed_at_run_time(
     verdicts: Sequence[NodeVerdict], target: ConversionTarget
 ) -> Iterator[Finding]:
     """Yield what a target does otherwise with indices that come at run time, for all nodes."""
-    changed: Counter[tuple[str, ...]] = Counter()
+    changed: dict[tuple[str, ...], list[str]] = {}
     for each in verdicts:
         op = each.node.op
         row = target.row(op, each.call) if op is not None else None
@@ -423,14 +478,17 @@ def changed_at_run_time(
         if FROM_THE_END in (op.negative, row.negative):
             fates.append(("below zero", op.negative, row.negative))
         words = [f"{where}, {own} becomes {other}" for where, own, other in fates if own != other]
-        changed[tuple(words)] += bool(words)
-    for changes_of, number in changed.items():
-        if number:
-            message = (
-                f"indices of {counted(number, 'node')} come at run time: "
-                f"{'; '.join(changes_of)} in {target.name}"
-            )
-            yield Finding("index-run-time", message, NOTE, target.name, number=number)
+        if words:
+            changed.setdefault(tuple(words), []).append(each.node.name)
+    for changes_of, names in changed.items():
+        number = counted(len(names), "node is", "nodes are")
+        message = (
+            f"{number} decided at run time, {some((f'`{each}`' for each in names), _MOST_NAMES)}: "
+            f"an index {'; '.join(changes_of)} in {target.name}"
+        )
+        yield Finding(
+            "index-run-time", message, NOTE, target.name, number=len(names), nodes=tuple(names)
+        )
 
 
 def fate(row: Op, call: Call, value: float, where: str) -> str:

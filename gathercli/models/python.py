@@ -291,6 +291,7 @@ class ModelFinding:
     expected: str | None
     count: int | None
     does: dict[str, str]  # what versions and targets do with an index, by name
+    nodes: list[str]  # of several
 
 
 @dataclass(frozen=True)
@@ -300,6 +301,7 @@ class ModelVerdict:
     model: str
     nodes: int
     verdicts: dict[str, int]  # the number of nodes by verdict
+    judged: list[dict[str, Any]]  # each node with its verdict, and what is open at run time
     findings: tuple[ModelFinding, ...]
     error: dict[str, Any] | None = None  # why it was not read
 
@@ -326,8 +328,8 @@ class ModelCheck(Report):
         """Write a line for each finding, and their number."""
         text = assembled(())
         for model in self._checked:
-            for each in check_command.merged(model.findings):
-                text.append_text(check_command.line(model.path, each, width))
+            for each in model.lines(width):
+                text.append_text(each)
         return text.append(check_command.total(self._checked))
 
 

@@ -24,20 +24,23 @@ from gathercli.frameworks import FrameworkFile, every_framework
 from gathercli.frameworks.versions import find
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.models.facts import MOST_INTEGERS
+from gathercli.models.graph import fits
 from gathercli.models.layers import type_of
 from gathercli.models.verdict import NOTE, Finding
 from gathercli.ops import FAMILIES, bind
 from gathercli.spec.adapt import narrowed
 from gathercli.spec.dtypes import INT64, DType
-from gathercli.spec.op import FRAMEWORKS, Adaptation, Op
+from gathercli.spec.dtypes import dtype as dtype_named
+from gathercli.spec.op import FRAMEWORKS, Adaptation, IndexedAxis, Op
 from gathercli.spec.shapes import LARGEST
 from gathercli.text import closest, counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from gathercli.compute.storage import AnyArray
     from gathercli.models.graph import Model, ModelNode
     from gathercli.models.layers import Layer
     from gathercli.spec.call import Call
@@ -146,6 +149,9 @@ def target(word: str) -> ConversionTarget:
         newest = FRAMEWORKS[match[1]].newest_opset
         if 0 < (opset := int(match[2] or newest)) <= newest:
             return _opset(match[1], opset)
+        raise UsageError(
+            f"no target `{name}`", value=word, expected=f"{match[1]}-1 to {match[1]}-{newest}"
+        )
     near = closest(name, [*_named_targets(), *_counted()])
     raise UsageError(
         f"no target `{word.strip()[:40]}`",
@@ -189,21 +195,48 @@ def index_bounds(row: Op, dtype: DType | None) -> tuple[int, int]:
     return (narrowed(dtype, how, how.index_bits) or INT64).bounds
 
 
+def bits(array: AnyArray, axes: Sequence[IndexedAxis], row: Op, name: str) -> Iterator[Finding]:
+    """Yield a legal index that does not fit in the bits of indices of a row."""
+    least, most = int(array.min()), int(array.max())
+    low, high = index_bounds(row, dtype_named(array.dtype.name))
+    fits = low <= least and most <= high
+    if not fits and max(most, -least - 1) < max(along.size for along in axes):
+        value, bits = most if most > high else least, high.bit_length() + (low < 0)
+        message = f"index {value} does not fit in the {bits} bits of indices in {name}"
+        yield Finding("index-width", message, value=value)
+
+
 def narrowed_types(model: Model, target: ConversionTarget) -> Iterator[Finding]:
     """Yield the types of data that a target computes in others, one note for all of their nodes."""
     types: dict[tuple[DType, DType], list[ModelNode]] = {}
     for node in model.nodes:
         row = target.row(node.op, node.call) if node.op is not None else None
         wide = node.inputs[0].dtype if node.inputs else None
-        if row is None or row.adapts is None or wide is None:
-            continue
-        if other := row.adapts.narrow.get(wide):
+        if row is None or row.adapts is None or wide is None or row.framework == node.framework:
+            continue  # what the model is computed as already is no change
+        if (other := row.adapts.narrow.get(wide)) and not fits(node, other):
             types.setdefault((wide, other), []).append(node)
     for (wide, other), nodes in types.items():
-        number = counted(len(nodes), "node")
-        message = f"`data` of {number} is {wide}, which {target.name} computes as {other}"
+        others = f" of this and {counted(len(nodes) - 1, 'more node')}" if len(nodes) > 1 else ""
+        message = f"`data`{others} is {wide}, which {target.name} computes as {other}"
         finding = Finding("data-width", message, NOTE, value=wide.name)
-        yield finding.on(nodes[0])._replace(target=target.name)
+        names = tuple(each.name for each in nodes)
+        yield finding.on(nodes[0])._replace(target=target.name, nodes=names)
+
+
+def across_targets(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings, those on indices that several targets read differently as one."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for n, each in enumerate(findings):
+        same = (each.where, each.value, each.expected, each.number)
+        groups.setdefault(
+            (each.node, each.rule, *(same if each.rule == "index-legal" else (n,))), []
+        ).append(each)
+    for first, *others in groups.values():
+        yield first._replace(
+            target=listed([first.target, *(each.target for each in others)], "and"),
+            does={name: fate for each in (first, *others) for name, fate in each.does.items()},
+        )
 
 
 # What the layers of OpenVINO that lead to indices are in ONNX, of integers of 64 bits

@@ -25,7 +25,7 @@ from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
 from gathercli.spec.call import Call, CallContext
 from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, OutOfRange
 from gathercli.spec.shapes import LARGEST, UNKNOWN, Shape, product
-from gathercli.text import interval, listed
+from gathercli.text import counted, interval, listed
 
 ERROR: Final = "error"
 WARNING: Final = "warning"
@@ -54,26 +54,31 @@ _FATE_WORDS: Final = {
     FEWER_BITS: "reads it in fewer bits",
 }
 
-# The rules that only models have, in words, by name.
+# What is wrong, and what to do, by the name of the rule.
 MODEL_STATEMENTS: Final = {
-    "attribute": "A node has the attributes of its operator alone.",
-    "inputs": "A node has the inputs of its operator.",
-    "outputs": "A node has one output, with a name of its own.",
-    "undefined": "An input is one of the graph, a tensor, or the output of an earlier node.",
-    "operator": "The target has the operator.",
-    "output-dtype": "The declared type of the output is that of `data`.",
-    "value-shape": "The declared shape of an input is the one that follows from the nodes before.",
-    "output-shape": "The declared shape of the output is the one that follows from the inputs.",
-    "index-legal": "The target takes the negative indices that the version counts from the end.",
-    "index-width": "Every index fits in the bits that hold it.",
-    "position-width": "Every position in `data` fits in 32 bits, as kernels count.",
-    "batch-dims-most": "The target has as many batch dimensions.",
-    "rank-most": "The ranks are within those of the target.",
-    "data-width": "The target computes data in all bits of its type.",
-    "merged-index": "No index of x[i, j] on axes that the exporter merged is negative.",
-    "index-run-time": "The target does the same with an index that comes at run time.",
-    UNREAD: "Every constant that decides can be read.",
-    UNPROVEN: "Every index is shown to be inside its axis.",
+    "attribute": "A node has an attribute that its operator has not. Remove it.",
+    "inputs": "A node has other inputs than its operator. Export the model again.",
+    "outputs": "A node has not one output with a name of its own. Export the model again.",
+    "undefined": "An input is neither one of the graph, a tensor, nor the output of an earlier "
+    "node. Export the model again.",
+    "operator": "The target lacks the operator. Replace it before the conversion.",
+    "output-dtype": "The declared type of an output is not that of `data`. Correct it.",
+    "value-shape": "The declared shape of an input contradicts the nodes before. Correct it.",
+    "output-shape": "The declared shape of an output contradicts its inputs. Correct it.",
+    "index-legal": "A negative index counts from the end, but not for the target. Add the size of "
+    "the axis to it.",
+    "index-width": "An index does not fit in the bits that hold it. Use wider integers.",
+    "position-width": "A position in `data` does not fit in the 32 bits by which kernels count. "
+    "Split the tensor.",
+    "batch-dims-most": "The target lacks batch dimensions of the node. Reshape its inputs.",
+    "rank-most": "A rank is beyond those of the target. Reshape the inputs.",
+    "data-width": "The target computes data in fewer bits. Larger values change.",
+    "merged-index": "A negative j of x[i, j] reads another row, as the exporter merged the axes. "
+    "Export again (PyTorch: dynamo=True), or add the size to j where it is negative.",
+    "index-run-time": "The target treats an illegal index otherwise than the version, and nothing "
+    "shows that there is none. --require-proven names what is open.",
+    UNREAD: "A constant that decides cannot be read. Pass its file, or --external-data.",
+    UNPROVEN: "An index may be outside its axis. Fix the size of the axis, or Clip the index.",
 }
 
 
@@ -92,6 +97,7 @@ class Finding(NamedTuple):
     number: int | None = None  # the count of `GatherError`
     does: Mapping[str, str] = {}  # what versions and targets do with an index, by name
     node: str = ""  # its name; empty for what is of several
+    nodes: tuple[str, ...] = ()  # the names of several
     operator: str = ""  # its version: ``onnx.Gather-13``
 
     def on(self, node: ModelNode) -> Finding:
@@ -125,6 +131,16 @@ def finding_of(error: GatherError) -> Finding:
     )
 
 
+def finding_of_adjustment(adjustment: Adjustment) -> Finding:
+    """Return constant indices that the version replaces as a finding."""
+    where, value, number = adjustment.where, adjustment.value, adjustment.number
+    message = f"an index, {value} or beyond, is {adjustment.legal}"  # of which bounds are known
+    if where:
+        of = f"{number} of {counted(adjustment.total, 'index', 'indices')}"
+        message = f"index {value} at `{where}` is {adjustment.legal} ({of})"
+    return Finding("index-range", message, WARNING, where=where, value=value, number=number)
+
+
 class NodeVerdict(NamedTuple):
     """What the version of a node says of it, whatever the inputs at run time are."""
 
@@ -136,6 +152,7 @@ class NodeVerdict(NamedTuple):
     # of the model with its own inputs; of the function `contradictions`
     contradictions: tuple[Finding, ...] = ()
     proven: bool = False  # whether every index is inside its axis
+    bounds: Bounds | None = None  # of the indices, if they are known and prove nothing
 
     @property
     def shape(self) -> Shape:
@@ -159,6 +176,13 @@ class NodeVerdict(NamedTuple):
         if self.node.unread or self.call is None:
             return NOT_READ
         return PROVEN if self.proven else AT_RUN_TIME
+
+
+class Judged(NamedTuple):
+    """The verdict on a node, and what is open of one at run time."""
+
+    word: str
+    what: Finding | None = None
 
 
 def judge(node: ModelNode) -> NodeVerdict:
@@ -238,8 +262,9 @@ def _with_indices(verdict: NodeVerdict, call: Call) -> NodeVerdict:
     constant = _constants(verdict.node).get(name)
     if constant is not None:
         adjustments = _checked(call, axes, constant)
-        proven = not _moved(adjustments) and (is_empty or _are_known(axes))
-        return verdict._replace(checked=(name,), adjustments=adjustments, proven=proven)
+        proven = not _moved(adjustments) and (is_empty or are_known(axes))
+        verdict = verdict._replace(checked=(name,), adjustments=adjustments, proven=proven)
+        return verdict if is_empty else verdict._replace(bounds=_bounds_of(constant, axes))
     if verdict.node.named_inputs[name].unread:
         return verdict
     possible = verdict.node.possible.get(number, Possible())
@@ -258,7 +283,7 @@ def _from_possible(call: Call, axes: Sequence[IndexedAxis], possible: Possible) 
     place = _place(call, axes, possible.bounds)
     if place is None and product(call.indices.shape.sizes or (0,)):
         return {"adjustments": _outside(call, axes, possible.bounds)}
-    return {"proven": place is True and _are_known(axes)}
+    return {"proven": place is True and are_known(axes), "bounds": possible.bounds}
 
 
 def _moved(adjustments: Sequence[Adjustment]) -> bool:
@@ -266,7 +291,7 @@ def _moved(adjustments: Sequence[Adjustment]) -> bool:
     return any(each.how in {row.done for row in OutOfRange} for each in adjustments)
 
 
-def _are_known(axes: Sequence[IndexedAxis]) -> bool:
+def are_known(axes: Sequence[IndexedAxis]) -> bool:
     """Tell whether the size of each axis is known, not only the largest that it can have."""
     return not any(isinstance(along.size, _Size) for along in axes)
 
@@ -289,7 +314,13 @@ def _checked(call: Call, axes: Sequence[IndexedAxis], constant: Constant) -> tup
 # Indices of which only bounds are known
 
 
-def _ends(
+def _bounds_of(constant: Constant, axes: Sequence[IndexedAxis]) -> Bounds:
+    """Return the bounds of constant indices, of tuples those of each component."""
+    array = constant.tensor().array.reshape(-1, len(axes) if are_tuples(axes) else 1)
+    return Bounds.of(array.min(0), array.max(0))
+
+
+def ends_by_axis(
     call: Call, axes: Sequence[IndexedAxis], bounds: Bounds
 ) -> Iterator[tuple[IndexedAxis, Bounds, int, int]]:
     """Yield each axis with the bounds of its indices, and the legal ones, the last excluded."""
@@ -304,7 +335,7 @@ def _ends(
 def _place(call: Call, axes: Sequence[IndexedAxis], bounds: Bounds) -> bool | None:
     """Return whether bounds are inside all axes; None if an index is outside for sure."""
     inside = True
-    for _, part, least, size in _ends(call, axes, bounds):
+    for _, part, least, size in ends_by_axis(call, axes, bounds):
         if (part.low > part.high).any():  # of no index
             return False
         if ((part.low >= size) | (part.high < least)).any():
@@ -315,7 +346,7 @@ def _place(call: Call, axes: Sequence[IndexedAxis], bounds: Bounds) -> bool | No
 
 def _outside(call: Call, axes: Sequence[IndexedAxis], bounds: Bounds) -> tuple[Adjustment, ...]:
     """Return the adjustment of indices that are outside for sure; raise if they are refused."""
-    for along, part, least, size in _ends(call, axes, bounds):
+    for along, part, least, size in ends_by_axis(call, axes, bounds):
         wrong = (part.low >= size) | (part.high < least)
         if not wrong.any():
             continue

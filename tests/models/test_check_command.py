@@ -15,7 +15,7 @@ from onnx import helper
 from gathercli.cli.registry import takes_models
 from tests.hostile.irs import put
 from tests.hostile.models import external
-from tests.modelfiles import FLOAT, TOUR, constants, one_gather, onnx_model, value
+from tests.modelfiles import BOOL, FLOAT, INT64, TOUR, constants, one_gather, onnx_model, value
 from tests.reports import junit_cases, sarif_run
 
 if TYPE_CHECKING:
@@ -130,6 +130,138 @@ def test_a_node_that_is_not_checked_passes_no_test(
     assert ran.out.endswith("3 not read; 3 warnings\n" if status else "3 not read; 3 notes\n")
 
 
+def indexed(data: list[Any], indices: Any, *between: Any, **tensors: Any) -> Any:
+    """Return a Gather of run-time data and indices, a constant or what nodes make of `ids`."""
+    pick = helper.make_node("Gather", ["data", "i"], ["out"], name="pick")
+    inputs = [
+        value("data", FLOAT, data),
+        *([] if indices is not None else [value("i", INT64, [2])]),
+    ]
+    if between:
+        inputs = [inputs[0], value("ids", INT64, [2])]
+    arrays = tensors | ({} if indices is None else {"i": indices})
+    return onnx_model([*between, pick], inputs, [value("out", FLOAT, None)], constants(**arrays))
+
+
+REMAINDER: Final = helper.make_node("Mod", ["ids", "five"], ["i"])
+OPEN_NODES: Final[dict[str, tuple[Any, str, Any, Any]]] = {
+    "`indices` (`i`) can be any number, and the size of axis 0 of `data` is 4: expected -4 to 3; "
+    "a Clip proves it": (indexed([4, 2], None), "`indices` (`i`)", "any number", "-4 to 3"),
+    "`indices` (`i`) can be any number, and the size of axis 0 of `data` (`N`) is not known; "
+    "a fixed size and a Clip prove it": (
+        indexed(["N", 2], None),
+        "`indices` (`i`)",
+        "any number",
+        None,
+    ),
+    "`indices` (`i`) can be 0 to 4, and the size of axis 0 of `data` is 4: expected -4 to 3; "
+    "a Clip proves it": (
+        indexed([4, 2], None, REMAINDER, five=5),
+        "`indices` (`i`)",
+        "0 to 4",
+        "-4 to 3",
+    ),
+    "index -1 of `indices` (`i`) is inside axis 0 of `data` (`N`) unless that is empty; "
+    "a fixed size in the model proves it": (
+        indexed(["N", 2], -1),
+        "axis 0 of `data` (`N`)",
+        "N",
+        "1 or more",
+    ),
+    "indices 0 to 4 of `indices` (`i`) are inside axis 0 of `data` unless that has fewer than 5; "
+    "a fixed size in the model proves it": (
+        indexed([None, 2], None, REMAINDER, five=5),
+        "axis 0 of `data`",
+        "?",
+        "5 or more",
+    ),
+}
+
+
+@pytest.mark.parametrize("message", OPEN_NODES)
+def test_a_node_that_is_not_proven_says_what_is_open(folder: Path, run: Run, message: str) -> None:
+    model, *fields = OPEN_NODES[message]
+    (folder / "x.onnx").write_bytes(model.SerializeToString())
+
+    report = json.loads(run("check", "x.onnx", "--require-proven", "-f", "json").out)
+
+    ((finding,), (judged,)) = (report["models"][0][key] for key in ("findings", "judged"))
+    assert (finding["rule"], finding["level"], finding["message"]) == ("unproven", "error", message)
+    assert [finding["where"], finding["value"], finding["expected"]] == fields
+    assert judged == {
+        "node": "pick",
+        "operator": "onnx.Gather-13",
+        "verdict": "at run time",
+        "open": finding,
+    }
+
+
+def test_nodes_at_run_time_are_named_where_a_target_treats_them_otherwise(
+    folder: Path, run: Run
+) -> None:
+    (folder / "x.onnx").write_bytes(indexed([4, 2], None).SerializeToString())
+
+    ran = run("check", "x.onnx", "--to", "openvino", "--sarif", "out.sarif")
+
+    (result,) = sarif_run(Path("out.sarif").read_text())["results"]
+    places = result["locations"][0]["logicalLocations"]
+    assert "note: 1 node is decided at run time, `pick`: an index outside the axis, " in ran.out
+    assert [each["fullyQualifiedName"] for each in places] == ["x.onnx#pick"]
+
+
+def test_quiet_leaves_out_notes_and_counts_them(folder: Path, run: Run) -> None:
+    (folder / "x.onnx").write_bytes(indexed([4, 2], None).SerializeToString())
+
+    ran = run("check", "x.onnx", "--to", "openvino", "-q")
+
+    assert ran.out == "1 model, 1 node: 1 at run time; 1 note\n"
+
+
+def test_nodes_of_one_name_are_told_apart_by_their_bodies(folder: Path, run: Run) -> None:
+    bodies = {}
+    for each in ("then", "else"):
+        pick = helper.make_node("Gather", ["data", "i"], [each], name="pick")
+        bodies[f"{each}_branch"] = helper.make_graph([pick], each, [], [value(each, FLOAT, None)])
+    node = helper.make_node("If", ["condition"], ["out"], name="if", **bodies)
+    inputs = [value("condition", BOOL, []), value("data", FLOAT, [4])]
+    model = onnx_model([node], inputs, [value("out", FLOAT, None)], constants(i=[9]))
+    (folder / "x.onnx").write_bytes(model.SerializeToString())
+
+    ran = run("check", "x.onnx")
+
+    assert "x.onnx: then (pick in if/then_branch): error: index 9" in ran.out
+    assert "x.onnx: else (pick in if/else_branch): error: index 9" in ran.out
+
+
+@pytest.mark.parametrize("name", ["junit", "sarif"])
+def test_a_report_is_a_file_and_no_pipe(folder: Path, run: Run, name: str) -> None:
+    (folder / "x.onnx").write_bytes(FINE)
+
+    ran = run("check", "x.onnx", f"--{name}", "-")
+
+    assert ran.status == 2
+    assert f"`--{name}` is `-`, but stdout has the findings: expected the name of a file" in ran.err
+
+
+def test_a_comma_at_the_end_of_targets_names_none(folder: Path, run: Run) -> None:
+    (folder / "x.onnx").write_bytes(FINE)
+
+    assert run("check", "x.onnx", "--to", "openvino,").status == 0
+    assert "no target" in run("check", "x.onnx", "--to", "").err
+
+
+def test_a_note_that_models_share_is_printed_once(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcde":
+        (folder / f"{name}.onnx").write_bytes(indexed(["N", 2], None).SerializeToString())
+    monkeypatch.setattr("gathercli.models.onnx_model.infer_facts", lambda *_: ({}, "unknown"))
+
+    ran = run("check", ".")
+
+    assert ran.err == "note: ./a.onnx, ./b.onnx, ./c.onnx and 2 more: unknown\n"
+
+
 def malformed(indices: bytes) -> bytes:
     """Return a model of two nodes with the same malformed indices, and of one without."""
     nodes = [
@@ -223,6 +355,9 @@ def test_json_has_every_model_with_its_findings(run: Run) -> None:
         "model": "m/a.onnx",
         "nodes": 1,
         "verdicts": {"proven": 1},
+        "judged": [
+            {"node": "pick", "operator": "onnx.Gather-13", "verdict": "proven", "open": None}
+        ],
         "findings": [],
     }
     (finding,) = wrong["findings"]
@@ -248,7 +383,18 @@ def test_junit_has_a_test_for_each_node_and_an_error_for_each_other_file(
     assert ran.status == 65
     assert [case.get("name") for case in cases][-2:] == ["m/z.onnx", "m/deep/b.ONNX#pick"]
     assert [case.get("file") for case in cases][-3:] == ["m/c.xml", "m/z.onnx", "m/deep/b.ONNX"]
-    assert kinds == [[], [], ["failure"], [], ["error"], ["failure"]]
+    assert kinds == [
+        [],
+        ["system-out"],
+        ["failure"],
+        ["system-out"],
+        ["error"],
+        ["failure"],
+    ]
+    assert cases[1][0].text == (
+        "at run time: `indices` (`tokens`) can be any number, and the size of axis 0 of `data` is "
+        "6: expected -6 to 5; a Clip proves it"
+    )
 
 
 @pytest.mark.usefixtures("models")
@@ -268,7 +414,7 @@ def test_the_reports_name_files_from_the_root_of_the_repository(
         each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         for each in (*sarif["results"], *failed)
     ]
-    broken = [case.get("file") for case in cases if len(case)]
+    broken = [case.get("file") for case in cases for each in case if each.tag != "system-out"]
     assert ran.status == 65
     assert {*places} == {"m/c.xml", "m/deep/b.ONNX", "m/z.onnx"}
     assert broken == ["m/c.xml", "m/z.onnx", "m/deep/b.ONNX"]

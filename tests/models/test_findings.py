@@ -53,6 +53,27 @@ def test_each_rule_is_described_once() -> None:
     assert rules == ["index-range", "data-width"]
 
 
+@pytest.mark.parametrize(
+    ("rule", "wrong"),
+    [
+        ("index-range", "An index is outside its axis."),
+        (
+            "merged-index",
+            "A negative j of x[i, j] reads another row, as the exporter merged the axes.",
+        ),
+        ("axis-type", "A call breaks a rule."),
+    ],
+)
+def test_a_rule_says_first_what_is_wrong(rule: str, wrong: str) -> None:
+    finding = PICK._replace(rule=rule)
+
+    run = sarif_run(sarif_log([CheckedModel("m.onnx", findings=(finding,))], ""))
+
+    (described,) = run["tool"]["driver"]["rules"]
+    assert described["shortDescription"]["text"] == wrong
+    assert described["help"]["text"].startswith(f"{wrong} ")
+
+
 def test_a_message_names_node_and_fates_and_has_no_control_characters() -> None:
     first, _, third = (each["message"]["text"] for each in logged()["results"])
 
