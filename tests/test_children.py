@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from onnx import helper
 
+from gathercli.models.evaluation import CPU_SECONDS
 from tests.modelfiles import BOOL, FLOAT, INT64, constants, onnx_model, value
-from tests.processes import is_gone, start, wait_until
+from tests.processes import PATIENCE, is_gone, start, wait_until
 
 if TYPE_CHECKING:
     import subprocess
@@ -87,6 +87,15 @@ def below(process: subprocess.Popen[bytes]) -> list[int]:
     return [int(pid) for each in lists for pid in each.read_text("ascii").split()]
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time of a process; 0 for one that is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="no list of children")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_process_outlives_a_check_that_is_stopped(folder: Path, number: int) -> None:
@@ -96,10 +105,15 @@ def test_no_process_outlives_a_check_that_is_stopped(folder: Path, number: int) 
 
     with start("check", *names, "-j", "2") as process:
         pids = wait_until(lambda: len(found := below(process)) == 2 and found)
-        time.sleep(1)  # so that they evaluate
+        wait_until(lambda: all(cpu_seconds(pid) > 0.5 for pid in pids))  # so that they evaluate
         process.send_signal(number)
-        process.wait(timeout=5)
-        begin = time.monotonic()
-        wait_until(lambda: all(map(is_gone, pids)))
+        process.wait(timeout=PATIENCE)
+        used: list[float] = []
 
-    assert time.monotonic() - begin < 5
+        def are_gone() -> bool:
+            used.extend(map(cpu_seconds, pids))
+            return all(map(is_gone, pids))
+
+        wait_until(are_gone)
+
+    assert max(used) < CPU_SECONDS / 2

@@ -36,7 +36,7 @@ from gathercli.models.command import (
     verdicts_of,
     wrapped,
 )
-from gathercli.models.lint import conflict
+from gathercli.models.graph import conflict
 from gathercli.models.node_call import feed_names, typed_token
 from gathercli.models.verdict import AT_RUN_TIME, NOTE, PROVEN, NodePair, paired, widest_axes
 from gathercli.ops import bind

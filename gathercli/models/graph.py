@@ -36,7 +36,7 @@ from gathercli.ops import FAMILIES, attributes, bind
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import DType
 from gathercli.spec.op import Op
-from gathercli.spec.shapes import UNKNOWN, product
+from gathercli.spec.shapes import UNKNOWN, Shape, meet, product
 from gathercli.text import (
     can_be_argument,
     clean,
@@ -395,6 +395,18 @@ def fits(node: ModelNode, dtype: DType) -> bool:
     if bounds.low.ndim == 1:  # as those of sizes have, which memory keeps below
         return bool((bounds.low >= 0).all())
     return bool((bounds.low >= dtype.bounds[0]).all() and (bounds.high <= dtype.bounds[1]).all())
+
+
+def conflict(declared: Shape, inferred: Shape) -> str:
+    """Say where two shapes of one tensor contradict each other; empty text if nowhere."""
+    if declared.rank is None or inferred.rank is None:
+        return ""
+    if declared.rank != inferred.rank:
+        return f"expected rank {inferred.rank}"
+    for d, (one, other) in enumerate(zip(declared, inferred, strict=True)):
+        if meet(one, other) is None:
+            return f"expected {other} as dimension {d}"
+    return ""
 
 
 def bound(node: ModelNode) -> Call:

@@ -15,7 +15,7 @@ from gathercli.compute.storage import AnyArray
 from gathercli.errors import OperatorError, OutOfRangeError
 from gathercli.models.bounds import Bounds
 from gathercli.models.facts import MALFORMED
-from gathercli.models.graph import Model, ModelNode, bound, unread_text
+from gathercli.models.graph import Model, ModelNode, bound, conflict, unread_text
 from gathercli.models.targets import ConversionTarget, bits, index_bounds, limits, narrowed_types
 from gathercli.models.verdict import (
     AT_RUN_TIME,
@@ -48,7 +48,7 @@ from gathercli.spec.op import (
     Op,
     OutOfRange,
 )
-from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, meet, product
+from gathercli.spec.shapes import LARGEST, cell, coordinates, product
 from gathercli.text import clean, counted, interval, listed, short, some
 
 _MOST_NAMES: Final = 3  # of nodes in a note on many
@@ -60,18 +60,6 @@ class ConstantIndices(NamedTuple):
 
     array: AnyArray
     axes: Sequence[IndexedAxis]
-
-
-def conflict(declared: Shape, inferred: Shape) -> str:
-    """Say where two shapes of one tensor contradict each other; empty text if nowhere."""
-    if declared.rank is None or inferred.rank is None:
-        return ""
-    if declared.rank != inferred.rank:
-        return f"expected rank {inferred.rank}"
-    for d, (one, other) in enumerate(zip(declared, inferred, strict=True)):
-        if meet(one, other) is None:
-            return f"expected {other} as dimension {d}"
-    return ""
 
 
 def findings(

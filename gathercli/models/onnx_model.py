@@ -240,8 +240,7 @@ class _OnnxReader:
             elif field in (5, 15):
                 self._store(span_of(value, "an initializer"), scope, is_sparse=field == 15)
             elif field in (11, 12, 13):
-                span = span_of(value, "a value")
-                name = self._declare(scope, span, is_claim=field != 11)
+                name = self._declare(scope, span_of(value, "a value"), is_claim=field != 11)
                 inputs += [name] if field == 11 else []
                 outputs += [name] if field == 12 else []
         scope.names.update(inputs)
