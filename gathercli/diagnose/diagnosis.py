@@ -162,21 +162,12 @@ def diagnose(
 def _no_shape(call: Call | None, wrong: Tensor, refusal: OperatorError | None) -> InputError:
     """Return the error for an output whose shape nothing gives."""
     problem = f"no hypothesis gives an output of the shape of `wrong`, {wrong}"
+    expected = None if call is None else str(call.shape)
+    remark = ", or another by one or two mistakes"
     if refusal is not None:
-        return InputError(
-            f"{problem}, and the version refuses the call: {refusal.statement}",
-            rule="diagnosis",
-            value=str(wrong),
-            expected=refusal.expected,
-            remark=refusal.remark,
-        )
-    return InputError(
-        problem,
-        rule="diagnosis",
-        value=str(wrong),
-        expected=None if call is None else str(call.shape),
-        remark=", or another by one or two mistakes",
-    )
+        problem += f", and the version refuses the call: {refusal.statement}"
+        expected, remark = refusal.expected, refusal.remark
+    return InputError(problem, rule="diagnosis", value=str(wrong), expected=expected, remark=remark)
 
 
 def _diagnosis(

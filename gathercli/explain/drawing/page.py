@@ -22,7 +22,7 @@ from gathercli.compute import check
 from gathercli.compute.verdicts import fate
 from gathercli.errors import OperatorError
 from gathercli.explain.drawing.scene import Scene, cell_id
-from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, Theme, html, safe, svg
+from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, html, safe, svg
 from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import NO_TARGETS, OUT, Line, Look
 from gathercli.explain.provenance import Fate, Provenance
@@ -238,15 +238,10 @@ def _host(drawing: str, provenance: Provenance[Any], look: Look, scene: Scene) -
 
 def _colors(selector: str) -> str:
     """Return the colours and fonts of a page as custom properties, for light and dark."""
+    form = "--page:{page};--ink:{ink};--faint:{faint};--line:{line};--focus:{lines[0]};"
+    light, dark = (f"{selector}{{{form.format(**each._asdict())}}}" for each in (LIGHT, DARK))
     fonts = f"{selector}{{--mono:{MONO};--sans:{SANS}}}"
-    light, dark = _properties(selector, LIGHT), _properties(selector, DARK)
     return f"{fonts}{light}@media(prefers-color-scheme:dark){{{dark}}}"
-
-
-def _properties(selector: str, theme: Theme) -> str:
-    names = {name: getattr(theme, name) for name in ("page", "ink", "faint", "line")}
-    names["focus"] = theme.lines[0]
-    return f"{selector}{{{''.join(f'--{name}:{color};' for name, color in names.items())}}}"
 
 
 @cache

@@ -8,6 +8,7 @@ flows downwards. Lines to the edge of a grid run in the spaces between its cells
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from math import dist
 from typing import Final, NamedTuple
 from unicodedata import combining, east_asian_width
 
@@ -371,7 +372,8 @@ class _Pen:
 
     def head(self, before: Point, tip: Point) -> None:
         """Draw the head of an arrow."""
-        du, dv = _direction(before, tip)
+        length = dist(before, tip) or 1
+        du, dv = (tip[0] - before[0]) / length, (tip[1] - before[1]) / length
         back = tip[0] - du * _HEAD_LENGTH, tip[1] - dv * _HEAD_LENGTH
         side = dv * _HEAD_LENGTH * 0.75, du * _HEAD_LENGTH * 0.75
         one = back[0] + side[0], back[1] + side[1]
@@ -379,15 +381,8 @@ class _Pen:
         self.d += f"M{self._point(one)}L{self._point(tip)}L{self._point(other)}"
 
 
-def _direction(start: Point, end: Point) -> tuple[float, float]:
-    u, v = end[0] - start[0], end[1] - start[1]
-    length = (u * u + v * v) ** 0.5 or 1
-    return u / length, v / length
-
-
 def _towards(at: Point, other: Point) -> Point:
     """Return the point where a turn begins: up to `_CORNER_RADIUS` from its corner."""
-    u, v = other[0] - at[0], other[1] - at[1]
-    length = (u * u + v * v) ** 0.5
+    length = dist(at, other)
     part = min(_CORNER_RADIUS, length / 2) / length if length else 0
-    return at[0] + u * part, at[1] + v * part
+    return at[0] + (other[0] - at[0]) * part, at[1] + (other[1] - at[1]) * part
