@@ -208,19 +208,11 @@ def _resolve(
         positions.append(_position(call, axes[n].size, k, at, counts[n]))
     adjustments = check_counts(call, axes, counts, shape)
     if tuples:
-        shape = shape[:-1]
-        positions = [
-            _flat_tuple(positions[at * width : (at + 1) * width], axes)
-            for at in range(product(shape))
-        ]
+        shape, sizes = shape[:-1], [along.size for along in axes]
+        each = (positions[at * width : (at + 1) * width] for at in range(product(shape)))
+        # A tuple has no position over the axes if a component has none.
+        positions = [flat_positions(k, sizes, none=min(k, default=0) < 0) for k in each]
     return Points(positions, shape), adjustments
-
-
-def _flat_tuple(components: list[int], axes: Sequence[IndexedAxis]) -> int:
-    """Return the position of a tuple over the axes, row-major; -1 if a component has none."""
-    none = any(component < 0 for component in components)
-    position: int = flat_positions(components, [along.size for along in axes], none=none)
-    return position
 
 
 def _position(call: Call, size: int, k: int, at: int, counts: IndexCounts) -> int:

@@ -234,9 +234,8 @@ class File:
 
     def _pread(self, count: int) -> bytes:
         """Return the first `count` bytes; those of a small file are read once."""
-        if (
-            not 0 < self._status.st_size <= SMALL_FILE_BYTES
-        ):  # 0 may mean that it is unknown, as in /proc
+        # A size of 0 may mean that it is unknown, as in /proc.
+        if not 0 < self._status.st_size <= SMALL_FILE_BYTES:
             return self._read_start(count)
         if self._small is None:
             self._small = self._read_start(self._status.st_size)
