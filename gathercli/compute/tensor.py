@@ -30,25 +30,14 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gathercli.compute.storage import AnyArray, Box
+    from gathercli.spec.call import TensorLike
 
-    class ChunkedTensor(Protocol):
+    class ChunkedTensor(TensorLike, Protocol):
         """A tensor that is read box by box."""
-
-        @property
-        def dtype(self) -> DType:
-            """The type of the elements."""
-
-        @property
-        def decided_by(self) -> str | None:
-            """The path of the element that determined the type, as in `Tensor`."""
 
         @property
         def storage(self) -> np.dtype[Any]:
             """The NumPy dtype of the elements, in native byte order."""
-
-        @property
-        def shape(self) -> tuple[int, ...]:
-            """The sizes of the dimensions."""
 
         @property
         def chunks(self) -> tuple[int, ...]:
