@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.markup import escape
 from typer.core import TyperCommand
 
 from gathercli.cli.declarations import HELP, REQUIRED, VERSION, Command, Parameter
 from gathercli.cli.helptext import PROGRAM, PROGRAM_HELP, START, CommandHelp
 from gathercli.cli.registry import COMMANDS
+from gathercli.report.terminal import escaped
 
 
 def draw_help(command: Command, *, every: bool) -> int:
@@ -27,7 +27,7 @@ def draw_help(command: Command, *, every: bool) -> int:
             del ctx
             return f"Usage: {f'{chr(10)}       '.join(map(''.join, said.usages))}"
 
-    lines = (f"[dim]{escape(shows)}[/dim]\n  {escape(line)}" for shows, line in said.examples)
+    lines = (f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}" for shows, line in said.examples)
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(
         help=said.summary,

@@ -206,6 +206,13 @@ def plain(value: Any) -> Any:
     return [*map(plain, value)] if isinstance(value, list | tuple) else value
 
 
+def escaped(text: str) -> str:
+    """Escape rich markup."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
 def print_text(text: str) -> None:
     """Write text to stdout."""
     from gathercli.io.descriptors import write_all
