@@ -24,6 +24,7 @@ from gathercli.models.facts import (
     MOST_INTEGERS,
     Facts,
     Possible,
+    Scope,
     converted,
     infer_facts,
     integers,
@@ -38,6 +39,7 @@ from gathercli.models.graph import (
     Model,
     ModelNode,
     input_names,
+    merged_indices,
     output_of,
     unique_names,
     watched,
@@ -118,7 +120,9 @@ class _NodeReader:
                 constant = converted(known, name, dtype).constant
                 inputs[number] = inputs[number]._replace(constant=constant)
             possible = {number: facts.possible.get(name, Possible())}
-            self.nodes[at] = node._replace(inputs=tuple(inputs), possible=possible)
+            node = node._replace(inputs=tuple(inputs), possible=possible)
+            added = writer.merged_indices(node, *self._places[at], facts)
+            self.nodes[at] = node._replace(merged_indices=added)
 
     def read_body(self, body: Body) -> None:
         """Read the layers of the family, in order, with what leads to them."""
@@ -291,6 +295,24 @@ _MOST_BYTES: Final = 1 << 20  # the most bytes of a constant that is written
 _Source: TypeAlias = tuple[str, str]  # the layer and the port of a value
 
 
+# The layers that exporters write for ``x[i, j]``, as `merged_indices` knows them.
+_TRACED_LAYERS: Final = {each: each for each in ("Reshape", "Transpose", "Gather", "Add")} | {
+    "ShapeOf": "Shape",
+    "Multiply": "Mul",
+}
+_MOST_CONVERTS: Final = 4  # in a row
+
+
+def _unconverted(body: Body, source: _Source | None) -> _Source | None:
+    """Return the value that is converted to another, if it is."""
+    for _ in range(_MOST_CONVERTS):
+        layer = body.layers[source[0]] if source else None
+        if layer is None or layer.type != "Convert":
+            break
+        source = next(iter(layer.sources.values()), None)
+    return source
+
+
 class _IntegerGraph:
     """A graph of ONNX in the making, whose integers have 64 bits; `facts` says what follows."""
 
@@ -361,6 +383,7 @@ class _OnnxWriter(_IntegerGraph):
         super().__init__()
         self._stored = stored
         self._names: dict[tuple[Body, _Source], str] = {}
+        self._scopes: dict[Body, Scope] = {}
 
     def add(self, body: Body, source: _Source) -> str:
         """Add a value with all that leads to it; return its name."""
@@ -413,6 +436,39 @@ class _OnnxWriter(_IntegerGraph):
             values[-1 - at] = names[0]
         for name, port in zip(names, layer.outputs.values(), strict=True):
             self._names[body, (layer.id, port.id)] = name
+
+    def merged_indices(
+        self, node: ModelNode, body: Body, key: str, facts: Facts
+    ) -> tuple[str, ...]:
+        """Return what is added in an index on merged axes, as the function of the name does."""
+        layer = body.layers[key]
+        sources = [_unconverted(body, layer.sources.get(port.id)) for port in layer.inputs[:2]]
+        if [each and body.layers[each[0]].type for each in sources] != ["Reshape", "Add"]:
+            return ()
+        if body not in self._scopes:
+            self._scopes[body] = self._scope(body, facts)
+        values = tuple(map(Value, map(str, sources)))
+        found = merged_indices(node._replace(inputs=values), self._scopes[body])
+        return tuple(filter(None, (self._scopes[body].value(each).source for each in found)))
+
+    def _scope(self, body: Body, facts: Facts) -> Scope:
+        """Return what `merged_indices` asks for; the `source` of a value is the name of a layer."""
+        scope = Scope()
+        for each in body.layers.values():
+            if each.type in _TRACED_LAYERS and each.outputs:
+                inputs = [_unconverted(body, each.sources.get(port.id)) for port in each.inputs]
+                place = f"{(each.id, next(iter(each.outputs)))}"
+                scope.makers[place] = (_TRACED_LAYERS[each.type], *map(str, inputs))
+                for one in filter(None, inputs):
+                    known, name = self._value(body, one), body.layers[one[0]].name
+                    scope.values[f"{one}"] = known._replace(name=f"{one}", source=name)
+        possible = {
+            f"{_unconverted(body, one)}": facts.possible[name]
+            for (inner, one), name in self._names.items()
+            if inner is body and name in facts.possible
+        }
+        scope.facts = Facts(possible=possible)
+        return scope
 
     def _value(self, body: Body, source: _Source) -> Value:
         """Return what is known of a value."""

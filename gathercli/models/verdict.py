@@ -74,7 +74,7 @@ MODEL_STATEMENTS: Final = {
     "rank-most": "A rank is beyond those of the target. Reshape the inputs.",
     "data-width": "The target computes data in fewer bits. Larger values change.",
     "merged-index": "A negative j of x[i, j] reads another row, as the exporter merged the axes. "
-    "Export again (PyTorch: dynamo=True), or add the size to j where it is negative.",
+    "Add its size to j where that is negative, or export with dynamo=True (PyTorch to ONNX).",
     "index-run-time": "The target treats an illegal index otherwise than the version, and nothing "
     "shows that there is none. --require-proven names what is open.",
     UNREAD: "A constant that decides cannot be read. Pass its file, or --external-data.",

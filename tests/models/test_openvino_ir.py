@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gathercli.errors import GatherError, InputError, NoInputError
-from gathercli.models.files import read
+from gathercli.models.files import ReadOptions, read
 from gathercli.models.verdict import judge
 from tests.modelfiles import Ir, tour_ir
 
@@ -502,3 +502,44 @@ def test_the_model_of_the_tour_is_that_of_the_tests() -> None:
     assert (TOUR / "encoder.xml").read_text(encoding="utf-8") == tour_ir().text
     assert (TOUR / "encoder.bin").read_bytes() == tour_ir().weights
     assert (TOUR / "encoder.onnx").read_bytes() == tour_onnx().SerializeToString(deterministic=True)
+
+
+def on_merged_axes(*, factor: int | None = None, converts: int = 1, natural: bool = False) -> Ir:
+    """Return x[i, j] of x f32[4,3,2] as a converter writes it, of merged axes and i * n + j."""
+    ir = Ir()
+    x = ir.parameter("x", "f32", [4, 3, 2])
+    i, j = (ir.parameter(name, "i64", [5]) for name in "ij")
+    sizes = ir.layer("sizes", "ShapeOf", [x], "i64", [3])
+    n = gather(ir, sizes, ir.constant("one", np.array([1])), "size", shape=(1,))
+    if factor is not None:
+        n = ir.constant("factor", np.array([factor]))
+    if natural:
+        j = ir.layer("natural", "Clamp", [j], "i64", [5], min=0, max=2)
+    for number in range(converts):
+        j = ir.layer(f"convert{number}", "Convert", [j], "i64", [5], destination_type="i64")
+    row = ir.layer("row", "Multiply", [i, n], "i64", [5])
+    at = ir.layer("at", "Add", [j, row], "i64", [5])
+    whole = ir.constant("whole", np.array([12, 2]))
+    flat = ir.layer("flat", "Reshape", [x, whole], "f32", [12, 2], special_zero="false")
+    ir.result(gather(ir, flat, at, shape=(5, 2)))
+    return ir
+
+
+@pytest.mark.parametrize(
+    ("fields", "names"),
+    [
+        ({}, ("j",)),
+        ({"factor": 3}, ("j",)),
+        ({"factor": 5}, ()),
+        ({"converts": 0}, ("j",)),
+        ({"natural": True}, ()),
+    ],
+)
+def test_an_index_on_merged_axes_is_known_by_its_layers(
+    path: Path, fields: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    ir = on_merged_axes(**fields)
+
+    model = read(str(ir.save(path)), ReadOptions(infer=True))
+
+    assert model.nodes[-1].merged_indices == names
