@@ -35,6 +35,7 @@ from gathercli.models.verdict import (
     finding_of,
     finding_of_adjustment,
     judge,
+    lenient_runtimes,
     widest_axes,
 )
 from gathercli.ops import attributes
@@ -187,11 +188,6 @@ def examined(
     return verdict, [each.on(node) for each in _findings(verdict, targets)]
 
 
-def node_findings(node: ModelNode, targets: Sequence[ConversionTarget] = ()) -> Iterator[Finding]:
-    """Yield the findings of a node, none of a constant that is malformed."""
-    yield from examined(node, targets)[1]
-
-
 def _findings(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iterator[Finding]:
     """Yield the findings of a node, which lack its name."""
     node = verdict.node
@@ -272,6 +268,10 @@ def _on_indices(
         done = fate(row, call, finding.value, finding.where or "")
         if done != own or row.full_name != node.op.full_name:
             fates[target.named(row)] = done
+    if call is not None and isinstance(finding.value, int) and finding.value < 0:
+        wrapping = node.op._replace(index_range=IndexRange.SIGNED)
+        if fate(wrapping, call, finding.value, finding.where or "") == FROM_THE_END:
+            fates |= dict.fromkeys(lenient_runtimes(node.op), FROM_THE_END)
     finding = finding._replace(does=fates)
     for each in node.op.inputs:
         constant = node.named_inputs[each.name].constant

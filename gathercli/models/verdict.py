@@ -17,13 +17,14 @@ from gathercli.errors import (
     VersionError,
     sentence,
 )
+from gathercli.frameworks import framework
 from gathercli.io.graphs.graph import Constant
 from gathercli.models.bounds import Bounds
 from gathercli.models.facts import Possible
 from gathercli.models.graph import ModelNode, bound
 from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
 from gathercli.spec.call import Call, CallContext
-from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, OutOfRange
+from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, Op, OutOfRange
 from gathercli.spec.shapes import LARGEST, UNKNOWN, Shape, product
 from gathercli.text import counted, interval, listed
 
@@ -219,6 +220,16 @@ def _constants(node: ModelNode) -> dict[str, Constant]:
         for name, value in node.named_inputs.items()
         if value.constant and not value.unread
     }
+
+
+def lenient_runtimes(op: Op) -> list[str]:
+    """Return the runtimes that count from the end what a version refuses, by its `[[mistakes]]`."""
+    asked = {"row": op.name, "refused": "index-range", "where": ["a negative index"]}
+    return [
+        each["runtime"]
+        for each in framework(op.framework).mistakes
+        if op.negative == REFUSED and asked.items() <= each.items()
+    ]
 
 
 def _with_parents(verdict: NodeVerdict, call: Call) -> NodeVerdict:

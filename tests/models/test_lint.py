@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from gathercli.models.files import ReadOptions, read
-from gathercli.models.lint import findings, node_findings
+from gathercli.models.lint import examined, findings
 from gathercli.models.targets import target
 from gathercli.models.verdict import ERROR, NOTE, WARNING, Judged
 from tests.modelfiles import (
@@ -100,6 +100,11 @@ class Report(NamedTuple):
 
 
 REFUSED: Final = {"onnx.Gather-13": "refused"}
+BEFORE_11: Final = {
+    "onnx.Gather-1": "refused",
+    "onnxruntime": "counted from the end",
+    "onnx.reference": "counted from the end",
+}
 REPORTS: Final = {
     "openvino 35687, a row of 12 that becomes zeros": Report(
         lambda: one_gather(data=[12], indices=[0, 3, 6, 9, 12, 1]),
@@ -122,7 +127,7 @@ REPORTS: Final = {
     ),
     "onnxruntime 1533, -1 before opset 11": Report(
         lambda: one_gather(data=[2, 3], indices=[-1], opset=10),
-        "index-range", -1, "expected 0 to 1 (1 of 1 index)", {"onnx.Gather-1": "refused"},
+        "index-range", -1, "expected 0 to 1 (1 of 1 index)", BEFORE_11,
     ),
     "onnxruntime 25251, Gather": Report(
         lambda: one_gather(data=[3], indices=[3]), "index-range", 3, "expected -3 to 2", REFUSED,
@@ -383,6 +388,15 @@ def test_tuples_into_data_of_unknown_rank_are_no_finding_of_any_target(tmp_path:
     assert {each.rule for each in found} == {"index-run-time"}
 
 
+@pytest.mark.parametrize(("index", "counts"), [(-10, True), (-11, False), (10, False)])
+def test_a_refused_index_says_which_runtimes_count_it_from_the_end(
+    index: int, *, counts: bool, tmp_path: Path
+) -> None:
+    (finding,) = of_model(one_gather(indices=[index], opset=10), tmp_path)
+
+    assert finding.does == (BEFORE_11 if counts else {"onnx.Gather-1": "refused"})
+
+
 def test_data_in_fewer_bits_is_one_note_for_all_nodes(tmp_path: Path) -> None:
     names = ["a", "b"]
     nodes = [helper.make_node("Gather", ["data", "i"], [name], name=name) for name in names]
@@ -609,8 +623,8 @@ def test_an_inferred_output_contradicts_nothing(tmp_path: Path) -> None:
 
         inferred = node._replace(outputs=(out._replace(inferred=True, claim=None),))
 
-        assert [each.rule for each in node_findings(node)] == ["output-shape"]
-        assert list(node_findings(inferred)) == []
+        assert [each.rule for each in examined(node)[1]] == ["output-shape"]
+        assert examined(inferred)[1] == []
 
 
 def test_what_a_target_does_alike_is_no_finding(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from gathercli.io.graphs import tensorproto
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.models.command import model_json
 from gathercli.models.files import ReadOptions, read
-from gathercli.models.lint import node_findings
+from gathercli.models.lint import examined
 from gathercli.models.verdict import judge
 from tests.modelfiles import FLOAT, INT32, INT64, constants, one_gather, onnx_model, value
 
@@ -151,7 +151,7 @@ def test_a_parameter_of_a_function_leaves_the_axis_unknown(path: Path) -> None:
     )
 
     (read_node,) = reread(onnx_model([], functions=[function]), path).nodes
-    (finding,) = node_findings(read_node)
+    _, (finding,) = examined(read_node)
 
     assert read_node.attributes == {"axis": "unknown"}
     assert judge(read_node).word == "not read"
