@@ -25,11 +25,7 @@ from gathercli.errors import (
 )
 from gathercli.frameworks.versions import find
 from gathercli.io.files import File
-from gathercli.io.graphs.graph import (
-    Constant,
-    Value,
-    check_held,
-)
+from gathercli.io.graphs.graph import Constant, Value, check_held
 from gathercli.models.bounds import Bounds
 from gathercli.models.facts import Possible, Scope, integers, merged
 from gathercli.ops import FAMILIES, attributes, bind

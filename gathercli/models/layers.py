@@ -19,8 +19,8 @@ from gathercli.io.files import File
 from gathercli.io.formats.content import check_number, check_pointer, malformed, truncated
 from gathercli.io.graphs.graph import Constant, Value, check_held, stored
 from gathercli.io.graphs.ir import ELEMENT_TYPES, precision, strings_of
-from gathercli.models.beside import open_beside
 from gathercli.models.graph import MAX_DEPTH, Model
+from gathercli.models.reading import open_beside
 from gathercli.spec.dtypes import STRING, DType, foreign
 from gathercli.spec.shapes import MAX_RANK, UNKNOWN, Shape, parse, product
 from gathercli.text import clean, counted, in_bytes, short

@@ -14,7 +14,7 @@ from gathercli.errors import GatherError, InputError, LimitError, OperatorError
 from gathercli.io.files import File
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Value
-from gathercli.io.graphs.onnx import NodeFields, attribute, node_fields, value_info
+from gathercli.io.graphs.onnx import attribute, value_info
 from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto
 from gathercli.io.graphs.wire import (
     NUMBER_BYTES,
@@ -25,7 +25,6 @@ from gathercli.io.graphs.wire import (
     signed,
     span_of,
 )
-from gathercli.models.beside import open_beside
 from gathercli.models.facts import (
     FOLDED_OPERATORS,
     MALFORMED,
@@ -51,6 +50,7 @@ from gathercli.models.graph import (
     watched,
     with_call,
 )
+from gathercli.models.reading import NodeTexts, node_texts, open_beside
 from gathercli.spec.shapes import Shape
 from gathercli.text import as_written, clean, short
 
@@ -151,9 +151,9 @@ class _OnnxReader:
     def _trace(self, scope: Scope) -> None:
         """Note the nodes that make the values of a scope, once."""
         for message in () if scope.makers else scope.nodes:
-            fields = node_fields(self._wire, message)
+            fields = node_texts(self._wire, message)
             if fields.operator in TRACED_OPERATORS and fields.outputs:
-                name, *inputs = self._texts((fields.outputs[0], *fields.inputs))
+                name, inputs = fields.outputs[0], fields.inputs
                 self.model.hold(sum(_NAME_BYTES + len(each) for each in (name, *inputs)))
                 scope.makers[name] = fields.operator, *inputs
 
@@ -334,8 +334,8 @@ class _OnnxReader:
         scope.nodes = messages
         for message in messages:
             self.model.count_node()
-            fields = node_fields(self._wire, message)
-            inputs, outputs = self._texts(fields.inputs), self._texts(fields.outputs)
+            fields = node_texts(self._wire, message)
+            inputs, outputs = fields.inputs, fields.outputs
             undefined = self._undefined(inputs, scope)
             is_own = fields.domain in _ONNX_DOMAINS
             if is_own and fields.operator in MERGING_OPERATORS:
@@ -354,8 +354,10 @@ class _OnnxReader:
                 for each in fields.attributes:
                     undefined = undefined | self._read_bodies(each, fields, path, scope)
             self.model.hold(_OUTPUT_BYTES * len(outputs) + sum(map(len, outputs)))
-            for name in filter(None, scope.names.intersection(outputs)):
-                scope.undefined.setdefault(name, f"`{clean(short(name))}`, which is defined twice")
+            for name in () if scope.names.isdisjoint(outputs) else outputs:
+                if name and name in scope.names:
+                    why = f"`{clean(short(name))}`, which is defined twice"
+                    scope.undefined.setdefault(name, why)
             scope.names.update(outputs)
             for why in undefined.values():
                 scope.undefined.update(dict.fromkeys(outputs, why))
@@ -376,19 +378,17 @@ class _OnnxReader:
         for each in scope.around():
             if each.unordered is None:
                 self.model.hold(NODE_BYTES * len(each.nodes))
-                parts = (node_fields(self._wire, node) for node in each.nodes)
-                ends = ((self._texts(node.outputs), self._texts(node.inputs)) for node in parts)
-                each.unordered = unordered({name: used for names, used in ends for name in names})
+                nodes = (node_texts(self._wire, node) for node in each.nodes)
+                each.unordered = unordered(
+                    {name: node.inputs for node in nodes for name in node.outputs}
+                )
             if name in each.unordered:
                 why = each.unordered[name]
                 break
         return f"`{clean(short(name))}`, {why}"
 
-    def _texts(self, spans: Iterable[Span]) -> list[str]:
-        return [self._wire.text(each) for each in spans]
-
     def _read_bodies(
-        self, message: Span, fields: NodeFields, path: tuple[str, ...], scope: Scope
+        self, message: Span, fields: NodeTexts, path: tuple[str, ...], scope: Scope
     ) -> dict[str, str]:
         """Read the graphs in an attribute of a node; return their outputs that are undefined."""
         name, graphs = "", []
@@ -397,7 +397,7 @@ class _OnnxReader:
                 name = self._wire.text(span_of(value, "the name of an attribute"))
             elif field in (6, 11):
                 graphs.append(span_of(value, "a graph"))
-        own = fields.name or (self._texts(fields.outputs[:1]) or [fields.operator])[0]
+        own = fields.name or (fields.outputs or [fields.operator])[0]
         undefined: dict[str, str] = {}
         for graph in graphs:
             inner = self._scope(scope)
@@ -407,16 +407,14 @@ class _OnnxReader:
 
     def _add_node(
         self,
-        fields: NodeFields,
+        fields: NodeTexts,
         path: tuple[str, ...],
         scope: Scope,
         undefined: Mapping[str, str],
     ) -> None:
         """Add a node of the family, and infer its output; some inputs may be undefined."""
         attributes = self._attributes(fields, lambda message: self._tensor(message).constant)
-        inputs, outputs = (
-            tuple(map(Value, self._texts(spans))) for spans in (fields.inputs, fields.outputs)
-        )
+        inputs, outputs = (tuple(map(Value, each)) for each in (fields.inputs, fields.outputs))
         names = sum(_NAME_BYTES + len(value.name) for value in (*inputs, *outputs))
         self.model.hold(NODE_BYTES + names + len(fields.name))
         node = ModelNode(
@@ -427,7 +425,7 @@ class _OnnxReader:
         self._scope_of.append(scope)
 
     def _faults(
-        self, fields: NodeFields, node: ModelNode, scope: Scope, undefined: Mapping[str, str]
+        self, fields: NodeTexts, node: ModelNode, scope: Scope, undefined: Mapping[str, str]
     ) -> Iterator[OperatorError]:
         """Yield what is missing or malformed of a node, beside the number of its inputs."""
         for role, value in zip(node.named_inputs, node.inputs, strict=False):
@@ -445,9 +443,7 @@ class _OnnxReader:
             yield OperatorError(what, rule="outputs", value=names[0], expected="a name of its own")
         yield from self._wrong_attributes(fields, is_function=scope.is_function)
 
-    def _wrong_attributes(
-        self, fields: NodeFields, *, is_function: bool
-    ) -> Iterator[OperatorError]:
+    def _wrong_attributes(self, fields: NodeTexts, *, is_function: bool) -> Iterator[OperatorError]:
         """Yield attributes that are given twice, and those of an integer that are of another type.
 
         Only in a function an attribute refers to one of its caller.
@@ -473,18 +469,18 @@ class _OnnxReader:
                 rule = _INTEGER_RULES[name]
                 yield OperatorError(what, rule=rule, subject=name, expected="one integer")
 
-    def _attributes(self, fields: NodeFields, tensor: Callable[[Span], Any]) -> dict[str, Any]:
+    def _attributes(self, fields: NodeTexts, tensor: Callable[[Span], Any]) -> dict[str, Any]:
         attributes = dict(attribute(self._wire, each, tensor) for each in fields.attributes)
         lists = [each for each in attributes.values() if isinstance(each, list)]
         self.model.hold(NUMBER_BYTES * sum(map(len, lists)))
         return attributes
 
-    def _fold(self, fields: NodeFields, scope: Scope) -> None:
+    def _fold(self, fields: NodeTexts, scope: Scope) -> None:
         """Add the output of a node that constants pass through."""
         if not fields.outputs:
             return
-        name = self._wire.text(fields.outputs[0])
-        inputs = [scope.value(each) for each in self._texts(fields.inputs)]
+        name = fields.outputs[0]
+        inputs = [scope.value(each) for each in fields.inputs]
         attributes = self._attributes(fields, self._tensor)
         try:
             value = folded(fields.operator, name, inputs, attributes, self._opset)

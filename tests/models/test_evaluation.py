@@ -12,7 +12,7 @@ from onnx import helper
 from campaigns.scopes import scope
 from gathercli.models.evaluation import Evaluation
 from gathercli.models.files import ReadOptions, read
-from gathercli.models.lint import node_findings
+from gathercli.models.lint import examined
 from gathercli.models.verdict import judge
 from tests.modelfiles import BOOL, FLOAT, INT64, Ir, constants, onnx_model, value
 
@@ -204,7 +204,7 @@ def test_what_a_model_claims_of_an_intermediate_value_proves_nothing(
 
     (node,) = read(str(tmp_path / "m.onnx"), ReadOptions(infer=True)).nodes
 
-    assert (judge(node).word, [each.rule for each in node_findings(node)]) == found
+    assert (judge(node).word, [each.rule for each in examined(node)[1]]) == found
 
 
 def branch(name: str, first: onnx.NodeProto) -> onnx.GraphProto:
