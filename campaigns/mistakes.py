@@ -296,10 +296,7 @@ def _called(setting: Setting, dice: Dice) -> tuple[Setting, str]:
         return setting._replace(batch_dims=0), f"Gather axis {setting.axis}  batch_dims 0"
     if axis == setting.axis:
         raise Unfit
-    return (
-        setting._replace(axis=axis),
-        f"Gather axis {axis}  batch_dims {setting.batch_dims}",
-    )
+    return (setting._replace(axis=axis), f"Gather axis {axis}  batch_dims {setting.batch_dims}")
 
 
 def _laid_out(setting: Setting, dice: Dice) -> tuple[Setting, str]:

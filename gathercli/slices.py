@@ -51,7 +51,7 @@ SLICES: Final = (
         commands={
             "batch": CommandEntry(
                 "batch.command", "Run thousands of jobs from a file and report on each."
-            ),
+            )
         },
         options={"workers": "batch.cluster_options:ChunkClusterOptions"},
     ),
@@ -60,8 +60,7 @@ SLICES: Final = (
         commands={
             "explain": CommandEntry("explain.command", "Draw where every output cell came from."),
             "demo": CommandEntry(
-                "explain.demo",
-                "Learn the operators in short lessons, each with a question.",
+                "explain.demo", "Learn the operators in short lessons, each with a question."
             ),
         },
         options={
@@ -75,12 +74,11 @@ SLICES: Final = (
         commands={
             "model": CommandEntry(
                 "models.command", "List the Gather nodes of a model, and what each refuses."
-            ),
+            )
         },
         forms={
             "check": CommandEntry(
-                "models.check_command",
-                "Check the nodes of models, and what targets change.",
+                "models.check_command", "Check the nodes of models, and what targets change."
             ),
             "compare": CommandEntry(
                 "models.compare_command", "Compare the nodes of two models, and what they give."
@@ -97,7 +95,7 @@ SLICES: Final = (
         commands={
             "reproduce": CommandEntry(
                 "runtimes.command", "Write a folder that shows what a runtime does with a call."
-            ),
+            )
         },
         options={
             "runtimes": "runtimes.command:TimedRuntimes",
@@ -112,7 +110,7 @@ SLICES: Final = (
         commands={
             "translate": CommandEntry(
                 "translate.command", "Write the call in another framework, as code or as a graph."
-            ),
+            )
         },
         examples={"TARGET": "translate.targets:example"},
     ),
@@ -121,7 +119,7 @@ SLICES: Final = (
         commands={
             "diagnose": CommandEntry(
                 "diagnose.command", "Name what explains a wrong output, and who does that."
-            ),
+            )
         },
         tests={"mismatch": "diagnose.python:mismatch"},
     ),

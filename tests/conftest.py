@@ -283,9 +283,7 @@ def run(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Cal
         out += b"".join(seen.get(1, []))
         err += b"".join(seen.get(2, []))
         ran = Ran(
-            status,
-            out.decode(errors="surrogateescape"),
-            err.decode(errors="backslashreplace"),
+            status, out.decode(errors="surrogateescape"), err.decode(errors="backslashreplace")
         )
         shown = REPR.search(ran.err)
         assert shown is None or "--debug" in argv or shown[0] in " ".join(argv), ran.err

@@ -99,12 +99,7 @@ class Ir:
 
     def stored_outside(self, name: str, shape: Sequence[int]) -> str:
         """Add an int64 constant at the start of the .bin, which the model around a body writes."""
-        data = {
-            "element_type": "i64",
-            "shape": ",".join(map(str, shape)),
-            "offset": 0,
-            "size": 8,
-        }
+        data = {"element_type": "i64", "shape": ",".join(map(str, shape)), "offset": 0, "size": 8}
         return self._add(name, "Const", "opset1", data, "i64", shape)
 
     def layer(

@@ -355,11 +355,7 @@ def _axis(version: Version, axis: int | str | None, rank: int | None) -> int | N
 
 
 def _infer_gather(
-    version: Version,
-    data: Dimensions,
-    indices: Dimensions,
-    axis: int | str | None,
-    batch_dims: int,
+    version: Version, data: Dimensions, indices: Dimensions, axis: int | str | None, batch_dims: int
 ) -> Dimensions:
     n = None if data is None else len(data)
     m = None if indices is None else len(indices)
@@ -381,11 +377,7 @@ def _infer_gather(
 
 
 def _infer_elements(
-    version: Version,
-    data: Dimensions,
-    indices: Dimensions,
-    axis: int | str | None,
-    batch_dims: int,
+    version: Version, data: Dimensions, indices: Dimensions, axis: int | str | None, batch_dims: int
 ) -> Dimensions:
     if indices == [] or (data is not None and indices is not None and len(data) != len(indices)):
         raise Refused("indices-rank")

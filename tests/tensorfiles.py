@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 amply = settings(
-    drawn(24),
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    drawn(24), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 

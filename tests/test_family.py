@@ -67,10 +67,7 @@ TEST_1 = TEST_2._replace(
 )
 
 ROWS: tuple[Op, ...] = (TEST_2, TEST_1)
-RULES: tuple[Callable[[Call], None], ...] = (
-    type_rules.data_dtype,
-    rules.batch_dims_unsupported,
-)
+RULES: tuple[Callable[[Call], None], ...] = (type_rules.data_dtype, rules.batch_dims_unsupported)
 
 
 def infer(call: Call) -> Shape:

@@ -316,10 +316,7 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
             {"id": "a", "op": "shape"},
             "here: `$.of` is missing: expected gather, gather-elements, gather-nd or gather-tree",
         ),
-        (
-            {"id": "a", "op": "gather", "data": 1},
-            f"here: `$.indices` is missing: expected {INPUT}",
-        ),
+        ({"id": "a", "op": "gather", "data": 1}, f"here: `$.indices` is missing: expected {INPUT}"),
         (GATHER | {"id": 1}, "here: `$.id` is 1: expected text"),
         (GATHER | {"title": ""}, 'here: `$.title` is `""`: expected text'),
         (
@@ -337,10 +334,7 @@ def test_a_shape_job_names_its_operator_and_may_leave_the_axis_unknown() -> None
         ),
         (GATHER | {"data": None}, f"here: `$.data` is null: expected {INPUT}"),
         (GATHER | {"data": "-"}, f'here: `$.data` is `"-"`: expected {INPUT}'),
-        (
-            GATHER | {"data": "bin:2xi64@-"},
-            f'here: `$.data` is `"bin:2xi64@-"`: expected {INPUT}',
-        ),
+        (GATHER | {"data": "bin:2xi64@-"}, f'here: `$.data` is `"bin:2xi64@-"`: expected {INPUT}'),
         (GATHER | {"indices": "-#k"}, f'here: `$.indices` is `"-#k"`: expected {INPUT}'),
         (
             INFER | {"data": {}},

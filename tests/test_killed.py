@@ -469,11 +469,7 @@ def test_a_file_larger_than_the_system_allows_is_refused_and_the_old_one_stays(
     words = ("gather", "rand:10x2000xi8,high=9", "zeros:1000", "-o", "x.out", "-f", fmt)
 
     ran = subprocess.run(
-        [*PROGRAM, *words],
-        cwd=folder,
-        capture_output=True,
-        check=False,
-        preexec_fn=limit_files,
+        [*PROGRAM, *words], cwd=folder, capture_output=True, check=False, preexec_fn=limit_files
     )
 
     assert (ran.returncode, ran.stdout) == (status, b"")

@@ -187,10 +187,7 @@ def test_help_and_manual_are_silent_about_an_absent_slice(absent: str, core: Pat
     names = {line.split()[0] for line in lines}
 
     program, *texts = answers(
-        core,
-        "--help",
-        *(f"{name} --help" for name in names),
-        *(f"man {name}" for name in names),
+        core, "--help", *(f"{name} --help" for name in names), *(f"man {name}" for name in names)
     )
 
     assert {status for status, _ in (program, *texts)} == {0}

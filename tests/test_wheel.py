@@ -130,8 +130,7 @@ def test_the_wheel_has_each_table_in_json_too(installed: Path) -> None:
         read = json.loads(Path(f"{table}.json").read_text(encoding="utf-8"))
         assert read == tomllib.loads(table.read_text(encoding="utf-8"))
     assert "tomllib" not in python(
-        installed,
-        "import sys; from gathercli.cli import main; main(['ops']); print(*sys.modules)",
+        installed, "import sys; from gathercli.cli import main; main(['ops']); print(*sys.modules)"
     )
 
 

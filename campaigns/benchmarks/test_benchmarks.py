@@ -46,10 +46,7 @@ def test_a_suite_prints_its_figures_as_data() -> None:
     ids=" ".join,
 )
 def test_words_that_select_nothing_are_usage_errors(
-    words: list[str],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["campaigns.benchmarks", *words])
 
@@ -108,9 +105,7 @@ def test_the_batch_suite_times_the_same_outputs_of_every_way(
     assert first.seconds["shell loop"] == second.seconds["shell loop"]
 
 
-def test_the_batch_suite_times_dry_runs_beside_runs(
-    tmp_path: Path,
-) -> None:
+def test_the_batch_suite_times_dry_runs_beside_runs(tmp_path: Path) -> None:
     rows = batch.dry_runs(1, tmp_path, jobs=20)
 
     assert [row.name for row in rows[:2]] == [

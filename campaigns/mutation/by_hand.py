@@ -145,11 +145,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("compute/check.py", "resolved[indices < 0] = -1", "resolved[indices <= 0] = -1"),
     ("compute/check.py", "resolved[indices < 0] = -1", "resolved[indices < -1] = -1"),
     # Indices of another byte order
-    (
-        "compute/indices.py",
-        '"i8" and indices.dtype.isnative',
-        '"i8"',
-    ),
+    ("compute/indices.py", '"i8" and indices.dtype.isnative', '"i8"'),
     ("compute/indices.py", "            positions[none] = -1", "            pass"),
     ("compute/check.py", "        in_order=tuples,\n", ""),
     (
@@ -199,11 +195,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     ("compute/blocks.py", "            numbers *= self._counts[j]\n", ""),
     ("compute/blocks.py", "along -= along // self._shape[j] * self._shape[j]", "pass"),
-    (
-        "compute/blocks.py",
-        "int(each.min()), int(each.max()) + 1",
-        "0, int(each.max()) + 1",
-    ),
+    ("compute/blocks.py", "int(each.min()), int(each.max()) + 1", "0, int(each.max()) + 1"),
     ("compute/blocks.py", "            positions[none] = -1\n", ""),
     (
         "compute/blocks.py",
@@ -230,11 +222,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "            piece = slice(start, start + step)\n",
         "            piece = slice(0, step)\n",
     ),
-    (
-        "compute/blocks.py",
-        "threads * thread, read)",
-        "threads * thread, 0)",
-    ),
+    ("compute/blocks.py", "threads * thread, read)", "threads * thread, 0)"),
     ("compute/blocks.py", "indices + parts + threads * thread", "indices + threads * thread"),
     (
         "compute/chunks.py",
@@ -311,16 +299,8 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "        sizes[d] *= max(1, room)",
     ),
     # Chunks and their files
-    (
-        "io/zarr/stored.py",
-        "if not 0 <= start < stop <= size:",
-        "if not start < stop <= size:",
-    ),
-    (
-        "io/zarr/stored.py",
-        "if size > spec.max_file:",
-        "if size >= spec.max_file:",
-    ),
+    ("io/zarr/stored.py", "if not 0 <= start < stop <= size:", "if not start < stop <= size:"),
+    ("io/zarr/stored.py", "if size > spec.max_file:", "if size >= spec.max_file:"),
     ("io/zarr/stored.py", "        if not count:\n", "        if False:\n"),
     (
         "io/zarr/stored.py",

@@ -22,13 +22,7 @@ from typing import Final, Protocol, Self
 
 from gathercli.batch.outcome import Outcome
 from gathercli.batch.plan import Spool
-from gathercli.batch.work import (
-    GRACE_SECONDS,
-    READY_LINE,
-    Settings,
-    lost_job,
-    remove_unfinished,
-)
+from gathercli.batch.work import GRACE_SECONDS, READY_LINE, Settings, lost_job, remove_unfinished
 from gathercli.errors import TransferError, reason_of
 from gathercli.io.jobs import read_again
 

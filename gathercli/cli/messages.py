@@ -144,11 +144,7 @@ class Messages(ErrorOptions):
         from gathercli.io.source import Inputs
 
         inputs = Inputs(
-            max_bytes,
-            self.notes,
-            progress=progress,
-            prompt=self._prompt,
-            guarded=self.guarded,
+            max_bytes, self.notes, progress=progress, prompt=self._prompt, guarded=self.guarded
         )
         inputs.external = external
         return inputs

@@ -50,11 +50,7 @@ class SmallOutput(Tensor):
 
     @classmethod
     def of(
-        cls,
-        bound: BoundCall,
-        shape: tuple[int, ...],
-        raw: bytes,
-        adjustments: Sequence[Adjustment],
+        cls, bound: BoundCall, shape: tuple[int, ...], raw: bytes, adjustments: Sequence[Adjustment]
     ) -> Self:
         """Return the output of elements `raw`, row-major and little-endian."""
         output = cls.of_bytes(bound.data.dtype, shape, raw)

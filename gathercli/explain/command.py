@@ -203,10 +203,7 @@ class ExplainOptions(Options):
 
 
 def run(
-    call: ExplainedOptions,
-    pictures: SaveOptions,
-    options: ExplainOptions,
-    messages: Messages,
+    call: ExplainedOptions, pictures: SaveOptions, options: ExplainOptions, messages: Messages
 ) -> Answer:
     """Draw the call or trace its cells, including a refused index, then raise its error."""
     options.check(saved=bool(pictures.paths))

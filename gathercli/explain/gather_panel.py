@@ -224,10 +224,7 @@ def _indices_tensor(selection: Selection, at: tuple[int, ...], picks: Picks) -> 
 
 
 def _out_tensor(
-    selection: Selection,
-    at: tuple[int, ...],
-    picks: Picks,
-    traces: dict[tuple[int, ...], Trace],
+    selection: Selection, at: tuple[int, ...], picks: Picks, traces: dict[tuple[int, ...], Trace]
 ) -> PanelTensor:
     provenance, lead = selection.provenance, selection.lead
     labelled = {j for j, (_, i) in enumerate(provenance.dim_map) if i is not None}

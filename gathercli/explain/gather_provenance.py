@@ -97,8 +97,7 @@ class GatherProvenance(Provenance[Trace]):
         as_gather = self._family.as_gather(call)
         if as_gather is None:
             raise UsageError(
-                f"{call.op} gathers along no axis",
-                expected="an operator with a picture",
+                f"{call.op} gathers along no axis", expected="an operator with a picture"
             )
         self.axis, self.dim_map = as_gather.axis, tuple(as_gather.dim_map)
         self.view = as_gather.view

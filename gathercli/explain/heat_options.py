@@ -67,8 +67,7 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
         drawn = ["--heat"] * self.heat + ["--save"] * bool(self.paths)
         if header and drawn:
             raise UsageError(
-                f"`--header` and `{drawn[0]}` exclude each other",
-                expected="one of them",
+                f"`--header` and `{drawn[0]}` exclude each other", expected="one of them"
             )
         if self.window and not drawn:
             raise UsageError(
@@ -150,8 +149,6 @@ def _drawable(info: Info) -> tuple[Tensor, Summary]:
         )
     if (reason := undrawable(info.tensor)) is not None:
         raise UsageError(
-            f"cannot draw `{clean(info.file)}`, as {reason}",
-            subject="--save",
-            expected="numbers",
+            f"cannot draw `{clean(info.file)}`, as {reason}", subject="--save", expected="numbers"
         )
     return info.tensor, info.summary

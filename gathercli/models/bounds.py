@@ -275,9 +275,7 @@ def _absolute(operation: Operation) -> Bounds | None:
     return Bounds.of(least, most)
 
 
-def _elementwise(
-    function: Callable[[_Ends, _Ends], _Ends],
-) -> Callable[[Operation], Bounds | None]:
+def _elementwise(function: Callable[[_Ends, _Ends], _Ends]) -> Callable[[Operation], Bounds | None]:
     """Return the function of an operator that never falls if one of its inputs rises."""
 
     def combined(operation: Operation) -> Bounds | None:

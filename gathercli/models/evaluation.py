@@ -240,11 +240,7 @@ class Evaluation:
         return [*states, *map(_stacked, zip(*rows, strict=False))] if is_certain else []
 
     def _scan(
-        self,
-        node: onnx.NodeProto,
-        body: OnnxBody,
-        inputs: list[Known | None],
-        scope: _Scope,
+        self, node: onnx.NodeProto, body: OnnxBody, inputs: list[Known | None], scope: _Scope
     ) -> list[Known]:
         """Visit the body of a Scan: for each row if there are few, else once for all."""
         values = {each.name: helper.get_attribute_value(each) for each in node.attribute}

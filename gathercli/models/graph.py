@@ -15,14 +15,7 @@ from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gathercli.errors import (
-    GatherError,
-    Hint,
-    InputError,
-    LimitError,
-    OperatorError,
-    VersionError,
-)
+from gathercli.errors import GatherError, Hint, InputError, LimitError, OperatorError, VersionError
 from gathercli.frameworks.versions import find
 from gathercli.io.files import File
 from gathercli.io.graphs.graph import Constant, Value, check_held

@@ -41,14 +41,7 @@ from gathercli.models.verdict import (
 from gathercli.ops import attributes
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.call import Call
-from gathercli.spec.op import (
-    FROM_THE_END,
-    REFUSED,
-    IndexedAxis,
-    IndexRange,
-    Op,
-    OutOfRange,
-)
+from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, IndexRange, Op, OutOfRange
 from gathercli.spec.shapes import LARGEST, cell, coordinates, product
 from gathercli.text import clean, counted, interval, listed, short, some
 
@@ -397,10 +390,7 @@ def _positions(call: Call, indices: Sequence[ConstantIndices]) -> Iterator[Findi
 
 
 def changes(
-    node: ModelNode,
-    call: Call,
-    target: ConversionTarget,
-    indices: Sequence[ConstantIndices],
+    node: ModelNode, call: Call, target: ConversionTarget, indices: Sequence[ConstantIndices]
 ) -> Iterator[Finding]:
     """Yield what a target refuses or changes in shapes, types, attributes and constant indices."""
     row = target.row(call.op, call)

@@ -25,14 +25,7 @@ from gathercli.io.graphs.wire import (
     signed,
     span_of,
 )
-from gathercli.models.facts import (
-    FOLDED_OPERATORS,
-    MALFORMED,
-    Scope,
-    folded,
-    infer_facts,
-    merged,
-)
+from gathercli.models.facts import FOLDED_OPERATORS, MALFORMED, Scope, folded, infer_facts, merged
 from gathercli.models.graph import (
     MAX_DEPTH,
     MERGING_OPERATORS,
@@ -406,11 +399,7 @@ class _OnnxReader:
         return undefined
 
     def _add_node(
-        self,
-        fields: NodeTexts,
-        path: tuple[str, ...],
-        scope: Scope,
-        undefined: Mapping[str, str],
+        self, fields: NodeTexts, path: tuple[str, ...], scope: Scope, undefined: Mapping[str, str]
     ) -> None:
         """Add a node of the family, and infer its output; some inputs may be undefined."""
         attributes = self._attributes(fields, lambda message: self._tensor(message).constant)

@@ -130,10 +130,7 @@ class NodeEvaluator:
         return {name: declared(each) for name, each in found.items()}
 
     def _is_small(
-        self,
-        node: onnx.NodeProto,
-        constants: Sequence[NDArray[Any] | None],
-        typed: Sequence[Known],
+        self, node: onnx.NodeProto, constants: Sequence[NDArray[Any] | None], typed: Sequence[Known]
     ) -> bool:
         """Tell whether the outputs of a node are known to be small before it is run."""
         total, first = 0, constants[0] if constants else None

@@ -10,13 +10,7 @@ import numpy as np
 
 from gathercli.compute.check import count, follow_beams, integers_of, parent_indices, policies_of
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import (
-    GatherError,
-    OperatorError,
-    OutOfRangeError,
-    VersionError,
-    sentence,
-)
+from gathercli.errors import GatherError, OperatorError, OutOfRangeError, VersionError, sentence
 from gathercli.frameworks import framework
 from gathercli.io.graphs.graph import Constant
 from gathercli.models.bounds import Bounds

@@ -83,9 +83,7 @@ ONNX_1 = OPENVINO_1._replace(
     attrs=(AXIS,),
 )
 ONNX_11 = ONNX_1._replace(
-    version=11,
-    index_range=IndexRange.SIGNED,
-    changes="negative indices count from the end",
+    version=11, index_range=IndexRange.SIGNED, changes="negative indices count from the end"
 )
 ONNX_13 = ONNX_11._replace(
     version=13,

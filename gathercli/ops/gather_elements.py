@@ -69,9 +69,7 @@ ONNX_11 = OPENVINO_6._replace(
     narrows=False,
 )
 ONNX_13 = ONNX_11._replace(
-    version=13,
-    inputs=(Input("data", PLAIN), INDICES),
-    changes="adds bfloat16",
+    version=13, inputs=(Input("data", PLAIN), INDICES), changes="adds bfloat16"
 )
 
 ROWS: tuple[Op, ...] = (OPENVINO_6, ONNX_13, ONNX_11)

@@ -42,11 +42,7 @@ OPENVINO_1 = Op(
         ),
         Input("max_seq_len", NUMBERS, doc="The number of steps of each batch", rank="[B]"),
         Input(
-            "end_token",
-            NUMBERS,
-            copied=True,
-            doc="The token that ends a sequence, 0-D",
-            rank="[]",
+            "end_token", NUMBERS, copied=True, doc="The token that ends a sequence, 0-D", rank="[]"
         ),
     ),
     attrs=(),

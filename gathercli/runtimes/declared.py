@@ -202,10 +202,7 @@ def _mistake(
 
 
 def known_mistake(
-    mistakes: Iterable[Mistake],
-    tensors: Mapping[str, Any],
-    output: Any,
-    **names: Any,
+    mistakes: Iterable[Mistake], tensors: Mapping[str, Any], output: Any, **names: Any
 ) -> Mistake | None:
     """Return the first mistake that is true of a call with tensors; None if it is no known one."""
     inputs = dict.fromkeys((*NAMED_TYPES, "max_seq_len"), _NONE)

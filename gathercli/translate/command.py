@@ -55,10 +55,7 @@ class TranslationOptions(Options):
 
 
 def run(
-    call: NamedCall,
-    options: TranslationOptions,
-    runtimes: RuntimeOptions,
-    fmt: str = TEXT_FORMAT,
+    call: NamedCall, options: TranslationOptions, runtimes: RuntimeOptions, fmt: str = TEXT_FORMAT
 ) -> Answer:
     """Translate the call, prove it, and return the text or write the files."""
     del fmt  # the answer has both

@@ -228,10 +228,7 @@ def test_a_result_that_is_too_large_for_its_line_is_refused_and_fits_a_file(run:
 # Workers that are killed while they write
 
 
-ENDINGS: Final[list[tuple[list[str], str]]] = [
-    ([], "died"),
-    (["--timeout", "3"], "timeout"),
-]
+ENDINGS: Final[list[tuple[list[str], str]]] = [([], "died"), (["--timeout", "3"], "timeout")]
 
 
 def _left(folder: Path) -> list[str]:
@@ -303,10 +300,7 @@ def test_a_job_that_takes_too_long_is_ended_and_the_others_are_done(
     ids=["the start of its process", "the job before it"],
 )
 def test_the_time_of_a_job_does_not_count(
-    is_slow: Callable[[pool._Worker], bool],
-    clock: Clock,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
+    is_slow: Callable[[pool._Worker], bool], clock: Clock, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receive, names = pool._Worker.receive, [str(number) for number in range(20)]
 
@@ -648,11 +642,7 @@ _OPEN: Final = os.open
 )
 @pytest.mark.usefixtures("folder")
 def test_a_job_is_tried_again_after_a_fault(
-    times: int,
-    retries: int,
-    status: str,
-    pauses: list[float],
-    monkeypatch: pytest.MonkeyPatch,
+    times: int, retries: int, status: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.save("x.npy", np.arange(5, 8))
     failing = Failing(times)

@@ -214,10 +214,7 @@ def test_lines_that_are_large_come_whole(run: Run, dask: Dask) -> None:
 def test_lines_are_in_the_order_of_the_jobs_even_if_the_first_takes_long(dask: Dask) -> None:
     os.mkfifo("pipe")
     names = [f"j{number}" for number in range(30)]
-    listed = [
-        job("slow", indices="pipe"),
-        *(job(name, output=f"out/{name}.npy") for name in names),
-    ]
+    listed = [job("slow", indices="pipe"), *(job(name, output=f"out/{name}.npy") for name in names)]
     with start("batch", write_jobs(*listed), "-q", "--scheduler", dask.url) as process:
         fd = opened("pipe")
         wait_until(lambda: os.path.isdir("out") and os.listdir("out"))

@@ -124,11 +124,7 @@ def test_braces_stand_for_the_name_the_stem_and_the_folder_below_the_first_star(
         f"@{root}/x/b.tar.npy",
         f"@{root}/x/y/c.npy",
     ]
-    assert [job["output"] for job in jobs] == [
-        "out/./a.npy",
-        "out/x/b.tar.npy",
-        "out/x/y/c.npy",
-    ]
+    assert [job["output"] for job in jobs] == ["out/./a.npy", "out/x/b.tar.npy", "out/x/y/c.npy"]
     assert [job["expect"] for job in jobs] == ["want/a", "want/b.tar", "want/c"]
 
 
@@ -231,11 +227,7 @@ def test_braces_of_json_are_left_alone(run: Run) -> None:
             2,
             "`--indices` has `{stm}`: expected {stem}, {name} or {dir}",
         ),
-        (
-            ["--data", "[1]", "--indices", "{stem}"],
-            2,
-            "`--indices` has `{stem}`: expected none",
-        ),
+        (["--data", "[1]", "--indices", "{stem}"], 2, "`--indices` has `{stem}`: expected none"),
         (
             ["--data", "in/*.npy", "-o", "{axis}{stem}.npy"],
             2,
@@ -359,10 +351,7 @@ def test_options_hold_for_every_job(run: Run) -> None:
             "`x` is given beside `--op`: expected files of jobs, or `--op`\n"
             "hint: a pattern is quoted, so that the shell leaves it: `--data 'in/*.npy'`",
         ),
-        (
-            ["axis=0", "--axis", "1"],
-            "`--axis` is given, and in `--matrix` too: expected it once",
-        ),
+        (["axis=0", "--axis", "1"], "`--axis` is given, and in `--matrix` too: expected it once"),
         (
             ["version=openvino-8,onx13"],
             "no version `onx13` of gather: expected openvino-8, openvino-7, openvino-1, onnx-13, "
@@ -410,10 +399,7 @@ def test_a_wrong_value_fails_its_jobs_alone(run: Run) -> None:
             ["jobs.jsonl", "./jobs.jsonl"],
             "`./jobs.jsonl` is given twice: expected it once\nhint: `gathercli batch ./jobs.jsonl`",
         ),
-        (
-            ["--op", "gather"],
-            "`--op` is given without `--data`: expected `--data` and `--indices`",
-        ),
+        (["--op", "gather"], "`--op` is given without `--data`: expected `--data` and `--indices`"),
         (
             ["--op", "gather", "--data", ""],
             "`--op` is given without `--data`: expected `--data` and `--indices`",

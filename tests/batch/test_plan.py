@@ -357,10 +357,7 @@ def test_ids_and_paths_are_compared_and_not_their_digests_alone(
         ("\ud800.npy", "`\\ud800.npy` holds what no name can: expected the name of a file"),
         ("folder.npy", "`folder.npy` is a folder: expected the name of a file"),
         ("pipe.npy", "`pipe.npy` is a device or a pipe: expected the name of a file"),
-        (
-            "j.jsonl/a.npy",
-            "`j.jsonl/a.npy` lies below a file: expected the name of a file",
-        ),
+        ("j.jsonl/a.npy", "`j.jsonl/a.npy` lies below a file: expected the name of a file"),
         (
             "loop.npy",
             "`loop.npy` cannot be a file (Too many levels of symbolic links): "

@@ -78,9 +78,7 @@ def done(folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("done")
-def test_nothing_is_done_again_where_nothing_has_changed(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_nothing_is_done_again_where_nothing_has_changed(capfd: pytest.CaptureFixture[str]) -> None:
     whole, status = REPORT.read_bytes(), os.stat("o.npy")
     assert main([*WORDS, "--resume"]) == 1
     assert REPORT.read_bytes() == whole

@@ -93,14 +93,8 @@ def test_the_output_dash_is_stdout(run: Run, folder: Path) -> None:
             "out.txt",
             "has the suffix `.txt`: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr",
         ),
-        (
-            "out",
-            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr",
-        ),
-        (
-            ".npy",
-            "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr",
-        ),
+        ("out", "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr"),
+        (".npy", "has no suffix: expected .npy, .npz, .json, .safetensors, .pb, .bin or .zarr"),
     ],
 )
 def test_an_unknown_suffix_without_a_format_is_a_usage_error(

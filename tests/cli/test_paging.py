@@ -69,17 +69,10 @@ def test_a_pipe_has_no_pager(
 
 
 @pytest.mark.parametrize(
-    ("free", "columns", "pages"),
-    [(24, 80, False), (1, 80, False), (0, 80, True), (1, 20, True)],
+    ("free", "columns", "pages"), [(24, 80, False), (1, 80, False), (0, 80, True), (1, 20, True)]
 )
 def test_text_that_fits_the_terminal_needs_no_pager(
-    run: Run,
-    folder: Path,
-    free: int,
-    columns: int,
-    *,
-    pages: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Run, folder: Path, free: int, columns: int, *, pages: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = run(*SHORT, terminal=(1,)).out.count("\n")
     monkeypatch.setenv("PAGER", KEEPS)

@@ -39,9 +39,7 @@ def fields(tally: IndexCount) -> tuple[int, int, float]:
 
 
 @pytest.mark.parametrize("starts", list(itertools.permutations(BLOCKS)))
-def test_the_first_of_all_blocks_is_kept_whichever_comes_first(
-    starts: tuple[int, ...],
-) -> None:
+def test_the_first_of_all_blocks_is_kept_whichever_comes_first(starts: tuple[int, ...]) -> None:
     assert fields(count_indices(*starts)) == (6, 2, 5)
     assert fields(count_indices(*(start for start in starts if start))) == (5, 3, 6)
 
@@ -91,9 +89,7 @@ def test_each_component_of_tuples_is_counted_along_its_own_axis(
 
 
 @pytest.mark.parametrize("wanted", [False, True])
-def test_tuples_that_count_from_the_end_are_counted_only_where_that_is_wanted(
-    wanted: bool,
-) -> None:
+def test_tuples_that_count_from_the_end_are_counted_only_where_that_is_wanted(wanted: bool) -> None:
     sums, kind = count(np.array([[0, 3], [-3, -1]]), AXES, counts=wanted, tuples=True)
 
     assert kind is IndexKind.SIGNED

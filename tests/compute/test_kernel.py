@@ -254,9 +254,7 @@ def raw(array: Array) -> bytes:
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    "cases",
-    [gathers(), element_gathers(), tuple_gathers()],
-    ids=["gather", "elements", "tuples"],
+    "cases", [gathers(), element_gathers(), tuple_gathers()], ids=["gather", "elements", "tuples"]
 )
 def test_every_path_gives_what_the_sources_name(cases: st.SearchStrategy[Made]) -> None:
     @SMALL

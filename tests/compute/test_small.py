@@ -225,9 +225,7 @@ def test_any_other_header_is_left_to_numpy(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "cut"),
-    [(b"\n ", 0), (b"\n" + b" " * 200, 100)],
-    ids=["newline inside", "cut short"],
+    ("after", "cut"), [(b"\n ", 0), (b"\n" + b" " * 200, 100)], ids=["newline inside", "cut short"]
 )
 def test_a_header_that_numpy_would_refuse_or_doubt_is_not_ordinary(after: bytes, cut: int) -> None:
     text = b"{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }"

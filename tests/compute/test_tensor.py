@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import dtype
-from tests.tensorfiles import (
-    often,
-)
+from tests.tensorfiles import often
 
 
 @given(draw=st.data(), cells=st.integers(1, 20))

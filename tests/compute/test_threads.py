@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("kernel_language")
 
 
-def test_a_signal_while_threads_start_stops_those_that_did(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_signal_while_threads_start_stops_those_that_did(monkeypatch: pytest.MonkeyPatch) -> None:
     real, join = Thread.start, Thread.join
     started, done, is_waited_for = list[Thread](), list[int](), Event()
 

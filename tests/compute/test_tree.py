@@ -265,10 +265,7 @@ def test_every_command_takes_an_empty_tree(
     batches = shape.split("x")[1]
     ids = f"zeros:{shape}x{type_name}"
     words = [ids, ids, f"{batches}x{type_name}=1", f"x{type_name}=1"]
-    more = {
-        "diagnose": [ids],
-        "translate": ["--to", "numpy", "--quiet"],
-    }
+    more = {"diagnose": [ids], "translate": ["--to", "numpy", "--quiet"]}
 
     ran = run(command, "gather-tree", *words, *more.get(command, []))
 

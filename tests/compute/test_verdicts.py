@@ -151,7 +151,4 @@ def test_the_parents_that_are_listed_are_those_that_plain_loops_use(
 def test_the_extremes_of_64_bits_are_what_they_are(run: Run, folder: Path) -> None:
     np.save(folder / "i.npy", np.array([2**64 - 1, 1, 2**63], np.uint64))
     ran = run("check", "gather", "1.5,2", "i.npy", "-f", "json")
-    assert [each["index"] for each in json.loads(ran.out)["illegal"]["shown"]] == [
-        2**64 - 1,
-        2**63,
-    ]
+    assert [each["index"] for each in json.loads(ran.out)["illegal"]["shown"]] == [2**64 - 1, 2**63]

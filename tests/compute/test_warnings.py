@@ -42,8 +42,7 @@ def test_minus_one_as_the_only_negative_index_may_mean_none(
 
 
 @pytest.mark.parametrize(
-    ("policy", "fate"),
-    [("spec", "takes the last position of its axis"), ("error", "refuses it")],
+    ("policy", "fate"), [("spec", "takes the last position of its axis"), ("error", "refuses it")]
 )
 def test_minus_one_in_a_tuple_is_a_position_of_its_axis(policy: str, fate: str, run: Run) -> None:
     ran = run("check", "gather-nd", "arange:2x2", "[[0,-1],[1,1]]", "--negative", policy)
@@ -146,10 +145,7 @@ def test_runtimes_that_answer_wrongly_are_told(words: list[str], name: str, run:
         (["arange:3", "[[3]]"], ["tuple-bounds"]),
         (["arange:3", "[[-2]]", "-V", "openvino-5"], ["tuple-bounds"]),
         (["arange:3", "zeros:2x0xi64"], ["empty-tuples"]),
-        (
-            ["arange:3", "1x1xi64=4294967296"],
-            ["beyond-32-bits", "tuple-bounds", "constant-tuples"],
-        ),
+        (["arange:3", "1x1xi64=4294967296"], ["beyond-32-bits", "tuple-bounds", "constant-tuples"]),
         (['2xstr="a" "b"', "[[1]]"], ["tuples-of-strings"]),
         (["2xbf16=0", "[[1]]"], ["data-type", "tuples-of-bfloat16"]),
         (["arange:1x3", "[[0],[1]]", "-b", "1"], ["tuple-batches"]),

@@ -79,10 +79,7 @@ def test_batch_dims_that_tensorflow_drops_are_missed() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "name"),
-    [
-        ([[[1, 2]], [[3, 4]]], "parents ignored"),
-        ([[[2, 1]], [[9, 9]]], "lengths ignored"),
-    ],
+    [([[[1, 2]], [[3, 4]]], "parents ignored"), ([[[2, 1]], [[9, 9]]], "lengths ignored")],
 )
 def test_what_gather_tree_ignores_is_named(wrong: Any, name: str) -> None:
     steps, parents = [[[1, 2]], [[3, 4]]], [[[0, 0]], [[1, 0]]]

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 def test_ties_are_told_apart_by_an_index() -> None:
     diagnosis = found("gather", [1, 2, 3, 4, 5], [3, 10, -20], wrong=[4, 5, 1], axis=0)
 
-    assert [each.names for each in diagnosis.first] == [
-        ("clamped",),
-        ("clamped after wrapping",),
-    ]
+    assert [each.names for each in diagnosis.first] == [("clamped",), ("clamped after wrapping",)]
     assert diagnosis.apart == "an index of -1 would tell them apart"
 
 

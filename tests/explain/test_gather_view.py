@@ -14,12 +14,7 @@ import gathercli
 from gathercli.explain import command
 from gathercli.explain.panel import Look
 from gathercli.explain.terminal.picture import panels_of
-from tests.random_calls import (
-    Dice,
-    as_passed,
-    every_axis_row,
-    legal_case,
-)
+from tests.random_calls import Dice, as_passed, every_axis_row, legal_case
 
 if TYPE_CHECKING:
     from gathercli.spec.op import Op

@@ -367,10 +367,7 @@ def works(line: str, run: Run) -> bool:
             ["np.take", "x.npy", "i.npy", "-1"],
             "gathercli gather x.npy i.npy --axis -1 -V numpy.take",
         ),
-        (
-            ["torch.embedding", "x.npy", "i.npy"],
-            "gathercli gather x.npy i.npy -V torch.embedding",
-        ),
+        (["torch.embedding", "x.npy", "i.npy"], "gathercli gather x.npy i.npy -V torch.embedding"),
         (
             ["F.embedding", "i.npy", "x.npy"],
             "gathercli gather x.npy i.npy -V torch.nn.functional.embedding",

@@ -65,10 +65,7 @@ EMPTY = np.zeros((2, 0, 3), np.float32)
         (lambda: gather([1, 2], [0], version="torch.embedding"), "rank 2"),
         (lambda: gather([[1, 2]], [0], axis=1, version="torch.embedding"), "0"),
         (lambda: gather([1, 2], [[0]], version="torch.index_select", axis=0), "rank 1 or less"),
-        (
-            lambda: gather([[1, 2]], np.int32(0), version="tflite.EMBEDDING_LOOKUP"),
-            "rank 1",
-        ),
+        (lambda: gather([[1, 2]], np.int32(0), version="tflite.EMBEDDING_LOOKUP"), "rank 1"),
         (lambda: gather(np.zeros((1,) * 9, "f4"), [0], version="tensorrt"), "rank 8 or less"),
         (
             lambda: gather(

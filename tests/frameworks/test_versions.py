@@ -216,11 +216,7 @@ WRONG_VALUES: Final = {
 @pytest.mark.parametrize(("value", "command"), WRONG_VALUES)
 @pytest.mark.parametrize("before", [[], ["shape"], ["explain"], ["check"]], ids=str)
 def test_a_wrong_variable_is_named_with_the_ways_out(
-    before: list[str],
-    value: str,
-    command: str,
-    variable: Callable[[str], None],
-    run: Run,
+    before: list[str], value: str, command: str, variable: Callable[[str], None], run: Run
 ) -> None:
     variable(value)
     (why, way), default = WRONG_VALUES[value, command], FAMILIES[command].ROWS[0].id

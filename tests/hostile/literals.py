@@ -201,13 +201,7 @@ CASES: Final[list[Case]] = [
         for sentence, token, rule, words in LITERALS
     ),
     *(
-        refused(
-            f"shape {sentence}",
-            ("shape", "gather", token, "2"),
-            "shape-text",
-            "`data`",
-            words,
-        )
+        refused(f"shape {sentence}", ("shape", "gather", token, "2"), "shape-text", "`data`", words)
         for sentence, token, words in SHAPES
     ),
     *(

@@ -201,12 +201,7 @@ TYPES: Final[list[Row]] = [
     ("of long floats", npy("'<f16'", body=bytes(48)), "npy", ""),
     ("of long complex numbers", npy("'<c32'", body=bytes(96)), "npy", ""),
     ("of strings of no width", npy("'<U0'", body=b""), "npy", "the type is <U0"),
-    (
-        "of 4.6e18 strings of no width",
-        npy("'<U0'", f"({2**62},)", b""),
-        "npy",
-        "the type is <U0",
-    ),
+    ("of 4.6e18 strings of no width", npy("'<U0'", f"({2**62},)", b""), "npy", "the type is <U0"),
     ("of strings of width -1", npy("'<U-1'"), "npy", "numpy"),
     ("of strings of width 2^29", npy(f"'<U{2**29}'", "(1,)", b""), "npy", ""),
     ("of strings of width 2^62", npy(f"'<U{2**62}'", "(1,)", b""), "npy", ""),
@@ -290,11 +285,7 @@ SPARSE: Final[list[Case]] = [
 
 OTHERS: Final[list[Case]] = [
     refused(
-        "npy asked for a member",
-        "gather x.npy#a 0",
-        "npy",
-        "no member `a`",
-        files={"x.npy": npy()},
+        "npy asked for a member", "gather x.npy#a 0", "npy", "no member `a`", files={"x.npy": npy()}
     ),
     refused(
         "npy of strings as indices",

@@ -312,10 +312,7 @@ OTHERS: Final[list[Case]] = [
         stdin=TWO,
     ),
     answered(
-        "npz on standard input for both tensors",
-        ("gather", "-#a", "-#b"),
-        "[5,5]\n",
-        stdin=TWO,
+        "npz on standard input for both tensors", ("gather", "-#a", "-#b"), "[5,5]\n", stdin=TWO
     ),
     answered(
         "npz with a damaged member beside the one that is read",

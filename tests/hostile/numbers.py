@@ -111,12 +111,7 @@ ANSWERS: Final[list[tuple[str, str, str, tuple[str, ...]]]] = [
         "[[0,0,0]]",
         ("1 of 1 index on an empty axis, zero-filled; first 0 at [0]",),
     ),
-    (
-        "no strings of data and an index",
-        "gather 0xstr= [-1]",
-        '[""]',
-        ("on an empty axis",),
-    ),
+    ("no strings of data and an index", "gather 0xstr= [-1]", '[""]', ("on an empty axis",)),
     ("no columns, gathered by rows", "gather zeros:3x0 [2]", "[[]]", ()),
     (
         "no columns, gathered by columns",

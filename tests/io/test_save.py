@@ -16,14 +16,7 @@ from gathercli.errors import InputError
 from gathercli.io import save
 from gathercli.io.formats import literal
 from gathercli.spec.dtypes import DType, dtype
-from tests.tensorfiles import (
-    amply,
-    bits,
-    encoded,
-    every_type,
-    read,
-    tensors,
-)
+from tests.tensorfiles import amply, bits, encoded, every_type, read, tensors
 
 if TYPE_CHECKING:
     from pathlib import Path

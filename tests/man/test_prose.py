@@ -65,10 +65,7 @@ def test_a_page_is_read_from_paragraphs_terms_fenced_lines_and_placeholders() ->
         Console("one"),
         "two",
     )
-    assert page.blocks("SECOND") == (
-        Console("$ kept   as it is\n\nwith an empty line"),
-        "The end.",
-    )
+    assert page.blocks("SECOND") == (Console("$ kept   as it is\n\nwith an empty line"), "The end.")
 
 
 @pytest.mark.usefixtures("folder")

@@ -114,8 +114,7 @@ def test_notes_fail_no_check(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "tag"),
-    [((), 1, "failure"), (("--allow-unread",), 0, "skipped")],
+    ("words", "status", "tag"), [((), 1, "failure"), (("--allow-unread",), 0, "skipped")]
 )
 def test_a_node_that_is_not_checked_passes_no_test(
     models: Path, run: Run, words: tuple[str, ...], status: int, tag: str
@@ -383,14 +382,7 @@ def test_junit_has_a_test_for_each_node_and_an_error_for_each_other_file(
     assert ran.status == 65
     assert [case.get("name") for case in cases][-2:] == ["m/z.onnx", "m/deep/b.ONNX#pick"]
     assert [case.get("file") for case in cases][-3:] == ["m/c.xml", "m/z.onnx", "m/deep/b.ONNX"]
-    assert kinds == [
-        [],
-        ["system-out"],
-        ["failure"],
-        ["system-out"],
-        ["error"],
-        ["failure"],
-    ]
+    assert kinds == [[], ["system-out"], ["failure"], ["system-out"], ["error"], ["failure"]]
     assert cases[1][0].text == (
         "at run time: `indices` (`tokens`) can be any number, and the size of axis 0 of `data` is "
         "6: expected -6 to 5; a Clip proves it"

@@ -118,12 +118,7 @@ def test_json_is_a_line_with_the_whole_verdict(run: Run) -> None:
             "indices": {"value": "first", "dtype": "int64", "shape": [], "constant": True},
         },
         "outputs": [
-            {
-                "value": "start",
-                "dtype": "float32",
-                "shape": ["batch", 4],
-                "inferred": ["batch", 4],
-            }
+            {"value": "start", "dtype": "float32", "shape": ["batch", 4], "inferred": ["batch", 4]}
         ],
         "verdict": "at run time",
         "checked": ["indices"],

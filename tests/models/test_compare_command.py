@@ -172,26 +172,14 @@ CHANGED: Final[dict[str, Any]] = {
         helper.make_node("GatherND", ["x", "ids"], ["pick/out"], name="pick"),
         "it is a Gather → a GatherND",
     ),
-    "constant": (
-        gather("pick", "x", "i"),
-        gather("pick", "x", "j"),
-        "`indices` at `[1]` is 0 → 2",
-    ),
-    "run time": (
-        gather("pick", "x", "i"),
-        gather(),
-        "`indices` is constant → given at run time",
-    ),
+    "constant": (gather("pick", "x", "i"), gather("pick", "x", "j"), "`indices` at `[1]` is 0 → 2"),
+    "run time": (gather("pick", "x", "i"), gather(), "`indices` is constant → given at run time"),
     "shape": (
         gather("pick", "x", "i"),
         gather("pick", "x", "k"),
         "`indices` has the shape [2] → [1]",
     ),
-    "type": (
-        gather("pick", "w", "ids"),
-        gather("pick", "v", "ids"),
-        "`data` float32 → float16",
-    ),
+    "type": (gather("pick", "w", "ids"), gather("pick", "v", "ids"), "`data` float32 → float16"),
 }
 
 

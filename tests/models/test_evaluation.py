@@ -91,18 +91,7 @@ CONSTANT: Final[dict[str, tuple[list[onnx.NodeProto], dict[str, Any], str]]] = {
         {"a": [2]},
         "9 at `[0]`",
     ),
-    "a sparse constant": (
-        [
-            make(
-                "Constant",
-                [],
-                ["i"],
-                sparse_value=SPARSE,
-            )
-        ],
-        {},
-        "9 at `[1]`",
-    ),
+    "a sparse constant": ([make("Constant", [], ["i"], sparse_value=SPARSE)], {}, "9 at `[1]`"),
     "a sparse tensor behind a product": (
         [make("Constant", [], ["s"], sparse_value=SPARSE), make("Mul", ["s", "a"], ["i"])],
         {"a": 2},

@@ -51,10 +51,7 @@ def answer(**fields: Any) -> bytes:
 
 
 def test_the_shapes_of_hidden_values_are_inferred() -> None:
-    assert inferred(model()) == (
-        {"r": "f32[500,n]", "i": "i64[m]", "out": "f32[m,n]"},
-        None,
-    )
+    assert inferred(model()) == ({"r": "f32[500,n]", "i": "i64[m]", "out": "f32[m,n]"}, None)
 
 
 def test_the_elements_of_large_tensors_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,17 +14,7 @@ from gathercli.models.files import ReadOptions, read
 from gathercli.models.lint import examined, findings
 from gathercli.models.targets import target
 from gathercli.models.verdict import ERROR, NOTE, WARNING, Judged
-from tests.modelfiles import (
-    FLOAT,
-    INT32,
-    INT64,
-    TOUR,
-    Ir,
-    constants,
-    one_gather,
-    onnx_model,
-    value,
-)
+from tests.modelfiles import FLOAT, INT32, INT64, TOUR, Ir, constants, one_gather, onnx_model, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -280,9 +270,7 @@ def test_an_index_that_is_refused_stays_an_error_where_fills_are_allowed(tmp_pat
     assert finding.level == "error"
 
 
-def test_a_negative_index_of_an_unknown_size_is_illegal_where_none_is_legal(
-    tmp_path: Path,
-) -> None:
+def test_a_negative_index_of_an_unknown_size_is_illegal_where_none_is_legal(tmp_path: Path) -> None:
     model = one_gather(data=["n", 2], indices=[-1], opset=10)
 
     (finding,) = of_model(model, tmp_path)
@@ -1010,12 +998,7 @@ SCAN: Final = helper.make_graph(
 CALL: Final = helper.make_node("pick", ["data", "i"], ["out"], domain="own")
 OWN: Final = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
 FUNCTION: Final = helper.make_function(
-    "own",
-    "pick",
-    ["x", "n"],
-    ["y"],
-    [helper.make_node("Gather", ["x", "n"], ["y"])],
-    OWN,
+    "own", "pick", ["x", "n"], ["y"], [helper.make_node("Gather", ["x", "n"], ["y"])], OWN
 )
 SPARSE: Final = helper.make_sparse_tensor(
     helper.make_tensor("i", INT64, [1], [1]), helper.make_tensor("", INT64, [1], [0]), [3]
@@ -1028,11 +1011,7 @@ SOUND: Final[dict[str, tuple[list[onnx.NodeProto], list[str], dict[str, Any]]]] 
         {},
     ),
     "a value two branches away": ([branches(branches(INSIDE))], ["c", "i"], {}),
-    "a number of a Loop": (
-        [helper.make_node("Loop", ["j", ""], ["out"], body=LOOP)],
-        ["j"],
-        {},
-    ),
+    "a number of a Loop": ([helper.make_node("Loop", ["j", ""], ["out"], body=LOOP)], ["j"], {}),
     "a row of a Scan": (
         [helper.make_node("Scan", ["i"], ["out"], body=SCAN, num_scan_inputs=1)],
         ["i"],
@@ -1174,10 +1153,7 @@ TRANSPOSED: Final = [
 MERGED: Final = {
     "a constant size": (merged(TIMES, PLUS, n=[3]), "`j`"),
     "the size of the shape": (merged(*SIZE, TIMES, PLUS, one=[1]), "`j`"),
-    "Transpose and Reshape": (
-        merged(TIMES, PLUS, merging=TRANSPOSED, whole=[-1, 2], n=[3]),
-        "`j`",
-    ),
+    "Transpose and Reshape": (merged(TIMES, PLUS, merging=TRANSPOSED, whole=[-1, 2], n=[3]), "`j`"),
     "a constant index below zero": (
         merged(TIMES, helper.make_node("Add", ["j", "c"], ["at"]), c=[-1] * 5, n=[3]),
         "",

@@ -348,11 +348,7 @@ def test_tensors_in_other_files_are_read_by_option(
     gather = helper.make_node("Gather", ["w", "i"], ["y"])
     model = onnx_model([gather], tensors=constants(w=array, i=[2]))
     onnx.save(
-        model,
-        tmp_path / "m.onnx",
-        save_as_external_data=True,
-        location="w.bin",
-        size_threshold=0,
+        model, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0
     )
     command, *rest = words
     argv = [*command.split(), f"{tmp_path}/m.onnx#w", *rest]

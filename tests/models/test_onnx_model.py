@@ -185,11 +185,7 @@ CHAINS: Final = {
         "i64[2]",
     ),
     "Reshape": ([helper.make_node("Reshape", ["k", "shape"], ["i"])], [[0], [10]], "i64[2,1]"),
-    "Constant": (
-        [helper.make_node("Constant", [], ["i"], value_ints=[0, 10])],
-        [0, 10],
-        "i64[2]",
-    ),
+    "Constant": ([helper.make_node("Constant", [], ["i"], value_ints=[0, 10])], [0, 10], "i64[2]"),
     "Constant of a tensor": (
         [helper.make_node("Constant", [], ["i"], value=numpy_helper.from_array(np.array([0, 10])))],
         [0, 10],

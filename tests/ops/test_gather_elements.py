@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 import gathercli
 from tests.ops.test_laws import sizes
-from tests.random_calls import (
-    AXIS_ROWS,
-    assert_same,
-    filled,
-    moderately,
-    seeds,
-)
+from tests.random_calls import AXIS_ROWS, assert_same, filled, moderately, seeds
 
 if TYPE_CHECKING:
     from gathercli.spec.op import Op

@@ -76,9 +76,7 @@ def test_beams_that_are_their_own_parents_stay_what_they_are(seed: int) -> None:
 
 @moderately
 @given(seed=seeds)
-def test_a_tree_without_end_tokens_is_gather_elements_by_the_beams_followed_back(
-    seed: int,
-) -> None:
+def test_a_tree_without_end_tokens_is_gather_elements_by_the_beams_followed_back(seed: int) -> None:
     dice = Dice(seed)
     tree = legal_tree(dice, "int64")
     steps, parents = tree.step_ids, tree.parent_ids

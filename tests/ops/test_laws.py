@@ -207,12 +207,7 @@ def test_zero_filling_is_taking_from_data_with_one_more_slice_of_zeros(
     into_padded = [k if 0 <= k < s else k + s if -s <= k < 0 else s for k in picks]
 
     got = gathercli.gather(
-        x,
-        np.array(picks, np.int64),
-        axis=axis,
-        version=op.id,
-        negative="wrap",
-        out_of_range="zero",
+        x, np.array(picks, np.int64), axis=axis, version=op.id, negative="wrap", out_of_range="zero"
     )
 
     assert_same(got, np.take(padded, np.array(into_padded, np.int64), axis))
@@ -220,12 +215,7 @@ def test_zero_filling_is_taking_from_data_with_one_more_slice_of_zeros(
 
 @every_gather
 @moderately
-@given(
-    rows=st.integers(1, 5),
-    columns=st.integers(0, 4),
-    count=st.integers(0, 6),
-    drawn=st.data(),
-)
+@given(rows=st.integers(1, 5), columns=st.integers(0, 4), count=st.integers(0, 6), drawn=st.data())
 def test_gathering_rows_is_multiplying_by_one_hot_rows(
     op: Op, rows: int, columns: int, count: int, drawn: st.DataObject
 ) -> None:

@@ -105,17 +105,12 @@ def test_a_0d_tensor_is_its_value() -> None:
 
 
 def test_a_1d_tensor_has_its_positions_in_brackets_above_it() -> None:
-    assert drawn([4, -10, 0]) == lines(
-        "[0]  [1]  [2]",
-        "  4  -10    0",
-    )
+    assert drawn([4, -10, 0]) == lines("[0]  [1]  [2]", "  4  -10    0")
 
 
 def test_a_2d_tensor_has_its_coordinates_at_the_edges() -> None:
     assert drawn([[0, 10, 200], [-3, 4, 5]]) == lines(
-        "    0   1    2",
-        "0   0  10  200",
-        "1  -3   4    5",
+        "    0   1    2", "0   0  10  200", "1  -3   4    5"
     )
 
 
@@ -126,15 +121,7 @@ def test_row_numbers_of_two_digits_stand_right_aligned() -> None:
 
 def test_a_3d_tensor_is_named_facets_with_a_blank_line_between() -> None:
     assert drawn(arange(2, 2, 2)) == lines(
-        "[0,:,:]",
-        "   0  1",
-        "0  0  1",
-        "1  2  3",
-        "",
-        "[1,:,:]",
-        "   0  1",
-        "0  4  5",
-        "1  6  7",
+        "[0,:,:]", "   0  1", "0  0  1", "1  2  3", "", "[1,:,:]", "   0  1", "0  4  5", "1  6  7"
     )
 
 
@@ -160,13 +147,7 @@ def test_a_5d_tensor_names_every_leading_coordinate() -> None:
 
 def test_columns_have_one_width_in_all_facets() -> None:
     assert drawn([[[1, 2]], [[300, 4]]]) == lines(
-        "[0,:,:]",
-        "     0  1",
-        "0    1  2",
-        "",
-        "[1,:,:]",
-        "     0  1",
-        "0  300  4",
+        "[0,:,:]", "     0  1", "0    1  2", "", "[1,:,:]", "     0  1", "0  300  4"
     )
 
 
@@ -221,49 +202,34 @@ def test_big_endian_elements_show_their_values() -> None:
 
 def test_booleans_stand_right_aligned_as_words() -> None:
     assert drawn([[True, False], [False, False]], "bool") == lines(
-        "       0      1",
-        "0   true  false",
-        "1  false  false",
+        "       0      1", "0   true  false", "1  false  false"
     )
 
 
 def test_complex_numbers_stand_right_aligned() -> None:
     assert drawn([[1 + 2j, 5j], [10.5 - 3j, -5]], "complex64") == lines(
-        "         0      1",
-        "0     1+2j   0+5j",
-        "1  10.5-3j  -5+0j",
+        "         0      1", "0     1+2j   0+5j", "1  10.5-3j  -5+0j"
     )
 
 
 def test_decimal_points_of_a_column_stand_under_each_other() -> None:
     assert drawn([[1.5, 3], [100.25, 20], [-2, 4]], "float64") == lines(
-        "        0   1",
-        "0    1.5    3",
-        "1  100.25  20",
-        "2   -2      4",
+        "        0   1", "0    1.5    3", "1  100.25  20", "2   -2      4"
     )
 
 
 def test_nan_and_infinity_end_where_the_integers_end() -> None:
     assert drawn([[1.25], [np.nan], [-np.inf]], "float32") == lines(
-        "         0",
-        "0     1.25",
-        "1   nan",
-        "2  -inf",
+        "         0", "0     1.25", "1   nan", "2  -inf"
     )
 
 
 def test_a_column_with_an_exponent_is_right_aligned() -> None:
-    assert drawn([[1e30], [0.5]], "float64") == lines(
-        "       0",
-        "0  1e+30",
-        "1    0.5",
-    )
+    assert drawn([[1e30], [0.5]], "float64") == lines("       0", "0  1e+30", "1    0.5")
 
 
 @pytest.mark.parametrize(
-    ("precision", "text"),
-    [(1, "0.7"), (3, "0.667"), (6, "0.666667"), (17, "0.66666666666666663")],
+    ("precision", "text"), [(1, "0.7"), (3, "0.667"), (6, "0.666667"), (17, "0.66666666666666663")]
 )
 def test_precision_is_the_number_of_significant_digits(precision: int, text: str) -> None:
     assert drawn(2 / 3, "float64", precision=precision) == text + "\n"
@@ -278,17 +244,13 @@ def test_precision_leaves_integers_alone() -> None:
 
 def test_strings_stand_left_aligned_in_quotes() -> None:
     assert drawn([["a", "b"], ["longer", ""]], "string") == lines(
-        "   0         1",
-        '0  "a"       "b"',
-        '1  "longer"  ""',
+        "   0         1", '0  "a"       "b"', '1  "longer"  ""'
     )
 
 
 def test_wide_characters_count_as_two_columns() -> None:
     assert drawn([["日本", "x"], ["abc", "y"]], "string") == lines(
-        "   0       1",
-        '0  "日本"  "x"',
-        '1  "abc"   "y"',
+        "   0       1", '0  "日本"  "x"', '1  "abc"   "y"'
     )
 
 
@@ -445,8 +407,7 @@ def test_many_columns_that_fit_a_wide_terminal_are_all_shown() -> None:
 
 def test_a_1d_tensor_as_wide_as_the_terminal_is_shown_whole() -> None:
     assert drawn([1, 2, 3, 4, 5, 6, 7], width=33) == lines(
-        "[0]  [1]  [2]  [3]  [4]  [5]  [6]",
-        "  1    2    3    4    5    6    7",
+        "[0]  [1]  [2]  [3]  [4]  [5]  [6]", "  1    2    3    4    5    6    7"
     )
 
 
@@ -585,8 +546,4 @@ def test_a_million_cells_are_not_formatted_for_the_few_that_are_shown(
 
 
 def test_a_tensor_of_64_dimensions_of_one_element_is_shown_whole() -> None:
-    assert drawn(np.full((1,) * 64, 5)) == lines(
-        "[" + "0," * 62 + ":,:]",
-        "   0",
-        "0  5",
-    )
+    assert drawn(np.full((1,) * 64, 5)) == lines("[" + "0," * 62 + ":,:]", "   0", "0  5")

@@ -144,12 +144,7 @@ def test_options_left_to_the_specification_are_not_shown() -> None:
 @pytest.mark.parametrize(
     ("data", "indices", "options", "text"),
     [
-        (
-            "[4,3]",
-            "[3]",
-            {},
-            "data[:0] + indices[0:] + data[1:]  =  [] + [3] + [3]  =  [3,3]",
-        ),
+        ("[4,3]", "[3]", {}, "data[:0] + indices[0:] + data[1:]  =  [] + [3] + [3]  =  [3,3]"),
         (
             "[1,2,3,4]",
             "[5,6]",

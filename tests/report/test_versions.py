@@ -69,10 +69,7 @@ CALL: Final[dict[str, tuple[str, Op]]] = {
     "; float64 as bfloat16": ("data", ROW._replace(adapts=Adaptation(narrow={FLOAT64: BFLOAT16}))),
     "; the last 32 bits are read": ("indices", ROW._replace(adapts=Adaptation(index_bits=32))),
     "without one data are flattened": ("axis", ROW._replace(adapts=Adaptation(flattens=True))),
-    ", or one of them is 1": (
-        "beside the axis",
-        ROW._replace(adapts=Adaptation(broadcasts=True)),
-    ),
+    ", or one of them is 1": ("beside the axis", ROW._replace(adapts=Adaptation(broadcasts=True))),
 }
 
 

@@ -132,10 +132,7 @@ def test_a_runtime_that_cannot_be_imported_is_absent_for_good(
         ("#!/bin/sh\n", "its Python ends with status 0"),
         ("#!/bin/sh\nexit 3\n", "its Python ends with status 3"),
         ("#!/bin/sh\nsleep 1000\n", "its Python takes more than 2 s"),
-        (
-            "#!/bin/sh\necho '{}' >/dev/fd/$4\n",
-            "its Python gives another answer than a Python",
-        ),
+        ("#!/bin/sh\necho '{}' >/dev/fd/$4\n", "its Python gives another answer than a Python"),
     ],
 )
 def test_a_wrong_interpreter_is_an_absent_runtime(text: str, ended: str, tmp_path: Path) -> None:

@@ -17,13 +17,7 @@ from gathercli.runtimes import client
 from gathercli.runtimes.calls import RuntimeCall, calls, integers
 from gathercli.runtimes.client import RuntimeProcess, reason_of, refusal
 from gathercli.runtimes.declared import NAMES, runtimes
-from gathercli.runtimes.verdict import (
-    Expected,
-    RuntimeOutcome,
-    RuntimeVerdict,
-    judge,
-    outcome_text,
-)
+from gathercli.runtimes.verdict import Expected, RuntimeOutcome, RuntimeVerdict, judge, outcome_text
 from gathercli.spec.call import Operand
 from tests.runtimes.peers import PEERS
 

@@ -63,11 +63,7 @@ OBSERVED = {
         axis=1,
     ),
     "R1 reads past the end": Observed(
-        "3xi32=[10 20 30]",
-        "2xi64=[0 -1]",
-        "openvino.Gather-7",
-        "openvino",
-        {"Gather-7": GARBAGE},
+        "3xi32=[10 20 30]", "2xi64=[0 -1]", "openvino.Gather-7", "openvino", {"Gather-7": GARBAGE}
     ),
     "R2 example 7 of int32": Observed(
         "5xi32=[1 2 3 4 5]",
@@ -281,11 +277,7 @@ OBSERVED = {
         },
     ),
     "R14 bfloat16": Observed(
-        "3xbf16=[1 2 3]",
-        "1xi64=2",
-        "openvino.Gather-8",
-        "openvino",
-        {"Gather-8": "agrees$"},
+        "3xbf16=[1 2 3]", "1xi64=2", "openvino.Gather-8", "openvino", {"Gather-8": "agrees$"}
     ),
     "torch": Observed(
         "3xf32=[1 2 3]",

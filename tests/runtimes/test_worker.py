@@ -53,10 +53,7 @@ TAKES: Final = {
 }
 """The types that a runtime gathers; it refuses all others, or `KNOWN` says what it does."""
 
-KNOWN: Final = {
-    ("openvino", "uint2"): "differs",
-    ("openvino", "float4_e2m1fn"): "differs",
-}
+KNOWN: Final = {("openvino", "uint2"): "differs", ("openvino", "float4_e2m1fn"): "differs"}
 """What a runtime makes of types whose elements it takes for bytes."""
 
 

@@ -141,8 +141,7 @@ def test_the_number_of_batch_dimensions_is_no_list(batch_dims: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "indices", "rank"),
-    [([2, 3], None, 2), (None, [2, 3], 2), (None, None, None)],
+    ("data", "indices", "rank"), [([2, 3], None, 2), (None, [2, 3], 2), (None, None, None)]
 )
 def test_the_rank_of_element_wise_calls_is_that_of_either_input(
     data: list[int] | None, indices: list[int] | None, rank: int | None

@@ -75,11 +75,7 @@ SEVERAL: Final = (
     ("indices-rank", "axis-required", lambda: gather_elements([1], [[0]])),
     ("indices-dtype", "indices-rank", lambda: gather_nd([1], 0.5)),
     ("data-rank", "indices-rank of tuples", lambda: gather_nd(3, 0)),
-    (
-        "indices-rank",
-        "axis-unsupported",
-        lambda: infer_shape("gather-nd", "[1]", "[]", axis=0),
-    ),
+    ("indices-rank", "axis-unsupported", lambda: infer_shape("gather-nd", "[1]", "[]", axis=0)),
     (
         "axis-unsupported",
         "batch-dims-unsupported",

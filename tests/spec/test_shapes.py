@@ -309,11 +309,7 @@ def test_a_dimension_is_printed(dim: Dim, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "dims"),
-    [
-        ("[N,2,1..5,?,3..]", ["N", 2, "1..5", "?", "3.."]),
-        ("[]", []),
-        ("[...]", ["..."]),
-    ],
+    [("[N,2,1..5,?,3..]", ["N", 2, "1..5", "?", "3.."]), ("[]", []), ("[...]", ["..."])],
 )
 def test_a_shape_for_json_has_numbers_and_texts(shape: str, dims: list[int | str]) -> None:
     assert parse(shape).to_json() == dims

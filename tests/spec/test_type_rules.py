@@ -10,15 +10,7 @@ from gathercli.errors import DtypeError, RankError
 from gathercli.frameworks import every_row
 from gathercli.ops import OPERATORS, bind, gather
 from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import (
-    BOOL,
-    COMPLEX128,
-    DTYPES,
-    FLOAT64,
-    STRING,
-    DType,
-    dtype,
-)
+from gathercli.spec.dtypes import BOOL, COMPLEX128, DTYPES, FLOAT64, STRING, DType, dtype
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import Shape
 

@@ -53,12 +53,7 @@ PAIRS: Final = (
     _pair("openvino.GatherElements-6", "2x3xi64=0; 2x2xi32=0", "onnx-13", "onnxruntime", axis=1),
     _pair("openvino.GatherND-5", _FLAT, "onnx-13", "onnxruntime", batch_dims=2),
     _pair(
-        "openvino.GatherND-8",
-        _TUPLES,
-        "onnx-13",
-        "onnxruntime",
-        batch_dims=1,
-        out_of_range="zero",
+        "openvino.GatherND-8", _TUPLES, "onnx-13", "onnxruntime", batch_dims=1, out_of_range="zero"
     ),
     _pair("openvino.GatherTree-1", _BEAMS, "onnx-13", "onnxruntime"),
     _pair("onnx.Gather-13", f"{_DATA}; 2x2xi64=0", "openvino-8", "openvino", axis=1),

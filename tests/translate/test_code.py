@@ -37,11 +37,7 @@ def test_a_module_is_python_and_imports_its_framework_alone(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "last"),
-    [
-        ("numpy", "return data[:, indices]"),
-        ("torch", "return data[:, indices]"),
-    ],
+    ("to", "last"), [("numpy", "return data[:, indices]"), ("torch", "return data[:, indices]")]
 )
 def test_a_call_that_a_framework_has_is_one_line(to: str, last: str) -> None:
     text = translation_of("onnx.Gather-13", "2x3xf32=0; 2x2xi64=0", to, axis=1).text

@@ -78,9 +78,7 @@ def run(
 
 
 def _answer(
-    write: Callable[[int | None], str],
-    as_json: Callable[[], Any],
-    notes: Iterable[str | None] = (),
+    write: Callable[[int | None], str], as_json: Callable[[], Any], notes: Iterable[str | None] = ()
 ) -> Answer:
     """Return an answer with a text of any width, JSON, and notes."""
 
@@ -174,10 +172,7 @@ def _like(call: str) -> Answer:
         if near := max((n for n in names if name.startswith(n.lower())), key=len, default=None):
             error.hint = f"`gathercli ops {near}` lists its versions"
         raise
-    return _answer(
-        partial(versions.equivalent_text, each),
-        partial(versions.equivalent_json, each),
-    )
+    return _answer(partial(versions.equivalent_text, each), partial(versions.equivalent_json, each))
 
 
 def exactly(word: str, matches: list[VersionMatch]) -> list[VersionMatch]:

@@ -134,11 +134,7 @@ def spread(count: int, most: int) -> list[int]:
 
 
 def bin_labels(
-    area: Box,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    least: tuple[float, float],
-    gap: float,
+    area: Box, rows: Sequence[str], columns: Sequence[str], least: tuple[float, float], gap: float
 ) -> Iterator[str]:
     """Yield as many labels of rows and columns of bins as have at least so much room each."""
     for n in spread(len(rows), max(1, int(area.height / least[1]))):

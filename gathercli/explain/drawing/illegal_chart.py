@@ -94,12 +94,7 @@ class _Places:
     """Counts of the illegal indices of an input so far."""
 
     def __init__(
-        self,
-        call: Call,
-        case: Case,
-        name: str,
-        axes: Sequence[IndexedAxis],
-        sizes: tuple[int, int],
+        self, call: Call, case: Case, name: str, axes: Sequence[IndexedAxis], sizes: tuple[int, int]
     ) -> None:
         self._call, self._case, self._name, self._axes = call, case, name, axes
         self._shape, self._sizes = case.array(call.op, name).shape, sizes

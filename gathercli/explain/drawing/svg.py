@@ -259,10 +259,7 @@ def _cell(cell: GridCell) -> str:
     if cell.letter:
         parts.append(text(cell.box.x + 4, cell.box.y + 11, cell.letter, class_="letter"))
     return element(
-        "g",
-        *parts,
-        id=cell.id,
-        class_=_classes("cell", cell.fate, *cell.kinds, color=cell.color),
+        "g", *parts, id=cell.id, class_=_classes("cell", cell.fate, *cell.kinds, color=cell.color)
     )
 
 

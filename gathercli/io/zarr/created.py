@@ -72,10 +72,7 @@ _DEFAULT_SPEC: Final = ArraySpec(
     shape=(),
     grid=(),
     chunks=(),
-    codecs=(
-        {"name": "bytes", "endian": "little"},
-        {"name": "zstd", "level": 0, "checksum": False},
-    ),
+    codecs=({"name": "bytes", "endian": "little"}, {"name": "zstd", "level": 0, "checksum": False}),
     fill=0,
     key_encoding="default",
     separator="/",

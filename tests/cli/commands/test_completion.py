@@ -92,9 +92,7 @@ def test_the_command_prints_the_script_of_a_shell(
     assert capfd.readouterr() == (SCRIPT[shell], "")
 
 
-def test_an_unknown_shell_is_refused_with_the_known_ones(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_an_unknown_shell_is_refused_with_the_known_ones(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "csh"]) == 2
     err = capfd.readouterr().err
     assert all(shell in err for shell in SHELLS)
@@ -319,9 +317,7 @@ def test_the_members_of_every_format_are_offered(folder: Path, run: Run) -> None
 
 
 @pytest.mark.usefixtures("files")
-def test_the_ids_of_jobs_with_elements_are_offered(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_the_ids_of_jobs_with_elements_are_offered(capfd: pytest.CaptureFixture[str]) -> None:
     for word in ("jobs.jsonl#", "jobs.jsonl#a#"):
         assert offered("job", word, capfd) == ["jobs.jsonl#first", "jobs.jsonl#a#b"]
 

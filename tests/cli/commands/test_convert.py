@@ -776,10 +776,7 @@ USAGE: Final = [
         "`[1]` is not a file to name the output after: expected a file\n"
         "hint: `gathercli convert TENSOR FILE` writes one\n",
     ),
-    (
-        ["a.npy", "c.npy", "--lossy"],
-        "`--lossy` is given without `--dtype`: expected both\n",
-    ),
+    (["a.npy", "c.npy", "--lossy"], "`--lossy` is given without `--dtype`: expected both\n"),
     (
         ["a.npy", "c.npy", "--force-format"],
         "`--force-format` is given without `--to`: expected both\n",
@@ -789,10 +786,7 @@ USAGE: Final = [
         "`c.json` has the suffix `.json`, and the format is `--to npy`: expected one format\n"
         "hint: `-d out` writes a file for every source\n",
     ),
-    (
-        ["a.npy", "c.npy", "--truncate"],
-        "`--truncate` is given without `--dtype`: expected both\n",
-    ),
+    (["a.npy", "c.npy", "--truncate"], "`--truncate` is given without `--dtype`: expected both\n"),
     (
         ["a.npy", "c.npy", "--lossy", "--truncate", "--dtype", "f16"],
         "`--truncate` is given with `--dtype float16`: expected an integer type\n"
@@ -985,11 +979,7 @@ def test_a_folder_stands_for_the_tensors_in_it(run: Run, folder: Path) -> None:
     into_a_file = run("convert", "in/", "-", "--to", "json")
 
     assert into_a_folder == (0, "", "")
-    assert names(folder / "out") == [
-        "a.json",
-        "b.json",
-        "z.json",
-    ]
+    assert names(folder / "out") == ["a.json", "b.json", "z.json"]
     assert into_a_file == (0, '{"a":[1],"b":[1],"z":[3,3]}\n', "")
 
 

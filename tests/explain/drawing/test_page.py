@@ -173,11 +173,7 @@ CASES: Final = {
         "openvino.GatherND-8", (2, 3), [[[2], [0]], [[-1], [1]]], lambda at: at[:2], None, 1
     ),
 }
-COMMANDS: Final = {
-    "Gather": "gather",
-    "GatherElements": "gather-elements",
-    "GatherND": "gather-nd",
-}
+COMMANDS: Final = {"Gather": "gather", "GatherElements": "gather-elements", "GatherND": "gather-nd"}
 
 
 def words_of(case: Case, data: Any) -> list[str]:

@@ -34,12 +34,7 @@ def judged(version: str, k: int, attributes: oracle.Attributes) -> str:
     judge, indices = (oracle_nd, [[k]]) if ".GatherND" in version else (oracle, [k])
     try:
         out = judge.run(
-            version,
-            DATA,
-            np.array(indices),
-            attributes,
-            data_type="int64",
-            indices_type="int64",
+            version, DATA, np.array(indices), attributes, data_type="int64", indices_type="int64"
         )
     except oracle.Refused:
         return "refused"

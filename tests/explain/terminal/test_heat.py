@@ -144,8 +144,7 @@ def test_a_window_without_a_heat_map_is_refused(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("token", "reason"),
-    [('["a"]', "strings are no numbers"), ("[]", "it has no elements")],
+    ("token", "reason"), [('["a"]', "strings are no numbers"), ("[]", "it has no elements")]
 )
 def test_what_has_no_heat_map_says_why(run: Run, token: str, reason: str) -> None:
     ran = run("info", "--heat", token)
@@ -195,10 +194,7 @@ def test_words_wrap_on_a_narrow_terminal(run: Run, monkeypatch: pytest.MonkeyPat
 
     lines = heat(run("info", "--heat", "a.npy")).splitlines()
 
-    assert lines[:2] == [
-        "heat map of [0:200,0:300]",
-        "means of 20 x 35 bins of up to 10 x 9",
-    ]
+    assert lines[:2] == ["heat map of [0:200,0:300]", "means of 20 x 35 bins of up to 10 x 9"]
     assert lines[-4:] == [
         f"1362 ·░▒▓█ 58645   {TIMES} 1 NaN",
         "∞ 1 infinite",

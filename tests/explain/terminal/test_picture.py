@@ -15,13 +15,7 @@ import gathercli
 from gathercli.explain.panel import ASCII, HUES, Look
 from gathercli.explain.terminal.picture import panels_of, picture_of
 from tests.explain.test_gather_provenance import explain_case
-from tests.random_calls import (
-    Dice,
-    every_row,
-    legal_case,
-    moderately,
-    seeds,
-)
+from tests.random_calls import Dice, every_row, legal_case, moderately, seeds
 
 if TYPE_CHECKING:
     from gathercli.spec.op import Op

@@ -42,9 +42,7 @@ def test_a_tensor_file_of_any_smaller_size_is_called_truncated(fmt: str, folder:
     assert unsaid == []
 
 
-def test_an_archive_of_packed_members_of_any_smaller_size_is_called_truncated(
-    folder: Path,
-) -> None:
+def test_an_archive_of_packed_members_of_any_smaller_size_is_called_truncated(folder: Path) -> None:
     path = folder / "x.npz"
     np.savez_compressed(path, a=np.arange(6), b=np.arange(3))
     whole = path.read_bytes()

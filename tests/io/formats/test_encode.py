@@ -15,14 +15,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.io.formats import literal
 from gathercli.io.formats.content import ElementTypes
 from gathercli.spec.dtypes import DType, dtype
-from tests.tensorfiles import (
-    amply,
-    assert_same_values,
-    encoded,
-    every_type,
-    read,
-    tensors,
-)
+from tests.tensorfiles import amply, assert_same_values, encoded, every_type, read, tensors
 
 if TYPE_CHECKING:
     from pathlib import Path

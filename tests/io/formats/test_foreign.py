@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.tensorfiles import (
-    archive,
-    assert_refused,
-)
+from tests.tensorfiles import archive, assert_refused
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -67,9 +67,7 @@ def through(tensor: Tensor, fmt: str, folder: Path) -> Tensor:
     """Write a tensor in a format and read it back."""
     raw = encoded(tensor, fmt)
     if fmt == "literal":
-        back = literal.parse(
-            raw.decode().removesuffix("\n"),
-        )
+        back = literal.parse(raw.decode().removesuffix("\n"))
         assert back is not None
         return back
     if fmt == "bin":

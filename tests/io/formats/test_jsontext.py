@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from gathercli.errors import InputError
 from gathercli.io.formats import literal
 from gathercli.io.formats.jsontext import parse
-from tests.tensorfiles import (
-    CHARACTERS,
-    amply,
-    assert_refused,
-    encoded,
-    read,
-)
+from tests.tensorfiles import CHARACTERS, amply, assert_refused, encoded, read
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
 
 SETTINGS = settings(
-    drawn(300),
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    drawn(300), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 EDGES = (
     *("0", "-0", "-0.0", "1e400", "-1e400", "1e-400", "5e-324", "2.4703282292062327e-324"),

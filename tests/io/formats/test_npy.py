@@ -95,10 +95,7 @@ BAD_NPY: Final[dict[str, tuple[bytes, str]]] = {
     "a header with a NUL": (npy(text="{'descr':'<i8\0'}"), "npy"),
     "a header of no ASCII": (npy("'<\xe98'", version=(3, 0)), "npy"),
     "a key missing": (npy(text="{'descr':'<i8','fortran_order':False}"), "npy"),
-    "a key too many": (
-        npy(text="{'descr':'<i8','fortran_order':False,'shape':(3,),'x':1}"),
-        "npy",
-    ),
+    "a key too many": (npy(text="{'descr':'<i8','fortran_order':False,'shape':(3,),'x':1}"), "npy"),
     "an order that is a number": (npy(order="1"), "npy"),
     "a shape that is a list": (npy(shape="[3]"), "npy"),
     "a shape of floats": (npy(shape="(3.0,)"), "npy"),

@@ -296,8 +296,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 
 @settings(
-    drawn(200),
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    drawn(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(raw=files() | damaged())
 def test_what_we_accept_numpy_reads_the_same(raw: bytes, tmp_path: Path) -> None:

@@ -119,11 +119,7 @@ BAD: Final = {
     "null": (b"1,null", f"the element at `$[1]` is `null`{EXPECTED}", HINT),
     "brackets": (b"1 [2]", f"the element at `$[1]` is `[2]`{EXPECTED}", HINT),
     "no text": (b"1 2 3\n\xff 4", "byte 6 is 0xff: expected UTF-8 text", ""),
-    "a control character": (
-        b"1 \x1b[2J",
-        f"the element at `$[1]` is `\\x1b[2J`{EXPECTED}",
-        HINT,
-    ),
+    "a control character": (b"1 \x1b[2J", f"the element at `$[1]` is `\\x1b[2J`{EXPECTED}", HINT),
     "a table": (
         b"1 2\n3 4\n",
         "line 1 of 2 has several elements: expected all on one line, or one per line",

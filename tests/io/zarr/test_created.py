@@ -40,13 +40,7 @@ from typing import TYPE_CHECKING
 
 from gathercli.compute.chunks import everything, tiled
 from gathercli.compute.storage import slices
-from tests.io.zarr.peer import (
-    SHAPES,
-    every_dtype,
-    in_threads,
-    read_metadata,
-    values,
-)
+from tests.io.zarr.peer import SHAPES, every_dtype, in_threads, read_metadata, values
 
 if TYPE_CHECKING:
     from gathercli.spec.dtypes import DType
@@ -194,9 +188,7 @@ def test_an_array_that_cannot_come_back_is_named(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("folder")
-def test_fsync_writes_chunks_to_the_disk_before_the_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_fsync_writes_chunks_to_the_disk_before_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     fsync, rename = os.fsync, os.rename
 
@@ -434,9 +426,7 @@ def test_the_package_reads_a_new_array_bit_by_bit(folder: Path, dtype: DType, ve
 
 
 @pytest.mark.usefixtures("folder")
-def test_four_threads_write_one_array_and_read_no_chunk(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_four_threads_write_one_array_and_read_no_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr(os, "preadv", lambda *_: seen.append("read"))
     array = np.random.default_rng(1).integers(0, 99, (13, 10))

@@ -281,9 +281,7 @@ def test_a_chunk_of_a_shard_is_no_longer_than_a_chunk_can_be(
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
-    "at",
-    [[2**64 - 2, 2], [0, 2**63], [10_000, 2], [0, 0], [5, 2**64 - 1], [2**64 - 1, 5]],
-    ids=str,
+    "at", [[2**64 - 2, 2], [0, 2**63], [10_000, 2], [0, 0], [5, 2**64 - 1], [2**64 - 1, 5]], ids=str
 )
 @pytest.mark.parametrize("whole", [True, False])
 def test_an_index_that_points_outside_its_shard_is_refused(at: list[int], whole: bool) -> None:
@@ -398,11 +396,7 @@ def blosc_runs(size: int) -> bytes:
 
 
 BOMBS: Final[dict[str, tuple[int, dict[str, Any], Callable[[], bytes]]]] = {
-    "gzip": (
-        3,
-        {"compressors": zc.GzipCodec()},
-        lambda: gzip.compress(bytes(BOMB), 1),
-    ),
+    "gzip": (3, {"compressors": zc.GzipCodec()}, lambda: gzip.compress(bytes(BOMB), 1)),
     "zstd": (3, {}, lambda: zstd_runs(BOMB)),
     "zstd with its size": (3, {}, lambda: zstd_runs(BOMB, stated=BOMB)),
     "zstd with a lie": (3, {}, lambda: zstd_runs(BOMB, stated=1000)),
