@@ -39,6 +39,7 @@ class Slice(NamedTuple):
     values: Mapping[str, str] = {}
     examples: Mapping[str, str] = {}
     tests: Mapping[str, str] = {}  # what `gathercli.testing` gives, by its name
+    advice: Mapping[str, str] = {}  # what `check` warns of, by its name in the report
 
 
 MODEL_SUFFIXES: Final = (".onnx", ".xml")  # the suffixes of models
@@ -122,6 +123,7 @@ SLICES: Final = (
             )
         },
         tests={"mismatch": "diagnose.python:mismatch"},
+        advice={"warnings": "diagnose.warnings:warnings"},
     ),
 )
 

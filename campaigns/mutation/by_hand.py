@@ -134,9 +134,9 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
     ("compute/verdicts.py", "(block < ~MOST_INT32_INDEX)", "(block < -MOST_INT32_INDEX)"),
     ("compute/verdicts.py", "| (block < ~MOST_INT32_INDEX)", ""),
     ("compute/verdicts.py", "and size <= MOST_INT32_INDEX\n", "\n"),
-    ("compute/warnings.py", "along.size > MOST_INT32_INDEX + 1", "along.size > MOST_INT32_INDEX"),
+    ("diagnose/warnings.py", "along.size > MOST_INT32_INDEX + 1", "along.size > MOST_INT32_INDEX"),
     (
-        "compute/warnings.py",
+        "diagnose/warnings.py",
         "along.size > MOST_INT32_INDEX + 1",
         "along.size > MOST_INT32_INDEX + 2",
     ),

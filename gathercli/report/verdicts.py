@@ -8,11 +8,11 @@ from itertools import chain, islice, starmap
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from gathercli.compute.verdicts import illegal, legal_ends, number_illegal
-from gathercli.compute.warnings import warnings
 from gathercli.errors import GatherError
 from gathercli.report.header import TensorType, header
 from gathercli.report.terminal import ERROR_STYLE, PICTURE_WIDTH, Report, highlighted
 from gathercli.report.versions import columns, hanging
+from gathercli.slices import given
 from gathercli.spec.adjustments import outside_of
 from gathercli.spec.shapes import cell, product
 from gathercli.text import clean, counted, grouped, listed, short
@@ -180,7 +180,7 @@ class CheckReport(Report):
         cls, checked: CheckedCall, most: int | None = 0, advice: str = "--all lists them"
     ) -> CheckReport:
         """Report on a call, with at most so many illegal indices; None for all."""
-        chosen, case = checked.chosen, checked.case
+        chosen, case, warn = checked.chosen, checked.case, given("advice", "warnings")
         call, op, found = chosen.call, chosen.op, None
         ends = tuple(legal_ends(call)) if call else ()
         names = ["axis", "batch_dims"] if op.attr("axis") else [each.name for each in op.attrs]
@@ -197,7 +197,7 @@ class CheckReport(Report):
             case.total(op),
             found,
             tuple(map(_version_verdict, checked.family)),
-            tuple(starmap(CheckWarning, warnings(checked))),
+            tuple(starmap(CheckWarning, warn(checked) if warn else ())),
             checked,
             advice,
         )
