@@ -36,7 +36,7 @@ from gathercli.runtimes import worker
 from gathercli.runtimes.calls import MODEL_THREADS
 from gathercli.runtimes.declared import Refusal, runtimes
 from gathercli.spec.dtypes import DType, named
-from gathercli.text import clean, closest, listed, short
+from gathercli.text import clean, closest, listed, short, table_beside
 
 MAX_ADDRESS_BYTES: Final = 16 << 30
 """The most bytes of address space, most of which a runtime reserves and never uses; and of a file.
@@ -50,14 +50,7 @@ _POLL: Final = 0.1  # seconds between two looks whether a process is alive
 # Variables by which glibc's allocator fills memory, without a cache of blocks that it does not.
 FILLING: Final = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "MALLOC_PERTURB_": "165"}
 
-# Variables that keep runtimes on the processor, their logs short, and their memory filled.
-_PROCESS_VARIABLES: Final = {
-    "GLIBC_TUNABLES": FILLING["GLIBC_TUNABLES"],
-    "CUDA_VISIBLE_DEVICES": "",
-    "JAX_PLATFORMS": "cpu",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "TF_ENABLE_ONEDNN_OPTS": "0",
-}
+_TABLE: Final = table_beside(__name__)
 
 
 def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
@@ -340,9 +333,10 @@ def started_worker(
 
     All that it starts in turn can then be ended with it. `home` is its folder for files of its own.
     """
+    own = {"GLIBC_TUNABLES": FILLING["GLIBC_TUNABLES"], **_TABLE["variables"]}
     return subprocess.Popen(  # noqa: S603  (the Python that the user names)
         [runtime.python, "-I", worker.__file__, *words, str(MAX_ADDRESS_BYTES)],
-        env={**os.environ, **_PROCESS_VARIABLES, **variables, "HOME": home, "TMPDIR": home},
+        env={**os.environ, **own, **variables, "HOME": home, "TMPDIR": home},
         start_new_session=True,
         **options,
     )
@@ -371,7 +365,6 @@ def _read(path: str, dtype: DType) -> Tensor:
 
 MAX_SHORT_LENGTH: Final = 160  # the most characters of a message in a table
 
-
 _OWN: Final = tuple(Refusal("index-range", text) for text in (OUTSIDE, NEGATIVE, NO_BEAM))
 
 
@@ -395,27 +388,12 @@ def refusal(runtime: str, version: str | None, message: str) -> Observation:
     return Observation(version, None, "refuses", shortened(message), reason=reason)
 
 
-_NOISE: Final = (
-    (re.compile(r"\n\nSummary:\n-- Conversion is failed for: .*", re.DOTALL), ""),
-    (re.compile(r"^\w+: Exception from .*\n(?=[^\n]+\s*$)", re.DOTALL), ""),  # OpenVINO's stack
-    (
-        re.compile(
-            r"^.* Status Message: (?:\S+\.cc:\d+ .*?(?:was false\. |\[with [^\]]*\] ))?", re.DOTALL
-        ),
-        "",  # onnxruntime's node and source file
-    ),
-    (re.compile(r"\{\{[^{}]*\}\}"), ""),  # TensorFlow's name of a node
-    (re.compile(r"(?<![\w.])/(?:[^\s/:'\"]+/)+"), ""),  # folders of this machine
-    (re.compile(r"\s+"), " "),
-)
-
-
 def shortened(message: str) -> str:
     r"""Return a message on one line, without the folders of this machine.
 
     >>> shortened("RuntimeError: Check '/home/me/ov/x.cpp:3'\n  failed")
     "RuntimeError: Check 'x.cpp:3' failed"
     """
-    for pattern, replacement in _NOISE:
-        message = pattern.sub(replacement, message)
-    return short(message.strip(), MAX_SHORT_LENGTH)
+    for pattern in _TABLE["noise"]:
+        message = re.sub(pattern, "", message)
+    return short(" ".join(message.split()), MAX_SHORT_LENGTH)

@@ -229,6 +229,7 @@ PRINTED_ELEMENTS: Final = 20  # the number of elements that the script prints
 VALUES_FILE: Final = "values.npy"
 
 ONNXRUNTIME: Final = "onnxruntime"
+_PARTS: Final = table_beside(__name__)  # of scripts
 
 # The types of numpy that hold the values of those it lacks.
 _WIDER_TYPES: Final = {Kind.FLOAT: "float32", Kind.INT: "int8", Kind.UINT: "uint8"}
@@ -303,7 +304,7 @@ def script(call: RuntimeCall, tensors: Mapping[str, Tensor], expected: Tensor | 
         lines.append("import ml_dtypes")
     lines += ["import numpy as np", *row.import_lines()]
     if runtime == OPENVINO and any(each.bits < 8 for each in opaque):
-        lines += table_beside(__name__)["packing"].splitlines()
+        lines += _PARTS["packing"].splitlines()
     if call.is_wide and row.prepare:
         lines += ["", row.prepare.format(wide=True)]
     lines += call.functions.splitlines()
@@ -379,23 +380,11 @@ def _call_lines(call: RuntimeCall, names: list[str], *, as_arrays: bool) -> list
     if call.op is None:
         return [f"result = {call.code}"]
     feeds = "{" + ", ".join(f'"{name}": {name}' for name in names) + "}"
-    if call.runtime == OPENVINO:
-        model = "model.onnx" if call.op.framework == ONNX else "model.xml"
-        threads = ', {"INFERENCE_NUM_THREADS": 1}' * (call.way == ONE_THREAD)
-        lines = [
-            "core = openvino.Core()",
-            f'compiled = core.compile_model(core.read_model("{model}"), "CPU"{threads})',
-        ]
-        if as_arrays:
-            return [*lines, f"result = compiled({feeds})[0]"]
-        request = ["request = compiled.create_infer_request()", f"request.infer({feeds})"]
-        return [*lines, *request, "result = request.get_output_tensor(0)"]
-    evaluator, run = 'onnx.reference.ReferenceEvaluator("model.onnx")', "run"
-    if call.runtime == ONNXRUNTIME:
-        providers = 'providers=["CPUExecutionProvider"]'
-        evaluator = f'onnxruntime.InferenceSession("model.onnx", {providers})'
-        run = "run" if as_arrays else "run_with_ort_values"
-    return [f"evaluator = {evaluator}", f"result = evaluator.{run}(None, {feeds})[0]"]
+    usual: str = _PARTS["call"][call.runtime]
+    text: str = usual if as_arrays else _PARTS["call"].get(f"{call.runtime} tensors", usual)
+    model = "model.onnx" if call.op.framework == ONNX else "model.xml"
+    threads = ', {"INFERENCE_NUM_THREADS": 1}' * (call.way == ONE_THREAD)
+    return text.format(feeds=feeds, model=model, threads=threads).splitlines()
 
 
 def _result_lines(runtime: str, dtype: DType) -> Iterator[str]:
@@ -420,17 +409,10 @@ def _result_lines(runtime: str, dtype: DType) -> Iterator[str]:
         yield f"result = result.astype(np.{_WIDER_TYPES[dtype.kind]})"
 
 
-def _bit_lines(runtime: str, dtype: DType) -> Iterator[str]:
-    """Yield the lines that set `bits` to those of `result`."""
-    storage = f"np.uint{8 * dtype.itemsize}"
-    if runtime == ONNXRUNTIME:
-        yield f"size = int(np.prod(result.shape())) * {dtype.itemsize}"
-        yield f"bits = np.frombuffer(ctypes.string_at(result.data_ptr(), size), {storage})"
-        yield "bits = bits.reshape(result.shape())"
-    elif runtime == "torch":
-        signed = "int16" if dtype.bits > 8 else "uint8"
-        yield f"bits = result.contiguous().view(torch.{signed}).numpy().view({storage})"
-    elif dtype.bits < 8:
-        yield f"bits = unpacked(result, {dtype.bits})"
-    else:
-        yield f"bits = result.data.view({storage})"
+def _bit_lines(runtime: str, dtype: DType) -> list[str]:
+    """Return the lines that set `bits` to those of `result`."""
+    packed = f"{runtime} packed" if dtype.bits < 8 else runtime
+    text: str = _PARTS["bits"].get(packed, _PARTS["bits"][runtime])
+    signed = "int16" if dtype.bits > 8 else "uint8"
+    fields = {"itemsize": dtype.itemsize, "width": dtype.bits, "signed": signed}
+    return text.format(**fields, storage=f"np.uint{8 * dtype.itemsize}").splitlines()
