@@ -31,7 +31,6 @@ _FOLDER: Final = os.path.dirname(__file__)
 QUESTION: Final = "Question"
 ANSWER: Final = "Answer"
 
-
 _TERM_COLUMNS: Final = 10  # the columns of a label beside its text
 
 MOST_LESSON_COLUMNS: Final = 100

@@ -158,13 +158,10 @@ class _Places:
             )
 
     def _outliers(self, component: int) -> AxisOutliers:
-        along, first = self._axes[component], 2 * component * _SIDE_CODES
+        along, codes = self._axes[component], sorted(self._groups)
         below, above = (
-            tuple(self._groups[code] for code in sorted(self._groups) if code in codes)
-            for codes in (
-                range(first, first + _SIDE_CODES),
-                range(first + _SIDE_CODES, first + 2 * _SIDE_CODES),
-            )
+            tuple(self._groups[code] for code in codes if code // _SIDE_CODES == side)
+            for side in (2 * component, 2 * component + 1)
         )
         ends = legal(self._call, along)
         if ends is None:

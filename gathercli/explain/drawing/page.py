@@ -34,7 +34,6 @@ from gathercli.text import grouped
 MOST_TABLE_AXIS: Final = 64  # the largest axis of which every index value is in the table
 _TABLE_EDGE: Final = 2  # the values on each side of -s, 0 and s-1 for a larger axis
 
-
 _PAGE_FOLDER: Final = os.path.dirname(__file__)
 _BODY_STYLE: Final = (
     "html{scroll-padding-bottom:15em}"  # the height of the trace, which would cover a cell

@@ -31,7 +31,6 @@ SANS: Final = "system-ui,'Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif"
 
 _SPECIAL_ATTRIBUTES: Final = {"class_": "class", "xml_space": "xml:space"}
 
-
 COLORS: Final = len(HUES)
 
 _CELL_RADIUS: Final = 3
