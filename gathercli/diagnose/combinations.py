@@ -27,6 +27,7 @@ from gathercli.diagnose.index_hypotheses import (
     CellFate,
     IndexConversion,
     Treatment,
+    exact,
 )
 from gathercli.diagnose.output_hypotheses import IN_ORDER, OutputPlacement, placements
 from gathercli.diagnose.prediction import (
@@ -35,7 +36,6 @@ from gathercli.diagnose.prediction import (
     Hypothesis,
     ObservedOutput,
     Prediction,
-    is_plain,
 )
 from gathercli.spec.call import Call
 from gathercli.spec.op import Op
@@ -282,10 +282,9 @@ def _filled_in(row: Any, axis: int) -> Any:
 def _all_plain(indices: AnyArray, size: int) -> bool:
     """Return whether all indices are in [0, size), block by block."""
     flat = indices.reshape(-1) if indices.flags.c_contiguous else indices.ravel()
-    return all(
-        is_plain(flat[start : start + MAX_PROBED], size)
-        for start in range(0, flat.size, MAX_PROBED)
-    )
+    starts = range(0, flat.size, MAX_PROBED)
+    blocks = (exact(flat[start : start + MAX_PROBED], size) for start in starts)
+    return all(bool(((k >= 0) & (k < size)).all()) for k in blocks)
 
 
 # Ties

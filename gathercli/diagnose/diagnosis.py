@@ -386,7 +386,7 @@ class LikelyCause:
     def of(cls, each: Named, *, is_first: bool) -> LikelyCause:
         """Report on an explanation."""
         explained, foreign, _, total = each.explanation.score
-        departures = each.explanation.departures
+        departures = each.explanation.hypothesis.departures
         return cls(
             each.names, each.sentence, explained, foreign, total, departures, each.known, is_first
         )

@@ -13,7 +13,7 @@ from gathercli.compute.storage import AnyArray, dtype_of, elements_at
 from gathercli.compute.storage import values as decoded
 from gathercli.compute.tensor import Tensor
 from gathercli.diagnose.call_hypotheses import FILLS, IN_PLACE, DataLayout, Frame, Reading
-from gathercli.diagnose.index_hypotheses import CellFate, IndexConversion, Treatment, exact
+from gathercli.diagnose.index_hypotheses import CellFate, IndexConversion, Treatment
 from gathercli.diagnose.output_hypotheses import OutputPlacement
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING
@@ -279,12 +279,6 @@ class Prediction:
         return elements
 
 
-def is_plain(indices: AnyArray, s: int) -> bool:
-    """Return whether all indices are in [0, s)."""
-    k = exact(indices, s)
-    return bool(((k >= 0) & (k < s)).all())
-
-
 class ObservedOutput:
     """The output that is diagnosed; `storage` is the dtype of its elements as values."""
 
@@ -303,17 +297,15 @@ class ObservedOutput:
 
     def agrees(self, values: AnyArray, held: AnyArray) -> AnyArray:
         """Return a mask of equal elements; numbers of two types are compared as numbers."""
-        if (values.dtype.kind == "U") != (held.dtype.kind == "U"):
-            return np.zeros(values.shape, bool)
         kinds = {values.dtype.kind, held.dtype.kind}
+        if "U" in kinds and len(kinds) > 1:
+            return np.zeros(values.shape, bool)
         if kinds & set("iu") and "f" in kinds and not any(self._tolerance):
             return _equal_numbers(values, held)
-        if values.dtype.kind == "U":
+        if "U" in kinds:
             dtype = STRING
-        elif {values.dtype.kind, held.dtype.kind} & set("fc"):
-            dtype = (
-                FLOAT64 if "c" not in (values.dtype.kind, held.dtype.kind) else self.tensor.dtype
-            )
+        elif kinds & set("fc"):
+            dtype = self.tensor.dtype if "c" in kinds else FLOAT64
         else:
             dtype = dtype_of(values.dtype) or self.tensor.dtype
         near: AnyArray = self._tolerance.near(dtype, values, held)

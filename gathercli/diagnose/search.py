@@ -69,14 +69,9 @@ class ScoredHypothesis(NamedTuple):
         return self.score.is_whole and self.proves
 
     @property
-    def departures(self) -> int:
-        """The departures of the hypothesis."""
-        return self.hypothesis.departures
-
-    @property
     def rank(self) -> tuple[float, ...]:
         """A key that is the smaller the better; foreign cells count half."""
-        score, departures = self.score, self.departures
+        score, departures = self.score, self.hypothesis.departures
         cells = score.explained + min(score.foreign, score.explained) / 2
         return not score.is_whole, departures if score.is_whole else 0.4 * departures - cells
 
@@ -159,7 +154,7 @@ class Search:
             for n in (0, *shifts)
         )
         likelihood = (sum(others) + 0.5) / (len(shifts) * len(cells) + 1)
-        return is_by_chance(explained, len(cells), likelihood, each.departures)
+        return is_by_chance(explained, len(cells), likelihood, each.hypothesis.departures)
 
     def _round(self) -> list[ScoredHypothesis]:
         """Search on the few cells, and prove the best."""

@@ -21,7 +21,7 @@ from gathercli.io.graphs.onnx import onnx_bytes
 from gathercli.ops import FAMILIES
 from gathercli.runtimes.declared import ONNX, runtimes
 from gathercli.spec.call import Call, Operand, as_integer
-from gathercli.spec.dtypes import INT64, DType
+from gathercli.spec.dtypes import INT64
 from gathercli.spec.op import Op
 from gathercli.spec.rules import call_rank
 from gathercli.spec.shapes import known
@@ -171,9 +171,8 @@ def _operator_calls(runtime: str, op: Op, *, is_own: bool) -> Iterator[RuntimeCa
         yield RuntimeCall(runtime, name if is_own else f"{name} of ONNX", op)
         return
     for way in WAYS:
-        if way == ONE_THREAD and op.family not in _CHECKED_WHEN_COMPUTED:
-            continue
-        yield RuntimeCall(runtime, f"{name} {way}", op, way=way)
+        if way != ONE_THREAD or op.family in _CHECKED_WHEN_COMPUTED:
+            yield RuntimeCall(runtime, f"{name} {way}", op, way=way)
 
 
 def _function_calls(
@@ -190,7 +189,9 @@ def _function_calls(
             continue
         for each in (row, *(way for way in framework.ways if way.op.name == row.op.name)):
             is_made = each is row or _may_differ(each, row, data, indices)
-            if is_made and data.dtype not in _lost_types(row, each):
+            # Another way may not take all types of data that the row takes.
+            lost = {*row.op.inputs[0].dtypes} - {*each.op.inputs[0].dtypes}
+            if is_made and data.dtype not in lost:
                 code = " ".join(each.code.format(**words).split())
                 text = row.name if "\n" in row.code else row.code.format(**words)
                 yield RuntimeCall(
@@ -235,8 +236,3 @@ def _may_differ(way: FrameworkRow, row: FrameworkRow, data: Tensor, indices: Ten
     ends = [int(array.min()), int(array.max())] if indices.dtype.integral and array.size else []
     is_beyond = any(not -(2 ** (bits - 1)) <= each < 2 ** (bits - 1) for each in ends)
     return data.dtype in row.op.adapts.narrow or is_beyond
-
-
-def _lost_types(row: FrameworkRow, way: FrameworkRow) -> set[DType]:
-    """Return the types of data that a row takes, and another way of it does not."""
-    return {*row.op.inputs[0].dtypes} - {*way.op.inputs[0].dtypes}
