@@ -29,7 +29,6 @@ NOTE_LINE: Final = 20  # the height of a line of notes
 # The sizes of the text of the style sheet.
 _TEXT_SIZES: Final = {"heading": 19, "title": 15, "note": 13.5}
 
-
 MOST_CHARACTERS: Final = 72  # the most characters of a line of a cell
 
 _TABLE_TEXT: Final = 12
@@ -153,11 +152,6 @@ class Table(NamedTuple):
     headings: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
 
-    @property
-    def letters(self) -> int:
-        """The number of the column of letters."""
-        return self.headings.index("group")
-
 
 def versions_chart(call: str, tables: Sequence[Table], lines: Sequence[str]) -> Chart:
     """Draw tables below each other, then lines of text, below the words of the call."""
@@ -185,12 +179,13 @@ def _table(table: Table, y: float) -> Drawn:
         for column in zip(*rows, strict=True)
     ]
     right, top, elements = CHART_MARGIN + sum(widths), y, list[str]()
+    letters = table.headings.index("group")  # the column of these
     for number, row in enumerate(rows):
         x = float(CHART_MARGIN)
         for column, (width, lines) in enumerate(zip(widths, row, strict=True)):
             for place, line in enumerate(lines):
                 at = y + NOTE_LINE * (place + 1)
-                if number and column == table.letters and line != "-":
+                if number and column == letters and line != "-":
                     elements.append(_badge(x, at, line))
                 else:
                     elements.append(text(x, at, line, class_="word" if number else "word head"))

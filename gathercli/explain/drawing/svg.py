@@ -166,29 +166,21 @@ class Theme(NamedTuple):
     lines: tuple[str, ...]  # and its lines
 
 
+_STYLES: Final = table_beside(__name__)
 LIGHT: Final = Theme(
+    **_STYLES["light"],
     page=LIGHT_PAGE,
-    ink="#1f2328",
-    faint="#59636e",
-    line="#b6bec8",
-    cell="#ffffff",
     refused=REFUSED_ON_LIGHT,
     fills=tuple(hue.fill for hue in HUES),
     lines=tuple(hue.ink for hue in HUES),
 )
 DARK: Final = Theme(
+    **_STYLES["dark"],
     page=DARK_PAGE,
-    ink="#e6edf3",
-    faint="#9aa4af",
-    line="#48515c",
-    cell="#161b22",
     refused=REFUSED_ON_DARK,
     fills=LIGHT.fills,
     lines=tuple(hue.fill for hue in HUES),
 )
-
-
-_STYLES: Final = table_beside(__name__)
 
 
 def _rules(bodies: Mapping[str, str], **fields: Any) -> str:
