@@ -333,7 +333,10 @@ def onnx_text(graph: Graph, opset: int) -> str:
 
 
 def _lines(graph: Graph, name: str) -> Iterator[str]:
-    inputs, outputs = (", ".join(map(_declaration, each)) for each in (graph.inputs, graph.outputs))
+    inputs, outputs = (
+        ", ".join(f"{_type(port.dtype, symbols(port))} {port.name}" for port in ports)
+        for ports in (graph.inputs, graph.outputs)
+    )
     yield f"{name} ({inputs}) => ({outputs})"
     constants = [
         f"{_type(t.dtype, t.shape)} {k} = {_elements(t)}" for k, t in graph.constants.items()
@@ -367,10 +370,6 @@ def _node_lines(node: GraphNode) -> Iterator[str]:
     yield head
     yield from (f"    {line}" for line in body[:-1])
     yield f"    {body[-1]}{tail}"
-
-
-def _declaration(port: GraphValue) -> str:
-    return f"{_type(port.dtype, symbols(port))} {port.name}"
 
 
 def _type(dtype: DType, sizes: Sequence[int | str]) -> str:

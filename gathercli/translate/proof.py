@@ -405,8 +405,7 @@ class TranslationReport(Report):
         translation, (given, *made) = proved.translation, proved.proof
         runtimes = [
             {
-                "runtime": each.runtime,
-                "version": each.version,
+                **each._asdict(),
                 "outcomes": dict(each.outcomes),
                 "known": dict(each.known),
                 "first": each.first and {"call": each.first[0], "message": each.first[1]},

@@ -18,7 +18,7 @@ from gathercli.spec.dtypes import BFLOAT16, FLOAT64, STRING, Kind
 from gathercli.spec.shapes import product
 from gathercli.translate.code import function_name
 from gathercli.translate.program import Step
-from gathercli.translate.proof import AGREEING, ProofOutcome, ProvenCall, RuntimeProof
+from gathercli.translate.proof import AGREEING, ProofOutcome, ProvenCall, RuntimeProof, outcome_of
 from gathercli.translate.translation import Translation
 
 if TYPE_CHECKING:
@@ -76,17 +76,12 @@ def judged(each: ProvenCall, seen: Observation) -> str:
     """
     if seen.problem is not None and seen.problem != "refuses":
         return seen.problem
-    outcome = ProofOutcome.DIFFERS
-    if seen.tensor is None:
-        if seen.reason is None:
-            return "unsupported"
-        agrees = each.rule in seen.reason.rules
-        outcome = ProofOutcome.BOTH_REFUSE if agrees else ProofOutcome.REFUSES
-    elif each.expected is None:
-        outcome = ProofOutcome.GIVES
-    elif each.gives(seen.tensor):
-        outcome = ProofOutcome.EQUAL
-    return str(outcome.value)
+    if (tensor := seen.tensor) is not None:
+        return outcome_of(each, lambda _: tensor).value
+    if seen.reason is None:
+        return "unsupported"
+    agrees = each.rule in seen.reason.rules
+    return ProofOutcome.BOTH_REFUSE.value if agrees else ProofOutcome.REFUSES.value
 
 
 class TranslatedCall:
