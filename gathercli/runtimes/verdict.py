@@ -293,11 +293,9 @@ def judge(call: RuntimeCall, seen: Observation, expected: Expected) -> RuntimeVe
     verdict = verdict._replace(result=result, letter=letter)
     if letter in groups:
         wanted = expected.type_of(letter)
-        if wanted is not result.dtype:
-            return verdict._replace(
-                outcome=RuntimeOutcome.DIFFERS, reference=letter, dtype=wanted.name
-            )
-        return verdict._replace(outcome=RuntimeOutcome.AGREES)
+        if wanted is result.dtype:
+            return verdict._replace(outcome=RuntimeOutcome.AGREES)
+        return verdict._replace(outcome=RuntimeOutcome.DIFFERS, reference=letter, dtype=wanted.name)
     if not groups:
         return verdict._replace(outcome=RuntimeOutcome.VALUES)
     reference = next(
@@ -355,7 +353,6 @@ def _cell(tensor: Tensor, position: int) -> Tensor:
 # Words
 
 MAX_SHOWN_ELEMENTS: Final = 8  # the most elements of a result that is shown whole
-
 
 RUNTIME_HEADINGS: Final = ("runtime", "call", "shape", "group", "its row", "outcome")
 
