@@ -120,7 +120,7 @@ def unproven(verdict: NodeVerdict) -> Finding:
     if call.op.followed is not None:
         _, *names, _ = call.inputs
         names = [labels[name] for name in names if constants[name] is None]
-        problem = f"{listed(names, 'and')} come at run time"
+        problem = f"{listed(names, 'and')} {'come' if len(names) > 1 else 'comes'} at run time"
         return finding._replace(problem=problem, where=names[0], remark="; constants prove it")
     name = next(each.name for each in call.op.inputs if each.values)
     for along, part, least, size in ends_by_axis(

@@ -421,6 +421,66 @@ def test_sizes_of_shapes_and_what_a_target_computes_already_are_not_noted(tmp_pa
     assert list(of_model(ir, tmp_path, "openvino")) == []
 
 
+def tree(*, lengths: Any = None) -> Ir:
+    """Return a GatherTree whose parents come at run time."""
+    ir = Ir()
+    inputs = [ir.parameter(each, "i32", [3, 1, 2]) for each in ("steps", "parents")]
+    inputs.append(
+        ir.parameter("lengths", "i32", [1])
+        if lengths is None
+        else ir.constant("lengths", np.array(lengths, np.int32))
+    )
+    inputs.append(ir.parameter("end", "i32", []))
+    ir.result(ir.layer("walk", "GatherTree", inputs, "i32", [3, 1, 2], opset="opset1"))
+    return ir
+
+
+def with_default() -> onnx.ModelProto:
+    """Return a Gather whose indices are the default of an input."""
+    model = one_gather(indices=[0])
+    model.graph.input.append(value("indices", INT64, [1]))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            tree(),
+            "`parent_ids` (`parents`) and `max_seq_len` (`lengths`) come at run time; "
+            "constants prove it",
+        ),
+        (tree(lengths=[3]), "`parent_ids` (`parents`) comes at run time; constants prove it"),
+        (
+            with_default(),
+            "a caller may replace the default of `indices`; "
+            "an initializer that is no input cannot be replaced",
+        ),
+        (
+            one_gather("GatherND", None, [[0]]),
+            "the rank of `data`, or the length of the tuples of `indices`, is not known; "
+            "known shapes prove it",
+        ),
+        (
+            one_gather("GatherND", [4, "N"], [[0, 1]]),
+            "index 1 of `indices` is inside axis 1 of `data` (`N`) unless that has fewer than 2; "
+            "a fixed size in the model proves it",
+        ),
+        (
+            one_gather(data=None, indices=[2]),
+            "index 2 of `indices` is inside axis 0 of `data` unless that has fewer than 3; "
+            "a fixed size in the model proves it",
+        ),
+    ],
+)
+def test_a_node_that_is_not_proven_says_why(
+    model: onnx.ModelProto | Ir, message: str, tmp_path: Path
+) -> None:
+    (finding,) = of_model(model, tmp_path, require_proven=True)
+
+    assert (finding.rule, finding.level, finding.message) == ("unproven", ERROR, message)
+
+
 def moved_out(model: onnx.ModelProto) -> onnx.ModelProto:
     """Store the first tensor of a model in another file, which does not exist."""
     tensor = model.graph.initializer[0]
