@@ -33,6 +33,7 @@ from gathercli.models.files import (
     repository_root,
     root_of,
 )
+from gathercli.models.lint import findings, unproven
 from gathercli.models.node_call import MODEL_NODE
 from gathercli.models.targets import across_targets, target, target_names
 from gathercli.models.verdict import (
@@ -226,8 +227,6 @@ def check_file(
     targets: Sequence[ConversionTarget],
 ) -> CheckedModel:
     """Check a model; the error says why it was not read."""
-    from gathercli.models.lint import findings
-
     allowed = {"allow_fill": options.allow_fill, "allow_unread": options.allow_unread}
     judged: dict[str, Judged] = {}
     try:
@@ -358,7 +357,7 @@ def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> dict[str
 
 def _judged(node: ModelNode, judged: Judged) -> dict[str, Any]:
     """Return the verdict on a node for JSON, and what is open of one at run time."""
-    what = _finding(judged.what) if judged.what else None
+    what = _finding(unproven(judged.verdict)) if judged.verdict else None
     operator = f"{node.op or node.operator}"
     return {"node": node.name, "operator": operator, "verdict": judged.word, "open": what}
 
@@ -406,7 +405,9 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
             "status": MISMATCH if broken else SKIPPED if own else OK,
             "rule": ", ".join(dict.fromkeys(each.rule for each in broken or own)),
             "message": "; ".join(each.text for each in broken or own),
-            "remark": f"{judged.word}: {judged.what.message}" if judged.what else "",
+            "remark": f"{judged.word}: {unproven(judged.verdict).message}"
+            if judged.verdict
+            else "",
         }
     for each in findings.get("", ()):
         fields = {"rule": each.rule, "message": each.message}

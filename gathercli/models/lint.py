@@ -81,13 +81,12 @@ def findings(
             allowed = (allow_fill and filled) or (allow_unread and each.rule == UNREAD)
             yield each._replace(level=NOTE) if allowed else each
         word = verdict_word(verdict, found)
-        what = unproven(verdict) if word not in (PROVEN, REFUSED_NODE) else None
         if judged is not None:
-            judged[node.name] = Judged(word, what if word == AT_RUN_TIME else None)
+            judged[node.name] = Judged(word, verdict if word == AT_RUN_TIME else None)
         if word == AT_RUN_TIME:
             at_run_time.append(verdict)
-        if require_proven and what is not None:
-            yield what
+        if require_proven and word not in (PROVEN, REFUSED_NODE):
+            yield unproven(verdict)
         node.forget()
     yield from map(finding_of, model.malformed.values())
     for target in targets:

@@ -171,10 +171,10 @@ class NodeVerdict(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The verdict on a node, and what is open of one at run time."""
+    """The word on a node, and of one at run time the verdict, which says what is open."""
 
     word: str
-    what: Finding | None = None
+    verdict: NodeVerdict | None = None
 
 
 def judge(node: ModelNode) -> NodeVerdict:
@@ -266,7 +266,7 @@ def _with_indices(verdict: NodeVerdict, call: Call) -> NodeVerdict:
         adjustments = _checked(call, axes, constant)
         proven = not _moved(adjustments) and (is_empty or are_known(axes))
         verdict = verdict._replace(checked=(name,), adjustments=adjustments, proven=proven)
-        return verdict if is_empty else verdict._replace(bounds=_bounds_of(constant, axes))
+        return verdict if proven else verdict._replace(bounds=_bounds_of(constant, axes))
     if verdict.node.named_inputs[name].unread:
         return verdict
     possible = verdict.node.possible.get(number, Possible())
