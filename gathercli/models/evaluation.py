@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -414,12 +415,12 @@ def _bodies(evaluation: Evaluation) -> dict[int, dict[str, Any]]:
         for name in body.reported & body.names:
             known = body.type_of(name)
             if known.dtype is not None or known.dims is not None:
-                values[name] = [_number_of(known), known.dims]
+                values[name] = [_number_of(known.dtype), known.dims]
         entry: dict[str, Any] = {"values": values, "constants": {}, "bounds": {}}
         for name, fact in evaluation.facts.get(body.number, {}).items():
             known = fact.known
             if known.dtype is not None:
-                values[name] = [_number_of(known), known.dims]
+                values[name] = [_number_of(known.dtype), known.dims]
             left -= sum(each.nbytes for each in fact.constants)
             is_sure = fact.is_certain or known.constant is not None
             if fact.constants and is_sure and left > 0 and fact.constants[0].dtype.kind in "biuf":
@@ -431,10 +432,11 @@ def _bodies(evaluation: Evaluation) -> dict[int, dict[str, Any]]:
     return bodies
 
 
-def _number_of(known: Known) -> int:
+@lru_cache
+def _number_of(dtype: Any) -> int:
     """Return the number of a type in ONNX; 0 for one that it lacks."""
     with suppress(Exception):
-        return int(helper.np_dtype_to_tensor_dtype(known.dtype))
+        return int(helper.np_dtype_to_tensor_dtype(dtype))
     return 0
 
 
@@ -444,7 +446,7 @@ def _constants(fact: Fact) -> list[Any]:
     arrays = [each.astype(each.dtype.newbyteorder("<"), order="C") for each in fact.constants]
     texts = [base64.b64encode(each.tobytes()).decode() for each in arrays]
     is_same = fact.known.constant is not None
-    return [_number_of(fact.known), first.shape, texts, fact.known.is_default, is_same]
+    return [_number_of(fact.known.dtype), first.shape, texts, fact.known.is_default, is_same]
 
 
 def _ends(array: Any) -> Any:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 from math import prod
 from typing import Any, Final
 
@@ -220,6 +221,7 @@ class OnnxBody:
         self.inputs = [getattr(each, "name", each) for each in proto.input]
         self.outputs = [getattr(each, "name", each) for each in proto.output]
         self.nodes = list(proto.node)
+        self._made = [tuple(node.output) for node in self.nodes]  # what each node gives
         self.bodies: dict[int, dict[str, OnnxBody]] = {}
         for at, node in enumerate(self.nodes):
             for attribute in node.attribute:
@@ -229,7 +231,7 @@ class OnnxBody:
                     self.bodies.setdefault(at, {})[attribute.name] = body
         typed = [*proto.value_info]
         typed += [] if self.is_function else [*proto.input, *proto.output]
-        self._types = {each.name: each.type for each in typed}
+        self._types = {each.name: each for each in typed}
         self._known: dict[str, Known] = {}
         self.targets: list[str] = []  # what nodes of the family read
         self.steps: list[int] = []  # the nodes that decide them
@@ -239,15 +241,14 @@ class OnnxBody:
     def type_of(self, name: str) -> Known:
         """Return the type and the shape that the body declares or that were inferred."""
         if name not in self._known:
-            kind = self._types.get(name)
-            self._known[name] = Known() if kind is None else declared(kind)
+            typed = self._types.get(name)
+            self._known[name] = Known() if typed is None else declared(typed.type)
         return self._known[name]
 
     @cached_property
     def names(self) -> set[str]:
         """The names of the values that the body itself has."""
-        own = {name for node in self.nodes for name in node.output}
-        return own | set(self.inputs) | set(self._types)
+        return {*chain.from_iterable(self._made), *self.inputs, *self._types}
 
     def plan(self, functions: Mapping[tuple[str, str], OnnxBody]) -> bool:
         """Find the nodes that decide what the family reads; return whether there are such."""
@@ -255,14 +256,15 @@ class OnnxBody:
         needed = set(self.outputs) if self.is_function or self.number else set()
         steps = []
         for at in reversed(range(len(self.nodes))):
-            node = self.nodes[at]
-            is_wanted = self._is_wanted(at, node, functions)
-            is_step = is_wanted or not needed.isdisjoint(node.output)
+            node, made = self.nodes[at], self._made[at]
+            has_more = at in self.bodies or functions
+            is_wanted = bool(has_more) and self._is_wanted(at, node, functions)
+            is_step = is_wanted or not needed.isdisjoint(made)
             if node.op_type in FAMILY and node.domain in DOMAINS:
                 is_wanted, is_step = True, is_step or self.is_function
                 self.targets += node.input
                 self.targets += self._terms(node.input[1:2])
-                self.reported.update(node.output)
+                self.reported.update(made)
                 needed.update(node.input[1:])
                 # Data matter for their shape alone, which may be known.
                 data = node.input[0] if node.input else ""
@@ -274,7 +276,7 @@ class OnnxBody:
             found |= is_wanted
             if is_step:
                 steps.append(at)
-            for body in self.bodies.get(at, {}).values() if is_step else ():
+            for body in self.bodies.get(at, {}).values() if is_step and has_more else ():
                 needed |= body.needed
         self.steps, self.needed = steps[::-1], needed
         self.reported |= needed | set(self.targets)
@@ -293,8 +295,9 @@ class OnnxBody:
     @cached_property
     def _sums(self) -> dict[str, onnx.NodeProto]:
         """The nodes that add, by the names of their outputs."""
-        adding = (each for each in self.nodes if each.op_type == "Add" and each.domain in DOMAINS)
-        return {name: node for node in adding for name in node.output}
+        pairs = zip(self.nodes, self._made, strict=True)
+        adding = ((a, b) for a, b in pairs if a.op_type == "Add" and a.domain in DOMAINS)
+        return {name: node for node, made in adding for name in made}
 
     def _is_wanted(
         self, at: int, node: onnx.NodeProto, functions: Mapping[tuple[str, str], OnnxBody]
@@ -410,12 +413,18 @@ def _dense(sparse: onnx.SparseTensorProto) -> NDArray[Any] | None:
 def declared(kind: onnx.TypeProto) -> Known:
     """Return the type and the shape of a declaration."""
     tensor = kind.tensor_type
-    dtype = None
-    with suppress(Exception):
-        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    dtype = _dtype_of(tensor.elem_type)
     if not tensor.HasField("shape"):
         return Known(dtype)
     return Known(dtype, tuple(map(size_of, tensor.shape.dim)))
+
+
+@lru_cache
+def _dtype_of(number: int) -> Any:
+    """Return the NumPy type of a number of a type in ONNX; None if there is none."""
+    with suppress(Exception):
+        return np.dtype(helper.tensor_dtype_to_np_dtype(number))
+    return None
 
 
 def size_of(dim: Any) -> int | str | None:
