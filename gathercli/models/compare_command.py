@@ -309,16 +309,18 @@ class _Feeds:
         self._inputs, self._read = inputs, dict[tuple[str, str], Tensor]()
         self._tokens: dict[tuple[int, str], str] = {}
         known = [*_known(pairs)]
+        free = ((each.one.node, each.one.node.run_time_inputs) for each in pairs)
+        best = {v.source or f"{node.name}:{name}": 0 for node, vs in free for name, v in vs.items()}
         for word in words:
             name, _, token = word.partition("=")
             fed = [(n, role) for n, role, names in known if name in names]
             if not fed or not token:
-                names = dict.fromkeys(each for *_, names in known for each in names)
                 raise UsageError(
                     f"`{clean(word)}` names no input of a pair",
                     subject="--feed",
                     value=word,
-                    expected=listed(f"`{clean(each)}=`" for each in names) if names else "a pair",
+                    expected=listed(f"`{clean(each)}=`" for each in best) if best else "a pair",
+                    hint="what is computed from an input of the model is fed by its own name",
                 )
             self._tokens |= dict.fromkeys(fed, token)
 
@@ -451,6 +453,8 @@ def _lines(compared: ComparedModels) -> Iterator[str]:
         for verdict in nodes:
             version = verdict.node.op or verdict.node.operator
             yield f"{node_name(verdict.node)}: only in {clean(model.path)}, {version}"
+    if any(each.outcome == "differs: outside" for each in compared.pairs):
+        yield "hint: `--allow-outside` takes what becomes of an index outside for a note"
 
 
 def _total(compared: ComparedModels) -> str:
