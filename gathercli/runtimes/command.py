@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gathercli.cli.slice_options import Addition, Runtime, StartedRuntimes
     from gathercli.compute.compare import Comparison
     from gathercli.compute.verdicts import Case
-    from gathercli.runtimes.reproduction import Reproduction
+    from gathercli.runtimes.reproduction import Reproduction, ReproductionFile
     from gathercli.runtimes.verdict import Runtimes
 
 # The most seconds of an import and of a call, unless the user says otherwise.
@@ -244,10 +244,10 @@ def _reproduced(
 ) -> Reproduction:
     """Call the runtime in each of its ways; write the first one with the worst outcome.
 
-    Nothing is written if all agree.
+    Nothing is written if all agree, or the runtime is missing and may not be.
     """
     from gathercli.runtimes.calls import calls, integers
-    from gathercli.runtimes.reproduction import Reproduction
+    from gathercli.runtimes.reproduction import Reproduction, files_of
     from gathercli.runtimes.verdict import Expected, RuntimeOutcome, Runtimes
 
     check_new(options.output)
@@ -273,19 +273,25 @@ def _reproduced(
     seen = Reproduction(call, comparison.verdicts[0], tensors, result, verdicts, absence, versions)
     if seen.agrees:
         return seen
+    files = files_of(seen.call, seen.tensors, attrs, seen.expected)  # or why there are none
+    if absence is not None and not options.allow_absent:
+        return seen
     with new_folder(options.output) as folder:
-        return _written(folder, seen, runtime, attrs, options.timeout)
+        return _written(folder, seen, files, runtime, options.timeout)
 
 
 def _written(
-    folder: str, seen: Reproduction, runtime: Runtime, attrs: Mapping[str, Any], seconds: float
+    folder: str,
+    seen: Reproduction,
+    files: Mapping[str, ReproductionFile],
+    runtime: Runtime,
+    seconds: float,
 ) -> Reproduction:
     """Write the files of a reproduction, run its script, and write the report."""
     from pathlib import Path
 
-    from gathercli.runtimes.reproduction import SCRIPT, files_of, report, run_script
+    from gathercli.runtimes.reproduction import SCRIPT, report, run_script
 
-    files = files_of(seen.call, seen.tensors, attrs, seen.expected)
     for name, file in files.items():
         Path(folder, name).write_bytes(file.content)
     seen = seen._replace(files={name: file.doc for name, file in files.items()})
