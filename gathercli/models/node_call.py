@@ -43,6 +43,7 @@ _COMMAND_OF_ANY: Final = "gather"  # the command that runs a node of any operato
 _COMMAND_OF_MODELS: Final = "check"  # the command that takes whole models, too
 
 _WITHOUT_VERSION: Final = ("compare",)
+_COMPARED: Final = frozenset(("--ops", "--of", "--with"))  # what `compare` is asked for
 
 _COMMAND_OF_SHAPES: Final = "shape"  # the command that needs no elements
 # The start of a tensor that holds an equals sign, or may: `2xi64=0`, `xf32=1`.
@@ -85,6 +86,9 @@ def expand(words: Sequence[str]) -> list[str]:
     limit = Limits.parse(parsed.names.get("--max-bytes")).memory
     reading = ReadOptions(infer=command == _COMMAND_OF_SHAPES, limit=limit)
     node = read_node(path, match["name"], reading)
+    if not reading.infer and any(v.dtype is None for v in node.run_time_inputs.values()):
+        # Inference takes longer than all else, so that only a feed without a type waits for it.
+        node = read_node(path, match["name"], reading._replace(infer=True))
     family = node.family.COMMAND
     lead = [command, family] if command in _OPERATOR_FIRST else [command]
     if command in FAMILIES:
@@ -254,6 +258,8 @@ def _check_name(word: str, name: str, names: Collection[str]) -> None:
 def _settings(command: str, node: ModelNode, parsed: _Words) -> list[str]:
     """Return options with the version and the attributes that the words do not set."""
     words: list[str] = []
+    if command in _WITHOUT_VERSION and _COMPARED.isdisjoint(parsed.names):
+        words += ["--ops", node.family.COMMAND]  # other operators on request
     version = node.version
     if version is not None and command not in _WITHOUT_VERSION and "--version" not in parsed.names:
         words += ["--version", version]

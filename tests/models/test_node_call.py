@@ -410,6 +410,26 @@ def test_the_name_of_a_node_may_hold_the_mark(tmp_path: Path, run: Run) -> None:
     assert (ran.status, ran.out) == (0, "[8.0]\n")
 
 
+def test_a_feed_has_the_type_that_is_inferred(tmp_path: Path, run: Run) -> None:
+    nodes = [
+        helper.make_node("Neg", ["x"], ["y"]),
+        helper.make_node("Gather", ["y", "i"], ["out"], name="pick"),
+    ]
+    model = onnx_model(nodes, [value("x", FLOAT, [3])], tensors=constants(i=np.array([1])))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+
+    assert run("gather", f"{tmp_path}/m.onnx", "--feed", "arange:3").out == "[1.0]\n"
+
+
+def test_compare_of_a_node_lists_its_operator_and_others_on_request(run: Run) -> None:
+    words = ("compare", f"{ENCODER}#/positions/Gather", "-f", "json")
+    of_node, asked = run(*words), run(*words, "--ops", "gather,gather-elements")
+
+    assert "onnx.Gather-13" in of_node.out
+    assert "GatherElements" not in of_node.out
+    assert "GatherElements" in asked.out
+
+
 def test_a_command_of_another_operator_refuses_a_node(run: Run) -> None:
     ran = run("gather-nd", f"{ENCODER}#/positions/Gather")
 
