@@ -136,7 +136,7 @@ def page(topic: str | None) -> Page:
 
 def _root() -> Page:
     commands = tuple((f"gathercli {name}", each.help) for name, each in COMMANDS.items())
-    meanings = tuple((name, text.replace("`", "")) for name, text in rules.STATEMENTS.items())
+    meanings = tuple((name, text.replace("`", "")) for name, text in rules.statements().items())
     types = (f"{d.name} ({d.short})" if d.short != d.name else d.name for d in DTYPES)
     others = [f"gathercli-{name}(1)" for name in COMMANDS]
     others += [f"{each.name}({each.number})" for each in map(page, TOPICS)]

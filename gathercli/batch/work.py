@@ -134,7 +134,7 @@ _REFUSALS: Final = (
     errors.UsageError,
 )
 # The rules that a dry run checks; it does not read elements.
-_DRY_RULES: Final = {"version", "missing", *rules.STATEMENTS} - {*rules.VALUE_RULES}
+_DRY_RULES: Final = {"version", "missing", *rules.statements()} - {*rules.VALUE_RULES}
 
 
 class _JobRun(NamedTuple):

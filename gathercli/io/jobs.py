@@ -156,7 +156,7 @@ _TOLERANCE_CHECK: Final[Check] = (
 # The rules whose errors a job may expect, in the order of the checks.
 ERROR_RULES: Final = (
     "version",
-    *rules.STATEMENTS,
+    *rules.statements(),
     *("missing", "unreadable", "format", "npy", "npz", "json", "ragged", "literal", "dtype"),
     *("shape-text", "job"),
 )

@@ -421,7 +421,7 @@ _SARIF_VERSION: Final = "2.1.0"
 _SOURCE_ROOT: Final = "%SRCROOT%"  # the name that code hosts know
 
 _INDEX_RANGE: Final = "An index is outside its axis. The message has the legal ones."
-_CALL_STATEMENTS: Final = {"version": "The operator has the version.", **rules.STATEMENTS}
+_CALL_STATEMENTS: Final = {"version": "The operator has the version.", **rules.statements()}
 
 
 def sarif_log(checked: Sequence[CheckedModel], release: str) -> str:

@@ -20,7 +20,7 @@ from gathercli.spec.adjustments import Adjustment, are_tuples, check_counts
 from gathercli.spec.call import Call, CallContext
 from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, Op, OutOfRange
 from gathercli.spec.shapes import LARGEST, UNKNOWN, Shape, product
-from gathercli.text import counted, interval, listed
+from gathercli.text import counted, interval, listed, table_beside
 
 ERROR: Final = "error"
 WARNING: Final = "warning"
@@ -50,28 +50,7 @@ _FATE_WORDS: Final = {
 }
 
 # What is wrong, and what to do, by the name of the rule.
-MODEL_STATEMENTS: Final = {
-    "attribute": "A node has an attribute that its operator has not. Remove it.",
-    "inputs": "A node has other inputs than its operator. Export the model again.",
-    "outputs": "A node has not one output with a name of its own. Export the model again.",
-    "undefined": "An input comes from no input, tensor or earlier node. Export the model again.",
-    "operator": "The target lacks the operator. Replace it before the conversion.",
-    "output-dtype": "The declared type of an output is not that of `data`. Correct it.",
-    "value-shape": "The declared shape of an input contradicts the nodes before. Correct it.",
-    "output-shape": "The declared shape of an output contradicts its inputs. Correct it.",
-    "index-legal": "A negative index is illegal in the target. Add the size of the axis to it.",
-    "index-width": "An index does not fit in the bits that hold it. Use wider integers.",
-    "position-width": "A position in `data` is beyond 32 bits, as kernels count. Split `data`.",
-    "batch-dims-most": "The target lacks batch dimensions of the node. Reshape its inputs.",
-    "rank-most": "A rank is beyond those of the target. Reshape the inputs.",
-    "data-width": "The target computes data in fewer bits. Larger values change.",
-    "merged-index": "A negative j of x[i, j] reads another row, as the exporter merged the axes. "
-    "Add its size to j where that is negative, or export with dynamo=True (PyTorch to ONNX).",
-    "index-run-time": "The target treats an index outside its axis otherwise than the version. "
-    "Whether there is one is decided at run time; --require-proven names what is open.",
-    UNREAD: "A constant that decides cannot be read. Pass its file, or --external-data.",
-    UNPROVEN: "An index may be outside its axis. Fix the size of the axis, or Clip the index.",
-}
+MODEL_STATEMENTS: Final[dict[str, str]] = table_beside(__name__)
 
 
 class Finding(NamedTuple):

@@ -115,7 +115,7 @@ def rule_names(op: Op) -> list[str]:
     checked |= {"index-negative", "index-range", "index-undefined", "limit"}
     if op.followed:
         checked.add("integer-values")
-    return [name for name in rules.STATEMENTS if name in checked - impossible]
+    return [name for name in rules.statements() if name in checked - impossible]
 
 
 _ABSENT: Final = "not in this version"
@@ -254,7 +254,7 @@ def version_text(op: Op, width: int | None) -> str:
 
 def sheets(ops: Iterable[Op], width: int | None) -> str:
     """Format the sheets of versions, with the rules and decisions of each."""
-    texts = []
+    texts, said = [], rules.statements()
     for op in ops:
         decisions = [
             (each.id, f"{each.question} Decision: {each.choice}") for each in concerning(op)
@@ -262,7 +262,9 @@ def sheets(ops: Iterable[Op], width: int | None) -> str:
         texts.append(
             version_text(op, width)
             + "  rules, in the order they are checked\n"
-            + aligned(((name, rules.STATEMENTS[name]) for name in rule_names(op)), width, indent=4)
+            + aligned(
+                ((name, rules.statements()[name]) for name in rule_names(op)), width, indent=4
+            )
             + "  decisions, where the text is silent or contradicts itself\n" * bool(decisions)
             + aligned(decisions, width, indent=4)
         )

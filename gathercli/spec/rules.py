@@ -20,7 +20,7 @@ from gathercli.errors import (
 from gathercli.spec.call import flattened, version_that
 from gathercli.spec.op import OffAxis
 from gathercli.spec.shapes import high, low, meet
-from gathercli.text import as_written, interval, plain_value
+from gathercli.text import as_written, interval, plain_value, table_beside
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -29,39 +29,15 @@ if TYPE_CHECKING:
     from gathercli.spec.call import Call
     from gathercli.spec.op import Op
 
-# What every rule says, by its name, in the order they are checked. No docstrings, which ``-OO``
-# strips.
-STATEMENTS: Final = {
-    "data-dtype": "`data` has an element type of the version's list.",
-    "indices-dtype": "`indices` has an integer type of the version's list.",
-    "tree-dtype": "All inputs of GatherTree are numbers of one type.",
-    "call-rank": "The ranks, the axis, batch_dims and elements of `data` are what the call of a "
-    "framework takes.",
-    "data-rank": "`data` has rank 1 or more.",
-    "indices-rank": "`indices` of GatherElements have the rank of `data`; Gather's have any rank, "
-    "GatherND's 1 or more.",
-    "axis-unsupported": "No axis is given to a version that has none.",
-    "axis-required": "An axis is given where the version has no default.",
-    "axis-type": "The axis is one integer.",
-    "axis-range": "The axis is between -r and r-1, for `data` of rank r.",
-    "batch-dims-unsupported": "batch_dims is given to a version that has it.",
-    "batch-dims-range": "batch_dims is between -M and M, for `indices` of rank M; of GatherND "
-    "it is 0 or more, and less than both ranks.",
-    "batch-dims-axis": "batch_dims is not beyond the axis, both counted from the front.",
-    "indices-depth": "The last dimension of GatherND's `indices` is at most the number of "
-    "dimensions of `data` behind the batch; for ONNX it is 1 or more.",
-    "batch-shape": "The first batch_dims dimensions of `data` and `indices` are equal.",
-    "elements-shape": "Beside the axis, the dimensions of GatherElements' `indices` fit those of "
-    "`data`.",
-    "tree-shape": "The inputs of GatherTree have the shapes [T,B,W], [T,B,W], [B] and [].",
-    "integer-values": "The inputs of GatherTree hold whole numbers.",
-    "index-negative": "No index is negative, where `--negative error` asks for that.",
-    "index-range": "Every index lies on the axis, where the version or `--out-of-range` does not "
-    "replace it.",
-    "index-undefined": "Every index lies on the axis, where a framework does not say what becomes "
-    "of others.",
-    "limit": "What is held, and a result, stays below `--max-bytes`, the rank below 65.",
-}
+_STATEMENTS: Final[dict[str, str]] = {}
+
+
+def statements() -> dict[str, str]:
+    """Return what every rule says, by its name, in the order they are checked."""
+    if not _STATEMENTS:
+        _STATEMENTS.update(table_beside(__name__))
+    return _STATEMENTS
+
 
 # The rules that read elements; those before them only read shapes, types and attributes.
 VALUE_RULES: Final = ("integer-values", "index-negative", "index-range", "index-undefined")

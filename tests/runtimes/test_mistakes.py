@@ -22,7 +22,7 @@ from gathercli.runtimes.declared import (
     runtimes,
 )
 from gathercli.spec.dtypes import dtype
-from gathercli.spec.rules import STATEMENTS
+from gathercli.spec.rules import statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Declare = Callable[..., None]
 
 # `dtype` refuses a fill that the type of the data does not hold.
-RULES: Final = {"", *STATEMENTS}
+RULES: Final = {"", *statements()}
 PROBLEMS: Final = {"", "refuses", "dies", "hangs", "unsteady"}
 
 NUMBERS: Final = Tensor(dtype("uint32"), np.array([2**31, 1], np.uint32))
