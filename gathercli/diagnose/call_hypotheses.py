@@ -27,7 +27,6 @@ _ROWS: Final = {
     row.family: row for row in (gather.OPENVINO_8, gather_elements.ONNX_13, gather_nd.OPENVINO_8)
 }
 
-
 # What may be left out of a search of beams.
 _TREE_SENTENCES: Final = {
     "lengths": "max_seq_len is ignored",

@@ -235,12 +235,10 @@ def heat_map(tensor: Tensor, chosen: Plane, bins: tuple[int, int]) -> HeatMap:
     view = view.reshape(chosen.shape)
     rows, columns = (edges(size, n) for size, n in zip(view.shape, bins, strict=True))
     if abs(view.strides[0]) < abs(view.strides[1]):  # read in the order of memory
-        mean, least, most, nan, infinite = (
-            each.T for each in _Bins(columns, rows).of(tensor, view.T)
-        )
+        arrays = (each.T for each in _Bins(columns, rows).of(tensor, view.T))
     else:
-        mean, least, most, nan, infinite = _Bins(rows, columns).of(tensor, view)
-    return HeatMap(rows, columns, mean, least, most, nan, infinite, chosen)
+        arrays = (each for each in _Bins(rows, columns).of(tensor, view))
+    return HeatMap._make((rows, columns, *arrays, chosen))
 
 
 class _Bins:

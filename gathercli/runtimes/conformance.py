@@ -297,10 +297,9 @@ class CaseTable:
             why, shape = f"data of rank {rank}", SIZES[:rank]
             for n in range(1, rank + 1) if self.row.tuples else axes:
                 free = self.frees[(rank + n) % len(self.frees)]
-                if self.row.tuples:
-                    yield self.case(f"rank-{rank}-depth-{n}", why, shape, free, depth=n)
-                else:
-                    yield self.case(f"rank-{rank}-axis{n:+}", why, shape, free, axis=n)
+                part = f"depth-{n}" if self.row.tuples else f"axis{n:+}"
+                own: Any = {"depth" if self.row.tuples else "axis": n}
+                yield self.case(f"rank-{rank}-{part}", why, shape, free, **own)
         if self.row.attr("axis") is not None:
             yield self.case("no-axis", "the axis is left out", values=[0] * 8, attrs={})
 

@@ -23,7 +23,7 @@ from gathercli.frameworks.versions import find
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, stored
 from gathercli.io.graphs.ir import ELEMENT_TYPES, IrFiles, ir_files, strings_of
 from gathercli.io.graphs.onnx import attribute, node_fields, onnx_bytes, value_info
-from gathercli.io.graphs.tensorproto import TensorProto
+from gathercli.io.graphs.tensorproto import ONNX_TYPES, TensorProto
 from gathercli.io.graphs.wire import Span, WireReader, span_of
 from gathercli.io.write import Output, unwritable
 from gathercli.ops import OPERATORS, gather_tree
@@ -208,8 +208,6 @@ def _arithmetic(function: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 def _cast(attributes: Mapping[str, Any], x: Tensor) -> Tensor:
-    from gathercli.io.graphs.tensorproto import ONNX_TYPES
-
     dtype = ONNX_TYPES[attributes["to"]] or INT64
     return Tensor(dtype, x.values().astype(storage_of(dtype)))
 

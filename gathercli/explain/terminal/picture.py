@@ -165,8 +165,6 @@ def heat_text(
     bins: HeatMap, layout: HeatLayout, *, title: str, write: Callable[[float], str]
 ) -> Text:
     """Draw a heat map below its title."""
-    from rich.text import Text
-
     fitted = title if len(title) <= layout.room else title.replace("   ", "\n")
     text = Text(f"{fitted}\n")
     drawing = _Drawing(bins, layout)
