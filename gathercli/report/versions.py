@@ -254,7 +254,7 @@ def version_text(op: Op, width: int | None) -> str:
 
 def sheets(ops: Iterable[Op], width: int | None) -> str:
     """Format the sheets of versions, with the rules and decisions of each."""
-    texts, said = [], rules.statements()
+    texts, said = list[str](), rules.statements()
     for op in ops:
         decisions = [
             (each.id, f"{each.question} Decision: {each.choice}") for each in concerning(op)
@@ -262,9 +262,7 @@ def sheets(ops: Iterable[Op], width: int | None) -> str:
         texts.append(
             version_text(op, width)
             + "  rules, in the order they are checked\n"
-            + aligned(
-                ((name, rules.statements()[name]) for name in rule_names(op)), width, indent=4
-            )
+            + aligned(((each, said[each]) for each in rule_names(op)), width, indent=4)
             + "  decisions, where the text is silent or contradicts itself\n" * bool(decisions)
             + aligned(decisions, width, indent=4)
         )
