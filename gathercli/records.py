@@ -113,11 +113,6 @@ else:
                 raise TypeError(f"{cls.__name__} has no field for {', '.join(named)}")
             return values
 
-        @classmethod
-        def _make(cls, values: Iterable[Any]) -> Self:
-            """Return a tuple of all fields from an iterable."""
-            return cls(*values)
-
         def _replace(self, **named: Any) -> Self:
             """Return a copy with other values for some fields."""
             return type(self)(**self._asdict() | named)

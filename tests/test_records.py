@@ -40,7 +40,7 @@ KINDS: Any = (Quick, Usual)
 
 def test_fields_are_given_by_position_by_name_or_by_default() -> None:
     for kind in KINDS:
-        values = [kind(1), kind(1, 5), kind(y=3, x=1), kind(1, name="a"), kind._make([1, 2, "b"])]
+        values = [kind(1), kind(1, 5), kind(y=3, x=1), kind(1, name="a"), kind(*[1, 2, "b"])]
 
         assert values == [(1, 2, ""), (1, 5, ""), (1, 3, ""), (1, 2, "a"), (1, 2, "b")]
         assert kind._fields == ("x", "y", "name")

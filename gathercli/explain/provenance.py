@@ -6,7 +6,7 @@ import operator
 import re
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Generic, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -121,33 +121,20 @@ def _no_cell(at: Sequence[object], why: str, expected: str) -> UsageError:
     return UsageError(f"the output has no cell [{cell}]: {why}", value=cell, expected=expected)
 
 
-MOST_TELLING_CELLS: Final = 1 << 11  # the largest number of cells of an output to choose from
-
-
 def telling_traces(
-    provenance: Provenance[CellTrace], traces: Iterable[CellTrace] | None = None
+    provenance: Provenance[CellTrace], traces: Iterable[CellTrace]
 ) -> list[CellTrace]:
     """Return the most telling trace of each kind of cell, the most telling kind first.
 
-    Choose from the traces given, or those of up to `MOST_TELLING_CELLS` of the output.
-
     >>> from gathercli import explain
     >>> explanation = explain("gather", [10, 20, 30], [0, 1, 0, -1, 7])
-    >>> [trace.out for trace in telling_traces(explanation)]
+    >>> [trace.out for trace in telling_traces(explanation, explanation.cells())]
     [(3,), (4,), (2,)]
     """
     best: dict[str, tuple[tuple[Any, ...], CellTrace]] = {}
-    for trace in provenance.traces(_spread(provenance.size)) if traces is None else traces:
+    for trace in traces:
         kind, *rest = provenance.telling(trace)
         rank = tuple(rest)
         if kind not in best or rank > best[kind][0]:
             best[kind] = rank, trace
     return [trace for _, trace in sorted(best.values(), key=lambda pair: pair[0], reverse=True)]
-
-
-def _spread(size: int) -> AnyArray:
-    """Return flat positions of an output: all, or the first and evenly spaced ones."""
-    if size <= MOST_TELLING_CELLS:
-        return np.arange(size)
-    half = MOST_TELLING_CELLS // 2
-    return np.union1d(np.arange(half), np.linspace(0, size - 1, half, dtype=np.int64))

@@ -13,6 +13,7 @@ from gathercli.compute.check import count
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.storage import AnyArray
 from gathercli.errors import OperatorError, OutOfRangeError
+from gathercli.io.graphs.graph import Value
 from gathercli.models.bounds import Bounds
 from gathercli.models.facts import MALFORMED
 from gathercli.models.graph import Model, ModelNode, bound, conflict, unread_text
@@ -42,7 +43,7 @@ from gathercli.ops import attributes
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.call import Call
 from gathercli.spec.op import FROM_THE_END, REFUSED, IndexedAxis, IndexRange, Op, OutOfRange
-from gathercli.spec.shapes import LARGEST, cell, coordinates, product
+from gathercli.spec.shapes import LARGEST, Shape, cell, coordinates, product
 from gathercli.text import clean, counted, interval, listed, short, some
 
 _MOST_NAMES: Final = 3  # of nodes in a note on many
@@ -189,7 +190,11 @@ def _findings(verdict: NodeVerdict, targets: Sequence[ConversionTarget]) -> Iter
     if verdict.is_malformed:
         return
     yield from _unknown_attributes(verdict)
-    yield from _claims(node)
+    for each in node.inputs:
+        if each.claim is not None:
+            yield from _contradicted(
+                each, each.shape, "the nodes before", rule="value-shape", level=NOTE
+            )
     yield from _merged_indices(node)
     yield from _of_indices(verdict, targets)
     if node.is_template:
@@ -285,18 +290,17 @@ def _unknown_attributes(verdict: NodeVerdict) -> Iterator[Finding]:
         yield Finding("attribute", problem, value=name, expected=known)
 
 
-def _claims(node: ModelNode) -> Iterator[Finding]:
-    """Yield the inputs that have another shape than the model says of them."""
-    for value in node.inputs:
-        if value.claim is not None and (why := conflict(value.claim, value.shape)):
-            message = (
-                f"the model declares {value.claim} as the shape of `{clean(short(value.name))}`, "
-                f"but {value.shape} follows from the nodes before"
-            )
-            said, right = f"{value.claim}", f"{value.shape}"
-            yield Finding(
-                "value-shape", message, NOTE, value=said, expected=right, remark=f": {why}"
-            )
+def _contradicted(value: Value, shape: Shape, source: str, **fields: Any) -> Iterator[Finding]:
+    """Yield where the declared shape of a value differs from the one that follows."""
+    declared = value.shape if value.claim is None else value.claim
+    if why := conflict(declared, shape):
+        message = (
+            f"the model declares {declared} as the shape of `{clean(short(value.name))}`, "
+            f"but {shape} follows from {source}"
+        )
+        said, right = f"{declared}", f"{shape}"
+        fields |= {"value": said, "expected": right, "remark": f": {why}"}
+        yield Finding(problem=message, **fields)
 
 
 def _declared(node: ModelNode, call: Call) -> Iterator[Finding]:
@@ -308,20 +312,7 @@ def _declared(node: ModelNode, call: Call) -> Iterator[Finding]:
     if dtype is not None and data is not None and dtype is not data:
         message = f"the model declares `{name}` as {dtype}, but `data` is {data}"
         yield Finding("output-dtype", message, value=f"{dtype}", expected=f"{data}", unsaid=True)
-    declared, shape = value.claim or value.shape, call.shape
-    if why := conflict(declared, shape):
-        message = (
-            f"the model declares {declared} as the shape of `{name}`, "
-            f"but {shape} follows from its inputs"
-        )
-        yield Finding(
-            "output-shape",
-            message,
-            value=f"{declared}",
-            expected=f"{shape}",
-            remark=f": {why}",
-            unsaid=True,
-        )
+    yield from _contradicted(value, call.shape, "its inputs", rule="output-shape", unsaid=True)
 
 
 def _width(node: ModelNode, call: Call) -> Iterator[Finding]:
