@@ -51,7 +51,7 @@ from gathercli.report.terminal import ERROR_STYLE, print_text, rendered, wants_c
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json
 from gathercli.spec import rules
-from gathercli.text import clean, counted, grouped, listed, some
+from gathercli.text import clean, counted, grouped, listed, shown, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -303,7 +303,7 @@ class CheckedModel(NamedTuple):
         """Format the findings of some levels."""
         names = {each.name: node_name(each) for each in self.nodes}
         for each in across_targets(each for each in self.findings if each.level in levels):
-            yield line(self.path, each._replace(node=names.get(each.node, each.node)), width)
+            yield line(self.path, each._replace(node=names.get(each.node, shown(each.node))), width)
 
 
 def line(path: str, finding: Finding, width: int | None = None) -> Text:
@@ -312,7 +312,7 @@ def line(path: str, finding: Finding, width: int | None = None) -> Text:
 
     place, rule = clean(path), f"  [{finding.rule}]"
     if finding.node:
-        place += f": {finding.node}"
+        place += f": {clean(finding.node)}"
     words = f"{finding.level}: {clean(cut(finding.text))}{rule}"
     if width is None:
         text = Text.assemble((place, "bold"), ": ", words, "\n")
