@@ -381,7 +381,7 @@ def _call_lines(call: RuntimeCall, names: list[str], *, as_arrays: bool) -> list
         return [f"result = {call.code}"]
     feeds = "{" + ", ".join(f'"{name}": {name}' for name in names) + "}"
     usual: str = _PARTS["call"][call.runtime]
-    text: str = usual if as_arrays else _PARTS["call"].get(f"{call.runtime} tensors", usual)
+    text: str = usual if as_arrays else _PARTS["call"].get(f"tensors of {call.runtime}", usual)
     model = "model.onnx" if call.op.framework == ONNX else "model.xml"
     threads = ', {"INFERENCE_NUM_THREADS": 1}' * (call.way == ONE_THREAD)
     return text.format(feeds=feeds, model=model, threads=threads).splitlines()

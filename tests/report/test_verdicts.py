@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gathercli.ops import FAMILIES
+from gathercli.slices import place
 from gathercli.spec.op import OutOfRange
 
 if TYPE_CHECKING:
     from tests.conftest import Run
+
+ADVISED = pytest.mark.skipif(not place("advice", "warnings"), reason="no slice gives warnings")
 
 
 def test_a_version_that_fills_and_those_that_refuse(run: Run) -> None:
@@ -38,6 +41,7 @@ def test_a_version_that_fills_and_those_that_refuse(run: Run) -> None:
     )
 
 
+@ADVISED
 def test_every_number_of_a_tuple_has_its_own_axis_and_range(run: Run) -> None:
     words = ["check", "gather-nd", "arange:3x4", "[[0,1],[3,-5]]"]
     names = [f"openvino.GatherND-{n}" for n in (8, 5)]
@@ -68,6 +72,7 @@ def test_every_number_of_a_tuple_has_its_own_axis_and_range(run: Run) -> None:
     ]
 
 
+@ADVISED
 def test_the_parents_that_beams_use_are_checked(run: Run) -> None:
     words = ["check", "gather-tree", "[[[1,2]],[[3,4]]]", "[[[7,7]],[[0,5]]]"]
 
@@ -121,6 +126,7 @@ def test_a_call_that_every_version_accepts(run: Run) -> None:
     )
 
 
+@ADVISED
 def test_a_rule_of_shapes_refuses_and_the_verdicts_of_the_others_are_told(run: Run) -> None:
     ran = run("check", "gather-elements", "arange:2x3", "[[0,-1]]")
     assert ran.status == 65
@@ -201,6 +207,7 @@ def test_twenty_are_listed_and_the_rest_counted_unless_all_are_wanted(run: Run) 
     assert len(json.loads(found)["illegal"]["shown"]) == 20
 
 
+@ADVISED
 def test_a_narrow_terminal_wraps_reasons_below_themselves(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
