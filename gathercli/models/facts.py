@@ -124,14 +124,12 @@ def merged(declared: Value, inferred: Value) -> Value:
             for one, two in zip(first, second, strict=True)
         )
     claimed = inferred.claimed or (declared.claimed and not _has_sizes(inferred.shape, shape))
-    same = shape == declared.shape
-    unread = declared.unread or inferred.unread
     return inferred._replace(
         name=declared.name,
         dtype=declared.dtype or inferred.dtype,
         shape=shape,
-        inferred=not same,
-        unread=unread,
+        inferred=shape != declared.shape,
+        unread=declared.unread or inferred.unread,
         source=declared.source or inferred.source,
         claim=declared.claim,
         claimed=claimed,

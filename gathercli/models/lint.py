@@ -300,7 +300,7 @@ def _contradicted(value: Value, shape: Shape, source: str, **fields: Any) -> Ite
         )
         said, right = f"{declared}", f"{shape}"
         fields |= {"value": said, "expected": right, "remark": f": {why}"}
-        yield Finding(problem=message, **fields)
+        yield Finding(problem=message, unsaid=True, **fields)
 
 
 def _declared(node: ModelNode, call: Call) -> Iterator[Finding]:
@@ -312,7 +312,7 @@ def _declared(node: ModelNode, call: Call) -> Iterator[Finding]:
     if dtype is not None and data is not None and dtype is not data:
         message = f"the model declares `{name}` as {dtype}, but `data` is {data}"
         yield Finding("output-dtype", message, value=f"{dtype}", expected=f"{data}", unsaid=True)
-    yield from _contradicted(value, call.shape, "its inputs", rule="output-shape", unsaid=True)
+    yield from _contradicted(value, call.shape, "its inputs", rule="output-shape")
 
 
 def _width(node: ModelNode, call: Call) -> Iterator[Finding]:

@@ -227,13 +227,14 @@ class _OnnxReader:
         wire = self._wire
         nodes: list[Span] = []
         inputs, outputs = list[str](), list[str]()
+        claims = (11, 12, 13) if path else (12, 13)
         for field, value in wire.fields(message):
             if field == 1:
                 nodes.append(span_of(value, "a node"))
             elif field in (5, 15):
                 self._store(span_of(value, "an initializer"), scope, is_sparse=field == 15)
             elif field in (11, 12, 13):
-                name = self._declare(scope, span_of(value, "a value"), is_claim=field != 11)
+                name = self._declare(scope, span_of(value, "a value"), is_claim=field in claims)
                 inputs += [name] if field == 11 else []
                 outputs += [name] if field == 12 else []
         scope.names.update(inputs)

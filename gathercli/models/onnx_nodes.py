@@ -361,14 +361,14 @@ def tensors(graph: onnx.GraphProto) -> Iterator[tuple[str, NDArray[Any]]]:
                 yield each.name, numpy_helper.to_array(each)
 
 
-def prepare(graph: onnx.GraphProto) -> None:
+def prepare(graph: onnx.GraphProto, *, is_body: bool = False) -> None:
     """Leave to shape inference only what is true, in forms that it knows.
 
     What the graph claims of values that its nodes decide goes. Sparse tensors become tensors, or
     inputs if they are large.
     """
     del graph.value_info[:]
-    for each in graph.output:
+    for each in (*graph.output, *(graph.input if is_body else ())):
         if each.type.HasField("tensor_type"):
             each.type.tensor_type.ClearField("shape")
     for sparse in graph.sparse_initializer:
@@ -382,7 +382,7 @@ def prepare(graph: onnx.GraphProto) -> None:
     for node in graph.node:
         for attribute in node.attribute:
             for body in [attribute.g] if attribute.HasField("g") else [*attribute.graphs]:
-                prepare(body)
+                prepare(body, is_body=True)
 
 
 def _has_elements(tensor: onnx.TensorProto) -> bool:

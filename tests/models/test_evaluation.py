@@ -196,6 +196,27 @@ def test_what_a_model_claims_of_an_intermediate_value_proves_nothing(
     assert (judge(node).word, [each.rule for each in examined(node)[1]]) == found
 
 
+def test_what_a_body_claims_of_its_inputs_proves_nothing(tmp_path: Path) -> None:
+    steps = [make("Identity", ["on"], ["again"]), make("Identity", ["state"], ["kept"])]
+    inputs = [value("at", INT64, []), value("on", BOOL, []), value("state", FLOAT, [9])]
+    outputs = [value("again", BOOL, []), value("kept", FLOAT, None), value("picked", FLOAT, None)]
+    pick = make("Gather", ["state", "index"], ["picked"])
+    body = helper.make_graph([*steps, pick], "body", inputs, outputs, constants(index=7))
+    loop = make("Loop", ["most", "c", "row"], ["last", "y"], body=body)
+    nodes = [make("Squeeze", ["x", "ends"], ["row"]), loop]
+    model = onnx_model(
+        nodes,
+        [value("x", FLOAT, [5, 1]), value("c", BOOL, [])],
+        [value("y", FLOAT, None)],
+        constants(most=2, ends=[1]),
+    )
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+
+    (node,) = read(str(tmp_path / "m.onnx"), ReadOptions(infer=True)).nodes
+
+    assert judge(node).word != "proven"
+
+
 def branch(name: str, first: onnx.NodeProto) -> onnx.GraphProto:
     """Return a body that gathers from a value `d` of its own."""
     pick = make("Gather", ["d", "i"], [name], name=name)
