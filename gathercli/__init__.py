@@ -42,7 +42,8 @@ _HOMES = {
     "OPERATORS": "report.versions",
     "Shape": "spec.shapes",
 }
-__all__ = list(_HOMES)
+# Not `__all__`, with which `help` would write out every exception: 3,000 lines.
+_NAMES = list(_HOMES)
 
 
 class _Package(type(sys)):  # the class of modules, whose own module takes time to import
@@ -50,7 +51,7 @@ class _Package(type(sys)):  # the class of modules, whose own module takes time 
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute, unless it is a subpackage with the name of a public function."""
-        if name not in __all__ or not isinstance(value, type(sys)):
+        if name not in _NAMES or not isinstance(value, type(sys)):
             super().__setattr__(name, value)
 
 
@@ -59,7 +60,7 @@ sys.modules[__name__].__class__ = _Package
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used (PEP 562), so that the command starts fast."""
-    if name not in __all__:
+    if name not in _NAMES:
         raise AttributeError(f"module 'gathercli' has no attribute {name!r}")
     from importlib import import_module
 
@@ -70,4 +71,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return [*__all__, "__version__"]
+    return [*_NAMES, "__version__"]

@@ -10,8 +10,9 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.result import no_memory
 from gathercli.compute.run import answer, repeat
 from gathercli.errors import DtypeError, GatherError, UsageError
-from gathercli.frameworks.versions import family_of, find
+from gathercli.frameworks.versions import row_of
 from gathercli.io import arraylike
+from gathercli.io.arraylike import type_word, typed
 from gathercli.io.files import cores
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.table import is_chunked
@@ -274,6 +275,7 @@ def gather_tree(
     return _run("gather-tree", version, inputs, attributes, (threads, out, like))
 
 
+@typed
 def infer_shape(
     op: str,
     data_shape: str | Iterable[object],
@@ -320,8 +322,7 @@ def infer_shape(
     >>> infer_shape("gather", (2, 5), (2, 3), axis=1, batch_dims=1) == (2, 3)
     True
     """
-    family = family_of(op)
-    row = find(family.ROWS[0].id if version is None else version, family.COMMAND).op
+    row = row_of(op, version)
     shapes = (data_shape, indices_shape, *more_shapes)
     with CallContext(row) as context:
         arraylike.check_number(row, len(shapes), "shapes")
@@ -332,8 +333,12 @@ def infer_shape(
     return call.shape
 
 
+@typed
 def load(
-    source: str | os.PathLike[str], *, dtype: str | None = None, max_bytes: int | None = None
+    source: str | os.PathLike[str],
+    *,
+    dtype: npt.DTypeLike | None = None,
+    max_bytes: int | None = None,
 ) -> npt.NDArray[Any]:
     """Read a tensor.
 
@@ -365,7 +370,8 @@ def load(
     from gathercli.io.source import Inputs
 
     token = source if isinstance(source, str) else f"@{os.fspath(source)}"
-    declared = None if dtype is None else dtype_named(dtype)
+    word = type_word(dtype)
+    declared = None if word is None else dtype_named(word)
     with Inputs(max_bytes, guarded=False) as inputs:
         try:
             return arraylike.as_numpy(inputs.tensor(token, "source", ElementTypes(declared)))
@@ -382,7 +388,8 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     ----------
     path
         The suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; where a file has
-        names for its tensors, this one is ``output``.
+        names for its tensors, this one is ``output``. .npy and .bin do not name the types that
+        NumPy lacks: ``load(path, dtype="bfloat16")``.
     array
         An array, or nested lists.
     format
@@ -394,6 +401,8 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     OutputError, TransferError
     UsageError
         The suffix names no format.
+    InputError
+        `array` is none.
     """
     from gathercli.io import save as formats
     from gathercli.io.write import Output
@@ -406,6 +415,7 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
             hint="the name of the file comes first: `gathercli.save(path, array)`",
         )
     target = os.fspath(path)
+    arraylike.refuse_text(array)
     tensor = arraylike.as_tensor(array)
     if tensor.dtype.kind is Kind.OTHER:
         raise DtypeError(
@@ -436,11 +446,13 @@ def _run(
 ) -> Any:
     """Answer a call, by the plan of one alike if there is one; with `threads`, `out` and `like`."""
     threads, out, like = options
+    if like is not None:
+        arraylike.check_like(like, out)
     arrays = [*map(arraylike.quick, inputs)]
     room = None if out is None else arraylike.room(out)
     output, key = repeat(command, (version, threads, *attributes.values()), arrays, room)
     if output is None:
-        op = find(version, command).op
+        op = row_of(command, version)
         with CallContext(op) as context:
             tensors = arraylike.arguments(context, inputs)
             call = ops.bind(op, *context.inputs.values(), **attributes)

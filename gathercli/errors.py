@@ -48,10 +48,9 @@ class Hint(str):
     `"axis":-1` or `"out_of_range":"zero"`
     """
 
-    __slots__ = ("_fill", "job", "python")
+    __slots__ = ("job", "python")
     job: str
     python: str
-    _fill: Callable[[Callable[[str, str | int], str]], str]
 
     def __new__(
         cls, text: str, *, python: str | None = None, **settings: str | int | list[str]
@@ -66,16 +65,9 @@ class Hint(str):
             return text.format_map(fields) if fields else text
 
         self = super().__new__(cls, fill(as_option))
-        self._fill = fill
         self.python = fill(as_argument) if python is None else python
         self.job = fill(as_key)
         return self
-
-    def after(self, start: str, setting: str) -> str:
-        """Word it for a command that takes the value of a setting after `start`."""
-        return self._fill(
-            lambda name, value: f"{start}{value}" if name == setting else as_option(name, value)
-        )
 
     def joined(self) -> Hint:
         """Quote settings that stand side by side together: ``--a 1 --b 2``, ``"a":1,"b":2``."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.cli.messages import ErrorOptions, Messages
@@ -22,18 +23,18 @@ from gathercli.cli.options import MemoryOptions, SourceOptions
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.compare import compared
 from gathercli.compute.verdicts import Case, checked
-from gathercli.errors import GatherError
+from gathercli.errors import GatherError, UsageError
 from gathercli.frameworks.versions import family_of, row_of
-from gathercli.io.arraylike import arguments
+from gathercli.io.arraylike import arguments, joined, type_word, typed
 from gathercli.io.files import cores
 from gathercli.ops import bind
 from gathercli.report.terminal import Report, assembled
 from gathercli.report.verdicts import MOST_SHOWN_INDICES, CheckReport
 from gathercli.spec.call import Call, CallContext, Operand
-from gathercli.text import as_argument
+from gathercli.text import as_argument, counted
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, DTypeLike
 
     from gathercli.cli.commands.compare import ComparisonReport
     from gathercli.cli.declarations import Answer
@@ -66,12 +67,23 @@ class PythonCall(NamedTuple):
 
 @contextmanager
 def opened(
-    op: str, inputs: Sequence[ArrayLike], version: str | int | None, **settings: Any
+    op: str,
+    inputs: Sequence[ArrayLike],
+    version: str | int | None,
+    *,
+    keeps: bool = False,
+    **settings: Any,
 ) -> Iterator[PythonCall]:
-    """Read the inputs of a call; a context that names it in errors."""
+    """Read the inputs of a call; a context that names it in errors.
+
+    With `keeps` the result has the inputs: copies of those that can be written to.
+    """
     row = row_of(op, version)
     with CallContext(row) as context, worded():
-        yield PythonCall(row, arguments(context, inputs), settings)
+        tensors = arguments(context, inputs)
+        if keeps:
+            tensors = [deepcopy(each) if each.array.flags.writeable else each for each in tensors]
+        yield PythonCall(row, tensors, settings)
 
 
 @contextmanager
@@ -95,6 +107,7 @@ def _argument(option: re.Match[str]) -> str:
     return f"`{name if value is None else as_argument(name, value)}`"
 
 
+@typed
 def check(
     op: str,
     data: ArrayLike,
@@ -125,8 +138,9 @@ def check(
     >>> report.illegal.shown[0].at, report.illegal.shown[0].value, report.verdicts[0].verdict
     ((1,), 7, 'fills')
     """
-    settings = {"axis": axis, "batch_dims": batch_dims, "negative": negative}
-    with opened(op, (data, indices, *more), version, out_of_range=out_of_range, **settings) as call:
+    settings: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims}
+    settings |= {"negative": negative, "out_of_range": out_of_range}
+    with opened(op, (data, indices, *more), version, keeps=True, **settings) as call:
         rows = family_of(call.row.family).ROWS
         result = checked(call.row, rows, call.case(threads))
         if result.chosen.error is not None and not result.chosen.refuses_index:
@@ -135,22 +149,23 @@ def check(
         return CheckReport.of(result, most, "every=True lists them")
 
 
+@typed
 def compare(
     data: ArrayLike,
     indices: ArrayLike,
     *,
     axis: ArrayLike | None = None,
     batch_dims: ArrayLike = 0,
-    ops: str | None = None,
-    of: str | None = None,
+    ops: str | Collection[str] | None = None,
+    of: str | Collection[str] | None = None,
     negative: str = "spec",
     out_of_range: str = "spec",
     threads: int | None = None,
 ) -> ComparisonReport:
     """Make a call in every version, also of other frameworks, and group those that agree.
 
-    `ops` are names with commas: operators (``gather``), versions (``onnx-13``), and calls
-    (``torch.gather``); `of` are frameworks: ``openvino,onnx,torch``. The others are as for
+    `ops` are names, in a list or with commas: operators (``gather``), versions (``onnx-13``), and
+    calls (``torch.gather``); `of` are frameworks: ``openvino,onnx,torch``. The others are as for
     `gathercli.gather`. A version that refuses the call raises nothing.
 
     Raises
@@ -169,18 +184,19 @@ def compare(
     settings: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims}
     settings |= {"negative": negative, "out_of_range": out_of_range}
     with opened("gather", (data, indices), None, **settings) as call:
-        rows, by_name = rows_of(ops, of, [])
+        rows, by_name = rows_of(joined(ops), joined(of), [])
         case = call.case(threads)
         comparison = compared(rows, case, named=by_name)
         return ComparisonReport.of(comparison, case, {**call.settings})
 
 
+@typed
 def convert(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
     format: str | None = None,  # noqa: A002
-    dtype: str | None = None,
+    dtype: DTypeLike | None = None,
     lossy: bool = False,
 ) -> None:
     """Convert a file to another format, block by block where it is larger than memory.
@@ -197,7 +213,8 @@ def convert(
     paths = [source if isinstance(source, str) else f"@{os.fspath(source)}", os.fspath(target)]
     reading, messages = SourceOptions(memory=MemoryOptions(max_bytes="0")), Messages(quiet=True)
     messages.guarded = False  # the signals of a program are its own
-    options = ConvertOptions(paths=paths, to=format, dtype=dtype, lossy=lossy, reading=reading)
+    name = type_word(dtype)
+    options = ConvertOptions(paths=paths, to=format, dtype=name, lossy=lossy, reading=reading)
     with worded():
         run(options, messages)
 
@@ -217,6 +234,7 @@ class VersionsReport(Report):
         return assembled([(self._answer.text(width, False), "")])
 
 
+@typed
 def versions(
     version: str | None = None, *, diff: tuple[str, str] | None = None, like: str | None = None
 ) -> VersionsReport:
@@ -233,6 +251,8 @@ def versions(
     """
     from gathercli.cli.commands.ops import run
 
+    if diff is not None and len(diff) != 2:
+        raise UsageError(f"has {counted(len(diff), 'name')}", subject="diff", expected="two names")
     with worded():
         errors = ErrorOptions()
         return VersionsReport(

@@ -151,7 +151,7 @@ def test_no_message_of_the_library_names_an_option_of_the_command(part: str) -> 
         assert options <= {*OWN, *COMMANDS_OWN.get(str(path.relative_to(PACKAGE)), ())}, path
 
 
-@pytest.mark.parametrize("version", [None, "", " "])
+@pytest.mark.parametrize("version", ["", " "])
 def test_an_exception_calls_an_empty_version_empty(version: Any) -> None:
     with pytest.raises(GatherError, match=r"^an empty version for gather: expected openvino-8, "):
         gathercli.gather([1], [0], version=version)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 ENCODER: Final = str(Path(__file__).parents[1] / "fixtures" / "tour" / "encoder.onnx")
 STEPS: Final = [[[1, 2]], [[3, 4]]]
 PARENTS: Final = [[[7, 7]], [[0, 5]]]
+
+
+def pickled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))  # noqa: S301
+
 
 REPORTS: Final[dict[str, Callable[[], Report]]] = {
     "check gather 10,20,30 2,7": lambda: gathercli.check("gather", [10, 20, 30], [2, 7]),
@@ -109,6 +116,32 @@ def test_a_report_is_frozen(line: str) -> None:
         setattr(report, field, None)
 
 
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickled])
+def test_a_copy_of_a_report_says_the_same(line: str, again: Callable[[Any], Any]) -> None:
+    report = REPORTS[line]()
+
+    other = again(report)
+
+    assert type(other) is type(report)
+    assert other.to_json() == report.to_json()
+    assert other.plain(80) == report.plain(80)
+    assert again(other)._repr_html_()
+
+
+def test_a_report_keeps_what_its_caller_changes() -> None:
+    data, indices = np.arange(12.0).reshape(3, 4), np.array([0, 2, 7])
+    reports = [
+        gathercli.check("gather", data, indices),
+        gathercli.explain("gather", data, indices),
+        gathercli.compare(data, indices),
+    ]
+    before = [repr(each) for each in reports]
+
+    data[:], indices[:] = 99, 1
+
+    assert [repr(each) for each in reports] == before
+
+
 def test_every_illegal_index_is_listed_on_demand() -> None:
     first = gathercli.check("gather", [1], range(1, 31))
     every = gathercli.check("gather", [1], range(1, 31), every=True)
@@ -150,6 +183,47 @@ REFUSALS: Final[dict[str, Callable[[], object]]] = {
     "`window` is `x`: expected slices such as 0:3,:,10:20": (
         lambda: gathercli.explain("gather", [1], 0).window("x")
     ),
+    "`ops` is of type `dict`: expected text, a list of names or None": (
+        lambda: gathercli.compare([1], 0, ops={})
+    ),
+    "`to` is of type `module`: expected text, a list of names or None": (
+        lambda: gathercli.check_model(ENCODER, to=np)  # type: ignore[arg-type]
+    ),
+    "`models` is of type `bytes`: expected text or a path": (
+        lambda: gathercli.check_model(ENCODER, b"")  # type: ignore[arg-type]
+    ),
+    "`slices` is of type `tuple`: expected text": (
+        lambda: gathercli.explain("gather", [1], 0).window((0, 1))  # type: ignore[arg-type]
+    ),
+    "`diff` has 1 name: expected two names": (
+        lambda: gathercli.versions(diff=("a",))  # type: ignore[arg-type]
+    ),
+    "`name` is of type `int`: expected text or None": (
+        lambda: gathercli.node(ENCODER, 0)  # type: ignore[arg-type]
+    ),
+    "`op` is of type `function`: expected text": (
+        lambda: gathercli.check(gathercli.gather, [1], 0)  # type: ignore[arg-type]
+    ),
+    "`every` is of type `str`: expected True or False": (
+        lambda: gathercli.check("gather", [1], 0, every="no")  # type: ignore[arg-type]
+    ),
+    "`version` is of type `list`: expected the name of a version": (
+        lambda: gathercli.gather([1], 0, version=["onnx-13"])  # type: ignore[call-overload]
+    ),
+    "`like` is `numpy`, and the result is `out`: expected None": (
+        lambda: gathercli.gather([1], 0, like="numpy", out=np.zeros((), int))
+    ),
+    'it is the text "a.npy": expected an array or nested lists\n'
+    'hint: read what it names: `gathercli.load("a.npy")`': lambda: gathercli.save("b.npy", "a.npy"),
+    "`tokens` and `indices` feed one input twice: expected a feed for each": (
+        lambda: gathercli.node(ENCODER, "/words/Gather").run({"tokens": [[1]], "indices": [[2]]})
+    ),
+    "`indices` is i64[2]: expected i64[batch,length], as the model says": (
+        lambda: gathercli.node(ENCODER, "/words/Gather").run(np.array([1, 2]))
+    ),
+    "`indices` is i32[1,1]: expected i64[batch,length], as the model says": (
+        lambda: gathercli.node(ENCODER, "/words/Gather").check(np.array([[1]], "i4"))
+    ),
     "`path` is `a.onnx`, and the translation to numpy is a .py file: expected that suffix": (
         lambda: gathercli.translate("gather", [1], 0, to="numpy").save("a.onnx")
     ),
@@ -163,6 +237,33 @@ def test_an_error_is_worded_for_python(said: str) -> None:
         REFUSALS[said]()
 
     assert str(raised.value) == said
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+@pytest.mark.parametrize("again", [copy.deepcopy, pickled])
+def test_a_copy_of_an_exception_says_the_same(said: str, again: Callable[[Any], Any]) -> None:
+    with pytest.raises(gathercli.GatherError) as raised:
+        REFUSALS[said]()
+
+    other = again(raised.value)
+
+    assert (type(other), str(other)) == (raised.type, said)
+
+
+def test_a_type_is_one_of_numpy_or_a_name() -> None:
+    types = (np.float32, np.dtype("f4"), "f32", "float32", np.array([1.5], "f4").dtype)
+
+    assert {gathercli.load("[1,2]", dtype=each).dtype for each in types} == {np.dtype("f4")}
+
+
+def test_a_node_takes_other_settings_than_its_own() -> None:
+    node = gathercli.nodes(ENCODER)["/words/Gather"]
+
+    with pytest.raises(gathercli.OutOfRangeError, match="out_of_range="):
+        node.run([[9]])
+
+    assert not node.run([[9]], out_of_range="zero").any()
+    assert not node.run([[9]], version="openvino-8").any()
 
 
 def test_a_file_is_converted(folder: Path) -> None:

@@ -27,21 +27,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self
 
-from gathercli import __version__
+from gathercli import __version__, errors
 from gathercli.batch.outcome import OK, Outcome
 from gathercli.batch.plan import Spool
 from gathercli.batch.pool import JobQueue
 from gathercli.batch.work import Part, Settings, lost_job
 from gathercli.compute.chunks import cells
 from gathercli.compute.storage import Box
-from gathercli.errors import (
-    GatherError,
-    InputError,
-    LimitError,
-    NoInputError,
-    TransferError,
-    UsageError,
-)
 from gathercli.io.files import check_kind, unreadable
 from gathercli.io.formats import jsontext
 from gathercli.io.formats.foreign import install_line
@@ -90,13 +82,13 @@ def check_url(url: str, ca_file: str | None) -> None:
     """Raise if a URL is invalid, or the scheduler speaks TLS and no files for it are given."""
     if not URL.fullmatch(url):
         what = f"is `{clean(url)}`"
-        expected = "tcp://HOST:PORT or tls://HOST:PORT"
+        url_of = "tcp://HOST:PORT or tls://HOST:PORT"
         hint = "`--scheduler tcp://127.0.0.1:8786`"
-        raise UsageError(what, subject="--scheduler", value=url, expected=expected, hint=hint)
+        raise errors.UsageError(what, subject="--scheduler", value=url, expected=url_of, hint=hint)
     if url.startswith(TLS) and ca_file is None:
         what = f"the scheduler `{clean(url)}` speaks TLS, and `--tls-ca-file` is not given"
         hint = "`--tls-ca-file ca.pem --tls-cert cert.pem --tls-key key.pem`"
-        raise UsageError(what, value=url, expected="the files for TLS", hint=hint)
+        raise errors.UsageError(what, value=url, expected="the files for TLS", hint=hint)
 
 
 @contextmanager
@@ -107,7 +99,7 @@ def connect(address: Address) -> Iterator[Client]:
     except ImportError as error:
         what = f"a scheduler needs dask, which is not installed ({error})"
         hint = f"`{install_line('distributed', 'cluster')}`"
-        raise UsageError(what, expected="the extra", hint=hint) from None
+        raise errors.UsageError(what, expected="the extra", hint=hint) from None
     url, security = address.url or _read_url(address.file or ""), None
     ca_file, cert, key = address[2:]
     check_url(url, ca_file)
@@ -140,7 +132,7 @@ def connect(address: Address) -> Iterator[Client]:
         client.close(timeout=MAX_WAIT)
 
 
-def _unreachable(url: str, reason: str) -> TransferError:
+def _unreachable(url: str, reason: str) -> errors.TransferError:
     """Return the error for a scheduler that cannot be reached, or speaks TLS and should not."""
     expected, hint = "one that runs", "`dask scheduler` starts one, and says its address"
     speaks = _speaks_tls(url)
@@ -154,7 +146,7 @@ def _unreachable(url: str, reason: str) -> TransferError:
         reason, expected = "it does not speak TLS", "tcp:// without files for TLS"
         hint = f"`--scheduler tcp://{url.partition('://')[2]}`"
     what = f"the scheduler `{clean(url)}` cannot be reached ({clean(short(reason))})"
-    return TransferError(what, rule="scheduler", value=url, expected=expected, hint=hint)
+    return errors.TransferError(what, rule="scheduler", value=url, expected=expected, hint=hint)
 
 
 def _speaks_tls(url: str) -> bool | None:
@@ -180,7 +172,7 @@ def _opened(path: str, expected: str) -> Iterator[BinaryIO]:
         check_kind(path, path, expected)
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             yield file
-    except NoInputError:
+    except errors.NoInputError:
         raise
     except (OSError, ValueError) as error:
         raise unreadable(path, error, expected) from None
@@ -203,7 +195,7 @@ def _read_url(path: str) -> str:
     url = document.get("address") if isinstance(document, dict) else None
     if not isinstance(url, str) or not URL.fullmatch(url):
         what = f"`{clean(path)}` has no address"
-        raise InputError(what, rule="json", value=path, expected=expected)
+        raise errors.InputError(what, rule="json", value=path, expected=expected)
     return url
 
 
@@ -387,26 +379,26 @@ class Cluster:
             self._stack.close()
 
 
-def _disconnected() -> TransferError:
+def _disconnected() -> errors.TransferError:
     what = "the scheduler went away"
     expected = "it to stay until all jobs are done"
     hint = "a batch with `--report FILE` is gone on with by `--resume`"
-    return TransferError(what, rule="scheduler", expected=expected, hint=hint)
+    return errors.TransferError(what, rule="scheduler", expected=expected, hint=hint)
 
 
-def _worker_error(error: Exception) -> TransferError:
+def _worker_error(error: Exception) -> errors.TransferError:
     reason = str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
     what = f"a worker cannot do the jobs ({clean(short(reason))})"
     expected = f"gathercli {__version__} and the files of this machine"
     hint = "`pip install 'gathercli[cluster]'` where the scheduler and the workers run"
-    return TransferError(what, rule="scheduler", expected=expected, hint=hint)
+    return errors.TransferError(what, rule="scheduler", expected=expected, hint=hint)
 
 
 # The class of a worker's error by its rule; `InputError` for all others.
-_REFUSALS: Final[dict[str, type[GatherError]]] = {
-    "limit": LimitError,
-    **dict.fromkeys(("missing", "unreadable"), NoInputError),
-    **dict.fromkeys(("output", "died"), TransferError),
+_REFUSALS: Final[dict[str, type[errors.GatherError]]] = {
+    "limit": errors.LimitError,
+    **dict.fromkeys(("missing", "unreadable"), errors.NoInputError),
+    **dict.fromkeys(("output", "died"), errors.TransferError),
 }
 
 
@@ -458,7 +450,7 @@ def _is_ok(outcome: Outcome) -> bool:
     return outcome.status == OK
 
 
-def _error_of(line: dict[str, Any]) -> GatherError:
+def _error_of(line: dict[str, Any]) -> errors.GatherError:
     """Return the error described by a line of the report."""
-    kind = _REFUSALS.get(line["rule"], InputError)
+    kind = _REFUSALS.get(line["rule"], errors.InputError)
     return kind(line["message"], rule=line["rule"], hint="a worker of the scheduler refused it")

@@ -5,16 +5,7 @@ from __future__ import annotations
 import os
 
 from gathercli import ops
-from gathercli.cli.declarations import (
-    INPUT,
-    OPERATOR,
-    OUTPUT,
-    VIEW,
-    Options,
-    argument,
-    flag,
-    option,
-)
+from gathercli.cli import declarations
 from gathercli.errors import UsageError, VersionError
 from gathercli.frameworks.versions import VersionMatch, family_of, find, find_for_any, frameworks_of
 from gathercli.io.formats.table import ARGUMENTS
@@ -39,14 +30,14 @@ TENSOR_HELP = (
     "(arange:2x5xf32), or - for standard input."
 )
 
-EXTERNAL_DATA: Final = flag(
-    INPUT,
+EXTERNAL_DATA: Final = declarations.flag(
+    declarations.INPUT,
     "--external-data",
     help="Read tensors that an ONNX model keeps in regular files beside it.",
     rare=True,
 )
-TEXT_FORMAT: Final = option(
-    OUTPUT,
+TEXT_FORMAT: Final = declarations.option(
+    declarations.OUTPUT,
     "--format",
     "-f",
     metavar="FORMAT",
@@ -54,9 +45,11 @@ TEXT_FORMAT: Final = option(
     default="auto",
     help="auto (pretty on a terminal, plain text elsewhere), pretty or json.",
 )
-NO_CLOBBER: Final = flag(OUTPUT, "--no-clobber", help="Do not replace an existing file.", rare=True)
-THREADS: Final = option(
-    OUTPUT,
+NO_CLOBBER: Final = declarations.flag(
+    declarations.OUTPUT, "--no-clobber", help="Do not replace an existing file.", rare=True
+)
+THREADS: Final = declarations.option(
+    declarations.OUTPUT,
     "--threads",
     "-j",
     metavar="N",
@@ -65,8 +58,8 @@ THREADS: Final = option(
     help="How many threads work on large tensors; default as many as there are cores.",
     rare=True,
 )
-PRECISION: Final = option(
-    VIEW,
+PRECISION: Final = declarations.option(
+    declarations.VIEW,
     "--precision",
     metavar="N",
     min=1,
@@ -80,8 +73,8 @@ PRECISION: Final = option(
 
 def tolerance(name: str, meaning: str) -> Any:
     """Declare the option of a tolerance."""
-    return option(
-        OUTPUT,
+    return declarations.option(
+        declarations.OUTPUT,
         name,
         metavar="FLOAT",
         min=0,
@@ -92,7 +85,7 @@ def tolerance(name: str, meaning: str) -> Any:
     )
 
 
-class ToleranceOptions(Options):
+class ToleranceOptions(declarations.Options):
     """The tolerances of `--expect`."""
 
     rtol: float = tolerance("--rtol", "Relative tolerance of --expect")
@@ -146,11 +139,11 @@ class Limits(NamedTuple):
         return cls(size or None, size or None, explicit=True)
 
 
-class MemoryOptions(Options):
+class MemoryOptions(declarations.Options):
     """The limits of memory and of a result."""
 
-    max_bytes: str | None = option(
-        INPUT,
+    max_bytes: str | None = declarations.option(
+        declarations.INPUT,
         "--max-bytes",
         metavar="SIZE",
         help="Limit of what is held in memory, and of a result that is not .zarr, with K, M, "
@@ -164,11 +157,11 @@ class MemoryOptions(Options):
         return Limits.parse(self.max_bytes)
 
 
-class SourceOptions(Options):
+class SourceOptions(declarations.Options):
     """How files are read that are no inputs of an operator."""
 
-    data_dtype: str | None = option(
-        INPUT,
+    data_dtype: str | None = declarations.option(
+        declarations.INPUT,
         "--data-dtype",
         metavar="DTYPE",
         help="The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy.",
@@ -224,11 +217,11 @@ def choice(command: str, version: str | None) -> VersionMatch:
     return VersionMatch(op, note and f"{VARIABLE}: {note}", VARIABLE)
 
 
-class AttributeOptions(Options):
+class AttributeOptions(declarations.Options):
     """The attributes of an operator, as typed; `of` adds an option for each."""
 
     @classmethod
-    def of(cls, command: str) -> type[Options]:
+    def of(cls, command: str) -> type[declarations.Options]:
         """Return the group with the attributes of a command's operators."""
         names = {name: None for family in accepted_families(command) for name in attributes(family)}
         rows = [op for family in accepted_families(command) for op in family.ROWS]
@@ -247,8 +240,8 @@ def _attribute_option(name: str, rows: list[Op]) -> Any:
     one = len(defaults) == 1 and name != "axis"  # which a framework's call may require, or flatten
     (default,) = defaults if one else (None,)
     letters = [LETTERS[name]] if name in LETTERS else []
-    return option(
-        OPERATOR,
+    return declarations.option(
+        declarations.OPERATOR,
         option_name(name),
         *letters,
         metavar="INT",
@@ -301,8 +294,8 @@ def _version_option(rows: Sequence[Op]) -> Any:
         *["'opset 17'"] * onnx,
         _CALLS.get(rows[0].family, rows[0].full_name),
     ]
-    return option(
-        OPERATOR,
+    return declarations.option(
+        declarations.OPERATOR,
         "--version",
         "-V",
         metavar="VERSION",
@@ -311,22 +304,22 @@ def _version_option(rows: Sequence[Op]) -> Any:
     )
 
 
-class OperatorOptions(Options):
+class OperatorOptions(declarations.Options):
     """The operator options as typed, before any check."""
 
     command: str = ""  # the operator
     attrs: AttributeOptions
     version: str | None = None
-    negative: str = option(
-        OPERATOR,
+    negative: str = declarations.option(
+        declarations.OPERATOR,
         "--negative",
         metavar="POLICY",
         choices=tuple(each.value for each in Negative),
         default="spec",
         help="A negative index: spec (the version's rule), wrap (from the end, once) or error.",
     )
-    out_of_range: str = option(
-        OPERATOR,
+    out_of_range: str = declarations.option(
+        declarations.OPERATOR,
         "--out-of-range",
         metavar="POLICY",
         choices=OUT_OF_RANGE_CHOICES,
@@ -336,7 +329,7 @@ class OperatorOptions(Options):
     )
 
     @classmethod
-    def of(cls, command: str) -> type[Options]:
+    def of(cls, command: str) -> type[declarations.Options]:
         """Return the group with the versions of a command's first operator as examples.
 
         The policies are rare for a command of any operator.
@@ -378,7 +371,7 @@ class OperatorOptions(Options):
 class NamedOperator(OperatorOptions):
     """An operator that is named by an argument."""
 
-    command: str = argument("OP", OP_HELP)
+    command: str = declarations.argument("OP", OP_HELP)
 
 
 def option_name(name: str) -> str:

@@ -132,6 +132,10 @@ class Tensor(Result):
         tensor.typed, tensor.decided_by = typed, decided_by
         return tensor
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes an equal tensor, for copies and pickle."""
+        return Tensor, (self.dtype, self.array, self.typed, self.decided_by)
+
     @property
     def array(self) -> AnyArray:
         """The elements, as in the constructor; a read-only view of the bytes if there are any."""

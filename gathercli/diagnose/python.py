@@ -15,7 +15,7 @@ from gathercli.diagnose.diagnosis import DiagnosisReport, share, shown
 from gathercli.diagnose.diagnosis import diagnose as search
 from gathercli.errors import InputError, MismatchError, OperatorError
 from gathercli.frameworks.versions import row_of
-from gathercli.io.arraylike import arguments, as_tensor
+from gathercli.io.arraylike import arguments, as_tensor, typed
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.python import opened
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 
+@typed
 def diagnose(
     op: str,
     data: ArrayLike,

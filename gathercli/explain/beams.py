@@ -17,21 +17,7 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.check import ENDED, NO_BEAM, REFUSED_BEAM, follow_beams
 from gathercli.compute.storage import AnyArray
 from gathercli.compute.tensor import Tensor
-from gathercli.explain.panel import (
-    NO_TARGETS,
-    OUT,
-    Limits,
-    Link,
-    Look,
-    Panel,
-    PanelCell,
-    PanelChoice,
-    PanelTensor,
-    Path,
-    Placement,
-    Stance,
-    letter_of,
-)
+from gathercli.explain import panel
 from gathercli.explain.provenance import Fate, Provenance
 from gathercli.explain.selection import MOST_PANELS, shown
 from gathercli.report.grid import GridWriter
@@ -122,7 +108,7 @@ class BeamProvenance(Provenance[BeamTrace]):
 
     def elements(self, cells: AnyArray) -> Tensor:
         """Return the values of output cells, flat positions of shape (C,); zeros where filled."""
-        sources = self._family.sources(self.call, {"parent_ids": self._cells}, cells)
+        sources = self.call.family.sources(self.call, {"parent_ids": self._cells}, cells)
         elements = self._tokens[sources]
         elements[sources < 0] = 0
         return Tensor(self.step_ids.dtype, elements)
@@ -178,7 +164,7 @@ _MOST_BEAM_ARROWS: Final = 16  # the most arrows of a drawing, but for those of 
 _BEAM_LANE: Final = 30  # the space between cells for arrows
 
 
-class BeamSelection(PanelChoice):
+class BeamSelection(panel.PanelChoice):
     """The steps, batches and beams in a picture.
 
     The coordinates of the output are ascending. A letter is of a beam, by batch and number; the
@@ -192,9 +178,9 @@ class BeamSelection(PanelChoice):
     def __init__(
         self,
         provenance: BeamProvenance,
-        look: Look,
-        rows: Limits,
-        columns: Limits,
+        look: panel.Look,
+        rows: panel.Limits,
+        columns: panel.Limits,
         *,
         whole: bool = False,
     ) -> None:
@@ -208,7 +194,7 @@ class BeamSelection(PanelChoice):
         self.beams = self._chosen(2, columns)
         self.cells = len(self.steps) * len(self.batches) * len(self.beams)
         pairs = list(combinations(self.batches, self.beams))
-        self.letters = {pair: letter_of(n) for n, pair in enumerate(pairs)}
+        self.letters = {pair: panel.letter_of(n) for n, pair in enumerate(pairs)}
         self.colors = {pair: n for n, pair in enumerate(pairs)}
         self.users: dict[tuple[int, int, int], list[int]] = {}
         for (b, w), t in combinations(pairs, self.steps):
@@ -218,7 +204,7 @@ class BeamSelection(PanelChoice):
         sources = map(self.sources, self.batches)
         self.coordinates = [self.steps, self.batches, self.beams, *sources]
 
-    def _chosen(self, j: int, limits: Limits) -> Sequence[int]:
+    def _chosen(self, j: int, limits: panel.Limits) -> Sequence[int]:
         """Choose the coordinates of an output dimension."""
         size, window, here = self.provenance.shape[j], self.look.window, self._here
         part = window[j] if j < len(window) else None
@@ -244,7 +230,7 @@ class BeamSelection(PanelChoice):
         return "".join(self.letters[b, w] for w in beams)
 
 
-def beam_panel(selection: BeamSelection, b: int) -> Panel:
+def beam_panel(selection: BeamSelection, b: int) -> panel.Panel:
     """Read a batch of GatherTree: its tensors, and the beams that pass their cells.
 
     A path climbs `parent_ids` from its last step; the tokens at the same places of `step_ids` go to
@@ -260,13 +246,13 @@ def beam_panel(selection: BeamSelection, b: int) -> Panel:
     step_ids = _tensor(selection, b, "step_ids", sources, partial(_step_cell, selection, b))
     parent_ids = _tensor(selection, b, "parent_ids", sources, partial(_parent_cell, selection, b))
     out = _tensor(
-        selection, b, OUT, selection.beams, lambda t, w: _out_cell(selection, traces[t, w])
+        selection, b, panel.OUT, selection.beams, lambda t, w: _out_cell(selection, traces[t, w])
     )
-    out = out._replace(place=Placement.COLUMN, has_entries=True)
+    out = out._replace(place=panel.Placement.COLUMN, has_entries=True)
     length = f"max_seq_len {selection.tokens.length(b)}"
     users = selection.users.items()
     has_many = any(len(by) > MOST_BEAM_LETTERS for (_, batch, _), by in users if batch == b)
-    return Panel(
+    return panel.Panel(
         (),  # of the tensors, which are a batch each
         (step_ids, parent_ids, out),
         traces,
@@ -275,7 +261,7 @@ def beam_panel(selection: BeamSelection, b: int) -> Panel:
         path=partial(_path, provenance, b),
         links=partial(_links, selection, b, (step_ids, parent_ids, out)),
         linkable=len({w for _, w in traces}),
-        stance=Stance.LEVEL,
+        stance=panel.Stance.LEVEL,
         heading=f"batch {b}: {length}",
         remarks=[_MANY_READERS] if has_many else [],
     )
@@ -286,21 +272,21 @@ def _tensor(
     b: int,
     name: str,
     beams: Sequence[int],
-    cell: Callable[[int, int], PanelCell],
-) -> PanelTensor:
+    cell: Callable[[int, int], panel.PanelCell],
+) -> panel.PanelTensor:
     provenance, here = selection.provenance, selection.look.here
     steps, _, width = provenance.shape
     coordinates = selection.steps, beams
     if here is not None:  # the current cell of the output, and that of the token that it copies
-        here = {"step_ids": provenance.trace(*here).step_ids, OUT: here}.get(name)
-    return PanelTensor(
+        here = {"step_ids": provenance.cell(*here).step_ids, panel.OUT: here}.get(name)
+    return panel.PanelTensor(
         name,
         (steps, width),
         (),
         coordinates,
         [()],
         {(t, beam): cell(t, beam) for t, beam in combinations(*coordinates)},
-        Placement.CELL,
+        panel.Placement.CELL,
         here=None if here is None or here[1] != b else (here[0], here[2]),
         floats=provenance.step_ids.dtype.kind is Kind.FLOAT,
         named=lambda at: (at[0], b, at[1]),
@@ -310,27 +296,27 @@ def _tensor(
     )
 
 
-def _source_cell(selection: BeamSelection, at: tuple[int, int, int], text: str) -> PanelCell:
+def _source_cell(selection: BeamSelection, at: tuple[int, int, int], text: str) -> panel.PanelCell:
     """Return a cell of `step_ids` or `parent_ids`, in the colour of the beam that passes it."""
     users = selection.users.get(at, [])
     if not users:
         is_read = selection.provenance.read_cells[at]
         letter = selection.look.marks.hidden if is_read else ""
-        return PanelCell(text, letter=letter, kinds=("unread",))
+        return panel.PanelCell(text, letter=letter, kinds=("unread",))
     letter = selection.letters_of(at[1], users)
     if len(users) > 1:
-        return PanelCell(text, letter=letter, kinds=("shared",))
-    return PanelCell(text, letter=letter, color=selection.colors[at[1], users[0]])
+        return panel.PanelCell(text, letter=letter, kinds=("shared",))
+    return panel.PanelCell(text, letter=letter, color=selection.colors[at[1], users[0]])
 
 
-def _step_cell(selection: BeamSelection, b: int, t: int, beam: int) -> PanelCell:
+def _step_cell(selection: BeamSelection, b: int, t: int, beam: int) -> panel.PanelCell:
     return _source_cell(selection, (t, b, beam), selection.tokens.token(t, b, beam))
 
 
-def _parent_cell(selection: BeamSelection, b: int, t: int, beam: int) -> PanelCell:
+def _parent_cell(selection: BeamSelection, b: int, t: int, beam: int) -> panel.PanelCell:
     text = selection.tokens.parent(t, b, beam)
     if not t:  # the parents of the first step lead nowhere
-        return PanelCell(text, kinds=("unread",))
+        return panel.PanelCell(text, kinds=("unread",))
     cell = _source_cell(selection, (t, b, beam), text)
     users = selection.users.get((t, b, beam))
     if not users:
@@ -344,51 +330,59 @@ def _parent_cell(selection: BeamSelection, b: int, t: int, beam: int) -> PanelCe
     )
 
 
-def _out_cell(selection: BeamSelection, trace: BeamTrace) -> PanelCell:
+def _out_cell(selection: BeamSelection, trace: BeamTrace) -> panel.PanelCell:
     pair, marks = (trace.out[1], trace.out[2]), selection.look.marks
     letter, color = selection.letters[pair], selection.colors[pair]
     if trace.fate is Fate.REFUSED:
-        return PanelCell(marks.refused, letter=letter, color=color, fate=trace.fate)
+        return panel.PanelCell(marks.refused, letter=letter, color=color, fate=trace.fate)
     ended = marks.nowhere if trace.fate in (Fate.ENDED, Fate.BEYOND) else ""
     tail = selection.unknown if trace.fate is Fate.FILLED else ended
-    return PanelCell(selection.tokens.write(trace.value), tail, letter, color, trace.fate)
+    return panel.PanelCell(selection.tokens.write(trace.value), tail, letter, color, trace.fate)
 
 
-def _path(provenance: BeamProvenance, b: int, trace: BeamTrace | None) -> Path:
+def _path(provenance: BeamProvenance, b: int, trace: BeamTrace | None) -> panel.Path:
     """Return the places on the way of a beam, from its last step to that of a cell."""
     if trace is None or trace.out[1] != b:
         return {}
     last, _, w = trace.out
     way: list[tuple[int, ...]] = [(t, beam) for t, beam in provenance.way(b, w) if t >= last]
-    return {"step_ids": way, "parent_ids": [at for at in way if at[0]], OUT: [(last, w)]}
+    return {"step_ids": way, "parent_ids": [at for at in way if at[0]], panel.OUT: [(last, w)]}
 
 
 def _links(
-    selection: BeamSelection, b: int, tensors: Sequence[PanelTensor], path: Path, share: float
-) -> tuple[list[Link], int]:
+    selection: BeamSelection,
+    b: int,
+    tensors: Sequence[panel.PanelTensor],
+    path: panel.Path,
+    share: float,
+) -> tuple[list[panel.Link], int]:
     """Choose beams that get arrows: that of the path, and others while they are few."""
-    first = [w for _, w in path.get(OUT, [])]
+    first = [w for _, w in path.get(panel.OUT, [])]
     most = max(1, int(_MOST_BEAM_ARROWS * share) // max(1, 2 * len(selection.steps)))
     beams = [*first, *(w for w in selection.beams if w not in first)][:most]
     step_ids, parent_ids, out = tensors
 
-    def climbs(w: int) -> Iterator[Link]:
+    def climbs(w: int) -> Iterator[panel.Link]:
         """Yield the arrows from each parent of a beam to its beam of the step before."""
         lane = (beams.index(w) + 1) / (len(beams) + 1)
         passed = path.get("step_ids", []) if w in first else []
         for source, target in pairwise(selection.provenance.way(b, w)):
             if parent_ids.shows(source) and parent_ids.shows(target):
-                link = Link(("parent_ids",) * 2, source, target, (b, w), selection.colors[b, w])
+                link = panel.Link(
+                    ("parent_ids",) * 2, source, target, (b, w), selection.colors[b, w]
+                )
                 yield link._replace(traced=target in passed, lane=lane)
 
-    def landings(w: int) -> Iterator[Link]:
+    def landings(w: int) -> Iterator[panel.Link]:
         """Yield the arrows from each token of a beam to its output cell."""
         for t, beam in selection.provenance.way(b, w):
             source, target = (t, beam), (t, w)
             drawn = step_ids.shows(source) and out.shows(target)
             if drawn and selection.provenance.fate(t, b, w) is Fate.COPIED:
-                link = Link(("step_ids", OUT), source, target, (b, w), selection.colors[b, w])
-                yield link._replace(traced=target in path.get(OUT, []))
+                link = panel.Link(
+                    ("step_ids", panel.OUT), source, target, (b, w), selection.colors[b, w]
+                )
+                yield link._replace(traced=target in path.get(panel.OUT, []))
 
     links = [link for each in (climbs, landings) for w in beams for link in each(w)]
     return links, len(beams)
@@ -397,7 +391,7 @@ def _links(
 class Tokens:
     """A formatter of the tokens and parents of a provenance."""
 
-    def __init__(self, provenance: BeamProvenance, look: Look) -> None:
+    def __init__(self, provenance: BeamProvenance, look: panel.Look) -> None:
         self._provenance, self._arrow = provenance, look.marks.arrow
         self.write = GridWriter(provenance.step_ids, look.precision)
         self._steps = provenance.step_ids.values()
@@ -424,5 +418,5 @@ class Tokens:
         beam, before = provenance.beam(t, b, w), provenance.beam(t - 1, b, w) if t else None
         if not t or beam is None or before == provenance.parent(t, b, beam):
             return ""
-        named = NO_TARGETS[provenance.fate(t - 1, b, w)] if before is None else str(before)
+        named = panel.NO_TARGETS[provenance.fate(t - 1, b, w)] if before is None else str(before)
         return self._arrow + named

@@ -176,7 +176,7 @@ class ExplainOptions(Options):
 
         check_window(self.window, provenance.shape, "output")
         if self.cell is not None:
-            provenance.cell(self.cell)
+            provenance.normalized(self.cell)
         if self.window and self.fmt != "json":
             self._check_size(provenance)
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
@@ -312,7 +312,7 @@ class Shown(NamedTuple):
         from gathercli.explain.terminal.picture import picture_of
 
         if self.options.cell is not None:
-            return text_of(self.view.trace_steps(self.provenance.trace(*self.options.cell), look))
+            return text_of(self.view.trace_steps(self.provenance.cell(*self.options.cell), look))
         text = Text()
         for words, style in ((self.title, "bold"), (self.source, "dim")):
             if words:
@@ -326,7 +326,7 @@ class Shown(NamedTuple):
 
         window = self.options.window
         if self.options.cell is not None:
-            window = tuple(slice(n, n + 1) for n in self.provenance.cell(self.options.cell))
+            window = tuple(slice(n, n + 1) for n in self.provenance.normalized(self.options.cell))
         job = {"title": self.title, "source": self.source}
         return self.view.json_parts(job, window_cells(self.provenance, window))
 
@@ -354,7 +354,7 @@ class Shown(NamedTuple):
         def screen(number: int) -> str:
             here = coordinates(number, provenance.shape)
             look = self.look._replace(width=width_of(STDOUT), here=here)
-            text = text_of(self.view.trace_steps(provenance.trace(*here), look))
+            text = text_of(self.view.trace_steps(provenance.cell(*here), look))
             text.append(f"cell {grouped(number + 1)} of {grouped(provenance.size)}\n\n", "bold")
             text = folded(text, look.width or PICTURE_WIDTH)
             height = room() - text.plain.count("\n")

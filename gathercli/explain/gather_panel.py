@@ -12,6 +12,7 @@ import numpy as np
 
 from gathercli.compute.storage import elements_at
 from gathercli.compute.tensor import Tensor
+from gathercli.explain import panel
 from gathercli.explain.gather_provenance import (
     GatherProvenance,
     Index,
@@ -19,26 +20,6 @@ from gathercli.explain.gather_provenance import (
     Unit,
     axis_lines,
     numbers,
-)
-from gathercli.explain.panel import (
-    MOST_READ_OUT,
-    NO_TARGETS,
-    OUT,
-    OUTSIDE_PLACE,
-    At,
-    Line,
-    Link,
-    Panel,
-    PanelCell,
-    PanelTensor,
-    Path,
-    Placement,
-    Stance,
-    Word,
-    cells_of,
-    coordinate_words,
-    index_text,
-    unit_text,
 )
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import Selection, arrays, is_in
@@ -60,7 +41,7 @@ class Pick(NamedTuple):
     fate: Fate
     unit: Unit | None  # the part of `data` that it picks
     color: int | None  # the number of the colour of that
-    links: Sequence[Link] = ()  # to the slices that it picks, and on to the output
+    links: Sequence[panel.Link] = ()  # to the slices that it picks, and on to the output
 
     @property
     def is_negative(self) -> bool:
@@ -71,7 +52,7 @@ class Pick(NamedTuple):
 Picks = dict[tuple[int, ...], Pick]  # the indices of a panel by their coordinates, row-major
 
 
-def gather_panel(selection: Selection, at: tuple[int, ...]) -> Panel:
+def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
     """Read a batch of a gather along an axis: its tensors, and what its indices pick.
 
     Where coordinates stay, rows and columns of the tensors line up.
@@ -91,7 +72,10 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> Panel:
         _out_tensor(selection, at, picks, traces),
     ):
         name, titles = tensor.name, _titles(provenance, tensor)
-        upright = {provenance.name: not down, OUT: _out_is_upright(provenance, lead, down=down)}
+        upright = {
+            provenance.name: not down,
+            panel.OUT: _out_is_upright(provenance, lead, down=down),
+        }
         drawn = tensor._replace(
             titles=titles,
             title_words=[words for words, _ in titles],
@@ -106,25 +90,27 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> Panel:
     data, indices, out = tensors
     whole = {None, *data.cells}
     most = _MOST_CELL_ARROWS if provenance.picks_cells and rank > 1 else _MOST_SLICE_ARROWS
-    return Panel(
+    return panel.Panel(
         at,
         (data, indices, out),
         traces,
         title=_panel_title(selection, at),
-        sentences=[_sentence(provenance, pick) for pick in islice(picks.values(), MOST_READ_OUT)],
+        sentences=[
+            _sentence(provenance, pick) for pick in islice(picks.values(), panel.MOST_READ_OUT)
+        ],
         whole_traces=[each for each in traces.values() if each.data in whole],
         path=partial(_path, provenance, at),
         links=partial(_chosen_links, picks, tensors, most),
         linkable=len(picks),
         flows_down=down,
-        stance=Stance.LINED_UP if lined_up else Stance.CENTRED,
+        stance=panel.Stance.LINED_UP if lined_up else panel.Stance.CENTRED,
         # With tuples all that a tuple names, if a number in one of them counts from the end.
         from_end=frozenset(provenance.axes if any(link.from_end for link in every) else ()),
         points_outside=any(pick.unit is None for pick in picks.values()),
     )
 
 
-def _is_cell(at: At, lead: int) -> bool:
+def _is_cell(at: panel.At, lead: int) -> bool:
     """Return whether coordinates are those of a cell of more than a vector."""
     return None not in at and len(at) - lead > 1
 
@@ -152,7 +138,7 @@ def _traces(selection: Selection, at: tuple[int, ...]) -> dict[tuple[int, ...], 
 
 def _tensor(
     selection: Selection, at: tuple[int, ...], name: str, labelled: Iterable[int]
-) -> PanelTensor:
+) -> panel.PanelTensor:
     """Return a tensor without cells; its labels depend on the dimensions `labelled`."""
     provenance, lead = selection.provenance, selection.lead
     data, is_index = provenance.data, name == provenance.name
@@ -163,7 +149,7 @@ def _tensor(
             selection.indices,
             provenance.call.inputs[provenance.name],
         ),
-        OUT: (
+        panel.OUT: (
             provenance.panel_shape,
             selection.out,
             described(data.dtype, Shape(provenance.shape).inner()),
@@ -171,9 +157,9 @@ def _tensor(
     }[name]
     inner = tuple(coordinates[lead:])
     place = _place({d - lead for d in labelled if d >= lead}, len(inner))
-    if place is Placement.COLUMN and not selection.letters:
-        place = Placement.ROW  # there are no labels to stand above columns
-    return PanelTensor(
+    if place is panel.Placement.COLUMN and not selection.letters:
+        place = panel.Placement.ROW  # there are no labels to stand above columns
+    return panel.PanelTensor(
         name,
         shape,
         at,
@@ -188,12 +174,12 @@ def _tensor(
     )
 
 
-def _data_tensor(selection: Selection, at: tuple[int, ...]) -> PanelTensor:
+def _data_tensor(selection: Selection, at: tuple[int, ...]) -> panel.PanelTensor:
     provenance, marks = selection.provenance, selection.look.marks
     data, reads, units = provenance.data, provenance.reads, provenance.unit_dims
     tensor = _tensor(selection, at, provenance.data_name, units)
     tensor = tensor._replace(facets=selection.facets[at])
-    coords = cells_of(at, tensor.coordinates, tensor.facets)
+    coords = panel.cells_of(at, tensor.coordinates, tensor.facets)
     elements = Tensor(data.dtype, elements_at(data.array, arrays(coords, len(data.shape))))
     colors = {unit: n for n, unit in enumerate(selection.letters)}
     for cell, value in zip(coords, elements.values().tolist(), strict=True):
@@ -201,7 +187,7 @@ def _data_tensor(selection: Selection, at: tuple[int, ...]) -> PanelTensor:
         times = reads.of(unit) if reads else 0
         letter = selection.letters.get(unit, marks.hidden if times else "")
         several = times > 1 and provenance.picks_cells
-        tensor.cells[cell] = PanelCell(
+        tensor.cells[cell] = panel.PanelCell(
             selection.write(value),
             letter=letter,
             color=colors.get(unit),
@@ -211,12 +197,16 @@ def _data_tensor(selection: Selection, at: tuple[int, ...]) -> PanelTensor:
     return tensor
 
 
-def _indices_tensor(selection: Selection, at: tuple[int, ...], picks: Picks) -> PanelTensor:
+def _indices_tensor(selection: Selection, at: tuple[int, ...], picks: Picks) -> panel.PanelTensor:
     name, dims = selection.provenance.name, range(len(selection.indices))
     tensor = _tensor(selection, at, name, dims)
     for cell, pick in picks.items():
-        text = index_text(pick.k)
-        target = NO_TARGETS[pick.fate] if pick.position is None else index_text(pick.position)
+        text = panel.index_text(pick.k)
+        target = (
+            panel.NO_TARGETS[pick.fate]
+            if pick.position is None
+            else panel.index_text(pick.position)
+        )
         tail = "" if target == text else f"{selection.look.marks.arrow}{target}"
         kinds = ("negative",) if pick.is_negative else ()
         tensor.cells[cell] = _picked(selection, pick, text)._replace(tail=tail, kinds=kinds)
@@ -225,10 +215,10 @@ def _indices_tensor(selection: Selection, at: tuple[int, ...], picks: Picks) -> 
 
 def _out_tensor(
     selection: Selection, at: tuple[int, ...], picks: Picks, traces: dict[tuple[int, ...], Trace]
-) -> PanelTensor:
+) -> panel.PanelTensor:
     provenance, lead = selection.provenance, selection.lead
     labelled = {j for j, (_, i) in enumerate(provenance.dim_map) if i is not None}
-    tensor = _tensor(selection, at, OUT, labelled)
+    tensor = _tensor(selection, at, panel.OUT, labelled)
     for cell, trace in traces.items():
         text = "" if trace.fate is Fate.REFUSED else selection.write(trace.value)
         tensor.cells[cell] = _picked(selection, picks[trace.indices], text)
@@ -239,17 +229,17 @@ def _out_tensor(
 
     # Without panels, each row or facet that comes from one place has a note on it.
     whole = not lead and selection.look.here is None and bool(tensor.shape)
-    noted = whole and tensor.place in (Placement.ROW, Placement.FACET)
+    noted = whole and tensor.place in (panel.Placement.ROW, panel.Placement.FACET)
     across = provenance.out_is_row(lead)
     return tensor._replace(note=note if noted else None, across=across, named=provenance.joined)
 
 
-def _picked(selection: Selection, pick: Pick, text: str) -> PanelCell:
+def _picked(selection: Selection, pick: Pick, text: str) -> panel.PanelCell:
     """Return a cell that is marked by what an index picks."""
     letter = "" if pick.unit is None else selection.letters.get(pick.unit, "")
     marks = selection.look.marks
     mark = {Fate.FILLED: marks.nowhere, Fate.REFUSED: marks.refused}.get(pick.fate, "")
-    return PanelCell(text, letter=letter, color=pick.color, fate=pick.fate, mark=mark)
+    return panel.PanelCell(text, letter=letter, color=pick.color, fate=pick.fate, mark=mark)
 
 
 def _source(provenance: GatherProvenance, trace: Trace, rank: int) -> str:
@@ -261,10 +251,10 @@ def _source(provenance: GatherProvenance, trace: Trace, rank: int) -> str:
         return provenance.call.outside.filling if trace.fate is Fate.FILLED else "refused"
     dims = (d for d, i in provenance.dim_map[rank:] if d is not None and i is None)
     along = set(map(provenance.data_dim, dims))
-    return unit_text(tuple(None if d in along else n for d, n in enumerate(trace.data)))
+    return panel.unit_text(tuple(None if d in along else n for d, n in enumerate(trace.data)))
 
 
-def _panel_title(selection: Selection, at: tuple[int, ...]) -> Line:
+def _panel_title(selection: Selection, at: tuple[int, ...]) -> panel.Line:
     """Return the name of a batch, or of a facet that all tensors share."""
     provenance = selection.provenance
     if not at:
@@ -278,12 +268,12 @@ def _panel_title(selection: Selection, at: tuple[int, ...]) -> Line:
     return [(name, "bold")]
 
 
-def _titles(provenance: GatherProvenance, tensor: PanelTensor) -> list[Word]:
+def _titles(provenance: GatherProvenance, tensor: panel.PanelTensor) -> list[panel.Word]:
     """Return the name of a tensor with its type or batch, then the uses of its axes."""
     name, lead = tensor.name, tensor.lead
     title = f"{name} {tensor.words}"
     if lead:
-        at = coordinate_words(tensor.named((*lead, *[None] * len(tensor.inner))))
+        at = panel.coordinate_words(tensor.named((*lead, *[None] * len(tensor.inner))))
         title = f"{name}[{at}]" if at else name
     lines = [(title, "title")]
     if name == provenance.name and provenance.is_tuple and provenance.axes:
@@ -295,7 +285,7 @@ def _titles(provenance: GatherProvenance, tensor: PanelTensor) -> list[Word]:
 
 
 def _emphasis(
-    provenance: GatherProvenance, tensor: PanelTensor, *, lined_up: bool
+    provenance: GatherProvenance, tensor: panel.PanelTensor, *, lined_up: bool
 ) -> dict[int, str]:
     """Return the coordinates that an index replaces, and those that stay."""
     stays = range(len(tensor.shape)) if lined_up else ()
@@ -313,14 +303,14 @@ def _out_is_upright(provenance: GatherProvenance, lead: int, *, down: bool) -> b
     return provenance.data_dim(inner[0][0] or 0) == len(provenance.data.shape) - 2
 
 
-def _path(provenance: GatherProvenance, at: tuple[int, ...], trace: Trace | None) -> Path:
+def _path(provenance: GatherProvenance, at: tuple[int, ...], trace: Trace | None) -> panel.Path:
     """Return the cells that a trace joins, one of each tensor."""
     if trace is None or provenance.apart(trace.out)[: len(at)] != at:
         return {}
     return {name: [cell] for name, cell in provenance.ends(trace).items() if cell is not None}
 
 
-def _links_to_data(selection: Selection, pick: Pick) -> list[Link]:
+def _links_to_data(selection: Selection, pick: Pick) -> list[panel.Link]:
     """Return the arrows of an index to what it picks; to the place outside if it picks nothing.
 
     Of ``data[p,k,:]`` with p = 0, 1 and k = 2 these lead to ``(0, 2, None)`` and ``(1, 2, None)``:
@@ -328,8 +318,8 @@ def _links_to_data(selection: Selection, pick: Pick) -> list[Link]:
     """
     provenance = selection.provenance
     if pick.unit is None:
-        names = provenance.name, OUTSIDE_PLACE
-        return [Link(names, pick.at, (), pick.at, pick.color, pick.fate)]
+        names = provenance.name, panel.OUTSIDE_PLACE
+        return [panel.Link(names, pick.at, (), pick.at, pick.color, pick.fate)]
     names = provenance.name, provenance.data_name
     in_facet = _facet_dims(selection, len(provenance.data.shape))
     choices = [
@@ -338,12 +328,12 @@ def _links_to_data(selection: Selection, pick: Pick) -> list[Link]:
     ]
     from_end = _axes_from_end(provenance, pick)
     return [
-        Link(names, pick.at, target, pick.at, pick.color, pick.fate, from_end=from_end)
+        panel.Link(names, pick.at, target, pick.at, pick.color, pick.fate, from_end=from_end)
         for target in combinations(*choices)
     ]
 
 
-def _links_to_out(selection: Selection, pick: Pick) -> list[Link]:
+def _links_to_out(selection: Selection, pick: Pick) -> list[panel.Link]:
     """Return the arrows of what an index picks, or of the place outside, to the output.
 
     ``dim_map`` pairs each dimension j of the output with a dimension of the indices, whose
@@ -369,13 +359,13 @@ def _links_to_out(selection: Selection, pick: Pick) -> list[Link]:
         target = tuple(
             steps.get(j) if i is None else pick.at[i] for j, (_, i) in enumerate(provenance.dim_map)
         )
-        names = OUTSIDE_PLACE, OUT
-        source: At = ()
+        names = panel.OUTSIDE_PLACE, panel.OUT
+        source: panel.At = ()
         if unit is not None:
             in_data = {free[j]: n for j, n in steps.items()}
-            names = provenance.data_name, OUT
+            names = provenance.data_name, panel.OUT
             source = tuple(in_data.get(d) if n is None else n for d, n in enumerate(unit))
-        links.append(Link(names, source, target, pick.at, pick.color, pick.fate))
+        links.append(panel.Link(names, source, target, pick.at, pick.color, pick.fate))
     return links
 
 
@@ -394,16 +384,16 @@ def _axes_from_end(provenance: GatherProvenance, pick: Pick) -> tuple[int, ...]:
 
 
 def _chosen_links(
-    picks: Picks, tensors: Sequence[PanelTensor], most: int, path: Path, share: float
-) -> tuple[list[Link], int]:
+    picks: Picks, tensors: Sequence[panel.PanelTensor], most: int, path: panel.Path, share: float
+) -> tuple[list[panel.Link], int]:
     """Choose indices that get arrows: that of the path, one of each kind, and others."""
     by_name = {tensor.name: tensor for tensor in tensors}
 
-    def is_drawn(link: Link) -> bool:
+    def is_drawn(link: panel.Link) -> bool:
         ends = zip(link.names, (link.source, link.target), strict=True)
-        return all(name == OUTSIDE_PLACE or by_name[name].shows(at) for name, at in ends)
+        return all(name == panel.OUTSIDE_PLACE or by_name[name].shows(at) for name, at in ends)
 
-    def is_traced(link: Link) -> bool:
+    def is_traced(link: panel.Link) -> bool:
         """Return whether an arrow is of the index, and leads to the cell, on the path."""
         ends = path.get(link.names[1])
         return link.at in own and (not ends or is_in(ends[0], link.target))
@@ -435,11 +425,11 @@ def _sentence(provenance: GatherProvenance, pick: Pick) -> str:
     """Say what an index picks, and for which part of the output: ``out[0,:]``."""
     name = f"{provenance.name}[{','.join(map(str, pick.at))}]" if pick.at else provenance.name
     at = provenance.joined(tuple(None if i is None else pick.at[i] for _, i in provenance.dim_map))
-    to = f"out[{coordinate_words(at)}]" if at else "out"
+    to = f"out[{panel.coordinate_words(at)}]" if at else "out"
     if pick.unit is None:
         done = "is refused" if pick.fate is Fate.REFUSED else f"points outside: {to} is zero"
-        return f"{name} = {index_text(pick.k)} {done}."
-    return f"{name} = {index_text(pick.k)} picks {unit_text(pick.unit)} for {to}."
+        return f"{name} = {panel.index_text(pick.k)} {done}."
+    return f"{name} = {panel.index_text(pick.k)} picks {panel.unit_text(pick.unit)} for {to}."
 
 
 def _flows_down(provenance: GatherProvenance, lead: int) -> bool:
@@ -457,13 +447,13 @@ def _flows_down(provenance: GatherProvenance, lead: int) -> bool:
     return provenance.axis == rank - (2 if provenance.picks_cells else 1)
 
 
-def _place(labelled: set[int], rank: int) -> Placement:
+def _place(labelled: set[int], rank: int) -> panel.Placement:
     """Return the placement of labels: at the smallest part with only one."""
     if rank < 2:
-        return Placement.ROW
+        return panel.Placement.ROW
     inner = {d for d in labelled if d >= rank - 2}
     if not inner:
-        return Placement.FACET if labelled else Placement.ROW
+        return panel.Placement.FACET if labelled else panel.Placement.ROW
     if inner == {rank - 2}:
-        return Placement.ROW
-    return Placement.COLUMN if inner == {rank - 1} else Placement.CELL
+        return panel.Placement.ROW
+    return panel.Placement.COLUMN if inner == {rank - 1} else panel.Placement.CELL

@@ -94,7 +94,7 @@ class GatherProvenance(Provenance[Trace]):
         call = bound.call
         tensors = dict(zip(call.inputs, inputs, strict=True))
         super().__init__(call, bound.shape)
-        as_gather = self._family.as_gather(call)
+        as_gather = self.call.family.as_gather(call)
         if as_gather is None:
             raise UsageError(
                 f"{call.op} gathers along no axis", expected="an operator with a picture"
@@ -257,7 +257,7 @@ class GatherProvenance(Provenance[Trace]):
         k, positions = self.positions(tuple(at))
         k = np.broadcast_to(k, (*cells.shape, *k.shape[positions.ndim :]))
         positions = np.broadcast_to(positions, cells.shape)
-        sources = self._family.sources(self.call, {self.name: _Positions(self)}, cells)
+        sources = self.call.family.sources(self.call, {self.name: _Positions(self)}, cells)
         array = self.data.array
         if array.size:
             from_data = coordinates(np.maximum(sources, 0), self.data.shape)

@@ -47,7 +47,6 @@ class Provenance(ABC, Generic[CellTrace]):
         self.call, self.shape, self.panel_shape = call, shape, shape
         self.refusal: OutOfRangeError | None = None
         self.adjustments: tuple[Adjustment, ...] = ()
-        self._family = call.family
 
     @property
     def size(self) -> int:
@@ -57,7 +56,7 @@ class Provenance(ABC, Generic[CellTrace]):
     @property
     def equation(self) -> str:
         """The equation of an output cell: ``out[i, s] = data[indices[i], s]``."""
-        return self._family.equation(self.call)
+        return self.call.family.equation(self.call)
 
     @property
     def letters(self) -> list[str]:
@@ -76,7 +75,7 @@ class Provenance(ABC, Generic[CellTrace]):
         An example tells nothing if another rule would give the same cell: ``out[1] = data[1]``.
         """
 
-    def trace(self, *at: SupportsIndex) -> CellTrace:
+    def cell(self, *at: SupportsIndex) -> CellTrace:
         """Return the trace of an output cell; negative coordinates count from the end.
 
         Raises
@@ -87,14 +86,14 @@ class Provenance(ABC, Generic[CellTrace]):
         Examples
         --------
         >>> from gathercli import explain
-        >>> trace = explain("gather", [10, 20, 30], [2, -3]).trace(1)
+        >>> trace = explain("gather", [10, 20, 30], [2, -3]).cell(1)
         >>> trace.k, trace.position, trace.data, trace.value
         (-3, 0, (0,), 10)
         """
-        position = flat_positions(self.cell(at), self.shape, none=False)
+        position = flat_positions(self.normalized(at), self.shape, none=False)
         return next(self.traces(np.array([position])))
 
-    def cell(self, at: Sequence[SupportsIndex]) -> tuple[int, ...]:
+    def normalized(self, at: Sequence[SupportsIndex]) -> tuple[int, ...]:
         """Return the coordinates of an output cell, negative ones normalised.
 
         Raise `UsageError` if the output has no such cell.

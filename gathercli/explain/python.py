@@ -16,13 +16,14 @@ from gathercli.explain.explained_call import view_of
 from gathercli.explain.gather_provenance import GatherProvenance, Trace
 from gathercli.explain.pictures import SaveOptions
 from gathercli.explain.provenance import CellTrace, Provenance
+from gathercli.io.arraylike import typed
 from gathercli.python import opened, worded
 from gathercli.report.terminal import PICTURE_WIDTH, STDOUT, width_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-_TRACE_ADVICE: Final = "trace() tells of others"  # the hint on how to see hidden cells
+_TRACE_ADVICE: Final = "cell() tells of others"  # the hint on how to see hidden cells
 
 
 class Explained(Provenance[CellTrace]):
@@ -44,6 +45,7 @@ class Explained(Provenance[CellTrace]):
         """Yield the trace of every output cell, row-major."""
         return self.traces(np.arange(self.size))
 
+    @typed
     def window(self, slices: str) -> Self:
         """Return the explanation of a part of the output, a slice a dimension: ``0:3,:,10:20``."""
         part = copy(self)
@@ -52,6 +54,7 @@ class Explained(Provenance[CellTrace]):
             part._shown(PICTURE_WIDTH)  # noqa: SLF001
         return part
 
+    @typed
     def save(self, path: str | os.PathLike[str], *, aspect: str | None = None) -> None:
         """Write the picture: .svg, .png, .pdf, .html or .txt; `aspect` is a ratio such as 16:9.
 
@@ -100,6 +103,7 @@ class BeamExplanation(BeamProvenance, Explained[BeamTrace]):
     """An explanation of a call that follows beams back."""
 
 
+@typed
 def explain(
     op: str,
     data: ArrayLike,
@@ -128,7 +132,7 @@ def explain(
     Returns
     -------
         The explanation. Its `repr` is a picture, which ``save(path)`` writes; ``window("0:3,:")``
-        draws a part. ``trace(i, j)`` traces one output cell and ``cells()`` all: the coordinates
+        draws a part. ``cell(i, j)`` traces one output cell and ``cells()`` all: the coordinates
         of the index, the index, the position on the axis, the coordinates in `data`, the value.
         For GatherND the index is a tuple, with a position on each axis. For GatherTree the trace
         has the coordinates of the parent that leads to the step, the parent, the beam, the
@@ -143,15 +147,16 @@ def explain(
 
     Examples
     --------
-    >>> trace = explain("gather", [[10, 11], [20, 21]], [1, -2]).trace(1, 0)
+    >>> trace = explain("gather", [[10, 11], [20, 21]], [1, -2]).cell(1, 0)
     >>> trace.indices, trace.k, trace.position, trace.data, trace.value
     ((1,), -2, 0, (0, 0), 10)
     >>> steps, parents = [[[1, 2]], [[3, 4]]], [[[0, 0]], [[1, 0]]]
-    >>> trace = explain("gather-tree", steps, parents, [2], 9).trace(0, 0, 0)
+    >>> trace = explain("gather-tree", steps, parents, [2], 9).cell(0, 0, 0)
     >>> trace.parent_ids, trace.parent, trace.step_ids, trace.value
     ((1, 0, 0), 1, (0, 0, 1), 2)
     """
-    settings = {"axis": axis, "batch_dims": batch_dims, "negative": negative}
-    with opened(op, (data, indices, *more), version, out_of_range=out_of_range, **settings) as call:
+    settings: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims}
+    settings |= {"negative": negative, "out_of_range": out_of_range}
+    with opened(op, (data, indices, *more), version, keeps=True, **settings) as call:
         explanation = BeamExplanation if call.row.followed else Explanation
         return explanation(call.bound())

@@ -74,7 +74,7 @@ class Selection(PanelChoice):
                 self.indices[i] = coords
         self.panels = self._choose_panels()
         self.cells = len(self.panels) * product([len(coords) for coords in self.out[self.lead :]])
-        self.current = None if look.here is None else provenance.trace(*look.here)
+        self.current = None if look.here is None else provenance.cell(*look.here)
         self._source = None if self.current is None else self.current.data
         units = self._units()
         positions = list(dict.fromkeys(units.values()))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from gathercli.errors import VersionError
+from gathercli.errors import UsageError, VersionError
 from gathercli.ops import FAMILIES, OPERATORS, gather
 from gathercli.records import Final, NamedTuple, lru_cache, suppress
-from gathercli.spec.op import FRAMEWORKS
-from gathercli.text import listed
+from gathercli.spec.op import FRAMEWORKS, Op
+from gathercli.text import kind_of, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from gathercli.spec.call import Family
-    from gathercli.spec.op import Op
 
 
 class VersionMatch(NamedTuple):
@@ -24,7 +23,7 @@ class VersionMatch(NamedTuple):
 
 def family_of(command: str) -> Family:
     """Return the operator of a command, or raise `UsageError`."""
-    family = FAMILIES.get(command.replace("_", "-"))
+    family = FAMILIES.get(str(command).replace("_", "-"))
     if family is None:
         from gathercli.frameworks.unknown import operator_error
 
@@ -34,9 +33,12 @@ def family_of(command: str) -> Family:
 
 def row_of(op: str | Op, version: str | int | None) -> Op:
     """Return a row, or that of a version of a command, by default its first."""
-    if not isinstance(op, str):
+    if isinstance(op, Op):
         return op
     family = family_of(op)
+    if not isinstance(version, str | int | None):
+        what, expected = f"is {kind_of(version)}", "the name of a version"
+        raise UsageError(what, subject="version", value=str(version), expected=expected)
     return find(family.ROWS[0].id if version is None else version, family.COMMAND).op
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from functools import wraps
 from importlib import import_module
-from itertools import chain
+from inspect import CO_VARARGS
+from itertools import chain, repeat
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -27,6 +30,8 @@ from gathercli.text import as_written, json_string, kind_of, listed, short
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 # Libraries whose tensors results become, by the package that defines their types.
 _LIBRARIES: Final = {each: each for each in ("numpy", "torch", "jax", "tensorflow")}
@@ -56,6 +61,57 @@ _CODES: Final = {
 }
 
 
+# What an argument may be, by what its annotation says; the words are for errors.
+_KINDS: Final[dict[str, tuple[str, Any]]] = {
+    "str": ("text", str),
+    "int": ("an integer", int | np.integer),
+    "float": ("a number", int | float | np.number),
+    "bool": ("True or False", bool | np.bool_),
+    "os.PathLike[str]": ("a path", os.PathLike),
+    "Path": ("text or a path", str | os.PathLike),
+    "Collection[str]": ("a list of names", list | tuple | set | frozenset),
+    "tuple[str, str]": ("a pair of names", tuple),
+    "None": ("None", type(None)),
+}
+
+
+def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Refuse arguments that are not the text, numbers or paths that their annotations say."""
+    code, allowed = function.__code__, {}
+    for name, annotation in function.__annotations__.items():
+        kinds = [_KINDS.get(each) for each in annotation.split(" | ")]
+        if None not in kinds:
+            allowed[name] = [each for each in kinds if each]
+    names, last = code.co_varnames[: code.co_argcount], code.co_argcount + code.co_kwonlyargcount
+    rest = repeat(code.co_varnames[last]) if code.co_flags & CO_VARARGS else ()
+
+    @wraps(function)
+    def checked(*args: _P.args, **named: _P.kwargs) -> _R:
+        placed = zip(chain(names, rest), args, strict=False)
+        for name, value in chain(placed, named.items()):
+            kinds = allowed.get(name, ())
+            if kinds and not any(isinstance(value, kind) for _, kind in kinds):
+                what, expected = f"is {kind_of(value)}", listed(words for words, _ in kinds)
+                raise UsageError(what, subject=name, value=str(value), expected=expected)
+        return function(*args, **named)
+
+    return checked
+
+
+def joined(names: str | Collection[str] | None) -> str | None:
+    """Return names as the text with commas that a command takes."""
+    return names if names is None or isinstance(names, str) else ",".join(map(str, names))
+
+
+def type_word(of: Any) -> str | None:
+    """Return the name of a type, which NumPy, PyTorch or text may name; None for None."""
+    if of is None or isinstance(of, str):
+        return of
+    with suppress(TypeError):
+        return str(np.dtype(of).name)
+    return str(of).removeprefix("torch.")
+
+
 def arguments(context: CallContext, values: Iterable[Any]) -> list[Tensor]:
     """Return tensors of the inputs of a call, and set them in the context."""
     op = context.op
@@ -83,21 +139,24 @@ def check_number(op: Op, number: int, what: str) -> None:
 def _argument(value: Any, each: Input) -> Tensor:
     """Return a tensor of an input; an error names the input."""
     try:
-        if isinstance(value, str | os.PathLike):
-            source = os.fsdecode(value)
-            raise InputError(
-                f"it is the text {json_string(short(source))}",
-                rule="dtype",
-                value=source,
-                expected="an array or nested lists",
-                hint=Hint(
-                    "read what it names: {code}", code=f"gathercli.load({json_string(source)})"
-                ),
-            )
+        refuse_text(value)
         return as_tensor(value, INT64 if each.values else FLOAT64, each.name)
     except GatherError as error:
         error.name(each.name)
         raise
+
+
+def refuse_text(value: Any) -> None:
+    """Raise if text or a path stands where an array should."""
+    if isinstance(value, str | os.PathLike):
+        source = os.fsdecode(value)
+        raise InputError(
+            f"it is the text {json_string(short(source))}",
+            rule="dtype",
+            value=source,
+            expected="an array or nested lists",
+            hint=Hint("read what it names: {code}", code=f"gathercli.load({json_string(source)})"),
+        )
 
 
 def as_tensor(value: Any, empty: DType = FLOAT64, name: str = "tensor") -> Tensor:
@@ -262,6 +321,14 @@ def _library(kind: type) -> str | None:
     return next((_PACKAGES[each] for each in packages if each in _PACKAGES), None)
 
 
+def check_like(like: Any, out: Any) -> None:
+    """Raise if no library has the name, or `out` says where the result goes."""
+    if like is not None and (out is not None or like not in _LIBRARIES):
+        what = f"is {as_written(like)}" + ", and the result is `out`" * (out is not None)
+        expected = listed(_LIBRARIES) if out is None else "None"
+        raise UsageError(what, subject="like", value=str(like), expected=expected)
+
+
 def given_back(result: AnyArray, data: Any, like: str | None) -> Any:
     """Return a result as the library `like` has it, or that of `data`; lists give NumPy.
 
@@ -274,13 +341,13 @@ def given_back(result: AnyArray, data: Any, like: str | None) -> Any:
         if like is None and hasattr(data, "__array_namespace__"):  # of the Python array API
             take = getattr(data.__array_namespace__(), "from_dlpack", None)
             return result if take is None or _is_foreign(result) else take(result)
-    elif like not in _LIBRARIES:
-        what, expected = f"is {as_written(like)}", listed(_LIBRARIES)
-        raise UsageError(what, subject="like", value=str(like), expected=expected)
     if like is None or like == "numpy":
         return result
     try:
         return _OF_LIBRARY[like](sys.modules.get(like) or import_module(like), result)
+    except ImportError as error:
+        what, expected = f"is `{like}`, and {str(error)!r}", "an installed library"
+        raise UsageError(what, subject="like", value=like, expected=expected) from None
     except Exception as error:  # noqa: BLE001  (another library may raise anything)
         name = (dtype_of(result.dtype) or foreign(result.dtype)).name
         what, hint = f"{like} cannot hold {name} ({error})", '`like="numpy"` can'

@@ -10,14 +10,7 @@ from __future__ import annotations
 import errno
 import os
 
-from gathercli.errors import (
-    GatherError,
-    InputError,
-    LimitError,
-    NoInputError,
-    TransferError,
-    UsageError,
-)
+from gathercli import errors
 from gathercli.io.files import STDIN, File, check_kind, unreadable
 from gathercli.io.formats.content import UNSAID, ElementTypes, Layout, Literal, MemberHint, content
 from gathercli.records import Any, Callable, ErrorContext, Final, NamedTuple, Self, suppress
@@ -74,7 +67,7 @@ def reference_of(
         try:
             if (tensor := literal.parse(token, types, max_bytes, notes)) is not None:
                 return Reference(None, literal=tensor)
-        except InputError as error:
+        except errors.InputError as error:
             if not _exists(token, folder):
                 if error.rule == "literal" and literal.is_document(token):
                     from gathercli.io.suggest import suggest
@@ -113,7 +106,7 @@ def check_stdin(*tokens: str | None, names: Collection[str] = ("data", "indices"
     """Raise if several tokens name standard input, unless each names a member, as of `names`."""
     uses = [token for token in tokens if token and is_stdin(token)]
     if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
-        raise UsageError(
+        raise errors.UsageError(
             "`-` is used twice, but standard input can be read only once",
             value="-",
             expected="it for one tensor",
@@ -174,7 +167,7 @@ class Inputs:
         """Parse a token as a shape, else describe its tensor as `operand` does."""
         try:
             shape = parse(token)
-        except InputError as error:
+        except errors.InputError as error:
             # A token in brackets is a shape or a nested list.
             flat = token.lstrip().startswith("[") and not token.lstrip().startswith("[[")
             if flat or all(each.isdecimal() or each in ",x?_. " for each in token):
@@ -183,7 +176,7 @@ class Inputs:
                 raise
             try:
                 return self.operand(token, name, types)
-            except NoInputError as error:
+            except errors.NoInputError as error:
                 if error.rule == "missing":
                     error.expected = "a file, or a shape such as [2,3]"
                 raise
@@ -277,7 +270,7 @@ class Inputs:
         """Open a file or a folder of chunks."""
         try:
             return self._open_file(name)
-        except NoInputError as error:
+        except errors.NoInputError as error:
             path = os.path.join(self._folder, name)
             if not os.path.isdir(path):
                 raise
@@ -362,7 +355,7 @@ class Source(NamedTuple):
         name = "the literal" if self.file is None else clean(self.file.name)
         return name if self.key is None else f"{name}#{self.key}"
 
-    def name(self, error: GatherError) -> None:
+    def name(self, error: errors.GatherError) -> None:
         """Prefix an error with the name of this source."""
         if self.file is not None:
             error.prefix(str(self))
@@ -385,7 +378,7 @@ def open_file(
     try:
         check_kind(path, name, pipes=pipes)
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except GatherError:
+    except errors.GatherError:
         raise
     except (OSError, ValueError) as error:
         from gathercli.io.suggest import missing
@@ -393,7 +386,7 @@ def open_file(
         if isinstance(error, FileNotFoundError | NotADirectoryError | ValueError):
             raise missing(name, folder) from None
         refusal = missing(name, folder) if error.errno == errno.ENAMETOOLONG else None
-        if isinstance(refusal, InputError):  # more likely a literal than a name
+        if isinstance(refusal, errors.InputError):  # more likely a literal than a name
             raise refusal from None
         raise unreadable(name, error) from None
     try:
@@ -408,7 +401,7 @@ def open_file(
 
 def _name_role(name: str, error: BaseException) -> None:
     """Add the role of a tensor to an error."""
-    if not isinstance(error, GatherError) or isinstance(error, UsageError):
+    if not isinstance(error, errors.GatherError) or isinstance(error, errors.UsageError):
         return
     if name:
         error.name(name)
@@ -420,10 +413,10 @@ def _name_file(file: File | Folder | None, error: BaseException) -> None:
     """Prefix the error of a reader with the name of its file."""
     if file is None:
         return
-    if isinstance(error, InputError | LimitError | TransferError):
+    if isinstance(error, errors.InputError | errors.LimitError | errors.TransferError):
         error.prefix("standard input" if file.name == "-" else clean(file.name))
-    elif isinstance(error, NoInputError) and isinstance(file, File):
+    elif isinstance(error, errors.NoInputError) and isinstance(file, File):
         if error.value != file.name:  # it is of a file beside
             error.prefix(clean(file.name))
-    elif isinstance(error, OSError) and not isinstance(error, GatherError):
+    elif isinstance(error, OSError) and not isinstance(error, errors.GatherError):
         raise unreadable(file.name, error) from None

@@ -23,6 +23,7 @@ from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.files import cores
 from gathercli.io.write import Output
+from gathercli.models import verdict
 from gathercli.models.command import ModelOptions, node_name
 from gathercli.models.files import (
     IR_ROOT,
@@ -36,17 +37,6 @@ from gathercli.models.files import (
 from gathercli.models.lint import findings, unproven
 from gathercli.models.node_call import MODEL_NODE
 from gathercli.models.targets import across_targets, target, target_names
-from gathercli.models.verdict import (
-    ERROR,
-    MODEL_STATEMENTS,
-    NOT_READ,
-    NOTE,
-    UNREAD,
-    WARNING,
-    WORDS,
-    Finding,
-    Judged,
-)
 from gathercli.report.terminal import ERROR_STYLE, print_text, rendered, wants_color, width_of
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_json
@@ -171,7 +161,7 @@ def run(
     if options.fmt != "json":
         print_text(total(checked))
     messages.print()
-    failing = any(each.level != NOTE for model in checked for each in model.findings)
+    failing = any(each.level != verdict.NOTE for model in checked for each in model.findings)
     return max((error.status for error in errors), default=int(failing))
 
 
@@ -228,7 +218,7 @@ def check_file(
 ) -> CheckedModel:
     """Check a model; the error says why it was not read."""
     allowed = {"allow_fill": options.allow_fill, "allow_unread": options.allow_unread}
-    judged: dict[str, Judged] = {}
+    judged: dict[str, verdict.Judged] = {}
     try:
         model = reading.read(path, memory, tolerant=True)
         try:
@@ -254,7 +244,7 @@ def _print(
         messages.print_error(model.error)
     if options.fmt != "json":
         width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
-        levels = (ERROR, WARNING) if messages.quiet else _LEVEL_STYLES
+        levels = (verdict.ERROR, verdict.WARNING) if messages.quiet else _LEVEL_STYLES
         for each in model.lines(width, levels):
             print_text(rendered(each, color=color))
 
@@ -281,7 +271,7 @@ def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: f
 
 # Reports
 
-_LEVEL_STYLES: Final = {ERROR: ERROR_STYLE, WARNING: "yellow", NOTE: "cyan"}
+_LEVEL_STYLES: Final = {verdict.ERROR: ERROR_STYLE, verdict.WARNING: "yellow", verdict.NOTE: "cyan"}
 
 
 class CheckedModel(NamedTuple):
@@ -289,9 +279,9 @@ class CheckedModel(NamedTuple):
 
     path: str  # as the caller passes it
     nodes: tuple[ModelNode, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[verdict.Finding, ...] = ()
     error: GatherError | None = None  # why the model was not read; None if it was
-    judged: Mapping[str, Judged] = {}  # the nodes, by name
+    judged: Mapping[str, verdict.Judged] = {}  # the nodes, by name
     notes: tuple[str, ...] = ()  # of the reader, and on how rows were found
 
     @property
@@ -306,7 +296,7 @@ class CheckedModel(NamedTuple):
             yield line(self.path, each._replace(node=names.get(each.node, shown(each.node))), width)
 
 
-def line(path: str, finding: Finding, width: int | None = None) -> Text:
+def line(path: str, finding: verdict.Finding, width: int | None = None) -> Text:
     """Format a finding as one line with the model and the node first; wrap it within a width."""
     from rich.text import Text
 
@@ -328,7 +318,7 @@ def total(checked: Sequence[CheckedModel]) -> str:
     levels = [finding.level for each in checked for finding in across_targets(each.findings)]
     numbers = [counted(levels.count(level), level) for level in _LEVEL_STYLES if level in levels]
     refused = sum(each.error is not None for each in checked)
-    verdicts = {word: sum(each.words.get(word, 0) for each in checked) for word in WORDS}
+    verdicts = {word: sum(each.words.get(word, 0) for each in checked) for word in verdict.WORDS}
     words = ", ".join(f"{grouped(number)} {word}" for word, number in verdicts.items() if number)
     parts = [counted(models, "model"), counted(nodes, "node") + (f": {words}" if words else "")]
     return (
@@ -355,14 +345,14 @@ def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> dict[str
     return {"targets": list(targets), "models": models}
 
 
-def _judged(node: ModelNode, judged: Judged) -> dict[str, Any]:
+def _judged(node: ModelNode, judged: verdict.Judged) -> dict[str, Any]:
     """Return the verdict on a node for JSON, and what is open of one at run time."""
     what = _finding(unproven(judged.verdict)) if judged.verdict else None
     operator = f"{node.op or node.operator}"
     return {"node": node.name, "operator": operator, "verdict": judged.word, "open": what}
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: verdict.Finding) -> dict[str, Any]:
     value = finding.value
     plain = value if isinstance(value, int | float | None) else str(value)
     return {
@@ -390,15 +380,17 @@ def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:
         fields = {"rule": error.rule, "message": error.message}
         yield {"id": checked.path, "status": ERROR_STATUS, **fields}
         return
-    findings: dict[str, list[Finding]] = {}
+    findings: dict[str, list[verdict.Finding]] = {}
     for each in checked.findings:
-        if each.level != NOTE or each.rule == UNREAD:
+        if each.level != verdict.NOTE or each.rule == verdict.UNREAD:
             findings.setdefault(each.node, []).append(each)
     for node in checked.nodes:
-        own, judged = findings.get(node.name, []), checked.judged.get(node.name, Judged(""))
-        if not own and judged.word == NOT_READ:
-            own = [Finding(UNREAD, "a tensor that it needs is malformed", NOTE)]
-        broken = [each for each in own if each.level != NOTE]
+        own, judged = findings.get(node.name, []), checked.judged.get(node.name, verdict.Judged(""))
+        if not own and judged.word == verdict.NOT_READ:
+            own = [
+                verdict.Finding(verdict.UNREAD, "a tensor that it needs is malformed", verdict.NOTE)
+            ]
+        broken = [each for each in own if each.level != verdict.NOTE]
         yield {
             "id": f"{checked.path}#{node.name}",
             "operator": f"{node.op or node.operator}",
@@ -449,12 +441,12 @@ def sarif_log(checked: Sequence[CheckedModel], release: str) -> str:
 def _rule(name: str) -> dict[str, Any]:
     """Describe a rule: what is wrong, and then what to do or what is asked for."""
     default = f"A call breaks a rule. {_CALL_STATEMENTS.get(name, name)}"
-    text = {"index-range": _INDEX_RANGE, **MODEL_STATEMENTS}.get(name, default)
+    text = {"index-range": _INDEX_RANGE, **verdict.MODEL_STATEMENTS}.get(name, default)
     wrong, full = text[: text.index(". ") + 1], {"text": text}
     return {"id": name, "shortDescription": {"text": wrong}, "fullDescription": full, "help": full}
 
 
-def _result(path: str, finding: Finding, index: int) -> dict[str, Any]:
+def _result(path: str, finding: verdict.Finding, index: int) -> dict[str, Any]:
     node, location = clean(finding.node), _location(path)
     if names := list(map(clean, [finding.node] if node else finding.nodes)):
         location["logicalLocations"] = [
@@ -476,7 +468,7 @@ def _location(path: str) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}
 
 
-def _digest(path: str, finding: Finding) -> str:
+def _digest(path: str, finding: verdict.Finding) -> str:
     """Return what identifies a finding in later runs: the node and the rule, not the values."""
     from hashlib import blake2b  # loads OpenSSL
 

@@ -10,14 +10,7 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.options import EXTERNAL_DATA, TEXT_FORMAT, MemoryOptions
 from gathercli.errors import GatherError
 from gathercli.io.descriptors import STDOUT
-from gathercli.report.terminal import (
-    ERROR_STYLE,
-    highlighted,
-    print_text,
-    rendered,
-    wants_color,
-    width_of,
-)
+from gathercli.report import terminal
 from gathercli.report.words import cut, error_fields
 from gathercli.spec.op import FRAMEWORKS
 from gathercli.text import as_written, clean, counted, grouped, shown
@@ -96,14 +89,16 @@ def run(
             messages.print_error(error)
             status = max(status, error.status)
             if options.fmt == "json":
-                print_text(json.dumps({"file": path, "error": error_fields(error)}) + "\n")
+                terminal.print_text(json.dumps({"file": path, "error": error_fields(error)}) + "\n")
             continue
         if options.fmt == "json":
-            print_text(json.dumps(model_json(model, verdicts, tensors=options.every)) + "\n")
+            terminal.print_text(
+                json.dumps(model_json(model, verdicts, tensors=options.every)) + "\n"
+            )
         else:
-            width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
-            text = rendered(model_text(model, verdicts, width, options.every), color=color)
-            print_text(text if path == paths[0] else f"\n{text}")
+            width, color = terminal.width_of(STDOUT), terminal.wants_color(messages.color, STDOUT)
+            text = terminal.rendered(model_text(model, verdicts, width, options.every), color=color)
+            terminal.print_text(text if path == paths[0] else f"\n{text}")
         own = *messages.notes[noted:], *dict.fromkeys(each.note for each in model.nodes)
         start = f"{path}: " if len(paths) > 1 else ""
         messages.notes[noted:] = [start + note for note in own if note]
@@ -145,7 +140,7 @@ _NODE_LEGEND: Final = (
 )
 NODE_STYLES: Final = (
     (r"(?m)^(node|tensor) .*", "bold"),
-    (r"(?m)(?<=  )refused: .*", ERROR_STYLE),
+    (r"(?m)(?<=  )refused: .*", terminal.ERROR_STYLE),
     (r"(?m)(?<=  )(fills|not read)$", "yellow"),
     (r"(?m)(?<=  )proven$", "green"),
 )
@@ -226,7 +221,7 @@ def model_text(
             for name, constant in model.tensors.items()
         ]
         parts.append(columns([("tensor", "type and shape"), *lines], None))
-    return highlighted("\n".join(parts), NODE_STYLES)
+    return terminal.highlighted("\n".join(parts), NODE_STYLES)
 
 
 def nodes_text(verdicts: Sequence[NodeVerdict], width: int | None) -> list[str]:

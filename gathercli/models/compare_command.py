@@ -40,14 +40,7 @@ from gathercli.models.graph import conflict
 from gathercli.models.node_call import feed_names, typed_token
 from gathercli.models.verdict import AT_RUN_TIME, NOTE, PROVEN, NodePair, paired, widest_axes
 from gathercli.ops import bind
-from gathercli.report.terminal import (
-    ERROR_STYLE,
-    highlighted,
-    print_text,
-    rendered,
-    wants_color,
-    width_of,
-)
+from gathercli.report import terminal
 from gathercli.report.words import cut
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.call import CallContext, Operand
@@ -162,10 +155,10 @@ def run(
         for each in models:
             each.recheck()
     if options.fmt == "json":
-        print_text(compared_json(compared))
+        terminal.print_text(compared_json(compared))
     else:
-        width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
-        print_text(compared_text(compared, width=width, color=color))
+        width, color = terminal.width_of(STDOUT), terminal.wants_color(messages.color, STDOUT)
+        terminal.print_text(compared_text(compared, width=width, color=color))
     messages.notes += dict.fromkeys(n.note for each in models for n in each.nodes if n.note)
     messages.print()
     return int(not compared.is_same)
@@ -409,7 +402,7 @@ def _first_bytes(one: Tensor, other: Tensor) -> int | None:
 _HEADINGS: Final = ("node", "matched by", "version", "verdict", "outcome")
 _STYLES: Final = (
     (r"(?m)^node .*", "bold"),
-    (r"(?m)(?<=  )differs: .*$", ERROR_STYLE),
+    (r"(?m)(?<=  )differs: .*$", terminal.ERROR_STYLE),
     (r"(?m)(?<=  )same$", "green"),
 )
 
@@ -426,7 +419,7 @@ def compared_text(compared: ComparedModels, *, width: int | None, color: bool) -
         parts.append(wrapped(lines, width))
     parts.append(wrapped(_total(compared), width))
     text = "\n".join(parts)
-    return rendered(highlighted(text, _STYLES), color=True) if color else text
+    return terminal.rendered(terminal.highlighted(text, _STYLES), color=True) if color else text
 
 
 def _name(pair: NodePair) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import MemoryOptions
 from gathercli.errors import UsageError
-from gathercli.io.arraylike import as_numpy, as_tensor
+from gathercli.io.arraylike import as_numpy, as_tensor, joined, typed
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import tensor_of
 from gathercli.models import check_command
@@ -28,6 +28,8 @@ from gathercli.models.files import no_model
 from gathercli.models.node_call import check_attribute, check_fed, constant_token, feed_names
 from gathercli.python import worded
 from gathercli.report.terminal import Report, assembled, highlighted
+from gathercli.spec.dtypes import described
+from gathercli.spec.shapes import meet
 from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
@@ -99,52 +101,57 @@ class GatherNode(Report):
         """Write the row of the node, and why it is refused."""
         return highlighted("\n".join(nodes_text([self._verdict], width)), NODE_STYLES)
 
-    def run(self, feeds: Feeds = None) -> npt.NDArray[Any]:
-        """Return the output.
+    def run(self, feeds: Feeds = None, **settings: Any) -> npt.NDArray[Any]:
+        """Return the output; `settings` are those of `gathercli.gather`: another `version`, ….
 
         Raises
         ------
         UsageError
-            An input that comes at run time is not fed, or a name is none of an input.
+            An input that comes at run time is not fed, a name is none of an input, or what is fed
+            has another type or shape than the model says.
         OperatorError
             The version refuses.
         """
-        command, inputs, settings = self._call(feeds)
+        command, inputs, settings = self._call(feeds, settings)
         output: npt.NDArray[Any] = _function(command)(*inputs, **settings)
         return output
 
-    def check(self, feeds: Feeds = None) -> CheckReport:
+    def check(self, feeds: Feeds = None, **settings: Any) -> CheckReport:
         """Check the indices, as `gathercli.check`."""
-        command, inputs, settings = self._call(feeds)
+        command, inputs, settings = self._call(feeds, settings)
         report: CheckReport = _function("check")(command, *inputs, **settings)
         return report
 
-    def explain(self, feeds: Feeds = None) -> Any:
+    def explain(self, feeds: Feeds = None, **settings: Any) -> Any:
         """Explain where every cell comes from, as `gathercli.explain`."""
-        command, inputs, settings = self._call(feeds)
+        command, inputs, settings = self._call(feeds, settings)
         return _function("explain")(command, *inputs, **settings)
 
-    def _call(self, feeds: Feeds) -> tuple[str, list[Any], dict[str, Any]]:
-        """Return the operator, its inputs, and its version with its attributes."""
+    def _call(
+        self, feeds: Feeds, settings: dict[str, Any]
+    ) -> tuple[str, list[Any], dict[str, Any]]:
+        """Return the operator, its inputs, and its version and attributes but for `settings`."""
         node = self._verdict.node
         if node.op is None and node.error is not None:
             raise node.error
         fed = self._fed(feeds)
         with worded():
             for name, value in node.call_attributes.items():
-                check_attribute(node, name, value)
+                if name not in settings:
+                    check_attribute(node, name, value)
             try:
                 check_fed(node, dict.fromkeys(fed, ""))
             except UsageError as error:
                 error.expected, error.advice = "feeds", _zeros(node, fed)
                 raise
         inputs = [
-            _array(fed[name], value)
+            _array(name, fed[name], value)
             if name in fed
             else _function("load")(constant_token(self._file, node, name))
             for name, value in node.named_inputs.items()
         ]
-        return node.family.COMMAND, inputs, {"version": node.version, **node.call_attributes}
+        own = {"version": node.version, **node.call_attributes}
+        return node.family.COMMAND, inputs, own | settings
 
     def _fed(self, feeds: Feeds) -> dict[str, ArrayLike]:
         """Return what is fed by the names of the inputs."""
@@ -166,7 +173,11 @@ class GatherNode(Report):
                     expected=listed(f"`{clean(name)}`" for name in names),
                     hint=f'did you mean `"{near}"`?' if near else None,
                 )
-        return {name: feed for each, feed in feeds.items() for name in names[each]}
+        fed = [(name, feed) for each, feed in feeds.items() for name in names[each]]
+        if len(fed) > len({name for name, _ in fed}):
+            what = f"{listed((f'`{clean(each)}`' for each in feeds), 'and')} feed one input twice"
+            raise UsageError(what, value=[*feeds][-1], expected="a feed for each")
+        return dict(fed)
 
 
 def _zeros(node: ModelNode, fed: Collection[str]) -> str | None:
@@ -181,11 +192,22 @@ def _zeros(node: ModelNode, fed: Collection[str]) -> str | None:
     return f"`{{{', '.join(words)}}}` feeds zeros"
 
 
-def _array(feed: ArrayLike, value: Value) -> npt.NDArray[Any]:
-    """Return what is fed as an array; a list has the type of the input."""
+def _array(name: str, feed: ArrayLike, value: Value) -> npt.NDArray[Any]:
+    """Return what is fed as an array, of the type and shape that the model says."""
     if value.dtype is not None and isinstance(feed, list | tuple | int | float):
-        return as_numpy(tensor_of(feed, ElementTypes(value.dtype)))
-    return as_numpy(as_tensor(feed))
+        tensor = tensor_of(feed, ElementTypes(value.dtype))  # a list has the type of the input
+    else:
+        tensor = as_tensor(feed)
+    shape = tensor.shape if value.shape.rank is None or value.claim is not None else value.shape
+    met = [*map(meet, shape, tensor.shape)] if len(shape) == len(tensor.shape) else [None]
+    if None in met or value.dtype not in (None, tensor.dtype):
+        raise UsageError(
+            f"is {tensor}",
+            subject=name,
+            value=str(tensor),
+            expected=f"{described(value.dtype, value.shape.inner())}, as the model says",
+        )
+    return as_numpy(tensor)
 
 
 def _function(command: str) -> Any:
@@ -208,8 +230,12 @@ class ModelNodes(Report):
     nodes: tuple[GatherNode, ...]
     _model: Model
 
-    def __getitem__(self, at: int) -> GatherNode:
-        return self.nodes[at]
+    def __getitem__(self, at: int | str) -> GatherNode:
+        """Return a node by its place, or by its name or that of its output."""
+        if isinstance(at, int):
+            return self.nodes[at]
+        name = self._model.node(at).name
+        return next(each for each in self.nodes if each.name == name)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -222,6 +248,7 @@ class ModelNodes(Report):
         return model_text(self._model, [each._verdict for each in self.nodes], width)  # noqa: SLF001
 
 
+@typed
 def nodes(model: Path, *, external_data: bool = False, infer: bool = True) -> ModelNodes:
     """List the Gather nodes of an ONNX model or an OpenVINO IR, and what each refuses.
 
@@ -249,6 +276,7 @@ def nodes(model: Path, *, external_data: bool = False, infer: bool = True) -> Mo
     return ModelNodes(**fields, _model=read)
 
 
+@typed
 def node(model: Path, name: str | None = None, *, external_data: bool = False) -> GatherNode:
     """Return a Gather node of a model, by its name or that of its output; None for the only one.
 
@@ -266,8 +294,7 @@ def node(model: Path, name: str | None = None, *, external_data: bool = False) -
     (1, 2, 4)
     """
     found = nodes(model, external_data=external_data)
-    chosen = found._model.node(name)  # noqa: SLF001
-    return next(each for each in found if each.name == chosen.name)
+    return found[found._model.node(name).name]  # noqa: SLF001
 
 
 def _reading(external_data: bool, infer: bool) -> ModelOptions:
@@ -333,9 +360,10 @@ class ModelCheck(Report):
         return text.append(check_command.total(self._checked))
 
 
+@typed
 def check_model(
     *models: Path,
-    to: str | None = None,
+    to: str | Collection[str] | None = None,
     allow_fill: bool = False,
     allow_unread: bool = False,
     require_proven: bool = False,
@@ -350,7 +378,7 @@ def check_model(
     models
         Files, or folders with models.
     to
-        Targets with commas between: ``openvino``, ``tflite``, ``onnx-17``, …
+        Targets, in a list or with commas between: ``openvino``, ``tflite``, ``onnx-17``, …
     allow_fill, allow_unread
         Whether fills with zeros, and constants that cannot be read, are notes.
     require_proven
@@ -375,9 +403,8 @@ def check_model(
     >>> [(each.node, each.rule) for each in report.models[0].findings if each.level == "error"]
     [('/positions/Gather', 'index-range')]
     """
-    options = check_command.ModelCheckOptions(
-        to=to, allow_fill=allow_fill, allow_unread=allow_unread, require_proven=require_proven
-    )
+    options = check_command.ModelCheckOptions(to=joined(to), require_proven=require_proven)
+    options.allow_fill, options.allow_unread = allow_fill, allow_unread
     words, messages = [os.fspath(each) for each in models], Messages(quiet=True)
     with worded():
         targets = options.targets()

@@ -8,31 +8,8 @@ k the index value; b is batch_dims, N and M are the ranks of `data` and `indices
 
 from __future__ import annotations
 
-from gathercli.spec import rules, type_rules
+from gathercli.spec import op, rules, shapes, type_rules
 from gathercli.spec.dtypes import DTYPES, PLAIN
-from gathercli.spec.op import (
-    AXIS,
-    BATCH_DIMS,
-    BEFORE_BFLOAT16,
-    INTEGERS,
-    SIGNED_32_64,
-    AxisGather,
-    IndexedAxis,
-    IndexRange,
-    Input,
-    Op,
-    OutOfRange,
-)
-from gathercli.spec.shapes import (
-    UNKNOWN,
-    Shape,
-    at,
-    coordinates,
-    flat_positions,
-    known,
-    letters,
-    meet_all,
-)
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -45,27 +22,27 @@ if TYPE_CHECKING:
 COMMAND = "gather"
 SUMMARY = "Gather slices along an axis"
 
-INDICES = Input("indices", INTEGERS, values=True, doc="Integers")
-AXIS_INPUT = AXIS._replace(
+INDICES = op.Input("indices", op.INTEGERS, values=True, doc="Integers")
+AXIS_INPUT = op.AXIS._replace(
     is_input=True,
     source="required by the specification, a scalar or 1-D tensor; gathercli uses 0 without it",
 )
 
-OPENVINO_1 = Op(
+OPENVINO_1 = op.Op(
     framework="openvino",
     name="Gather",
     version=1,
     family=COMMAND,
-    inputs=(Input("data", DTYPES), INDICES),
+    inputs=(op.Input("data", DTYPES), INDICES),
     attrs=(AXIS_INPUT,),
-    index_range=IndexRange.UNSIGNED,
-    out_of_range=OutOfRange.ERROR,
+    index_range=op.IndexRange.UNSIGNED,
+    out_of_range=op.OutOfRange.ERROR,
     equation="out[p, i, s] = data[p, indices[i], s]",
     shape="data[:axis] + indices[0:] + data[axis+1:]",
 )
 OPENVINO_7 = OPENVINO_1._replace(
     version=7,
-    attrs=(AXIS_INPUT, BATCH_DIMS),
+    attrs=(AXIS_INPUT, op.BATCH_DIMS),
     narrows=True,
     equation="out[p, i, s] = data[p, indices[p[:batch_dims], i], s]",
     shape="data[:axis] + indices[batch_dims:] + data[axis+1:]",
@@ -73,25 +50,25 @@ OPENVINO_7 = OPENVINO_1._replace(
 )
 OPENVINO_8 = OPENVINO_7._replace(
     version=8,
-    index_range=IndexRange.SIGNED,
-    out_of_range=OutOfRange.ZERO,
+    index_range=op.IndexRange.SIGNED,
+    out_of_range=op.OutOfRange.ZERO,
     changes="negative indices count from the end; any other index gives zeros",
 )
 ONNX_1 = OPENVINO_1._replace(
     framework="onnx",
-    inputs=(Input("data", BEFORE_BFLOAT16), INDICES._replace(dtypes=SIGNED_32_64)),
-    attrs=(AXIS,),
+    inputs=(op.Input("data", op.BEFORE_BFLOAT16), INDICES._replace(dtypes=op.SIGNED_32_64)),
+    attrs=(op.AXIS,),
 )
 ONNX_11 = ONNX_1._replace(
-    version=11, index_range=IndexRange.SIGNED, changes="negative indices count from the end"
+    version=11, index_range=op.IndexRange.SIGNED, changes="negative indices count from the end"
 )
 ONNX_13 = ONNX_11._replace(
     version=13,
-    inputs=(Input("data", PLAIN), INDICES._replace(dtypes=SIGNED_32_64)),
+    inputs=(op.Input("data", PLAIN), INDICES._replace(dtypes=op.SIGNED_32_64)),
     changes="adds bfloat16",
 )
 
-ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_7, OPENVINO_1, ONNX_13, ONNX_11, ONNX_1)
+ROWS: tuple[op.Op, ...] = (OPENVINO_8, OPENVINO_7, OPENVINO_1, ONNX_13, ONNX_11, ONNX_1)
 
 RULES: tuple[Callable[[Call], None], ...] = (
     type_rules.data_dtype,
@@ -108,7 +85,7 @@ RULES: tuple[Callable[[Call], None], ...] = (
 )
 
 
-def infer(call: Call) -> Shape:
+def infer(call: Call) -> shapes.Shape:
     """Concatenate the dimensions of `data` and `indices` around the axis.
 
     ``data[:axis] + indices[b:] + data[axis+1:]``, of rank N + M - 1 - b; the b batch dimensions are
@@ -116,11 +93,11 @@ def infer(call: Call) -> Shape:
     """
     data, indices = call.data.shape, call.indices.shape
     if data.rank is None or indices.rank is None or call.batch_dims is None:
-        return Shape.of_unknown_rank()
+        return shapes.Shape.of_unknown_rank()
     a, b = call.axis, call.batch_dims
-    batch = meet_all(data[:b], indices[:b])
+    batch = shapes.meet_all(data[:b], indices[:b])
     if a is None:
-        return batch + Shape([UNKNOWN] * (data.rank + indices.rank - 1 - 2 * b))
+        return batch + shapes.Shape([shapes.UNKNOWN] * (data.rank + indices.rank - 1 - 2 * b))
     return batch + data[b:a] + indices[b:] + data[a + 1 :]
 
 
@@ -132,8 +109,9 @@ def equation(call: Call) -> str:
     n, m, a, b = call.data.shape.rank, call.indices.shape.rank, call.axis, call.batch_dims
     if n is None or m is None or a is None or b is None:
         return call.op.equation
-    p, i, s = letters("p", a), letters("i", m - b), letters("s", n - 1 - a)
-    return f"{at('out', [*p, *i, *s])} = {at('data', [*p, at('indices', [*p[:b], *i]), *s])}"
+    p, i, s = shapes.letters("p", a), shapes.letters("i", m - b), shapes.letters("s", n - 1 - a)
+    index = shapes.at("indices", [*p[:b], *i])
+    return f"{shapes.at('out', [*p, *i, *s])} = {shapes.at('data', [*p, index, *s])}"
 
 
 def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
@@ -145,26 +123,26 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     """
     a, b = call.normalized
     m = len(call.indices.shape) - b
-    out = coordinates(cells, call.shape)
+    out = shapes.coordinates(cells, call.shape)
     p, i, s = out[:a], out[a : a + m], out[a + m :]
     k = points["indices"][(*p[:b], *i)] + 0 * cells  # broadcasts one k over cells
-    return flat_positions((*p, k, *s), call.data.shape, none=k < 0)
+    return shapes.flat_positions((*p, k, *s), call.data.shape, none=k < 0)
 
 
-def indexed_axes(call: Call) -> tuple[IndexedAxis, ...]:
+def indexed_axes(call: Call) -> tuple[op.IndexedAxis, ...]:
     """Return the axis, along which the indices count."""
     a, _ = call.normalized
-    return (IndexedAxis("indices", call.axis_number or 0, known(call.data.shape)[a]),)
+    return (op.IndexedAxis("indices", call.axis_number or 0, shapes.known(call.data.shape)[a]),)
 
 
-def as_gather(call: Call) -> AxisGather:
+def as_gather(call: Call) -> op.AxisGather:
     """Return the axis, and for each output dimension those of `data` and `indices` it runs along.
 
     p[:b] is in both, the rest of p in `data`, i in `indices`, s in `data`.
     """
     a, b = call.normalized
     n, m = len(call.data.shape), len(call.indices.shape)
-    return AxisGather(
+    return op.AxisGather(
         a,
         (
             *((d, d) for d in range(b)),
@@ -172,5 +150,5 @@ def as_gather(call: Call) -> AxisGather:
             *((None, i) for i in range(b, m)),
             *((d, None) for d in range(a + 1, n)),
         ),
-        known(call.data.shape),
+        shapes.known(call.data.shape),
     )

@@ -6,30 +6,8 @@ position that each output cell copies, and what each output dimension walks alon
 
 from __future__ import annotations
 
-from gathercli.spec import rules, type_rules
+from gathercli.spec import op, rules, shapes, type_rules
 from gathercli.spec.dtypes import DTYPES, PLAIN
-from gathercli.spec.op import (
-    AXIS,
-    BEFORE_BFLOAT16,
-    SIGNED_32_64,
-    AxisGather,
-    IndexedAxis,
-    IndexRange,
-    Input,
-    OffAxis,
-    Op,
-    OutOfRange,
-)
-from gathercli.spec.shapes import (
-    UNKNOWN,
-    Shape,
-    at,
-    coordinates,
-    flat_positions,
-    known,
-    letters,
-    meet_all,
-)
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
@@ -42,19 +20,19 @@ if TYPE_CHECKING:
 COMMAND = "gather-elements"
 SUMMARY = "Gather single elements"
 
-INDICES = Input("indices", SIGNED_32_64, values=True, doc="Integers")
+INDICES = op.Input("indices", op.SIGNED_32_64, values=True, doc="Integers")
 
-OPENVINO_6 = Op(
+OPENVINO_6 = op.Op(
     framework="openvino",
     name="GatherElements",
     version=6,
     family=COMMAND,
-    inputs=(Input("data", DTYPES), INDICES),
-    attrs=(AXIS._replace(default=None, source="Required: yes"),),
-    index_range=IndexRange.UNSIGNED,
-    out_of_range=OutOfRange.ERROR,
+    inputs=(op.Input("data", DTYPES), INDICES),
+    attrs=(op.AXIS._replace(default=None, source="Required: yes"),),
+    index_range=op.IndexRange.UNSIGNED,
+    out_of_range=op.OutOfRange.ERROR,
     elementwise=True,
-    off_axis=OffAxis.EQUAL,
+    off_axis=op.OffAxis.EQUAL,
     narrows=True,
     equation="out[c] = data[c with c[axis] := indices[c]]",
     shape="indices[0:]",
@@ -62,17 +40,17 @@ OPENVINO_6 = Op(
 ONNX_11 = OPENVINO_6._replace(
     framework="onnx",
     version=11,
-    inputs=(Input("data", BEFORE_BFLOAT16), INDICES),
-    attrs=(AXIS,),
-    index_range=IndexRange.SIGNED,
-    off_axis=OffAxis.AT_MOST,
+    inputs=(op.Input("data", op.BEFORE_BFLOAT16), INDICES),
+    attrs=(op.AXIS,),
+    index_range=op.IndexRange.SIGNED,
+    off_axis=op.OffAxis.AT_MOST,
     narrows=False,
 )
 ONNX_13 = ONNX_11._replace(
-    version=13, inputs=(Input("data", PLAIN), INDICES), changes="adds bfloat16"
+    version=13, inputs=(op.Input("data", PLAIN), INDICES), changes="adds bfloat16"
 )
 
-ROWS: tuple[Op, ...] = (OPENVINO_6, ONNX_13, ONNX_11)
+ROWS: tuple[op.Op, ...] = (OPENVINO_6, ONNX_13, ONNX_11)
 
 RULES: tuple[Callable[[Call], None], ...] = (
     type_rules.data_dtype,
@@ -91,7 +69,7 @@ RULES: tuple[Callable[[Call], None], ...] = (
 )
 
 
-def infer(call: Call) -> Shape:
+def infer(call: Call) -> shapes.Shape:
     """Return the shape of `indices`, narrowed by `data` where the version's text says equal.
 
     >>> from gathercli import infer_shape
@@ -103,8 +81,11 @@ def infer(call: Call) -> Shape:
         return indices
     a, _ = call.normalized
     if indices.rank is None:
-        return data[:a] + Shape([UNKNOWN]) + data[a + 1 :]
-    before, after = meet_all(data[:a], indices[:a]), meet_all(data[a + 1 :], indices[a + 1 :])
+        return data[:a] + shapes.Shape([shapes.UNKNOWN]) + data[a + 1 :]
+    before, after = (
+        shapes.meet_all(data[:a], indices[:a]),
+        shapes.meet_all(data[a + 1 :], indices[a + 1 :]),
+    )
     return before + indices[a : a + 1] + after
 
 
@@ -115,9 +96,9 @@ def equation(call: Call) -> str:
     """
     if call.rank is None or call.axis is None:
         return call.op.equation
-    c = list("ijklmn"[: call.rank]) if call.rank <= 6 else letters("c", call.rank)
-    picked = [*c[: call.axis], at("indices", c), *c[call.axis + 1 :]]
-    return f"{at('out', c)} = {at('data', picked)}"
+    c = list("ijklmn"[: call.rank]) if call.rank <= 6 else shapes.letters("c", call.rank)
+    picked = [*c[: call.axis], shapes.at("indices", c), *c[call.axis + 1 :]]
+    return f"{shapes.at('out', c)} = {shapes.at('data', picked)}"
 
 
 def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
@@ -126,18 +107,18 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     ``out[c] = data[c with c[axis] := indices[c]]``; arguments and result as for Gather.
     """
     a, _ = call.normalized
-    c = coordinates(cells, call.indices.shape)
+    c = shapes.coordinates(cells, call.indices.shape)
     k = points["indices"][c]
-    return flat_positions((*c[:a], k, *c[a + 1 :]), call.data.shape, none=k < 0)
+    return shapes.flat_positions((*c[:a], k, *c[a + 1 :]), call.data.shape, none=k < 0)
 
 
-def indexed_axes(call: Call) -> tuple[IndexedAxis, ...]:
+def indexed_axes(call: Call) -> tuple[op.IndexedAxis, ...]:
     """Return the axis, along which the indices count."""
     a, _ = call.normalized
-    return (IndexedAxis("indices", call.axis_number or 0, known(call.data.shape)[a]),)
+    return (op.IndexedAxis("indices", call.axis_number or 0, shapes.known(call.data.shape)[a]),)
 
 
-def as_gather(call: Call) -> AxisGather:
+def as_gather(call: Call) -> op.AxisGather:
     """Return the axis, and for each output dimension those of `data` and `indices` it runs along.
 
     Each is in both, but the one along the axis, which the index replaces in `data`.
@@ -145,4 +126,4 @@ def as_gather(call: Call) -> AxisGather:
     a, _ = call.normalized
     dims = range(len(call.indices.shape))
     dim_map = tuple((None if c == a else c, c) for c in dims)
-    return AxisGather(a, dim_map, known(call.data.shape))
+    return op.AxisGather(a, dim_map, shapes.known(call.data.shape))

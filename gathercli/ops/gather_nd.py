@@ -8,19 +8,8 @@ s the coordinates of a slice; b is batch_dims, N and M are the ranks of `data` a
 
 from __future__ import annotations
 
-from gathercli.spec import rules, type_rules
+from gathercli.spec import op, rules, type_rules
 from gathercli.spec.dtypes import DTYPES, INT64, PLAIN
-from gathercli.spec.op import (
-    BATCH_DIMS,
-    BEFORE_BFLOAT16,
-    INTEGERS,
-    AxisGather,
-    IndexedAxis,
-    IndexRange,
-    Input,
-    Op,
-    OutOfRange,
-)
 from gathercli.spec.shapes import (
     Shape,
     at,
@@ -44,23 +33,23 @@ if TYPE_CHECKING:
 COMMAND = "gather-nd"
 SUMMARY = "Gather slices at tuples of indices"
 
-INDICES = Input(
+INDICES = op.Input(
     "indices",
-    INTEGERS,
+    op.INTEGERS,
     values=True,
     doc="Integers; the last dimension holds the tuples",
     rank="rank 1 or more, tuples in the last dimension",
 )
 
-OPENVINO_5 = Op(
+OPENVINO_5 = op.Op(
     framework="openvino",
     name="GatherND",
     version=5,
     family=COMMAND,
-    inputs=(Input("data", DTYPES), INDICES),
-    attrs=(BATCH_DIMS,),
-    index_range=IndexRange.UNSIGNED,
-    out_of_range=OutOfRange.ERROR,
+    inputs=(op.Input("data", DTYPES), INDICES),
+    attrs=(op.BATCH_DIMS,),
+    index_range=op.IndexRange.UNSIGNED,
+    out_of_range=op.OutOfRange.ERROR,
     narrows=True,
     equation="out[q, i, s] = data[p, t, s], t = indices[p, i, :], q = p as one coordinate",
     shape="[product(indices[:b])] + indices[b:-1] + data[b+k:], k = indices[-1]",
@@ -69,7 +58,7 @@ OPENVINO_5 = Op(
 )
 OPENVINO_8 = OPENVINO_5._replace(
     version=8,
-    index_range=IndexRange.SIGNED,
+    index_range=op.IndexRange.SIGNED,
     equation="out[p, i, s] = data[p, t, s], t = indices[p, i, :]",
     shape="indices[:-1] + data[b+k:], k = indices[-1]",
     changes="the batch dimensions stay apart; negative indices count from the end",
@@ -78,7 +67,7 @@ OPENVINO_8 = OPENVINO_5._replace(
 ONNX_11 = OPENVINO_8._replace(
     framework="onnx",
     version=11,
-    inputs=(Input("data", BEFORE_BFLOAT16), INDICES._replace(dtypes=(INT64,))),
+    inputs=(op.Input("data", op.BEFORE_BFLOAT16), INDICES._replace(dtypes=(INT64,))),
     attrs=(),
     narrows=False,
     equation="out[i, s] = data[t, s], t = indices[i, :]",
@@ -88,18 +77,18 @@ ONNX_11 = OPENVINO_8._replace(
 )
 ONNX_12 = ONNX_11._replace(
     version=12,
-    attrs=(BATCH_DIMS,),
+    attrs=(op.BATCH_DIMS,),
     equation=OPENVINO_8.equation,
     shape=OPENVINO_8.shape,
     changes="adds `batch_dims`",
 )
 ONNX_13 = ONNX_12._replace(
     version=13,
-    inputs=(Input("data", PLAIN), INDICES._replace(dtypes=(INT64,))),
+    inputs=(op.Input("data", PLAIN), INDICES._replace(dtypes=(INT64,))),
     changes="adds bfloat16",
 )
 
-ROWS: tuple[Op, ...] = (OPENVINO_8, OPENVINO_5, ONNX_13, ONNX_12, ONNX_11)
+ROWS: tuple[op.Op, ...] = (OPENVINO_8, OPENVINO_5, ONNX_13, ONNX_12, ONNX_11)
 
 RULES: tuple[Callable[[Call], None], ...] = (
     type_rules.data_dtype,
@@ -171,14 +160,14 @@ def sources(call: Call, points: Mapping[str, Any], cells: Position) -> Position:
     return flat_positions((*out[:b], t, *out[len(lead) :]), view, none=t < 0)
 
 
-def indexed_axes(call: Call) -> tuple[IndexedAxis, ...]:
+def indexed_axes(call: Call) -> tuple[op.IndexedAxis, ...]:
     """Return the axis that each component of the tuples counts along: b, b + 1, ..."""
     b, k = call.batch_dims or 0, known(call.indices.shape)[-1]
     sizes = known(call.data.shape)[b : b + k]
-    return tuple(IndexedAxis("indices", b + j, size, j) for j, size in enumerate(sizes))
+    return tuple(op.IndexedAxis("indices", b + j, size, j) for j, size in enumerate(sizes))
 
 
-def as_gather(call: Call) -> AxisGather:
+def as_gather(call: Call) -> op.AxisGather:
     """Return the call as a gather along axis b of a view in which the k indexed axes are one.
 
     p is in both, i in `indices`, s in `data`.
@@ -186,7 +175,7 @@ def as_gather(call: Call) -> AxisGather:
     data, indices = known(call.data.shape), known(call.indices.shape)
     b, k = call.batch_dims or 0, indices[-1]
     view = (*data[:b], product(data[b : b + k]), *data[b + k :])
-    return AxisGather(
+    return op.AxisGather(
         b,
         (
             *((d, d) for d in range(b)),

@@ -7,7 +7,7 @@ import os
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, ClassVar, Final, Literal, TypeAlias
+    from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
     from rich.text import Text
 
@@ -174,6 +174,23 @@ class Report:
 
         return json.dumps(self.to_json(), separators=(",", ":")) + "\n"
 
+    def __copy__(self, memo: object = None) -> Self:
+        """Return the report itself: nothing changes it."""
+        return self
+
+    __deepcopy__ = __copy__
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickle keeps: the fields, the JSON, and the text in 80 columns.
+
+        What they were made of, such as a model, stays behind.
+        """
+        from functools import partial
+
+        fields = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        as_json, text = partial(_kept, self.to_json()), partial(_kept, self.styled(DEFAULT_WIDTH))
+        return fields | {"to_json": as_json, "styled": text}
+
     def plain(self, width: int | None) -> str:
         """Return the text without colour."""
         return self.styled(width).plain
@@ -191,6 +208,12 @@ class Report:
         console = Console(file=StringIO(), record=True, width=1 << 20, highlight=False)
         console.print(self.styled(PICTURE_WIDTH), soft_wrap=True, end="")
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def _kept(value: Any, width: int | None = None) -> Any:
+    """Return what a pickled report has, of one width."""
+    del width
+    return value
 
 
 def plain(value: Any) -> Any:

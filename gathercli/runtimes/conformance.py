@@ -21,7 +21,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.errors import OperatorError, UsageError
 from gathercli.frameworks import every_row
 from gathercli.frameworks.versions import row_of
-from gathercli.io.arraylike import as_numpy
+from gathercli.io.arraylike import as_numpy, typed
 from gathercli.runtimes.calls import onnx_model, openvino_model
 from gathercli.runtimes.declared import ONNX, OPENVINO
 from gathercli.slices import given
@@ -140,6 +140,7 @@ class ConformanceCase:
             raise AssertionError(f"{why}\n{self}: {self.why} ({row.source})") from error
 
 
+@typed
 def cases(
     op: str,
     *,

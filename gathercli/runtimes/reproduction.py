@@ -25,16 +25,8 @@ from gathercli.compute.verdicts import Verdict
 from gathercli.errors import UsageError
 from gathercli.report.header import header
 from gathercli.report.verdicts import outcome
+from gathercli.runtimes import client
 from gathercli.runtimes.calls import CONSTANT, ONE_THREAD, RuntimeCall, integers
-from gathercli.runtimes.client import (
-    FILLING,
-    MAX_ANSWER_BYTES,
-    Versions,
-    ending_of,
-    shortened,
-    started_worker,
-    temporary_folder,
-)
 from gathercli.runtimes.declared import ONNX, OPENVINO, runtimes
 from gathercli.runtimes.verdict import (
     MAX_SHOWN_ELEMENTS,
@@ -59,14 +51,14 @@ def run_script(
     runtime: Runtime, folder: str, name: str, seconds: float, *, fills: bool = False
 ) -> ScriptRun:
     """Run a script in a folder, with the limits of a call; `fills` memory by `FILLING`."""
-    with temporary_folder() as home:
+    with client.temporary_folder() as home:
         out, err = (os.path.join(home, each) for each in ("out", "err"))
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
-            process = started_worker(
+            process = client.started_worker(
                 runtime,
                 ("--script", name),
                 home,
-                FILLING if fills else {},
+                client.FILLING if fills else {},
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
@@ -75,7 +67,7 @@ def run_script(
         ending = None
         try:
             if status := process.wait(timeout=2 * seconds):
-                ending = f"dies {ending_of(status)}"
+                ending = f"dies {client.ending_of(status)}"
         except subprocess.TimeoutExpired:
             ending = f"hangs: no end within {2 * seconds:g} s"
         finally:
@@ -89,7 +81,7 @@ def run_script(
 def _head(path: str) -> str:
     """Return the text of a file, or the first part of a long one."""
     with open(path, "rb") as file:
-        return file.read(MAX_ANSWER_BYTES).decode(errors="backslashreplace")
+        return file.read(client.MAX_ANSWER_BYTES).decode(errors="backslashreplace")
 
 
 class Reproduction(NamedTuple):
@@ -102,7 +94,7 @@ class Reproduction(NamedTuple):
     # the call and its other ways, the worst first; none without the runtime
     seen: Sequence[RuntimeVerdict]
     absence: Absence | None = None  # why the runtime cannot be called
-    versions: Versions | None = None
+    versions: client.Versions | None = None
     files: Mapping[str, str] = {}  # of the folder with a description; none if nothing was written
     run: ScriptRun | None = None  # what the script did; None if it was not run
 
@@ -185,7 +177,7 @@ def _printed(each: Reproduction) -> Iterator[str]:
         why = "" if each.absence is None else f" {each.absence.why}"
         yield f"The script was not run, as here {each.call.runtime}{why or ' was not called'}."
         return
-    output = shortened(each.run.error) if each.run.ending else ""
+    output = client.shortened(each.run.error) if each.run.ending else ""
     text = "\n".join(filter(None, (each.run.output.rstrip("\n"), output, each.run.ending)))
     yield (
         f"The script, run with {each.call.runtime} {each.versions.runtime}, Python\n"
@@ -199,11 +191,11 @@ def _printed(each: Reproduction) -> Iterator[str]:
             "Other runs give other values, as those of memory that is read before it is written.\n"
             "In this run the C library of Linux filled memory:"
         )
-        variables = " ".join(f"{name}={value}" for name, value in FILLING.items())
+        variables = " ".join(f"{name}={value}" for name, value in client.FILLING.items())
         yield _indented(f"{variables} python {SCRIPT}")
 
 
-def _pip(runtime: str, versions: Versions) -> str:
+def _pip(runtime: str, versions: client.Versions) -> str:
     """Return the line that installs a runtime and NumPy; of a local version the public part."""
     packages = {runtimes()[runtime].module: versions.runtime, "numpy": versions.numpy}
     words = (f"{name}=={version.partition('+')[0]}" for name, version in packages.items())

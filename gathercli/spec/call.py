@@ -5,23 +5,15 @@ from __future__ import annotations
 import _operator as operator
 
 from gathercli.errors import GatherError, Hint
-from gathercli.records import (
-    Any,
-    Callable,
-    Final,
-    Iterable,
-    Mapping,
-    NamedTuple,
-    Self,
-    cached_property,
-)
+from gathercli.records import NamedTuple, cached_property
 from gathercli.spec.dtypes import DType, Kind, described
 from gathercli.spec.op import IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from typing import Protocol
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, Final, Protocol, Self
 
     from gathercli.spec.op import AxisGather, IndexedAxis, Op
     from gathercli.spec.shapes import Position
@@ -44,6 +36,7 @@ if TYPE_CHECKING:
     class Family(Protocol):
         """A module of `gathercli.ops`."""
 
+        __name__: str  # of the module
         COMMAND: str  # the name of the command, `gather-elements`
         SUMMARY: str  # the first words of its help
         ROWS: tuple[Op, ...]  # the versions; the first is the default
@@ -159,6 +152,15 @@ class Call:
         self.op, self.family, self.inputs, self.attrs = op, family, inputs, attrs
         self.negative, self.out_of_range = negative, out_of_range
         self.shapes_only, self.version_from = shapes_only, version_from
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickle keep: the operator by the name of its module."""
+        return vars(self) | {"family": self.family.__name__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from importlib import import_module
+
+        self.__dict__ |= state | {"family": import_module(state["family"])}
 
     @cached_property
     def shape(self) -> Shape:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gathercli.errors import InputError, UsageError
-from gathercli.records import Enum, Iterable, NamedTuple
+from gathercli.records import Any, Enum, Iterable, NamedTuple
 
 
 class Kind(Enum):
@@ -60,6 +60,10 @@ class DType(NamedTuple):
 
     def __hash__(self) -> int:
         return hash(self.name)  # that of all fields would take a tenth of a small call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes it, for copies and pickle: there is one object of each type."""
+        return (named, (self.name,)) if named(self.name) is self else (DType, (*self,))
 
 
 BOOL = DType("bool", "bool", "BOOL", Kind.BOOL, 8)

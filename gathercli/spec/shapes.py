@@ -10,7 +10,7 @@ from __future__ import annotations
 import _operator as operator
 
 from gathercli.errors import InputError
-from gathercli.records import Iterable, NamedTuple, Sequence
+from gathercli.records import Any, Iterable, NamedTuple, Self, Sequence
 from gathercli.text import as_written, counted
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -115,11 +115,15 @@ _ANY_RANK: Any = (...,)  # the dimensions of a shape of unknown rank
 class Shape(tuple[AnyDim, ...]):
     """The dimensions of a tensor; `...` is the only one of a tensor of unknown rank.
 
-    >>> str(Shape([2, UNKNOWN, Dim(1, 5)])), str(Shape()), str(Shape.of_unknown_rank())
-    ('[2,?,1..5]', '[]', '[...]')
+    >>> str(Shape([2, UNKNOWN, Dim(1, 5)])), str(Shape()), Shape.of_unknown_rank()
+    ('[2,?,1..5]', '[]', Shape('[...]'))
     """
 
     __slots__ = ()
+
+    def __new__(cls, dims: Iterable[Any] = ()) -> Self:
+        """Return the shape of dimensions, or that of a text."""
+        return super().__new__(cls, parse(dims) if isinstance(dims, str) else dims)
 
     @classmethod
     def of_unknown_rank(cls) -> Shape:

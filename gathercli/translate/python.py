@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gathercli.cli.slice_options import RuntimeOptions
+from gathercli.io.arraylike import typed
 from gathercli.python import opened
 from gathercli.translate.command import proved
 from gathercli.translate.proof import TranslationReport
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@typed
 def translate(
     op: str,
     data: ArrayLike,
@@ -49,6 +51,7 @@ def translate(
     >>> print(report.text.splitlines()[-1].strip(), report.proof["differs"])
     return data[indices] 0
     """
-    settings = {"axis": axis, "batch_dims": batch_dims, "negative": negative}
-    with opened(op, (data, indices, *more), version, out_of_range=out_of_range, **settings) as call:
+    settings: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims}
+    settings |= {"negative": negative, "out_of_range": out_of_range}
+    with opened(op, (data, indices, *more), version, **settings) as call:
         return TranslationReport.of(proved(call.bound(), target(to), RuntimeOptions()))

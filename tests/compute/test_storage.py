@@ -500,7 +500,7 @@ def test_python_saves_loads_and_explains_narrow_types(folder: Path) -> None:
 
     assert (folder / "x.json").read_text() == "[-8,7]\n"
     assert gathercli.load(folder / "x.json", dtype="int4").dtype == ml_dtypes.int4
-    assert gathercli.explain("gather", data, [0]).trace(0).value == -8
+    assert gathercli.explain("gather", data, [0]).cell(0).value == -8
     assert "data i4[2]" in repr(gathercli.explain("gather", data, [0]))
     assert gathercli.gather([data, data], 0).dtype == ml_dtypes.int4
 

@@ -169,7 +169,7 @@ def test_the_json_of_a_cell_names_the_parent_that_leads_to_it(run: Run) -> None:
 
 
 def test_a_cell_beyond_the_length_is_on_no_beam() -> None:
-    trace = of_words(*SMALL[:2], "[1]", "9").trace(2, 0, 0)
+    trace = of_words(*SMALL[:2], "[1]", "9").cell(2, 0, 0)
 
     assert (trace.beam, trace.parent_ids, trace.step_ids) == (None, None, None)
     assert (trace.fate, trace.value) == (Fate.BEYOND, 9)
@@ -203,13 +203,13 @@ def test_the_cells_of_an_explanation_hold_what_the_answer_does(seed: int) -> Non
     explanation = explained(*tree.inputs, **policies)
 
     for at in np.ndindex(output.shape):
-        trace = explanation.trace(*at)
+        trace = explanation.cell(*at)
         assert trace.value == output[at]
         if trace.step_ids is not None:
             assert tree.step_ids[trace.step_ids] == output[at]
         if trace.parent_ids is not None:
             assert tree.parent_ids[trace.parent_ids] == trace.parent
-            assert explanation.trace(trace.parent_ids[0], *at[1:]).beam == trace.parent_ids[2]
+            assert explanation.cell(trace.parent_ids[0], *at[1:]).beam == trace.parent_ids[2]
 
 
 @moderately
@@ -223,11 +223,11 @@ def test_what_is_not_refused_is_what_filling_leaves(seed: int) -> None:
 
     refused = [
         trace
-        for trace in map(explanation.trace, *np.indices(explanation.shape).reshape(3, -1))
+        for trace in map(explanation.cell, *np.indices(explanation.shape).reshape(3, -1))
         if trace.fate is Fate.REFUSED
     ]
     for trace in refused:
-        assert filled.trace(*trace.out).fate in (Fate.FILLED, Fate.REFUSED)
+        assert filled.cell(*trace.out).fate in (Fate.FILLED, Fate.REFUSED)
     assert bool(refused) == (explanation.refusal is not None)
 
 
@@ -241,4 +241,4 @@ def test_values_that_are_no_integers_are_refused_before_any_beam(run: Run) -> No
 def test_an_explanation_reads_types_that_numpy_lacks() -> None:
     explanation = explained(*(as_type(json.loads(word), "bfloat16") for word in SMALL))
 
-    assert explanation.trace(0, 0, 1).value == 1.0
+    assert explanation.cell(0, 0, 1).value == 1.0

@@ -212,7 +212,7 @@ def test_a_tuple_and_its_positions_are_lists_in_json(run: Run) -> None:
 def test_python_traces_tuples() -> None:
     explanation = gathercli.explain("gather-nd", np.arange(6).reshape(2, 3), [[1, -1]])
 
-    trace = explanation.trace(0)
+    trace = explanation.cell(0)
 
     assert (trace.k, trace.position, trace.data, trace.value) == ((1, -1), (1, 2), (1, 2), 5)
 

@@ -18,15 +18,15 @@ def test_python_draws_and_traces() -> None:
     assert not str(explanation).endswith("\n")
     assert explanation.shape == (3, 2)
     assert explanation.equation == "out[i, s] = data[indices[i], s]"
-    assert explanation.trace(2, 0).fate is Fate.FILLED
+    assert explanation.cell(2, 0).fate is Fate.FILLED
     assert [each.value for each in explanation.cells()] == [20, 21, 10, 11, 0, 0]
-    assert explanation.trace(-1, np.int8(-2)).out == (2, 0)
+    assert explanation.cell(-1, np.int8(-2)).out == (2, 0)
     odd: Any = np.array([0])
     for at in ((0, 2), (3, 0), (0,), (0, 0, 0), (0, "x"), (0, 0.0), (odd, 0)):
         with pytest.raises(gathercli.UsageError, match="the output has no cell"):
-            explanation.trace(*at)
+            explanation.cell(*at)
     with pytest.raises(gathercli.UsageError, match="no cell at all"):
-        gathercli.explain("gather", [1], []).trace(0)
+        gathercli.explain("gather", [1], []).cell(0)
     assert '<img alt="openvino.Gather-8' in explanation._repr_html_()
     refused = gathercli.explain("gather", [1, 2], [5], version=7)
     assert isinstance(refused.refusal, gathercli.OutOfRangeError)
@@ -48,7 +48,7 @@ def test_a_repl_draws_what_is_explained_as_wide_as_the_terminal(
     assert whole.startswith("openvino.Gather-8   axis 0   batch_dims 0   out[i, s] =")
     assert 50 < max(map(len, whole.splitlines())) <= 100
     assert max(map(len, narrow.splitlines())) <= 55
-    assert narrow.endswith("\n12 of 200 cells of out shown; trace() tells of others\n")
+    assert narrow.endswith("\n12 of 200 cells of out shown; cell() tells of others\n")
     assert narrow == f"{explanation}\n"
 
 

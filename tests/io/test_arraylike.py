@@ -134,7 +134,7 @@ def test_an_array_of_another_library_is_gathered_explained_and_saved(
     assert type(out) is np.ndarray
     assert out.tolist() == [[4, 5], [0, 1]]
     assert picked.tolist() == [[2, 1]]
-    assert gathercli.explain("gather", data, indices).trace(0, 1).value == 5
+    assert gathercli.explain("gather", data, indices).cell(0, 1).value == 5
     assert gathercli.load(folder / "x.npy").tolist() == DATA.tolist()
 
 

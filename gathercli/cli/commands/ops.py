@@ -11,7 +11,7 @@ from typing import Any, Final
 from gathercli.cli.declarations import VIEW, Answer, argument, flag, option
 from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.options import TEXT_FORMAT, VARIABLE, choice
-from gathercli.errors import Hint, UsageError, VersionError
+from gathercli.errors import UsageError, VersionError
 from gathercli.frameworks import every_row
 from gathercli.frameworks.equivalents import call_like, equivalent, framework_named, of_framework
 from gathercli.frameworks.versions import VersionMatch, find
@@ -198,23 +198,18 @@ def named(version: str, prefix: str = "") -> list[VersionMatch]:
     newest = max(each.newest_opset for each in FRAMEWORKS.values())
     if 0 < number <= newest:  # of both frameworks, or an opset
         first = refusals[0]
-        first.hint = _versions_after(prefix, first.advice)
+        first.hint = first.advice and first.advice.replace("-V ", prefix)
         raise first
     likely = next((each.advice for each in refusals if each.advice), None)
     of, call = framework_named(version), call_like(version)
     known = [each.name for each in of.rows] if of else []
     known = known or [op.full_name for op in OPERATORS]
     near = f"did you mean `{prefix}{call.name}`?" if call else _nearest(version, prefix)
-    hint = near or _versions_after(prefix, likely)
+    hint = near or (likely and likely.replace("-V ", prefix))
     hint = hint or "`gathercli ops` lists the versions"
     what = f"no operator version `{clean(version[:40])}`"
     expected = f"one of {' '.join(known)}"
     raise VersionError(what, rule="version", value=version, expected=expected, hint=hint)
-
-
-def _versions_after(prefix: str, hint: str | None) -> str | None:
-    """Word a hint for `ops`, which takes versions as arguments."""
-    return hint.after(prefix, "version") if isinstance(hint, Hint) else hint
 
 
 def _nearest(version: str, prefix: str) -> str | None:

@@ -7,20 +7,7 @@ from itertools import product as combinations
 from math import ceil
 from typing import Final
 
-from gathercli.explain.drawing.scene import (
-    Box,
-    Caption,
-    GridCell,
-    GridSlice,
-    Lane,
-    Lanes,
-    Stop,
-    around,
-    cell_id,
-    slice_id,
-    text_width,
-    turned,
-)
+from gathercli.explain.drawing import scene
 from gathercli.explain.panel import OUT, At, Panel, PanelTensor
 from gathercli.explain.provenance import Fate
 
@@ -73,7 +60,7 @@ class Ruler:
     def label_width(self) -> float:
         """The width of the widest coordinate."""
         words = [word for n in self.names or [] for word in self.words(n)]
-        return max((text_width(word, _COORDINATE_SIZE) for word in words), default=0)
+        return max((scene.text_width(word, _COORDINATE_SIZE) for word in words), default=0)
 
     @property
     def label_rows(self) -> int:
@@ -111,36 +98,36 @@ class GridFrame:
         self._x, self._y = x, y
 
     @property
-    def outer(self) -> Box:
+    def outer(self) -> scene.Box:
         """The place of the frame with its labels."""
-        return Box(self._x, self._y, self.width, self.height)
+        return scene.Box(self._x, self._y, self.width, self.height)
 
     @property
-    def inner(self) -> Box:
+    def inner(self) -> scene.Box:
         """The place of the cells."""
         x, y = self._x + self.left + self.lane_left, self._y + self.top + self.lane_top
-        return Box(x, y, self.columns.total, self.rows.total)
+        return scene.Box(x, y, self.columns.total, self.rows.total)
 
-    def box(self, row: int, column: int) -> Box:
+    def box(self, row: int, column: int) -> scene.Box:
         """Return the place of a cell by the numbers of its row and column in the frame."""
         inner = self.inner
-        return Box(
+        return scene.Box(
             inner.x + self.columns.starts[column],
             inner.y + self.rows.starts[row],
             self.columns.length,
             self.rows.length,
         )
 
-    def __contains__(self, box: Box) -> bool:
+    def __contains__(self, box: scene.Box) -> bool:
         """Return whether the middle of a box lies in the frame."""
         (x, y), outer = box.center, self.outer
         return outer.x <= x <= outer.right and outer.y <= y <= outer.bottom
 
     def around(
         self, rows: Sequence[int], columns: Sequence[int], *, with_rows: bool, with_columns: bool
-    ) -> Box:
+    ) -> scene.Box:
         """Return the place of rows and columns by number, with or without their coordinates."""
-        box = around([self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])])
+        box = scene.around([self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])])
         left = up = 0.0
         if with_rows and self.rows.names is not None:
             left = box.x - self.inner.x + self._label_width + self.lane_left
@@ -148,27 +135,29 @@ class GridFrame:
             up = box.y - self.inner.y + self.top + self.lane_top
         rest = 2 * _SLICE_BORDER
         x, y = box.x - left - _SLICE_BORDER, box.y - up - _SLICE_BORDER
-        return Box(x, y, box.width + left + rest, box.height + up + rest)
+        return scene.Box(x, y, box.width + left + rest, box.height + up + rest)
 
-    def captions(self, rows: Mapping[int, str], columns: Mapping[int, str]) -> Iterator[Caption]:
+    def captions(
+        self, rows: Mapping[int, str], columns: Mapping[int, str]
+    ) -> Iterator[scene.Caption]:
         """Yield the coordinates, some of further kinds, and the marks of what is hidden."""
         inner = self.inner
         for number, n in enumerate(self.columns.names or []):
             x = inner.x + self.columns.starts[number] + self.columns.length / 2
             for level, word in enumerate(self.columns.words(n)):
                 y = inner.y - self.lane_top - 6 - 15 * level
-                yield Caption(x, y, word, _kind(level, columns.get(n, "")), "middle")
+                yield scene.Caption(x, y, word, _kind(level, columns.get(n, "")), "middle")
         for number, n in enumerate(self.rows.names or []):
             y = inner.y + self.rows.starts[number] + self.rows.length / 2 + 4
             for level, word in enumerate(self.rows.words(n)):
                 x = inner.x - self.lane_left - _LABEL_SPACE - self._step * level
-                yield Caption(x, y, word, _kind(level, rows.get(n, "")), "end")
+                yield scene.Caption(x, y, word, _kind(level, rows.get(n, "")), "end")
         for gap in self.rows.gaps:
             x = inner.x - self.lane_left - 6
-            yield Caption(x, inner.y + gap + 5, "⋮", "gap", "end")
+            yield scene.Caption(x, inner.y + gap + 5, "⋮", "gap", "end")
         for gap in self.columns.gaps:
             y = inner.y - self.lane_top - 6
-            yield Caption(inner.x + gap, y, "⋯", "gap", "middle")
+            yield scene.Caption(inner.x + gap, y, "⋯", "gap", "middle")
 
 
 def _after(ruler: Ruler) -> float:
@@ -215,7 +204,7 @@ class TensorBlock:
         self.dims = [None, None, *dims][-2:]
         self.facets = tensor.facets
         widest = max(
-            (text_width(cell_text(tensor, at), CELL_TEXT) for at in tensor.cells), default=0
+            (scene.text_width(cell_text(tensor, at), CELL_TEXT) for at in tensor.cells), default=0
         )
         # Whole pixels, an even number: positions and centres need no decimals.
         self.cell_width = max(narrowest, 2 * ceil(widest / 2 + 11))
@@ -235,7 +224,7 @@ class TensorBlock:
             names = None if d is None else tensor.coordinates[d - len(tensor.lead)]
             size = 1 if d is None else tensor.shape[d]
             rulers.append(Ruler(names, size, length, space, from_end=d in self._from_end))
-        corner = text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER_SPACE
+        corner = scene.text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER_SPACE
         beside = self.down and len(tensor.inner) > 2
         return GridFrame(*rulers, corner=corner if beside else 0, has_entries=tensor.has_entries)
 
@@ -271,22 +260,22 @@ class TensorBlock:
         return (min(each.y for each in inner) + max(each.bottom for each in inner)) / 2
 
     @property
-    def box(self) -> Box:
+    def box(self) -> scene.Box:
         """The place of the block."""
-        return Box(self.x, self.y, self.width, self.height)
+        return scene.Box(self.x, self.y, self.width, self.height)
 
     def captions(
         self, facet: tuple[int, ...], rows: dict[int, str], columns: dict[int, str]
-    ) -> Iterator[Caption]:
+    ) -> Iterator[scene.Caption]:
         """Yield the coordinates of a facet, some of further kinds, and its name."""
         frame = self.frames[facet]
         yield from frame.captions(rows, columns)
         if self.subtitle_height:
-            yield Caption(frame.outer.x, frame.outer.y - 8, self._subtitle(facet), "facet")
+            yield scene.Caption(frame.outer.x, frame.outer.y - 8, self._subtitle(facet), "facet")
 
     def cells(
         self, facet: tuple[int, ...], traced: Collection[tuple[int, ...]]
-    ) -> Iterator[GridCell]:
+    ) -> Iterator[scene.GridCell]:
         """Yield the cells of a facet, row-major; those at `traced` are on the traced path."""
         tensor, frame = self.tensor, self.frames[facet]
         rows, columns = (
@@ -297,7 +286,7 @@ class TensorBlock:
             at = (*tensor.lead, *facet, *y, *x)
             cell = tensor.cells[at]
             is_placed = cell.fate in (None, Fate.COPIED)
-            yield GridCell(
+            yield scene.GridCell(
                 tensor.name,
                 tuple(n for n in tensor.named(at) if n is not None),
                 frame.box(row, column),
@@ -318,11 +307,11 @@ class TensorBlock:
             numbers.append(every if n is None else [(ruler.names or []).index(n)])
         return frame, numbers[0], numbers[1]
 
-    def turn(self, box: Box) -> Box:
+    def turn(self, box: scene.Box) -> scene.Box:
         """Return a box along the flow and across it."""
-        return turned(box) if self.down else box
+        return scene.turned(box) if self.down else box
 
-    def lane_width(self, lanes: Lanes) -> float:
+    def lane_width(self, lanes: scene.Lanes) -> float:
         """Return the space between cells that lines need; 0 without lines."""
         return lanes.width({self.grid(frame) for frame in self.frames.values()})
 
@@ -362,11 +351,11 @@ class End:
     def id(self) -> str:
         """The id of its element."""
         if self.is_slice:
-            return slice_id(self._tensor.name, self._named)
-        return cell_id(self._tensor.name, [n for n in self._named if n is not None])
+            return scene.slice_id(self._tensor.name, self._named)
+        return scene.cell_id(self._tensor.name, [n for n in self._named if n is not None])
 
     @property
-    def box(self) -> Box:
+    def box(self) -> scene.Box:
         """The place of the cell, or of the slice with the coordinates that arrows come in by."""
         if not self.is_slice:
             return self._cell
@@ -377,9 +366,9 @@ class End:
             self._rows, self._columns, with_rows=whole_columns, with_columns=whole_rows
         )
 
-    def grid_slice(self, color: int | None, kinds: tuple[str, ...]) -> GridSlice:
+    def grid_slice(self, color: int | None, kinds: tuple[str, ...]) -> scene.GridSlice:
         """Return the slice to draw."""
-        return GridSlice(self._tensor.name, self._named, self.box, color, kinds)
+        return scene.GridSlice(self._tensor.name, self._named, self.box, color, kinds)
 
     @property
     def needs_lane(self) -> bool:
@@ -389,7 +378,7 @@ class End:
         turn = self._block.turn
         return not self.leaves or turn(self._cell).width < turn(self._frame.inner).width
 
-    def lane(self, *, after: bool = False) -> Lane:
+    def lane(self, *, after: bool = False) -> scene.Lane:
         """Return the lane of the arrow; `after` is that on the far side of the cell.
 
         There it lies beyond the lane of a line that leaves the same cell.
@@ -398,14 +387,14 @@ class End:
         space = (self._frame.columns if block.down else self._frame.rows).space
         enters = not self.leaves and not after
         start = box.y - space if enters else box.bottom
-        return Lane(block.grid(self._frame), start, space, enters, box.x - after)
+        return scene.Lane(block.grid(self._frame), start, space, enters, box.x - after)
 
-    def stop(self, lanes: Lanes, *, turns: bool) -> Stop:
+    def stop(self, lanes: scene.Lanes, *, turns: bool) -> scene.Stop:
         """Return where the arrow ends, which may come in from the far end of the grid."""
         block, outer = self._block, self._frame.outer
         above = block.subtitle_height if block.down else 0
-        frame = block.turn(Box(outer.x, outer.y - above, outer.width, outer.height + above))
+        frame = block.turn(scene.Box(outer.x, outer.y - above, outer.width, outer.height + above))
         if not self.needs_lane:
-            return Stop(block.turn(self.box), frame)
+            return scene.Stop(block.turn(self.box), frame)
         back = lanes.place(self.lane(after=True)) if turns and not self.leaves else None
-        return Stop(block.turn(self._cell), frame, lanes.place(self.lane()), back)
+        return scene.Stop(block.turn(self._cell), frame, lanes.place(self.lane()), back)

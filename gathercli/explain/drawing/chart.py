@@ -8,20 +8,8 @@ from math import ceil, floor, log10
 from textwrap import wrap
 from typing import Final, NamedTuple, TypeAlias
 
+from gathercli.explain.drawing import svg
 from gathercli.explain.drawing.scene import Box, text_width
-from gathercli.explain.drawing.svg import (
-    COLORS,
-    DARK,
-    LIGHT,
-    document,
-    element,
-    html,
-    path,
-    rect,
-    safe,
-    style_sheet,
-    text,
-)
 
 CHART_MARGIN: Final = 28
 LABEL_SIZE: Final = 12  # the size of the text of axes, as in the table of styles
@@ -59,42 +47,44 @@ class Chart:
     def add_text(self, x: float, y: float, words: str, kind: str) -> None:
         """Add a line of text of a kind of the style sheet: a heading, a title or a note."""
         width = text_width(words, _TEXT_SIZES[kind], mono=False)
-        self.add(Box(x, y, width, 6), [text(x, y, words, class_=kind)])
+        self.add(Box(x, y, width, 6), [svg.text(x, y, words, class_=kind)])
 
     def svg(self, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
         """Return the picture; `aspect` and `dark` are as in `svg.svg`."""
         size = self.box.width + CHART_MARGIN, self.box.height + CHART_MARGIN
-        style = style_sheet(dark) + style_sheet(dark, "chart")
-        return document(size, self.title, self.description, style, self._elements, aspect=aspect)
+        style = svg.style_sheet(dark) + svg.style_sheet(dark, "chart")
+        return svg.document(
+            size, self.title, self.description, style, self._elements, aspect=aspect
+        )
 
 
 def page(chart: Chart, *, aspect: tuple[int, int] | None = None) -> str:
     """Return a page with a chart; it has no scripts, and asks nothing of a network."""
-    ground = f"body{{margin:0;background:{LIGHT.page}}}"
-    dark = f"@media(prefers-color-scheme:dark){{body{{background:{DARK.page}}}}}"
+    ground = f"body{{margin:0;background:{svg.LIGHT.page}}}"
+    dark = f"@media(prefers-color-scheme:dark){{body{{background:{svg.DARK.page}}}}}"
     style = f"{ground}{dark}svg{{max-width:100%;height:auto}}"
-    return html(chart.title, "style-src 'unsafe-inline'", style, chart.svg(aspect=aspect))
+    return svg.html(chart.title, "style-src 'unsafe-inline'", style, chart.svg(aspect=aspect))
 
 
 def tooltip(words: str) -> str:
     """Return the title of an element: a viewer shows it where the pointer is."""
-    return element("title", safe(words))
+    return svg.element("title", svg.safe(words))
 
 
 def axis_label(x: float, y: float, words: str, anchor: str = "middle") -> str:
     """Return a label of an axis."""
-    return text(x, y, words, class_="axis", text_anchor=anchor)
+    return svg.text(x, y, words, class_="axis", text_anchor=anchor)
 
 
 def ruled(x: float, y: float, to_x: float, to_y: float, kind: str = "rule") -> str:
     """Return a straight line."""
-    return path(f"M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}", class_=kind)
+    return svg.path(f"M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}", class_=kind)
 
 
 def swatch(box: Box, kind: str, words: str) -> list[str]:
     """Return a sample of a class, and its meaning to the right."""
     label = axis_label(box.right + 6, box.bottom - 1, words, "start")
-    return [rect(box, class_=kind), label]
+    return [svg.rect(box, class_=kind), label]
 
 
 def ticks(most: int, count: int = 5) -> list[int]:
@@ -163,7 +153,7 @@ def versions_chart(call: str, tables: Sequence[Table], lines: Sequence[str]) -> 
     for line in lines:
         for number, part in enumerate(wrap(line, 2 * MOST_CHARACTERS)):
             y = chart.box.bottom + (NOTE_LINE if number else 1.6 * NOTE_LINE)
-            words = text(CHART_MARGIN, y, part, class_="word")
+            words = svg.text(CHART_MARGIN, y, part, class_="word")
             chart.add(Box(CHART_MARGIN, y, text_width(part, _TABLE_TEXT), 0), [words])
     return chart
 
@@ -188,7 +178,7 @@ def _table(table: Table, y: float) -> Drawn:
                 if number and column == letters and line != "-":
                     elements.append(_badge(x, at, line))
                 else:
-                    elements.append(text(x, at, line, class_="word" if number else "word head"))
+                    elements.append(svg.text(x, at, line, class_="word" if number else "word head"))
             x += width
         y += NOTE_LINE * max(map(len, row)) + _ROW_PADDING
         elements.append(ruled(CHART_MARGIN, y, right, y, "rule" if number else "thick"))
@@ -198,9 +188,9 @@ def _table(table: Table, y: float) -> Drawn:
 def _badge(x: float, y: float, letter: str) -> str:
     """Return a letter on the colour of its group."""
     box = Box(x - 7, y - 15, 22, 21)
-    return element(
+    return svg.element(
         "g",
-        rect(box, rx=4, class_=f"group c{(ord(letter[0]) - ord('A')) % COLORS}"),
-        text(box.center[0], y, letter, class_="value"),
+        svg.rect(box, rx=4, class_=f"group c{(ord(letter[0]) - ord('A')) % svg.COLORS}"),
+        svg.text(box.center[0], y, letter, class_="value"),
         class_="badge",
     )

@@ -45,7 +45,7 @@ def scene_of(
     with the rest as usual. With `has_steps` its trace stands below; a page writes that of any cell
     itself. The arrangement comes near to the aspect, the ratio of width to height, if there is one.
     """
-    cell, view = None if cell is None else provenance.cell(cell), view_of(provenance)
+    cell, view = None if cell is None else provenance.normalized(cell), view_of(provenance)
     selection, drawings = _fitting(view, look, cell)
     panels = [each.panel for each in drawings]
     traced = _traced(provenance, drawings, cell)
@@ -196,7 +196,7 @@ def _traced(
 ) -> Any:
     """Return the trace of a cell, or without one the most telling of those that are drawn."""
     if cell is not None:
-        return provenance.trace(*cell)
+        return provenance.cell(*cell)
     whole = [trace for each in drawings for trace in each.panel.whole_traces]
     traces = whole or [trace for each in drawings for trace in each.panel.traces.values()]
     return telling_traces(provenance, traces)[0] if traces else None

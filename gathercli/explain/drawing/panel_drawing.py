@@ -6,22 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
+from gathercli.explain.drawing import scene
 from gathercli.explain.drawing.block import CELL_HEIGHT, LEAST_WIDTH, End, TensorBlock
-from gathercli.explain.drawing.scene import (
-    Arrow,
-    Box,
-    Caption,
-    Grid,
-    GridSlice,
-    Lanes,
-    Stop,
-    climb,
-    route,
-    slice_id,
-    spread,
-    text_width,
-    turned,
-)
 from gathercli.explain.panel import OUTSIDE_PLACE, Link, Panel, Path, Stance
 from gathercli.explain.provenance import Fate
 
@@ -59,7 +45,7 @@ class _Way(NamedTuple):
 
     link: Link
     ids: tuple[str, ...]  # of the elements at its ends
-    stops: tuple[Stop, ...]
+    stops: tuple[scene.Stop, ...]
     bend: float | None  # what it passes across the flow, beyond the end of an axis
     kinds: tuple[str, ...]
 
@@ -128,7 +114,7 @@ class PanelDrawing:
         beside = SPACE_BEYOND_AXIS * 2 + _OUTSIDE_WIDTH if self._has_room_outside else 0
         spans = [each.width + (beside if each is self._data else 0) for each in self.blocks]
         words = [words for each in self.panel.flow for words, _ in each.titles]
-        margin = max(text_width(each, 15, mono=False) for each in words) + 22
+        margin = max(scene.text_width(each, 15, mono=False) for each in words) + 22
         self.width = margin + max(spans)
         top = y
         starts = self._starts(spans, [each.label_width for each in self.blocks])
@@ -140,7 +126,7 @@ class PanelDrawing:
         # As high as `data`, so that arrows reach it without crossing its cells.
         upper = min((frame.inner.y for frame in self._data.frames.values()), default=data.y)
         right = data.right + 2 * SPACE_BEYOND_AXIS
-        self.outside = Box(right, upper, _OUTSIDE_WIDTH, data.bottom - upper)
+        self.outside = scene.Box(right, upper, _OUTSIDE_WIDTH, data.bottom - upper)
 
     def _place_along(self, x: float, y: float) -> None:
         beside = SPACE_BEYOND_AXIS * 2 + CELL_HEIGHT if self._has_room_outside else 0
@@ -159,20 +145,20 @@ class PanelDrawing:
         data = self._data.box
         start = min((frame.inner.x for frame in self._data.frames.values()), default=data.x)
         width = max(data.right - start, _OUTSIDE_WIDTH)
-        self.outside = Box(start, data.bottom + 2 * SPACE_BEYOND_AXIS, width, CELL_HEIGHT)
+        self.outside = scene.Box(start, data.bottom + 2 * SPACE_BEYOND_AXIS, width, CELL_HEIGHT)
 
     def _overhang(self, block: TensorBlock) -> tuple[float, float]:
         """Return how far a title reaches to the left and right of its tensor."""
         part = block.tensor.title_part
-        words = (text_width(each, 15, mono=False) for each in block.tensor.title_words)
+        words = (scene.text_width(each, 15, mono=False) for each in block.tensor.title_words)
         room = max(0.0, max(words) - block.width)
         return room * part, room * (1 - part)
 
-    def captions(self) -> Iterator[Caption]:
+    def captions(self) -> Iterator[scene.Caption]:
         """Yield the titles of the tensors, and words for what has no cells."""
         left, top = self._corner
         if self.panel.heading:
-            yield Caption(left, top + 14, self.panel.heading, "note")
+            yield scene.Caption(left, top + 14, self.panel.heading, "note")
         for block in self.blocks:
             titles, box = block.tensor.titles, block.box
             x = box.x - self._overhang(block)[0]
@@ -180,17 +166,17 @@ class PanelDrawing:
             if self._down:
                 x, y = left, block.middle + 5 - _NOTE_HEIGHT * (len(titles) - 1) / 2
             for n, (words, kind) in enumerate(titles):
-                yield Caption(x, y + _NOTE_HEIGHT * n, words, kind)
+                yield scene.Caption(x, y + _NOTE_HEIGHT * n, words, kind)
             if block.is_empty:
                 x, y = block.box.center
-                yield Caption(
+                yield scene.Caption(
                     x, y + 5 * bool(self.panel.heading), "empty: no elements", "note", "middle"
                 )
         if self.panel.points_outside:
             x, y = self.outside.center
-            yield Caption(x, y + 5, OUTSIDE_PLACE, "note", "middle")
+            yield scene.Caption(x, y + 5, OUTSIDE_PLACE, "note", "middle")
 
-    def grids(self) -> Iterator[Grid]:
+    def grids(self) -> Iterator[scene.Grid]:
         """Yield a grid for each facet of each tensor."""
         slices, at = self._slices(), self.panel.at
         for block in self.blocks:
@@ -200,10 +186,10 @@ class PanelDrawing:
                 cells = list(block.cells(facet, traced))
                 parts = [each for each in slices if each.tensor == name and each.box in frame]
                 captions = list(block.captions(facet, *self._marks(block, facet, traced)))
-                yield Grid(name, (*at, *facet), frame.inner, cells, parts, captions)
+                yield scene.Grid(name, (*at, *facet), frame.inner, cells, parts, captions)
         if self.panel.points_outside:
-            place = GridSlice(OUTSIDE_PLACE, at, self.outside, None, ("outside",))
-            yield Grid(OUTSIDE_PLACE, at, self.outside, [], [place], [])
+            place = scene.GridSlice(OUTSIDE_PLACE, at, self.outside, None, ("outside",))
+            yield scene.Grid(OUTSIDE_PLACE, at, self.outside, [], [place], [])
 
     def _marks(
         self, block: TensorBlock, facet: tuple[int, ...], traced: Sequence[tuple[int, ...]]
@@ -227,9 +213,9 @@ class PanelDrawing:
             block = self._by_name.get(name)
             yield None if block is None else End(block, at, leaves=leaves)
 
-    def _slices(self) -> list[GridSlice]:
+    def _slices(self) -> list[scene.GridSlice]:
         """Return the slices at ends of arrows, once each."""
-        slices: dict[str, GridSlice] = {}
+        slices: dict[str, scene.GridSlice] = {}
         for link in self.links:
             kinds = tuple(_kinds(link))
             for end in self._ends(link):
@@ -237,9 +223,9 @@ class PanelDrawing:
                     slices[end.id] = end.grid_slice(link.color, kinds)
         return list(slices.values())
 
-    def _lanes(self) -> Lanes:
+    def _lanes(self) -> scene.Lanes:
         """Return the use of the spaces between cells."""
-        lanes = Lanes()
+        lanes = scene.Lanes()
         for link in self.links:
             for end in [] if link.climbs else self._ends(link):
                 if end is not None and end.needs_lane:
@@ -248,7 +234,7 @@ class PanelDrawing:
                         lanes.add(end.lane(after=True))
         return lanes
 
-    def arrows(self) -> Iterator[Arrow]:
+    def arrows(self) -> Iterator[scene.Arrow]:
         """Yield the arrows: those within a tensor, then the others once each."""
         lanes = self._lanes()
         ways: dict[tuple[str, ...], _Way] = {}
@@ -263,16 +249,16 @@ class PanelDrawing:
             groups.setdefault(way.ids[1], []).append(way)
         for group in groups.values():
             levels = [each.stops[0].level if each.bend is None else inf for each in group]
-            targets = spread(levels, [each.stops[1] for each in group])
+            targets = scene.spread(levels, [each.stops[1] for each in group])
             for way, stop in zip(group, targets, strict=True):
-                d = route(way.stops[0], stop, down=self._down, bend=way.bend)
-                yield Arrow(way.ids[0], way.ids[1], d, way.link.color, way.kinds)
+                d = scene.route(way.stops[0], stop, down=self._down, bend=way.bend)
+                yield scene.Arrow(way.ids[0], way.ids[1], d, way.link.color, way.kinds)
 
-    def _climb(self, link: Link) -> Arrow:
+    def _climb(self, link: Link) -> scene.Arrow:
         block = self._by_name[link.names[0]]
         source, target = (End(block, at, leaves=True) for at in (link.source, link.target))
-        d = climb(source.box, target.box, link.lane)
-        return Arrow(source.id, target.id, d, link.color, ("picks", *_kinds(link)))
+        d = scene.climb(source.box, target.box, link.lane)
+        return scene.Arrow(source.id, target.id, d, link.color, ("picks", *_kinds(link)))
 
     def _turns(self, link: Link) -> bool:
         """Whether an arrow bends round the end of an axis along the flow."""
@@ -280,15 +266,15 @@ class PanelDrawing:
         is_cell = None not in link.target and rank - len(self.panel.at) > 1
         return not link.lands and is_cell and rank - (2 if self._down else 1) in link.from_end
 
-    def _way(self, link: Link, lanes: Lanes) -> _Way:
+    def _way(self, link: Link, lanes: scene.Lanes) -> _Way:
         kinds = ["lands" if link.lands else "picks", *_kinds(link)]
-        ids, stops = list[str](), list[Stop]()
+        ids, stops = list[str](), list[scene.Stop]()
         turns = self._turns(link)
         for end in self._ends(link):
             if end is None:
-                box = turned(self.outside) if self._down else self.outside
-                ids.append(slice_id(OUTSIDE_PLACE, self.panel.at))
-                stops.append(Stop(box, box))
+                box = scene.turned(self.outside) if self._down else self.outside
+                ids.append(scene.slice_id(OUTSIDE_PLACE, self.panel.at))
+                stops.append(scene.Stop(box, box))
             else:
                 ids.append(end.id)
                 stops.append(end.stop(lanes, turns=turns))

@@ -15,15 +15,8 @@ from math import prod, sqrt
 from typing import Any, Final, Literal, NamedTuple
 
 from gathercli.errors import UsageError
+from gathercli.explain import panel
 from gathercli.explain.drawing.scene import Arrow, Box, Caption, GridCell, GridSlice, Scene, number
-from gathercli.explain.panel import (
-    DARK_PAGE,
-    HUES,
-    LIGHT_PAGE,
-    ON_FILL,
-    REFUSED_ON_DARK,
-    REFUSED_ON_LIGHT,
-)
 from gathercli.text import clean, grouped, table_beside
 
 MONO: Final = "Menlo,Consolas,'DejaVu Sans Mono',monospace"
@@ -31,7 +24,7 @@ SANS: Final = "system-ui,'Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif"
 
 _SPECIAL_ATTRIBUTES: Final = {"class_": "class", "xml_space": "xml:space"}
 
-COLORS: Final = len(HUES)
+COLORS: Final = len(panel.HUES)
 
 _CELL_RADIUS: Final = 3
 
@@ -169,17 +162,17 @@ class Theme(NamedTuple):
 _STYLES: Final = table_beside(__name__)
 LIGHT: Final = Theme(
     **_STYLES["light"],
-    page=LIGHT_PAGE,
-    refused=REFUSED_ON_LIGHT,
-    fills=tuple(hue.fill for hue in HUES),
-    lines=tuple(hue.ink for hue in HUES),
+    page=panel.LIGHT_PAGE,
+    refused=panel.REFUSED_ON_LIGHT,
+    fills=tuple(hue.fill for hue in panel.HUES),
+    lines=tuple(hue.ink for hue in panel.HUES),
 )
 DARK: Final = Theme(
     **_STYLES["dark"],
-    page=DARK_PAGE,
-    refused=REFUSED_ON_DARK,
+    page=panel.DARK_PAGE,
+    refused=panel.REFUSED_ON_DARK,
     fills=LIGHT.fills,
-    lines=tuple(hue.fill for hue in HUES),
+    lines=tuple(hue.fill for hue in panel.HUES),
 )
 
 
@@ -193,7 +186,7 @@ def _rules(bodies: Mapping[str, str], **fields: Any) -> str:
 
 
 def _colors(kind: str, theme: Theme) -> str:
-    fields, styles = {**theme._asdict(), "on_fill": ON_FILL}, _STYLES[kind]
+    fields, styles = {**theme._asdict(), "on_fill": panel.ON_FILL}, _STYLES[kind]
     parts = (
         _rules(styles["parts"], **fields | {"n": n, "fill": fill, "line": line})
         for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True))

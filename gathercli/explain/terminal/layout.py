@@ -13,16 +13,7 @@ from typing import Final, NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 
-from gathercli.explain.panel import (
-    REFUSED_STYLE,
-    STYLES,
-    Line,
-    Marks,
-    PanelCell,
-    PanelTensor,
-    Placement,
-    Word,
-)
+from gathercli.explain import panel
 from gathercli.explain.provenance import Fate
 from gathercli.report.grid import at_the_point
 from gathercli.spec.shapes import flat_positions, product
@@ -41,9 +32,9 @@ class Edge(str):
 class PaddedCell(NamedTuple):
     """A cell in its column: its words, and the columns before and after it."""
 
-    before: Word
-    text: Word
-    after: Word
+    before: panel.Word
+    text: panel.Word
+    after: panel.Word
 
 
 def padded(text: str, style: str) -> PaddedCell:
@@ -59,10 +50,10 @@ def bracketed(text: str, start: int, stop: int) -> PaddedCell:
     return PaddedCell(*((each, CURRENT_STYLE) for each in (text[0], text[1:-1], text[-1])))
 
 
-def style_of(cell: PanelCell) -> str:
+def style_of(cell: panel.PanelCell) -> str:
     """Return the style of a cell: refused, of its letter, filled or unread."""
     if cell.fate is Fate.REFUSED:
-        return REFUSED_STYLE
+        return panel.REFUSED_STYLE
     if cell.color is not None:
         return letter_style(cell.color)
     if cell.fate is Fate.FILLED and cell.mark:
@@ -72,35 +63,35 @@ def style_of(cell: PanelCell) -> str:
 
 def letter_style(color: int) -> str:
     """Return the style of a letter by the number of its colour."""
-    return STYLES[color % len(STYLES)]
+    return panel.STYLES[color % len(panel.STYLES)]
 
 
-def has_columns(part: PanelTensor) -> bool:
+def has_columns(part: panel.PanelTensor) -> bool:
     """Return whether the last dimension of a tensor runs along lines."""
     return len(part.inner) > 1 or (part.across and bool(part.inner))
 
 
-def _heads(part: PanelTensor) -> int:
+def _heads(part: panel.PanelTensor) -> int:
     """Return the number of lines between the title of a tensor and its first row."""
     if not has_columns(part) or part.is_empty:
         return 0
     gap = any(part.facets[0])
-    return 1 + (part.place is Placement.COLUMN) + (len(part.inner) > 2) + gap
+    return 1 + (part.place is panel.Placement.COLUMN) + (len(part.inner) > 2) + gap
 
 
-def width(line: Line) -> int:
+def width(line: panel.Line) -> int:
     """Return the width of a line in columns."""
     return sum(cell_len(word) for word, _ in line)
 
 
-def widest(lines: Iterable[Line]) -> int:
+def widest(lines: Iterable[panel.Line]) -> int:
     """Return the width of the widest line in columns, without its edge."""
     return max((width(line) - isinstance(line[-1][0], Edge) for line in lines if line), default=0)
 
 
-def joined(entries: Iterable[Line], room: int) -> Iterator[Line]:
+def joined(entries: Iterable[panel.Line], room: int) -> Iterator[panel.Line]:
     """Join entries into lines of at most `room` columns."""
-    line: Line = []
+    line: panel.Line = []
     for entry in entries:
         if line and width(line) + 3 + width(entry) > room:
             yield line
@@ -110,23 +101,23 @@ def joined(entries: Iterable[Line], room: int) -> Iterator[Line]:
         yield line
 
 
-def beside(blocks: Sequence[list[Line]]) -> list[Line]:
+def beside(blocks: Sequence[list[panel.Line]]) -> list[panel.Line]:
     """Put blocks of lines side by side."""
     *left, last = [block for block in blocks if block] or [[]]
     widths = [widest(block) + BLOCK_GAP for block in left]
-    lines: list[Line] = []
-    for row in zip_longest(*left, last, fillvalue=Line()):
-        line: Line = []
+    lines: list[panel.Line] = []
+    for row in zip_longest(*left, last, fillvalue=panel.Line()):
+        line: panel.Line = []
         for words, columns in zip(row, widths, strict=False):
             line += [*words, (" " * (columns - width(words)), "")]
         lines.append([*line, *row[-1]])
     return lines
 
 
-def in_rows(blocks: Iterable[list[Line]], room: int) -> list[Line]:
+def in_rows(blocks: Iterable[list[panel.Line]], room: int) -> list[panel.Line]:
     """Put blocks side by side while they fit, then below each other."""
-    lines: list[Line] = []
-    row: list[list[Line]] = []
+    lines: list[panel.Line] = []
+    row: list[list[panel.Line]] = []
     for block in blocks:
         if row and sum(map(widest, row)) + widest(block) + BLOCK_GAP * len(row) > room:
             lines += [*beside(row), []]
@@ -135,19 +126,21 @@ def in_rows(blocks: Iterable[list[Line]], room: int) -> list[Line]:
     return lines + beside(row)
 
 
-def arrange(parts: Sequence[PanelTensor], blocks: list[list[Line]], *, stacked: bool) -> list[Line]:
+def arrange(
+    parts: Sequence[panel.PanelTensor], blocks: list[list[panel.Line]], *, stacked: bool
+) -> list[panel.Line]:
     """Put the blocks of parts side by side with level first rows, or below each other."""
     if stacked:
         return [line for block in blocks for line in ([], *block)][1:]
     most = max(map(_heads, parts))
     heads = [0 if 0 in part.inner else most - _heads(part) for part in parts]
-    blank: Line = []
+    blank: panel.Line = []
     return beside(
         [[b[0], *[blank] * count, *b[1:]] for b, count in zip(blocks, heads, strict=True)]
     )
 
 
-def append(text: Text, lines: Iterable[Line]) -> None:
+def append(text: Text, lines: Iterable[panel.Line]) -> None:
     """Append lines to a text without trailing blanks; adjacent words of one style are one span."""
     for line in lines:
         groups = groupby(line, key=itemgetter(1))
@@ -161,7 +154,7 @@ def append(text: Text, lines: Iterable[Line]) -> None:
         text.append("\n")
 
 
-def text_of(lines: Iterable[Line]) -> Text:
+def text_of(lines: Iterable[panel.Line]) -> Text:
     """Join lines into a text."""
     text = Text()
     append(text, lines)
@@ -183,9 +176,9 @@ def flat(at: Sequence[int], shape: Sequence[int]) -> int:
     return position
 
 
-def draw(part: PanelTensor, marks: Marks) -> list[Line]:
+def draw(part: panel.PanelTensor, marks: panel.Marks) -> list[panel.Line]:
     """Lay out a tensor below its title."""
-    title: Line = [(part.name, "bold"), (f" {part.words}" if part.words else "", "")]
+    title: panel.Line = [(part.name, "bold"), (f" {part.words}" if part.words else "", "")]
     if 0 in part.inner:
         return [title, [("empty: no elements", "dim")]]
     if part.is_empty:
@@ -196,7 +189,7 @@ def draw(part: PanelTensor, marks: Marks) -> list[Line]:
 class _Drawing:
     """The cells of a part, and the widths of its columns; the column of a vector is None."""
 
-    def __init__(self, part: PanelTensor, marks: Marks) -> None:
+    def __init__(self, part: panel.PanelTensor, marks: panel.Marks) -> None:
         self._part, self._marks = part, marks
         above, last = ([], [], *map(list[int], part.coordinates))[-2:]
         self._rows, self._columns = (above, last) if has_columns(part) else (last, [])
@@ -224,13 +217,13 @@ class _Drawing:
         tail = max(len(self._cells[at].tail) for at in ats)
         if column is not None:
             value = max(value, len(str(column)) - tail)
-        if self._part.place is Placement.COLUMN:
+        if self._part.place is panel.Placement.COLUMN:
             value = max(value, label)
-        return label if self._part.place is Placement.CELL else 0, value, tail
+        return label if self._part.place is panel.Placement.CELL else 0, value, tail
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[panel.Line]:
         """Return the lines below the title."""
-        part, lines, last = self._part, list[Line](), -1
+        part, lines, last = self._part, list[panel.Line](), -1
         for facet in self._facets:
             if facet:
                 number = flat(facet, part.inner)
@@ -238,7 +231,7 @@ class _Drawing:
                     lines.append([(self._marks.rows, "dim")])
                 last = number
                 lines.append(self._facet_heading(facet))
-            if part.place is Placement.COLUMN:
+            if part.place is panel.Placement.COLUMN:
                 lines.append(self._column_labels(facet))
             if self._columns:
                 lines.append(self._heading())
@@ -247,25 +240,25 @@ class _Drawing:
             lines.append([(self._marks.rows, "dim")])
         return lines
 
-    def _facet_heading(self, facet: tuple[int, ...]) -> Line:
+    def _facet_heading(self, facet: tuple[int, ...]) -> panel.Line:
         line = [(self._part.facet_name(facet), "bold")]
-        if self._part.place is Placement.FACET:
+        if self._part.place is panel.Placement.FACET:
             cell = self._cells[(*facet, self._rows[0], self._columns[0])]
             line += [("  ", ""), (cell.label, style_of(cell))]
             if self._part.note:
                 line += [("  ", ""), (self._part.note((*self._part.lead, *facet)), "")]
         return line
 
-    def _start(self, label: str, style: str, row: str) -> Line:
+    def _start(self, label: str, style: str, row: str) -> panel.Line:
         """Start a line with the label of a row, if rows have labels, and its coordinate."""
-        line: Line = []
-        if self._part.place is Placement.ROW and self._labels:
+        line: panel.Line = []
+        if self._part.place is panel.Placement.ROW and self._labels:
             line += [(label.ljust(self._labels), style if label else ""), (" ", "")]
         if self._margin:
             line.append((row.rjust(self._margin), "dim"))
         return line
 
-    def _column_labels(self, facet: tuple[int, ...]) -> Line:
+    def _column_labels(self, facet: tuple[int, ...]) -> panel.Line:
         boxes: list[PaddedCell] = []
         for column in self._columns:
             cells = [self._cells[(*facet, row, column)] for row in self._rows]
@@ -275,13 +268,13 @@ class _Drawing:
             boxes.append(padded(text, style_of(cell) if cell.label else ""))
         return self._start("", "", "") + self._side_by_side(boxes, marks=False)
 
-    def _side_by_side(self, boxes: list[PaddedCell], *, marks: bool = True) -> Line:
+    def _side_by_side(self, boxes: list[PaddedCell], *, marks: bool = True) -> panel.Line:
         """Join the boxes of a row; the blanks between two are the edges of both.
 
         With `marks`, mark hidden columns.
         """
-        line: Line = []
-        after: Word | None = None
+        line: panel.Line = []
+        after: panel.Word | None = None
         for column, box in zip(self._by_column, boxes, strict=True):
             before = "" if column is None and not self._margin else self._before[column]
             before = before if marks else " " * len(before)
@@ -294,7 +287,7 @@ class _Drawing:
             after = box.after
         return [*line, (Edge(after[0]), after[1])] if after else line
 
-    def _heading(self) -> Line:
+    def _heading(self) -> panel.Line:
         line = self._start("", "", "")
         for column in self._columns:
             label, value, tail = self._widths[column]
@@ -309,8 +302,8 @@ class _Drawing:
         last = self._columns[at - 1] if at else -1
         return "  " if column is None or column == last + 1 else f"  {self._marks.columns}  "
 
-    def _body(self, facet: tuple[int, ...]) -> list[Line]:
-        part, lines, last = self._part, list[Line](), -1
+    def _body(self, facet: tuple[int, ...]) -> list[panel.Line]:
+        part, lines, last = self._part, list[panel.Line](), -1
         if not self._rows:
             return [self._row((), "")]
         gap = self._start("", "", self._marks.rows)
@@ -323,16 +316,16 @@ class _Drawing:
             lines.append(gap)
         return lines
 
-    def _row(self, at: tuple[int, ...], name: str) -> Line:
+    def _row(self, at: tuple[int, ...], name: str) -> panel.Line:
         part = self._part
         ats = [(*at, column) for column in self._columns] or [at]
         first = self._cells[ats[0]]
         line = self._start(first.label, style_of(first), name)
         line += self._side_by_side(list(map(self._box, ats)))
-        rest: Line = []
+        rest: panel.Line = []
         if self._columns and self._columns[-1] < part.inner[-1] - 1:
             rest.append((f"  {self._marks.columns}", "dim"))
-        if part.note and part.place is Placement.ROW:
+        if part.note and part.place is panel.Placement.ROW:
             rest += [("   ", ""), (part.note((*part.lead, *at)), "")]
         if rest:  # the edge takes the place of a blank
             (edge, style), (blanks, other) = line.pop(), rest[0]
