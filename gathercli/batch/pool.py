@@ -340,12 +340,12 @@ class Pool:
         if self._ended:
             yield from self._ended
             self._ended.clear()
-            return
+            seconds = 0
         if self._timeout is not None:
             now = time.monotonic()
             began = [worker.began for worker in self._workers if worker.at_work]
             seconds = min([seconds, *(max(each + self._timeout - now, 0) for each in began)])
-        if self._pause:
+        if self._pause and seconds:
             sleep(self._pause)
         for key, _ in self._selector.select(seconds):
             worker: _Worker = key.data

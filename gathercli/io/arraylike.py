@@ -36,6 +36,7 @@ _R = TypeVar("_R")
 # Libraries whose tensors results become, by the package that defines their types.
 _LIBRARIES: Final = {each: each for each in ("numpy", "torch", "jax", "tensorflow")}
 _PACKAGES: Final = _LIBRARIES | {"jaxlib": "jax"}
+_LIBRARY_OF: Final[dict[type, str | None]] = {}  # what was found
 _OF_PYTHON: Final = {bool: np.bool_, int: np.int64, float: np.float64}
 # What copies a tensor to the CPU.
 _TO_CPU: Final = {
@@ -89,9 +90,8 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
     def checked(*args: _P.args, **named: _P.kwargs) -> _R:
         placed = zip(chain(names, rest), args, strict=False)
         for name, value in chain(placed, named.items()):
-            kinds = allowed.get(name, ())
-            if kinds and not any(isinstance(value, kind) for _, kind in kinds):
-                what, expected = f"is {kind_of(value)}", listed(words for words, _ in kinds)
+            if name in allowed and not any(isinstance(value, kind) for _, kind in allowed[name]):
+                what, expected = f"is {kind_of(value)}", listed(words for words, _ in allowed[name])
                 raise UsageError(what, subject=name, value=str(value), expected=expected)
         return function(*args, **named)
 
@@ -317,8 +317,10 @@ def as_numpy(tensor: Tensor) -> npt.NDArray[Any]:
 
 def _library(kind: type) -> str | None:
     """Return the library of a type, or of what it derives from; None for any other."""
-    packages = (each.__module__.partition(".")[0] for each in kind.__mro__)
-    return next((_PACKAGES[each] for each in packages if each in _PACKAGES), None)
+    if kind not in _LIBRARY_OF:
+        packages = (each.__module__.partition(".")[0] for each in kind.__mro__)
+        _LIBRARY_OF[kind] = next((_PACKAGES[each] for each in packages if each in _PACKAGES), None)
+    return _LIBRARY_OF[kind]
 
 
 def check_like(like: Any, out: Any) -> None:
@@ -396,7 +398,7 @@ def quick(value: Any) -> AnyArray | None:
             shape, flat, kinds = flatten(value)
             (kind,) = kinds
             return np.array(flat, _OF_PYTHON[kind]).reshape(shape)
-        return _of_torch(value) if type(value).__module__ == "torch" else None
+        return _of_torch(value) if _library(type(value)) == "torch" else None
     except Exception:  # noqa: BLE001  (another library may raise anything)
         return None
 

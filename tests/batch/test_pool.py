@@ -7,6 +7,7 @@ import re
 from collections import deque
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,6 +142,21 @@ def test_no_job_waits_behind_the_long_first_one_of_a_process_that_starts(
     assert list(worker.receive(READY_LINE)) == []
 
     assert worker.is_busy(1, clock[0])
+
+
+def test_a_late_job_is_ended_while_others_have_inferred_outcomes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    killed: list[str] = []
+    late = SimpleNamespace(at_work=True, began=0.0, tasks=[7], late=None)
+    late.process = SimpleNamespace(kill=lambda: killed.append("late"))
+    monkeypatch.setattr("time.monotonic", lambda: 10.0)
+    workers = pool.Pool(None, SimpleNamespace(timeout=5.0), 0)  # type: ignore[arg-type]
+    workers._workers, workers._ended = [late], [Outcome(0, "ok", b"", {})]  # type: ignore[list-item]
+
+    assert [each.number for each in workers.wait(JobQueue((), ordered=True), 60.0)] == [0]
+
+    assert killed == ["late"]
 
 
 def test_no_job_begins_after_the_one_that_stops_the_queue() -> None:

@@ -293,6 +293,9 @@ def test_a_tensor_of_torch_comes_back_as_one() -> None:
             assert output.view(torch.uint8).equal(few[2:].view(torch.uint8))
         assert gathercli.gather(few, [2], out=held) is held
         assert held.view(torch.uint8).equal(few[2:].view(torch.uint8))
+    held = torch.nn.Parameter(torch.empty(1, 2), requires_grad=False)
+    assert gathercli.gather(torch.nn.Parameter(data, requires_grad=False), [1], out=held) is held
+    assert held.tolist() == [[2, 3]]
     with pytest.raises(InputError, match=r"`data.detach\(\)`"):
         gathercli.gather(data.requires_grad_(), [0])
 
