@@ -161,7 +161,7 @@ class Search:
         few: list[ScoredHypothesis] = []
         for departures in (0, 1, 2):
             few = _best([*few, *self._tried(self.candidates.combinations(departures))])
-            if few and few[0].score.is_whole:
+            if few and few[0].score.is_whole and few[0].hypothesis.departures <= departures:
                 break
         base = [] if self.base is None else [self.base]
         if not few:
