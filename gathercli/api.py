@@ -408,22 +408,15 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     from gathercli.io.write import Output
 
     if not isinstance(path, str | bytes | os.PathLike):
-        raise UsageError(
-            f"is {kind_of(path)}",
-            subject="path",
-            expected="the name of a file",
-            hint="the name of the file comes first: `gathercli.save(path, array)`",
-        )
+        what = f"is {kind_of(path)}"
+        hint = "the name of the file comes first: `gathercli.save(path, array)`"
+        raise UsageError(what, subject="path", expected="the name of a file", hint=hint)
     target = os.fspath(path)
     arraylike.refuse_text(array)
     tensor = arraylike.as_tensor(array)
     if tensor.dtype.kind is Kind.OTHER:
-        raise DtypeError(
-            f"the array is {tensor.dtype}, which no operator takes",
-            rule="data-dtype",
-            value=tensor.dtype.name,
-            expected="a plain type",
-        )
+        what = f"the array is {tensor.dtype}, which no operator takes"
+        raise DtypeError(what, rule="data-dtype", value=tensor.dtype.name, expected="a plain type")
     chosen = formats.format_of(target) if format is None else format
     if is_chunked(chosen):
         with formats.creator(chosen)(target) as chunks:

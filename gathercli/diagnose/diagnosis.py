@@ -215,8 +215,7 @@ def _named(explanation: ScoredHypothesis, candidates: Candidates) -> Named:
         value = FILLS[h.treatment.fill](candidates.storage)
         fill = h.treatment.fill if value is None else str(np.asarray(value, candidates.storage))
     sentences = tuple(each.sentence.replace("{fill}", fill) for each in departing)
-    names = tuple(each.name for each in departing)
-    return Named(names, sentences, explanation, _known(h, candidates))
+    return Named(h.names, sentences, explanation, _known(h, candidates))
 
 
 def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:

@@ -41,8 +41,13 @@ class Hypothesis(NamedTuple):
         return self[:-1]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of what differs from what was asked for."""
+        return tuple(each.name for each in self.rows if each.name)
+
+    @property
     def departures(self) -> int:
-        """The number of differences from what was asked for."""
+        """The number of differences."""
         return self.frame.departures + sum(bool(each.name) for each in self.rows[1:])
 
     @property

@@ -68,12 +68,22 @@ class ScoredHypothesis(NamedTuple):
         """Whether it explains every cell, and not by chance."""
         return self.score.is_whole and self.proves
 
+    def adds_nothing_to(self, other: ScoredHypothesis) -> bool:
+        """Whether it ranks behind another with some of its departures: the rest changes nothing."""
+        own, its = ({*each.hypothesis.names} for each in (self, other))
+        return its < own and other.rank <= self.rank
+
     @property
     def rank(self) -> tuple[float, ...]:
-        """A key that is the smaller the better; foreign cells count half."""
+        """A key that is the smaller the better: cells explained, then departures.
+
+        Foreign cells count only where nothing else is left, and then less than a cell.
+        """
         score, departures = self.score, self.hypothesis.departures
-        cells = score.explained + min(score.foreign, score.explained) / 2
-        return not score.is_whole, departures if score.is_whole else 0.4 * departures - cells
+        if score.is_whole:
+            return False, departures
+        foreign = 0.5 if score.foreign and score.accounts else 0
+        return True, 0.4 * departures - score.explained - foreign
 
 
 def is_by_chance(explained: int, cells: int, likelihood: float, departures: int) -> bool:
@@ -166,11 +176,11 @@ class Search:
         base = [] if self.base is None else [self.base]
         if not few:
             return base
-        proved = [*map(self._proved, self._to_prove(few)), *base]
-        unique = {_key(each.hypothesis): each for each in reversed(proved)}
-        proved = list(reversed(unique.values()))
-        proved.sort(key=lambda each: each.rank)
-        return proved
+        unique: dict[object, ScoredHypothesis] = {}
+        for each in (*map(self._proved, self._to_prove(few)), *base):
+            unique.setdefault(_key(each.hypothesis), each)
+        proved = sorted(unique.values(), key=lambda each: each.rank)
+        return [each for each in proved if not any(each.adds_nothing_to(one) for one in proved)]
 
     def _tried(self, hypotheses: Iterable[Hypothesis]) -> list[ScoredHypothesis]:
         """Try hypotheses, and every treatment of refused indices with the consistent ones."""

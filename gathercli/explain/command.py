@@ -99,11 +99,8 @@ class ExplainedOptions(Options):
             names = [each.name.upper() for each in op.inputs]
             hint = suggest_example("explain", op, [word for word in words[1:] if word is not None])
         names = ["OP", *names]
-        return UsageError(
-            f"`{names[words.index(None)]}` is missing",
-            expected=listed(names, "and"),
-            hint=f"{hint}, or `--job FILE#ID`",
-        )
+        what = f"`{names[words.index(None)]}` is missing"
+        return UsageError(what, expected=listed(names, "and"), hint=f"{hint}, or `--job FILE#ID`")
 
     def read(self) -> AbstractContextManager[ExplainedCall]:
         """Read the tensors and bind the call."""
@@ -194,12 +191,9 @@ class ExplainOptions(Options):
             (panels, MOST_WINDOW_PANELS, "batches"),
         ):
             if count > most:
-                raise UsageError(
-                    f"chooses {grouped(count)} {noun} or so, but a picture shows {grouped(most)}",
-                    subject="--window",
-                    expected="fewer",
-                    hint="`-f json` writes any number of them",
-                )
+                what = f"chooses {grouped(count)} {noun} or so, but a picture shows {grouped(most)}"
+                hint = "`-f json` writes any number of them"
+                raise UsageError(what, subject="--window", expected="fewer", hint=hint)
 
 
 def run(

@@ -184,11 +184,9 @@ def run(
         flags = {"--answer": answer, "--list": list_lessons, "--all": all_lessons}
         words = filter(None, (name, *(flag for flag in flags if flags[flag])))
         hint = "`gathercli demo --all` has the answers: below the lessons, or at the key `?`"
-        raise UsageError(
-            f"{listed((f'`{word}`' for word in words), 'and')} exclude each other",
-            expected="one of them",
-            hint=hint if answer and all_lessons else None,
-        )
+        what = f"{listed((f'`{word}`' for word in words), 'and')} exclude each other"
+        expected = "one of them"
+        raise UsageError(what, expected=expected, hint=hint if answer and all_lessons else None)
     if list_lessons:
         text, widest = Text(), max(map(len, _NAMES))
         for number, lesson in enumerate(LESSONS, 1):

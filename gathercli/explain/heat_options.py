@@ -70,17 +70,11 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
                 f"`--header` and `{drawn[0]}` exclude each other", expected="one of them"
             )
         if self.window and not drawn:
-            raise UsageError(
-                "says what `--heat` and `--save` draw",
-                subject="--window",
-                expected="one of them too",
-            )
+            what = "says what `--heat` and `--save` draw"
+            raise UsageError(what, subject="--window", expected="one of them too")
         if self.paths and len(files) > 1:
-            raise UsageError(
-                f"draws one tensor, and there are {counted(len(files), 'file')}",
-                subject="--save",
-                expected="one",
-            )
+            what = f"draws one tensor, and there are {counted(len(files), 'file')}"
+            raise UsageError(what, subject="--save", expected="one")
 
     def draw(self, outputs: Sequence[PictureFile], info: Info, precision: int) -> None:
         """Write the picture of a tensor; raise if it has none."""
@@ -142,11 +136,9 @@ def _drawable(info: Info) -> tuple[Tensor, Summary]:
     if info.tensor is None or info.summary is None:
         names = (each.name for each in info.members if each.name)
         name = next(filter(can_be_argument, names), None)
-        raise UsageError(
-            f"`{clean(info.file)}` has {counted(len(info.members) + info.hidden, 'tensor')}",
-            expected="one to draw",
-            hint=name and Hint("{source} is one of them", source=f"{info.file}#{name}"),
-        )
+        what = f"`{clean(info.file)}` has {counted(len(info.members) + info.hidden, 'tensor')}"
+        hint = name and Hint("{source} is one of them", source=f"{info.file}#{name}")
+        raise UsageError(what, expected="one to draw", hint=hint)
     if (reason := undrawable(info.tensor)) is not None:
         raise UsageError(
             f"cannot draw `{clean(info.file)}`, as {reason}", subject="--save", expected="numbers"

@@ -93,12 +93,8 @@ class SaveOptions(PictureOptions):
         for path in self.paths or ():
             file = os.path.realpath(path)
             if file in paths:
-                raise UsageError(
-                    f"names `{clean(paths[file])}` and `{clean(path)}`, which are one file",
-                    subject="--save",
-                    value=path,
-                    expected="different files",
-                )
+                what = f"names `{clean(paths[file])}` and `{clean(path)}`, which are one file"
+                raise UsageError(what, subject="--save", value=path, expected="different files")
             paths[file] = path
         return PictureFiles([self._output(path) for path in paths.values()])
 
@@ -173,18 +169,12 @@ def slices_of(option: str, text: str) -> tuple[slice, ...]:
 def check_window(window: Sequence[slice | None], shape: Sequence[int], noun: str) -> None:
     """Raise if a window has more slices than the tensor has dimensions, or one is empty."""
     if len(window) > len(shape):
-        raise UsageError(
-            f"has {counted(len(window), 'slice')}, but the {noun} has rank {len(shape)}",
-            subject="--window",
-            expected="at most one a dimension",
-        )
+        what = f"has {counted(len(window), 'slice')}, but the {noun} has rank {len(shape)}"
+        raise UsageError(what, subject="--window", expected="at most one a dimension")
     for j, (part, size) in enumerate(zip(window, shape, strict=False)):
         if size and not len(range(size)[part or slice(None)]):
-            raise UsageError(
-                f"chooses nothing of dimension {j}, whose size is {size}",
-                subject="--window",
-                expected=f"some of 0 to {size - 1}",
-            )
+            what = f"chooses nothing of dimension {j}, whose size is {size}"
+            raise UsageError(what, subject="--window", expected=f"some of 0 to {size - 1}")
 
 
 def unreadable(option: str, text: str | None, expected: str) -> UsageError:

@@ -214,24 +214,18 @@ def _check_place(value: Any, name: str, exports: bool) -> None:
     """Raise if a tensor requires gradients, or is in the memory of another device."""
     kind = type(value)
     if getattr(value, "requires_grad", False) is True:
-        raise InputError(
-            f"it is {kind.__name__} that requires gradients, which no result has",
-            rule="dtype",
-            expected="a detached tensor",
-            hint=Hint("{code} shares its elements without them", code=f"{name}.detach()"),
-        )
+        what = f"it is {kind.__name__} that requires gradients, which no result has"
+        hint = Hint("{code} shares its elements without them", code=f"{name}.detach()")
+        raise InputError(what, rule="dtype", expected="a detached tensor", hint=hint)
     try:
         device = value.__dlpack_device__()[0] if exports else _HOSTS[0]
     except Exception:  # noqa: BLE001  (of several devices, or of none yet: NumPy may read it)
         return
     if device not in _HOSTS:
         line = _TO_CPU.get(_library(kind) or kind.__module__.partition(".")[0])
-        raise InputError(
-            f"it is {kind.__name__} in the memory of a device",
-            rule="dtype",
-            expected="a tensor in that of the CPU",
-            hint=Hint("{code} copies it there", code=line.format(name)) if line else None,
-        )
+        what = f"it is {kind.__name__} in the memory of a device"
+        copy = Hint("{code} copies it there", code=line.format(name)) if line else None
+        raise InputError(what, rule="dtype", expected="a tensor in that of the CPU", hint=copy)
 
 
 def _from_dlpack(value: Any) -> Tensor:

@@ -105,20 +105,12 @@ class ModelCheckOptions(Options):
         """Raise if two reports are one file, or one is the pipe."""
         for name in ("junit", "sarif"):
             if getattr(self, name) == "-":
-                raise UsageError(
-                    "is `-`, but stdout has the findings",
-                    subject=f"--{name}",
-                    value="-",
-                    expected="the name of a file",
-                )
+                what, expected = "is `-`, but stdout has the findings", "the name of a file"
+                raise UsageError(what, subject=f"--{name}", value="-", expected=expected)
         paths = [path for path in (self.junit, self.sarif) if path]
         if len(paths) == 2 and os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
-            raise UsageError(
-                f"is `{self.sarif}`, which is the JUnit file",
-                subject="--sarif",
-                value=self.sarif,
-                expected="another file",
-            )
+            what = f"is `{self.sarif}`, which is the JUnit file"
+            raise UsageError(what, subject="--sarif", value=self.sarif, expected="another file")
 
 
 def run(
@@ -173,12 +165,8 @@ def paths_of(words: Sequence[str], notes: list[str]) -> list[str] | None:
     for word in words:
         match = MODEL_NODE.fullmatch(word)
         if match and match["name"] and not os.path.exists(word):
-            raise UsageError(
-                f"`{clean(word)}` names a node",
-                value=word,
-                expected="whole models",
-                hint=f"`{clean(match['path'])}` is the model",
-            )
+            what, hint = f"`{clean(word)}` names a node", f"`{clean(match['path'])}` is the model"
+            raise UsageError(what, value=word, expected="whole models", hint=hint)
     named = models_of(words)
     others = {path: root for path in named if (root := root_of(path)) not in ("", IR_ROOT)}
     notes += [f"{path} is no model: its root is <{root}>" for path, root in others.items()]

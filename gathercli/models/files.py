@@ -131,11 +131,9 @@ def models_of(words: Sequence[str]) -> list[str]:
 
 def no_model(words: Sequence[str]) -> NoInputError:
     """Return the error for folders without a model."""
-    return NoInputError(
-        f"there is no model in {some(f'`{clean(word)}`' for word in words)}",
-        rule="missing",
-        expected=f"files that end in {listed(MODEL_SUFFIXES)}",
-    )
+    what = f"there is no model in {some(f'`{clean(word)}`' for word in words)}"
+    expected = f"files that end in {listed(MODEL_SUFFIXES)}"
+    return NoInputError(what, rule="missing", expected=expected)
 
 
 def _is_model(path: str) -> bool:

@@ -94,12 +94,9 @@ def expand(words: Sequence[str]) -> list[str]:
     if command in FAMILIES:
         lead = [family]
         if command not in (family, _COMMAND_OF_ANY):
-            raise UsageError(
-                f"the node `{clean(node.name)}` is a {node.operator}",
-                value=command,
-                expected=f"`{family}`",
-                hint=f"`{_COMMAND_OF_ANY}` runs any node",
-            )
+            what = f"the node `{clean(node.name)}` is a {node.operator}"
+            hint = f"`{_COMMAND_OF_ANY}` runs any node"
+            raise UsageError(what, value=command, expected=f"`{family}`", hint=hint)
     tokens, types = _inputs(command, path, node, parsed)
     tokens += parsed.arguments[parsed.arguments.index(match.string) + 1 :]
     mark = ["--"] if any(map(is_option, tokens)) else []
@@ -228,11 +225,9 @@ def feeds_of(node: ModelNode, words: Sequence[str]) -> dict[str, str]:
         reason = f"of {node_name} {counted(len(free), 'input')} {verb}"
         if not free:
             reason = f"no input of {node_name} comes"
-        raise UsageError(
-            f"`--feed {clean(unnamed[len(left)])}` has no input: {reason} at run time",
-            value=unnamed[len(left)],
-            expected=listed(f"`{name}=`" for name in inputs),
-        )
+        what = f"`--feed {clean(unnamed[len(left)])}` has no input: {reason} at run time"
+        expected = listed(f"`{name}=`" for name in inputs)
+        raise UsageError(what, value=unnamed[len(left)], expected=expected)
     return feeds | dict(zip(left, unnamed, strict=False))
 
 
@@ -274,11 +269,8 @@ def _settings(command: str, node: ModelNode, parsed: _Words) -> list[str]:
 def check_attribute(node: ModelNode, name: str, value: object) -> None:
     """Raise if an attribute of a node comes at run time."""
     if value == "unknown":
-        raise UsageError(
-            f"`{name}` of the node `{clean(node.name)}` comes at run time",
-            value=node.name,
-            expected=f"`{option_name(name)}`",
-        )
+        what = f"`{name}` of the node `{clean(node.name)}` comes at run time"
+        raise UsageError(what, value=node.name, expected=f"`{option_name(name)}`")
 
 
 def read_node(path: str, name: str | None, options: ReadOptions) -> ModelNode:

@@ -201,12 +201,8 @@ def _array(name: str, feed: ArrayLike, value: Value) -> npt.NDArray[Any]:
     shape = tensor.shape if value.shape.rank is None or value.claim is not None else value.shape
     met = [*map(meet, shape, tensor.shape)] if len(shape) == len(tensor.shape) else [None]
     if None in met or value.dtype not in (None, tensor.dtype):
-        raise UsageError(
-            f"is {tensor}",
-            subject=name,
-            value=str(tensor),
-            expected=f"{described(value.dtype, value.shape.inner())}, as the model says",
-        )
+        expected = f"{described(value.dtype, value.shape.inner())}, as the model says"
+        raise UsageError(f"is {tensor}", subject=name, value=str(tensor), expected=expected)
     return as_numpy(tensor)
 
 

@@ -153,12 +153,9 @@ def target(word: str) -> ConversionTarget:
             f"no target `{name}`", value=word, expected=f"{match[1]}-1 to {match[1]}-{newest}"
         )
     near = closest(name, [*_named_targets(), *_counted()])
-    raise UsageError(
-        f"no target `{word.strip()[:40]}`",
-        value=word,
-        expected=listed(target_names()),
-        hint=f"did you mean `{near}`?" if near and near != name else None,
-    )
+    what = f"no target `{word.strip()[:40]}`"
+    hint = f"did you mean `{near}`?" if near and near != name else None
+    raise UsageError(what, value=word, expected=listed(target_names()), hint=hint)
 
 
 def every_target() -> list[ConversionTarget]:

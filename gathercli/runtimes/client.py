@@ -79,13 +79,8 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
             )
         chosen[name] = Runtime(name, os.path.abspath(python) if mark else sys.executable)
     if not chosen:
-        raise UsageError(
-            f"is `{clean(text[:40])}`",
-            subject=option,
-            value=text,
-            expected=listed(known),
-            hint=f"`{option} numpy`",
-        )
+        what, hint = f"is `{clean(text[:40])}`", f"`{option} numpy`"
+        raise UsageError(what, subject=option, value=text, expected=listed(known), hint=hint)
     return list(chosen.values())
 
 

@@ -305,12 +305,8 @@ def _written(
 def check_new(path: str) -> None:
     """Raise if a path exists and is no empty folder."""
     if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-        raise OutputError(
-            f"`{clean(path)}` exists",
-            rule="output",
-            value=path,
-            expected="the name of a new folder",
-        )
+        what = f"`{clean(path)}` exists"
+        raise OutputError(what, rule="output", value=path, expected="the name of a new folder")
 
 
 @contextmanager
@@ -330,9 +326,6 @@ def new_folder(path: str) -> Iterator[str]:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        raise OutputError(
-            f"the folder `{clean(path)}` cannot be {step} ({reason_of(error)})",
-            rule="output",
-            value=path,
-            expected="one that can be written",
-        ) from None
+        what = f"the folder `{clean(path)}` cannot be {step} ({reason_of(error)})"
+        expected = "one that can be written"
+        raise OutputError(what, rule="output", value=path, expected=expected) from None

@@ -212,11 +212,9 @@ def _reshape_sizes(step: Step) -> list[int]:
     if at is not None:
         # A single 0 that is not copied may be what is left beside the others.
         if not product([*sizes[:at], *sizes[at + 1 :]]):
-            raise UsageError(
-                f"Reshape-13 of ONNX cannot turn the empty {list(before)} into {sizes}",
-                expected="a tensor with elements, or another target",
-                hint="`--to openvino-8` can",
-            )
+            what = f"Reshape-13 of ONNX cannot turn the empty {list(before)} into {sizes}"
+            expected = "a tensor with elements, or another target"
+            raise UsageError(what, expected=expected, hint="`--to openvino-8` can")
         sizes[at] = -1
     return sizes
 

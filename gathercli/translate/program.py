@@ -231,12 +231,8 @@ class Program:
         row = PRIMITIVES[primitive]
         shape = row.shape(*(each.shape for each in values), **settings)
         if len(shape) > MAX_RANK:
-            raise LimitError(
-                f"a tensor on the way has rank {len(shape)}",
-                rule="limit",
-                value=len(shape),
-                expected=f"at most {MAX_RANK}",
-            )
+            what = f"a tensor on the way has rank {len(shape)}"
+            raise LimitError(what, rule="limit", value=len(shape), expected=f"at most {MAX_RANK}")
         output = self._value(name or row.name, row.dtype or values[0].dtype, shape)
         self.steps.append(Step(primitive, values, settings, output))
         return output

@@ -231,10 +231,6 @@ def target(name: str) -> TranslationTarget:
     """Return the target of a name, with its opset or without; raise UsageError for another."""
     if name not in target_names():
         near = closest(name, target_names())
-        raise UsageError(
-            f"no target `{clean(name)}`",
-            value=name,
-            expected=listed(target_names()),
-            hint=f"did you mean `{near}`?" if near else None,
-        )
+        what, hint = f"no target `{clean(name)}`", f"did you mean `{near}`?" if near else None
+        raise UsageError(what, value=name, expected=listed(target_names()), hint=hint)
     return _target(next(each for each in target_frameworks().items() if name in each)[0])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.diagnose.test_diagnosis import found
+from tests.diagnose.test_diagnosis import found, names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,3 +65,28 @@ def test_what_explains_most_cells_of_small_numbers_is_more_than_chance() -> None
 
     assert ("clamped after wrapping",) in [each.names for each in likely]
     assert not found("gather", data, indices, wrong=noise, axis=0).likely
+
+
+def test_all_of_one_departure_that_explain_as_much_are_first() -> None:
+    first = names(
+        "gather-elements",
+        [1, 2, 3, 4],
+        [4294967297, 0, 2],
+        wrong=[2, 1, 3],
+        axis=0,
+        version="onnx-13",
+    )
+
+    assert {("modulo",), ("cut to 32 bits",)} <= set(first)
+
+
+def test_no_departure_is_listed_that_changes_no_cell() -> None:
+    data = np.arange(12, dtype=np.int16).reshape(4, 3)
+    wrong = data[[1, 3, 0]]
+    wrong[1, 1] = 99
+
+    diagnosis = found("gather", data, [1, 7, 4], wrong=wrong, axis=0)
+
+    listed = [set(each.names) for each in diagnosis.explanations]
+    assert {"modulo"} in listed
+    assert not [each for each in listed if {"modulo"} < each]

@@ -311,9 +311,6 @@ def _density(document: str, path: str) -> float:
     scale = min(1.0, sqrt(_MOST_PIXELS / pixels))
     if scale < _LEAST_DENSITY_PART:
         width, height = (grouped(round(float(each))) for each in size)
-        raise UsageError(
-            f"`{clean(path)}` cannot hold a drawing of {width} by {height} pixels",
-            value=path,
-            expected=".svg, .pdf or a smaller drawing",
-        )
+        what = f"`{clean(path)}` cannot hold a drawing of {width} by {height} pixels"
+        raise UsageError(what, value=path, expected=".svg, .pdf or a smaller drawing")
     return _PNG_DENSITY * scale
