@@ -401,10 +401,7 @@ def refusal_of(error: Exception) -> GatherError:
         reason, name = error.strerror or error, error.filename
         places = [f"`{clean(name)}`"] if isinstance(name, str) else []
         return TransferError(f"reading or writing failed ({reason})", places=places)
-    bug = GatherError(
-        f"a bug in gathercli: {type(error).__name__}: {error}",
-        rule="bug",
-        hint="`--debug` shows where; please report it with the command line",
-    )
+    hint = "`--debug` shows where; please report it with the command line"
+    bug = GatherError(f"a bug in gathercli: {type(error).__name__}: {error}", rule="bug", hint=hint)
     bug.__cause__ = error
     return bug

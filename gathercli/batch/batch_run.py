@@ -226,11 +226,8 @@ class Batch:
         self._stopped = False
         # Lines of the report that go to the same terminal would break the bar.
         lines = self._reporting.path is None and not self._pretty and is_terminal(STDOUT)
-        self._bar = Bar(
-            self._messages.write,
-            width_of(STDERR),
-            silent=self._messages.is_silent or (lines and is_terminal(STDERR)),
-        )
+        silent = self._messages.is_silent or (lines and is_terminal(STDERR))
+        self._bar = Bar(self._messages.write, width_of(STDERR), silent=silent)
 
     def run(self) -> int:
         """Run the jobs and return the exit status."""

@@ -211,9 +211,8 @@ def _check(running: RunOptions, reporting: ReportOptions) -> None:
             hint = "`--report report.jsonl` keeps what was done"
             raise UsageError(what, expected="`--report FILE`", hint=hint)
     if running.timeout is not None and not 0 < running.timeout < float("inf"):
-        raise UsageError(
-            f"is {running.timeout:g}", subject="--timeout", expected="seconds, more than 0"
-        )
+        expected = "seconds, more than 0"
+        raise UsageError(f"is {running.timeout:g}", subject="--timeout", expected=expected)
 
 
 def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
@@ -280,9 +279,8 @@ def _check_once(paths: list[str]) -> None:
         normal = os.path.normpath(path)
         if normal in seen:
             what = f"`{clean(path)}` is given twice"
-            raise UsageError(
-                what, value=path, expected="it once", hint=f"`gathercli batch {shell_word(path)}`"
-            )
+            hint = f"`gathercli batch {shell_word(path)}`"
+            raise UsageError(what, value=path, expected="it once", hint=hint)
         seen.add(normal)
 
 

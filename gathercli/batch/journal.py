@@ -113,9 +113,8 @@ class Journal:
                 line = _parse(text) if is_whole else None
                 if line is None:
                     what = f"`{clean(self.path)}`, line {number}, is not a line of a report"
-                    raise InputError(
-                        what, rule="job", value=self.path, expected="a report of these jobs"
-                    )
+                    expected = "a report of these jobs"
+                    raise InputError(what, rule="job", value=self.path, expected=expected)
                 yield self._end, line
                 self._end += len(text)
 

@@ -321,9 +321,8 @@ class Pool:
             worker = _Worker(self._jobs, self._settings.folder, debug=self._settings.debug)
         except OSError as error:
             if not self._workers:
-                raise TransferError(
-                    f"no process could be started for the jobs ({reason_of(error)})", rule="output"
-                ) from None
+                what = f"no process could be started for the jobs ({reason_of(error)})"
+                raise TransferError(what, rule="output") from None
             self._count = len(self._workers)
             return False
         self._add(worker)

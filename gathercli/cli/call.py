@@ -179,11 +179,8 @@ def _miscounted(command: str, family: Family, words: list[Any]) -> UsageError:
         if len(words) > len(names)
         else f"`{names[len(words)]}` is missing"
     )
-    usage = UsageError(
-        what,
-        expected=f"{listed(names, 'and')} of {family.COMMAND}",
-        hint=suggest_example(command, family.ROWS[0], words),
-    )
+    hint = suggest_example(command, family.ROWS[0], words)
+    usage = UsageError(what, expected=f"{listed(names, 'and')} of {family.COMMAND}", hint=hint)
     usage.is_extra = len(words) > len(names)
     return usage
 

@@ -73,12 +73,8 @@ def _no_command(name: str) -> UsageError:
         usage.hint = usage.advice or hint
         return usage
     near = near or closest(word, known)
-    return UsageError(
-        f"no command `{short(name)}`",
-        value=name,
-        hint=hint,
-        instead=("--version" if near == "version" else near,) if near else (),
-    )
+    instead = ("--version" if near == "version" else near,) if near else ()
+    return UsageError(f"no command `{short(name)}`", value=name, hint=hint, instead=instead)
 
 
 def _equals_sign(line: CommandLine, error: WordsError) -> UsageError:

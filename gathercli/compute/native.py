@@ -68,9 +68,8 @@ def reads(indices: AnyArray) -> bool:
 def changed_error() -> TransferError:
     """Return the error for indices that changed after they were checked."""
     what = "changed while they were read"
-    return TransferError(
-        what, rule="unreadable", subject="indices", expected="them to stay as they were"
-    )
+    expected = "them to stay as they were"
+    return TransferError(what, rule="unreadable", subject="indices", expected=expected)
 
 
 class NativePlan(NamedTuple):

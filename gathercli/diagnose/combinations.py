@@ -272,11 +272,8 @@ def _filled_in(row: Any, axis: int) -> Any:
     """Return a row with its other axis, in its name and its sentence."""
     if row.other is None:
         return row
-    return row._replace(
-        name=row.name.replace("another axis", f"axis {axis}"),
-        sentence=row.sentence.format(other=axis),
-        other=axis,
-    )
+    name = row.name.replace("another axis", f"axis {axis}")
+    return row._replace(name=name, sentence=row.sentence.format(other=axis), other=axis)
 
 
 def _all_plain(indices: AnyArray, size: int) -> bool:

@@ -14,7 +14,7 @@ from gathercli.diagnose.call_hypotheses import FILLS
 from gathercli.diagnose.combinations import Candidates, apart
 from gathercli.diagnose.index_hypotheses import specified
 from gathercli.diagnose.prediction import ObservedOutput
-from gathercli.diagnose.search import Search
+from gathercli.diagnose.search import MovedRow, Search, moved_rows, where
 from gathercli.errors import InputError, OperatorError, sentence
 from gathercli.frameworks import FrameworkRow, every_framework, every_row
 from gathercli.frameworks.versions import family_of, row_of
@@ -86,6 +86,8 @@ class Diagnosis(NamedTuple):
     unexplained: ReportedCells | None = None  # by the first explanation; None if it explains all
     # cells whose index the version refuses; None if it refuses none
     refused: RefusedCells | None = None
+    where: tuple[str, ...] = ()  # what the wrong cells have in common
+    rows: tuple[MovedRow, ...] = ()  # the first wrong rows
 
     @property
     def best(self) -> Named:
@@ -199,6 +201,8 @@ def _diagnosis(
         wrong_cells=base and cells(base),
         unexplained=cells(explanations[0]),
     )
+    if base and not base.score.is_whole:
+        diagnosis = diagnosis._replace(where=(*where(search),), rows=(*moved_rows(search),))
     if base and base.score.refused:
         refused, legal = base.score.refused, base.score.total - base.score.refused
         right = base.score.explained
@@ -324,6 +328,11 @@ def _opening(diagnosis: Diagnosis) -> Iterator[str]:
         )
     elif diagnosis.call is not None:
         yield sentence(f"the shape is {cell(diagnosis.wrong.shape)}", f"{diagnosis.call.shape}")
+    if diagnosis.where:
+        yield f"wrong: {'; '.join(diagnosis.where)}"
+    for row in diagnosis.rows:
+        if row.holds is not None:
+            yield sentence(f"{row.out} is {row.holds}", row.expected)
     if data.dtype is not diagnosis.wrong.dtype:
         yield sentence(f"the type is {diagnosis.wrong.dtype}", f"{data.dtype}")
 
@@ -405,6 +414,8 @@ class DiagnosisReport(Report):
     refusal: str | None  # why the version refuses the call
     refused: RefusedCells | None
     differing: ReportedCells | None
+    where: tuple[str, ...]  # what the wrong cells have in common
+    rows: tuple[MovedRow, ...]  # the first wrong rows, and which of `data` they are
     unexplained: ReportedCells | None
     explanations: tuple[LikelyCause, ...]  # best first
     tied: int
@@ -425,6 +436,8 @@ class DiagnosisReport(Report):
             None if diagnosis.refusal is None else diagnosis.refusal.message,
             diagnosis.refused,
             diagnosis.wrong_cells,
+            diagnosis.where,
+            diagnosis.rows,
             diagnosis.unexplained if likely else diagnosis.wrong_cells,
             tuple(LikelyCause.of(each, is_first=each in first) for each in likely[:MAX_IN_JSON]),
             len(first),

@@ -13,7 +13,7 @@ from gathercli.compute.storage import AnyArray, dtype_of, elements_at
 from gathercli.compute.storage import values as decoded
 from gathercli.compute.tensor import Tensor
 from gathercli.diagnose.call_hypotheses import FILLS, IN_PLACE, DataLayout, Frame, Reading
-from gathercli.diagnose.index_hypotheses import CellFate, IndexConversion, Treatment
+from gathercli.diagnose.index_hypotheses import CellFate, IndexConversion, Treatment, exact
 from gathercli.diagnose.output_hypotheses import OutputPlacement
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING
@@ -104,6 +104,7 @@ class _Points:
         self._tuples, self._most = tuples, most
         self.fates: AnyArray = np.zeros((), int)
         self.before: AnyArray = np.zeros((), bool)
+        self.raw: AnyArray = np.zeros((), int)  # the indices that were read last
         self.at_front = False  # whether every distance is 0, in the shape of the positions
         keeps = hypothesis.treatment.keeps
         self._kept = self._keep() if keeps and indices.size <= MAX_KEPT_INDICES else None
@@ -113,7 +114,8 @@ class _Points:
         if self._kept is not None:
             position, fates = (elements_at(each, at) for each in self._kept)
         else:
-            position, fates = self._resolve(self._read(at))
+            self.raw = self._read(at)
+            position, fates = self._resolve(self.raw)
         self.fates, self.before = fates, position < 0
         distance: AnyArray = np.where(fates == CellFate.READ, np.abs(position), 0)
         return 0 * distance if self.at_front else distance
@@ -176,14 +178,7 @@ class CellSource:
         call = self.call
         if call.op.followed is not None:
             return self._beam_positions(cells)
-        ((name, axes),) = call.indexed.items()
-        points = _Points(
-            self._tensors[name].array,
-            axes,
-            self._hypothesis,
-            tuples=call.op.tuples,
-            most=self._size + 1,
-        )
+        name, points = self._points
         at = call.family.sources(call, {name: points}, cells)
         fates, before = points.fates + 0 * cells, points.before & (cells >= 0)
         if before.any():  # positions are linear in an index: those of -k lie opposite to those of k
@@ -193,6 +188,24 @@ class CellSource:
         outside = (at < 0) | (at >= self._size)
         fates = np.where((fates == CellFate.READ) & outside, CellFate.FOREIGN, fates)
         return np.where(fates == CellFate.READ, at, 0), fates
+
+    @property
+    def _points(self) -> tuple[str, _Points]:
+        ((name, axes),) = self.call.indexed.items()
+        tuples, most = self.call.op.tuples, self._size + 1
+        array = self._tensors[name].array
+        return name, _Points(array, axes, self._hypothesis, tuples=tuples, most=most)
+
+    def indices(self, cells: AnyArray) -> list[tuple[AnyArray, int]]:
+        """Return the index of each cell and the size of its axis, for each axis; none of beams."""
+        if self.call.op.followed is not None:
+            return []
+        name, points = self._points
+        self.call.family.sources(self.call, {name: points}, cells)
+        ((_, axes),) = self.call.indexed.items()
+        raw = points.raw if self.call.op.tuples else points.raw[..., None]
+        columns = (np.broadcast_to(raw[..., j], cells.shape) for j in range(len(axes)))
+        return [(exact(k, each.size), each.size) for k, each in zip(columns, axes, strict=True)]
 
     def _beam_positions(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
         name = next(iter(self.call.indexed))
@@ -239,7 +252,7 @@ class Prediction:
     def __init__(
         self, hypothesis: Hypothesis, source: CellSource, pool: ElementPool, output: np.dtype[Any]
     ) -> None:
-        self.hypothesis, self._source, self._pool = hypothesis, source, pool
+        self.hypothesis, self.source, self._pool = hypothesis, source, pool
         self._output = output
         self.shape = source.shape
 
@@ -251,7 +264,7 @@ class Prediction:
         if empty.all():
             return np.zeros(cells.shape, self._pool.storage), np.full(cells.shape, CellFate.FILLED)
         at_cells = np.where(empty, 0, at_cells) if empty.any() else at_cells
-        at, fates = self._source.positions(at_cells)
+        at, fates = self.source.positions(at_cells)
         elements = self._read(np.where((fates == CellFate.READ) & ~empty, at, 0))
         filled = (fates == CellFate.FILLED) & ~empty
         if filled.any():

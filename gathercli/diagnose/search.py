@@ -2,12 +2,14 @@
 
 Combinations are tried on a few cells, the best of them on more, and the best of those on all. Cells
 that contradict the best join the few, and the search begins again. A score counts the cells that a
-hypothesis explains; one that explains no more than chance would proves nothing.
+hypothesis explains; one that explains no more than chance would proves nothing. At the end: where
+the wrong cells are, which needs no hypothesis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from math import inf, log
 from typing import Final, NamedTuple
 
@@ -16,9 +18,12 @@ import numpy as np
 from gathercli.compute.compare import text_of
 from gathercli.compute.storage import AnyArray
 from gathercli.compute.threads import ProgressCallback
+from gathercli.diagnose.call_hypotheses import FILLS
 from gathercli.diagnose.combinations import Candidates
 from gathercli.diagnose.index_hypotheses import TREATMENTS, CellFate
-from gathercli.diagnose.prediction import Hypothesis, ObservedOutput
+from gathercli.diagnose.prediction import Hypothesis, ObservedOutput, Prediction
+from gathercli.spec.shapes import coordinates, product
+from gathercli.text import counted, listed
 
 # The order of the hypotheses of one departure; those of two are its square.
 HYPOTHESES_OF_ONE_DEPARTURE: Final = 100
@@ -126,7 +131,7 @@ class Search:
         self.candidates = candidates
         # The call as the version says; None if the shapes differ, or before the search.
         self.base: ScoredHypothesis | None = None
-        self._output, self._progress = output, progress
+        self.output, self._progress = output, progress
         self._cells = output.cells
         self._few = np.empty(0, np.int64)
 
@@ -157,10 +162,10 @@ class Search:
         if each.score.accounts:
             return False
         values, fates = self.candidates.prediction(each.hypothesis).values(cells)
-        predicts, held = fates <= CellFate.FILLED, self._output.held(cells)
+        predicts, held = fates <= CellFate.FILLED, self.output.held(cells)
         shifts = range(1, min(len(cells), CHANCE_SHIFTS + 1))
         explained, *others = (
-            int((predicts & self._output.agrees(values, np.roll(held, n))).sum())
+            int((predicts & self.output.agrees(values, np.roll(held, n))).sum())
             for n in (0, *shifts)
         )
         likelihood = (sum(others) + 0.5) / (len(shifts) * len(cells) + 1)
@@ -216,17 +221,17 @@ class Search:
         """Return what a cell holds and what is predicted, as text; None if nothing is."""
         cells = np.array([at])
         values, fates = self.candidates.prediction(hypothesis).values(cells)
-        held = text_of(self._output.held(cells)[0])
+        held = text_of(self.output.held(cells)[0])
         return held, text_of(values[0]) if fates[0] <= CellFate.FILLED else None
 
-    def _compared(self, hypothesis: Hypothesis, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
+    def compared(self, hypothesis: Hypothesis, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return a mask of the cells that hold what is predicted, and the fate of each."""
         values, fates = self.candidates.prediction(hypothesis).values(cells)
-        agrees = self._output.agrees(values, self._output.held(cells))
+        agrees = self.output.agrees(values, self.output.held(cells))
         return agrees & (fates <= CellFate.FILLED), fates
 
     def _scored(self, hypothesis: Hypothesis, cells: AnyArray) -> ScoredHypothesis:
-        agrees, fates = self._compared(hypothesis, cells)
+        agrees, fates = self.compared(hypothesis, cells)
         foreign, refused = (
             int((fates == each).sum()) for each in (CellFate.FOREIGN, CellFate.REFUSED)
         )
@@ -246,7 +251,7 @@ class Search:
         """Return up to `most` cells that a hypothesis does not explain, in order."""
         chosen = [np.empty(0, np.int64)]
         for cells in self._blocks():
-            agrees, _ = self._compared(hypothesis, cells)
+            agrees, _ = self.compared(hypothesis, cells)
             chosen.append(cells[~agrees])
             if sum(map(len, chosen)) >= most:
                 break
@@ -258,7 +263,7 @@ class Search:
             stop = min(start + BLOCK_CELLS, self._cells)
             yield np.arange(start, stop)
             if self._progress is not None:
-                size = self._output.tensor.array.itemsize
+                size = self.output.tensor.array.itemsize
                 self._progress("compared", stop * size, self._cells * size)
 
     def _chosen(self, base: Hypothesis | None) -> AnyArray:
@@ -284,3 +289,115 @@ def _best(scored: list[ScoredHypothesis]) -> list[ScoredHypothesis]:
 def _key(hypothesis: Hypothesis) -> tuple[object, ...]:
     """Return the names of a hypothesis; the sizes of other axes are in them."""
     return tuple(getattr(each, "name", None) for each in hypothesis)
+
+
+# Where the wrong cells are
+
+MAX_LOCATED: Final = 1 << 22  # the most cells, and comparisons of rows, that say where they are
+MAX_ROWS: Final = 5  # the most wrong rows whose place in `data` is looked for
+MAX_LISTED_ROWS: Final = 4
+
+
+class MovedRow(NamedTuple):
+    """A wrong row of the output: the row of `data` that it holds, and the right one."""
+
+    out: str  # ``out[2,:]``
+    holds: str | None  # ``data[5,:]``, ``zeros``; None for a row that is not in `data`
+    expected: str | None  # None if the version refuses the index
+
+
+def where(search: Search) -> Iterator[str]:
+    """Yield what the wrong cells have in common, in words."""
+    base, shape = search.base, search.output.shape
+    if base is None or not 0 < search.output.cells <= MAX_LOCATED:
+        return
+    cells = np.arange(search.output.cells)
+    agrees, _ = search.compared(base.hypothesis, cells)
+    wrong = ~agrees.reshape(shape)
+    flat = np.flatnonzero(wrong)
+    if len(flat) == len(cells):
+        yield "every cell"
+    if not 1 < len(flat) < len(cells):
+        return
+    parts, size = [], 1  # of the rows along each axis
+    for d, n in enumerate(shape):
+        rows = np.flatnonzero(np.moveaxis(wrong, d, 0).reshape(n, -1).any(axis=1))
+        size *= len(rows)
+        parts += [f"{_span(rows, n)} along axis {d}"] * (len(rows) < n)
+    if size == len(flat):
+        yield ", ".join(parts)
+    elif flat[-1] + 1 == len(cells) == flat[0] + len(flat):
+        yield f"the last {counted(len(flat), 'cell')}{_behind(int(flat[0]))}"
+    prediction = search.candidates.prediction(base.hypothesis)
+    yield from _of_indices(prediction, wrong.reshape(-1), cells)
+
+
+def _span(rows: AnyArray, size: int) -> str:
+    """Name rows of an axis."""
+    first, last, number = int(rows[0]), int(rows[-1]), len(rows)
+    steps = {*np.diff(rows).tolist()}
+    if number == 1:
+        return f"row {first}"
+    if steps == {1}:
+        return f"rows {first} to {last}" + (_behind(first) if last + 1 == size else "")
+    if number <= MAX_LISTED_ROWS:
+        return f"rows {listed(map(str, rows.tolist()), 'and')}"
+    return f"every row of {steps.pop()} from {first} on" if len(steps) == 1 else f"{number} rows"
+
+
+def _behind(start: int) -> str:
+    """Say which whole blocks end before the last rows."""
+    block = start & -start
+    return f", behind the last whole block of {block}," if block >= 4 else ""
+
+
+def _of_indices(prediction: Prediction, wrong: AnyArray, cells: AnyArray) -> Iterator[str]:
+    """Yield what the indices of the wrong cells have in common, and those of no other cell."""
+    columns, kinds = prediction.source.indices(cells), {}
+    if columns:
+        kinds["negative"] = np.any([k < 0 for k, _ in columns], axis=0)
+        kinds["outside the axis"] = np.any([(k < -s) | (k >= s) for k, s in columns], axis=0)
+    if len(columns) == 1:
+        ((k, _),) = columns
+        first = k[wrong][0]
+        kinds[str(first)] = k == first
+    for words, chosen in kinds.items():
+        if not (wrong & ~chosen).any() and not chosen.all():
+            which = "exactly those" if (wrong == chosen).all() else "only some"
+            yield f"{which} whose index is {words}"
+
+
+def moved_rows(search: Search) -> Iterator[MovedRow]:
+    """Yield the first wrong rows, with where in `data` each comes from."""
+    base, output = search.base, search.output
+    call = None if base is None else search.candidates.bound(base.hypothesis)
+    if base is None or call is None or call.gather is None:
+        return
+    own = [i is None and d is not None and d > call.gather.axis for d, i in call.gather.dim_map]
+    whole = len(list(takewhile(bool, reversed(own))))  # the dimensions of a row
+    inner = product(output.shape[output.tensor.array.ndim - whole :])
+    data = next(iter(search.candidates.tensors.values()))
+    if not inner or not 0 < product(data.shape) * MAX_ROWS <= MAX_LOCATED:
+        return
+    rows, source = (
+        data.values().reshape(-1, inner),
+        search.candidates.prediction(base.hypothesis).source,
+    )
+    wrong = search.wrong_cells(base.hypothesis, MAX_LOCATED) // inner
+    for row in list(dict.fromkeys(wrong.tolist()))[:MAX_ROWS]:
+        held = output.held(np.arange(row * inner, (row + 1) * inner))
+        same = np.flatnonzero((rows == held).all(axis=1))
+        ((at,), (fate,)) = source.positions(np.array([row * inner]))
+        holds = _named_row("data", same[0] * inner, data.shape, whole) if len(same) == 1 else None
+        if holds is None and (held == FILLS["zero"](held.dtype)).all():
+            holds = "zeros"
+        expected = "a fill" if fate == CellFate.FILLED else None
+        if fate == CellFate.READ:
+            expected = _named_row("data", at, data.shape, whole)
+        yield MovedRow(_named_row("out", row * inner, output.shape, whole), holds, expected)
+
+
+def _named_row(tensor: str, position: int, shape: tuple[int, ...], whole: int) -> str:
+    """Name the row with the element at a flat position: ``data[5,:]``."""
+    at = coordinates(int(position), shape)[: len(shape) - whole]
+    return f"{tensor}[{','.join([*map(str, at), *':' * whole])}]"

@@ -217,11 +217,8 @@ def run(
         saved.commit()
         if provenance.refusal is not None:
             open_call.context.add_to(provenance.refusal)
-    return Answer(
-        lambda _, color: rendered(text, color=color),
-        remarks=saved.remarks,
-        error=provenance.refusal,
-    )
+    error = provenance.refusal
+    return Answer(lambda _, color: rendered(text, color=color), remarks=saved.remarks, error=error)
 
 
 def _mismatch(open_call: ExplainedCall, provenance: Provenance[Any]) -> Iterator[str]:

@@ -96,9 +96,8 @@ class GatherProvenance(Provenance[Trace]):
         super().__init__(call, bound.shape)
         as_gather = self.call.family.as_gather(call)
         if as_gather is None:
-            raise UsageError(
-                f"{call.op} gathers along no axis", expected="an operator with a picture"
-            )
+            what = f"{call.op} gathers along no axis"
+            raise UsageError(what, expected="an operator with a picture")
         self.axis, self.dim_map = as_gather.axis, tuple(as_gather.dim_map)
         self.view = as_gather.view
         indexed = call.indexed

@@ -66,9 +66,8 @@ class HeatOptions(SaveOptions, TensorPictureOptions):
         """Raise if options exclude or lack each other, or several files have one picture."""
         drawn = ["--heat"] * self.heat + ["--save"] * bool(self.paths)
         if header and drawn:
-            raise UsageError(
-                f"`--header` and `{drawn[0]}` exclude each other", expected="one of them"
-            )
+            expected = "one of them"
+            raise UsageError(f"`--header` and `{drawn[0]}` exclude each other", expected=expected)
         if self.window and not drawn:
             what = "says what `--heat` and `--save` draw"
             raise UsageError(what, subject="--window", expected="one of them too")

@@ -179,6 +179,5 @@ def check_window(window: Sequence[slice | None], shape: Sequence[int], noun: str
 
 def unreadable(option: str, text: str | None, expected: str) -> UsageError:
     """Return the error for an option whose text does not parse."""
-    return UsageError(
-        f"is `{clean((text or '')[:80])}`", subject=option, value=text, expected=expected
-    )
+    what = f"is `{clean((text or '')[:80])}`"
+    return UsageError(what, subject=option, value=text, expected=expected)

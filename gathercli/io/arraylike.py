@@ -174,9 +174,8 @@ def as_tensor(value: Any, empty: DType = FLOAT64, name: str = "tensor") -> Tenso
     tensor = viewed(value, name)
     array = tensor.array
     if array.dtype == object and not hasattr(value, "__array__"):
-        raise InputError(
-            f"it is {kind_of(value)}", rule="dtype", expected="an array or nested lists"
-        )
+        expected = "an array or nested lists"
+        raise InputError(f"it is {kind_of(value)}", rule="dtype", expected=expected)
     if array.dtype.kind in "OT" and array.size and all(isinstance(v, str) for v in array.flat):
         return tensor_of(array.tolist(), ElementTypes(STRING))
     return tensor

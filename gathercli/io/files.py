@@ -189,12 +189,10 @@ class File:
         except GatherError:
             raise
         except OSError as error:
-            raise TransferError(
-                f"{in_bytes(size)} of it could not be kept in a temporary file "
-                f"({reason_of(error)})",
-                rule="unreadable",
-                expected=EXPECTED_ROOM,
-            ) from None
+            what = (
+                f"{in_bytes(size)} of it could not be kept in a temporary file ({reason_of(error)})"
+            )
+            raise TransferError(what, rule="unreadable", expected=EXPECTED_ROOM) from None
 
     def stream(self) -> BinaryIO:
         """Return a seekable stream of all bytes with its own position."""
@@ -257,9 +255,8 @@ class File:
             size = sum(map(len, self._parts))
             if not size:
                 raise unreadable(self.name, error) from None
-            raise TransferError(
-                f"reading stopped after {in_bytes(size)} ({error.strerror})", rule="unreadable"
-            ) from None
+            what = f"reading stopped after {in_bytes(size)} ({error.strerror})"
+            raise TransferError(what, rule="unreadable") from None
         self._ended = not part
         self._parts.append(part)
         self._read += len(part)

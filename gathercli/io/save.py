@@ -29,9 +29,8 @@ def format_of(path: str) -> str:
     suffix = _suffix(path)
     if suffix not in BY_SUFFIX:
         what = f"`{clean(path)}` has {f'the suffix `{clean(suffix)}`' if suffix else 'no suffix'}"
-        raise UsageError(
-            what, value=path, expected=listed(BY_SUFFIX), hint=_suggest_suffix(path, suffix)
-        )
+        expected = listed(BY_SUFFIX)
+        raise UsageError(what, value=path, expected=expected, hint=_suggest_suffix(path, suffix))
     return BY_SUFFIX[suffix]
 
 

@@ -158,9 +158,8 @@ class AtomicOutput(ABC):
         except OSError as error:
             if isinstance(error, OutputError):
                 raise
-            raise TransferError(
-                f"`{clean(self.path)}` could not be finished ({reason_of(error)})"
-            ) from None
+            what = f"`{clean(self.path)}` could not be finished ({reason_of(error)})"
+            raise TransferError(what) from None
 
     @abstractmethod
     def _finish(self) -> None:

@@ -409,9 +409,8 @@ class Weights:
             dtype = type_of(data.get("element_type", ""))
             if dtype not in ELEMENT_TYPES:
                 word = clean(short(data.get("element_type", "")))
-                raise InputError(
-                    f"its type is `{word}`", rule="dtype", value=word, expected="a type of OpenVINO"
-                )
+                what = f"its type is `{word}`"
+                raise InputError(what, rule="dtype", value=word, expected="a type of OpenVINO")
             sizes = shape_of(data.get("shape", "")).sizes
             if sizes is None:
                 raise malformed(f"its shape is `{clean(short(data['shape']))}`", "known sizes")

@@ -171,13 +171,11 @@ def check_fed(node: ModelNode, feeds: Mapping[str, str]) -> None:
     """Raise if an input that comes at run time is not fed."""
     absent = {name: each for name, each in node.run_time_inputs.items() if name not in feeds}
     if absent:
-        raise UsageError(
+        what = (
             f"{listed(map(_described, absent, absent.values()), 'and')} of the node "
-            f"`{clean(node.name)}` {'come' if len(absent) > 1 else 'comes'} at run time",
-            value=node.name,
-            expected="`--feed`",
-            hint=_example(absent),
+            f"`{clean(node.name)}` {'come' if len(absent) > 1 else 'comes'} at run time"
         )
+        raise UsageError(what, value=node.name, expected="`--feed`", hint=_example(absent))
 
 
 def _described(name: str, value: Value) -> str:

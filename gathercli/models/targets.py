@@ -149,9 +149,8 @@ def target(word: str) -> ConversionTarget:
         newest = FRAMEWORKS[match[1]].newest_opset
         if 0 < (opset := int(match[2] or newest)) <= newest:
             return _opset(match[1], opset)
-        raise UsageError(
-            f"no target `{name}`", value=word, expected=f"{match[1]}-1 to {match[1]}-{newest}"
-        )
+        expected = f"{match[1]}-1 to {match[1]}-{newest}"
+        raise UsageError(f"no target `{name}`", value=word, expected=expected)
     near = closest(name, [*_named_targets(), *_counted()])
     what = f"no target `{word.strip()[:40]}`"
     hint = f"did you mean `{near}`?" if near and near != name else None

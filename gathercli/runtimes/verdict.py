@@ -333,11 +333,8 @@ def _differing(
     verdict: RuntimeVerdict, result: Tensor, reference: str, expected: Expected
 ) -> RuntimeVerdict:
     wanted = expected.type_of(reference)
-    verdict = verdict._replace(
-        outcome=RuntimeOutcome.DIFFERS,
-        reference=reference,
-        dtype=None if wanted is result.dtype else wanted.name,
-    )
+    dtype = None if wanted is result.dtype else wanted.name
+    verdict = verdict._replace(outcome=RuntimeOutcome.DIFFERS, reference=reference, dtype=dtype)
     if expected.shape_of(reference) != result.shape:
         return verdict
     output = expected.output(reference)

@@ -80,14 +80,12 @@ def axis_range(call: Call) -> None:
     axis, rank = call.axis_number, call.rank
     if axis is None or rank is None or -rank <= axis < rank:
         return
-    raise AxisError(
+    what = (
         f"is {as_written(axis)}, but "
-        f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}",
-        subject="axis",
-        value=axis,
-        expected=_axes(call),
-        hint=Hint("the last dimension is {axis}", axis=-1),
+        f"`{'indices' if call.data.shape.rank is None else 'data'}` has rank {rank}"
     )
+    hint = Hint("the last dimension is {axis}", axis=-1)
+    raise AxisError(what, subject="axis", value=axis, expected=_axes(call), hint=hint)
 
 
 def batch_dims_unsupported(call: Call) -> None:
@@ -188,12 +186,8 @@ def call_rank(call: Call) -> None:
             str(most) if least == most else f"{least} or more" if least else f"{most} or less"
         )
         rank = "rank " * (error is RankError)
-        raise error(
-            f"{'has' if rank else 'is'} {rank}{number}, which {{version}} does not take",
-            subject=subject,
-            value=number,
-            expected=f"{rank}{expected}",
-        )
+        what = f"{'has' if rank else 'is'} {rank}{number}, which {{version}} does not take"
+        raise error(what, subject=subject, value=number, expected=f"{rank}{expected}")
     sizes, numbers = data.sizes, indices.sizes
     if not op.full or sizes is None or numbers is None or 0 in numbers[: -1 if op.tuples else None]:
         return

@@ -105,12 +105,11 @@ def prove(translation: Translation, calls: Iterable[ProvenCall]) -> tuple[ProofO
     for number, each in enumerate(outcomes):
         if each not in allowed:
             call = translation.call
-            raise GatherError(
+            what = (
                 f"a bug in gathercli: the translation of {call.op} to {translation.target.name} "
-                f"{each.value} on call {number}",
-                rule="bug",
-                hint="please report it with the command line",
+                f"{each.value} on call {number}"
             )
+            raise GatherError(what, rule="bug", hint="please report it with the command line")
     return outcomes
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -90,3 +90,75 @@ def test_no_departure_is_listed_that_changes_no_cell() -> None:
     listed = [set(each.names) for each in diagnosis.explanations]
     assert {"modulo"} in listed
     assert not [each for each in listed if {"modulo"} < each]
+
+
+DATA = np.arange(60.0).reshape(12, 5)
+INDICES = np.array([3, -1, 0, 7, -2, 5, 11, 2])
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "said"),
+    [
+        (
+            np.s_[[1, 4]],
+            0.5,
+            ["rows 1 and 4 along axis 0", "exactly those whose index is negative"],
+        ),
+        (np.s_[:, 3], 0.5, ["row 3 along axis 1"]),
+        (
+            np.s_[1, 1:],
+            0.5,
+            [
+                "row 1 along axis 0, rows 1 to 4 along axis 1",
+                "only some whose index is negative",
+                "only some whose index is -1",
+            ],
+        ),
+        (np.s_[4:], 0.5, ["rows 4 to 7, behind the last whole block of 4, along axis 0"]),
+        (np.s_[0], 0.5, ["row 0 along axis 0", "exactly those whose index is 3"]),
+        (np.s_[::2], 0.5, ["rows 0, 2, 4 and 6 along axis 0"]),
+        (
+            np.s_[0],
+            [0.5, 0.5, 17.0, 0.5, 0.5],  # of which one is right
+            ["row 0 along axis 0, rows 0, 1, 3 and 4 along axis 1", "only some whose index is 3"],
+        ),
+        (np.s_[:], 0.5, ["every cell"]),
+        (np.s_[2, 2], 0.5, []),
+    ],
+)
+def test_the_wrong_cells_are_described(at: Any, value: Any, said: list[str]) -> None:
+    wrong = DATA[INDICES]
+    wrong[at] = value
+
+    diagnosis = found("gather", DATA, INDICES, wrong=wrong, axis=0, version="onnx-13")
+
+    assert list(diagnosis.where) == said
+
+
+def test_a_wrong_row_is_named_by_the_row_of_data_that_it_is() -> None:
+    wrong = DATA[INDICES]
+    wrong[2], wrong[5], wrong[6], wrong[7] = DATA[9], DATA[1], 0, 0.5
+
+    diagnosis = found("gather", DATA, INDICES, wrong=wrong, axis=0)
+
+    assert [(each.out, each.holds, each.expected) for each in diagnosis.rows] == [
+        ("out[2,:]", "data[9,:]", "data[0,:]"),
+        ("out[5,:]", "data[1,:]", "data[5,:]"),
+        ("out[6,:]", "zeros", "data[11,:]"),
+        ("out[7,:]", None, "data[2,:]"),
+    ]
+
+
+def test_cells_of_elements_and_rows_of_tuples_are_named() -> None:
+    wrong = DATA[[1, 2], [3, 4]]
+    elements = found("gather-nd", DATA, [[1, 3], [2, 4]], wrong=[59.0, *wrong[1:]])
+    taken = np.take_along_axis(DATA, np.array([[0, 4]] * 12), 1)
+    taken[3:, 0] = DATA[3:, 2]
+    along = found("gather-elements", DATA, [[0, 4]] * 12, wrong=taken, axis=1, version="onnx-13")
+
+    assert [tuple(each) for each in elements.rows] == [("out[0]", "data[11,4]", "data[1,3]")]
+    assert along.where == (
+        "rows 3 to 11 along axis 0, row 0 along axis 1",
+        "only some whose index is 0",
+    )
+    assert along.rows[0] == ("out[3,0]", "data[3,2]", "data[3,0]")

@@ -115,12 +115,8 @@ def run(
             report.draw(saved.files, pictures)
         opened.inputs.recheck()
         saved.commit()
-    return Answer.of(
-        report,
-        notes=() if fmt == "json" else added.notes,
-        remarks=saved.remarks,
-        status=added.status,
-    )
+    notes = () if fmt == "json" else added.notes
+    return Answer.of(report, notes=notes, remarks=saved.remarks, status=added.status)
 
 
 def rows_of(text: str | None, frameworks: str | None, notes: list[str]) -> tuple[list[Op], set[Op]]:

@@ -401,9 +401,8 @@ def _name(token: str, path: str | None, key: str | None) -> str:
     """Return the name of the file that a source becomes, without its suffix."""
     if path is None:
         what = f"`{clean(token)}` is not a file to name the output after"
-        raise UsageError(
-            what, value=token, expected="a file", hint="`gathercli convert TENSOR FILE` writes one"
-        )
+        hint = "`gathercli convert TENSOR FILE` writes one"
+        raise UsageError(what, value=token, expected="a file", hint=hint)
     stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path))[0]
     # The name of a member is a key, not a path.
     return stem if key is None else stem + "." + re.sub(f"/|{UNSAFE}", "_", key)

@@ -222,9 +222,8 @@ def decode(raw: bytes, rule: str) -> str:
         return text.decode()
     except UnicodeDecodeError as error:
         at = error.start + len(raw) - len(text)
-        raise EncodingError(
-            f"byte {at} is 0x{raw[at]:02x}", rule=rule, where=f"byte {at}", expected="UTF-8 text"
-        ) from None
+        what = f"byte {at} is 0x{raw[at]:02x}"
+        raise EncodingError(what, rule=rule, where=f"byte {at}", expected="UTF-8 text") from None
 
 
 # Escapes of the blanks that would break a message.
@@ -252,9 +251,8 @@ def _object(rule: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for key, value in pairs:
         if key in document:
-            raise InputError(
-                f"the key {json.dumps(key)} is repeated", rule=rule, where=key, expected="it once"
-            )
+            what = f"the key {json.dumps(key)} is repeated"
+            raise InputError(what, rule=rule, where=key, expected="it once")
         document[key] = value
     return document
 
@@ -322,14 +320,12 @@ def members_of(document: dict[str, Any]) -> dict[str, tuple[Any, str]]:
         for at, each in enumerate(document[group]):
             name, where = str(each.get("name", at)), f"$.{group}[{at}]"
             if name in members:
-                raise InputError(
+                what = (
                     f"the tensor at `{where}` is named {json.dumps(name)}, as the one at "
-                    f"`{members[name][1]}`",
-                    rule="json",
-                    where=where,
-                    value=name,
-                    expected="every name once",
+                    f"`{members[name][1]}`"
                 )
+                expected = "every name once"
+                raise InputError(what, rule="json", where=where, value=name, expected=expected)
             members[name] = each, where
     return members
 
@@ -359,9 +355,8 @@ def typed_tensor(value: dict[str, Any], root: str, *, max_bytes: int | None) -> 
     if missing:
         keys = listed(map(json.dumps, missing), "and")
         what = f"the object at `{root}` is not a tensor"
-        raise InputError(
-            what, rule="json", where=root, expected=f"the key{'s' * (len(missing) > 1)} {keys}"
-        )
+        expected = f"the key{'s' * (len(missing) > 1)} {keys}"
+        raise InputError(what, rule="json", where=root, expected=expected)
     dtype = dtype_in_json(value.get("datatype", value.get("dtype")), root)
     shape = value.get("shape")
     if shape is not None:

@@ -375,9 +375,8 @@ def raw_file(results: Sequence[NamedResult], out: ByteTarget) -> None:
     ((_, result),) = results
     if result.dtype is STRING:
         what = "strings cannot be written as raw bytes"
-        raise InputError(
-            what, rule="dtype", value=result.dtype.name, expected="numbers or booleans"
-        )
+        expected = "numbers or booleans"
+        raise InputError(what, rule="dtype", value=result.dtype.name, expected=expected)
     _write_elements(result, out)
 
 

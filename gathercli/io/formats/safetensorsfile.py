@@ -93,9 +93,8 @@ class Bundle(content.Content):
         dtype = _TYPES_BY_NAME.get(entry["dtype"])
         if dtype is None:
             what = f"the tensor `{name}` is of type {entry['dtype']}"
-            raise InputError(
-                what, rule="dtype", value=entry["dtype"], expected=listed(_TYPES_BY_NAME)
-            )
+            expected = listed(_TYPES_BY_NAME)
+            raise InputError(what, rule="dtype", value=entry["dtype"], expected=expected)
         shape = tuple(entry["shape"])
         content.check_shape(f"the tensor `{name}` has", shape, dtype.itemsize)
         file_dtype = np.dtype(storage_of(dtype)).newbyteorder("<")
@@ -143,13 +142,11 @@ def bundle(results: Sequence[NamedResult], out: ByteTarget) -> None:
     for name, result in results:
         packed = result.dtype.bits == _NIBBLE_BITS
         if packed and result.nbytes % 2:
-            raise InputError(
+            what = (
                 f"`{name}` has {counted(result.nbytes, 'element')} of {result.dtype}, of "
-                "which a byte holds two",
-                rule="dtype",
-                value=result.nbytes,
-                expected="an even number",
+                "which a byte holds two"
             )
+            raise InputError(what, rule="dtype", value=result.nbytes, expected="an even number")
         start, end = end, end + -(-result.nbytes // (1 + packed))
         header[name] = {
             "dtype": type_name(result.dtype, name if len(results) > 1 else None),

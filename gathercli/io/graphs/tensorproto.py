@@ -236,9 +236,8 @@ class TensorProto:
             if self._field != _UINT64:
                 value = signed(value % 2**64)
             what = f"the value at `{where}` is {value}, which {self.dtype} cannot hold"
-            raise InputError(
-                what, rule="dtype", where=where, value=value, expected=f"{low} to {high}"
-            )
+            expected = f"{low} to {high}"
+            raise InputError(what, rule="dtype", where=where, value=value, expected=expected)
         return array
 
 

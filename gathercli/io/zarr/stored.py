@@ -260,9 +260,8 @@ class ZarrArray:
         except OSError as error:
             raise incomplete(error, None) from None
         except (ValueError, TypeError, RuntimeError) as error:
-            raise TransferError(
-                f"a chunk cannot be packed ({_reason(error)}), the output is not complete"
-            ) from error
+            what = f"a chunk cannot be packed ({_reason(error)}), the output is not complete"
+            raise TransferError(what) from error
 
     def _write_file(self, key: str, packed: memoryview) -> None:
         """Write a file atomically; do not create the folder of the array, which may be gone."""
