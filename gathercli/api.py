@@ -388,8 +388,8 @@ def save(path: str | os.PathLike[str], array: Any, *, format: str | None = None)
     ----------
     path
         The suffix picks .npy, .npz, .json, .safetensors, .pb, .bin or .zarr; where a file has
-        names for its tensors, this one is ``output``. .npy and .bin do not name the types that
-        NumPy lacks: ``load(path, dtype="bfloat16")``.
+        names for its tensors, this one is ``output``. .npy does not name the types that NumPy
+        lacks: ``load(path, dtype="bfloat16")``.
     array
         An array, or nested lists.
     format

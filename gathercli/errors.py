@@ -253,7 +253,7 @@ class MismatchError(GatherError):
 
 
 class UsageError(GatherError, ValueError):
-    """The command line is wrong.
+    """The command line is wrong, or an argument of a function.
 
     Attributes
     ----------

@@ -18,7 +18,14 @@ from gathercli.slices import given
 
 
 def assert_gathers(
-    out: Any, *inputs: Any, op: str = "gather", rtol: float = 0, atol: float = 0, **call: Any
+    out: Any,
+    *inputs: Any,
+    op: str = "gather",
+    version: Any = None,
+    axis: Any = None,
+    batch_dims: Any = None,
+    rtol: float = 0,
+    atol: float = 0,
 ) -> None:
     """Raise `AssertionError` if an output is not what a version gives for inputs.
 
@@ -36,14 +43,16 @@ def assert_gathers(
       3 of 3: indices are clamped to the axis, negative ones to 0 (known: xla.gather; ...
     """
     __tracebackhide__ = True  # so that pytest shows the line that asserts
-    if why := given("tests", "mismatch")(op, inputs, out, (rtol, atol), **call):
+    call = {"axis": axis, "batch_dims": batch_dims}
+    call = {name: value for name, value in call.items() if value is not None}
+    if why := given("tests", "mismatch")(op, inputs, out, (rtol, atol), version=version, **call):
         raise AssertionError(why)
 
 
-def cases(op: str, **chosen: Any) -> Any:
+def cases(op: str, *, version: Any = None, kind: Any = None, dtypes: Any = None) -> Any:
     """Return the calls of a version as `ConformanceCase`, the same ones each time.
 
     `version` is as for `gathercli.gather`; `kind` is ``legal``, ``illegal`` or ``odd``, and
     `dtypes` names the types of data, both None for all.
     """
-    return given("tests", "cases")(op, **chosen)
+    return given("tests", "cases")(op, version=version, kind=kind, dtypes=dtypes)

@@ -122,7 +122,8 @@ def test_a_copy_of_a_report_says_the_same(line: str, again: Callable[[Any], Any]
 
     other = again(report)
 
-    assert type(other) is type(report)
+    assert other == report == REPORTS[line]()
+    assert hash(other) == hash(report)
     assert other.to_json() == report.to_json()
     assert other.plain(80) == report.plain(80)
     assert again(other)._repr_html_()
@@ -248,6 +249,38 @@ def test_a_copy_of_an_exception_says_the_same(said: str, again: Callable[[Any], 
     other = again(raised.value)
 
     assert (type(other), str(other)) == (raised.type, said)
+
+
+def test_a_pickled_node_runs_and_a_pickled_translation_is_saved(folder: Path) -> None:
+    node = pickled(gathercli.node(ENCODER, "/words/Gather"))
+    translation = pickled(gathercli.translate("gather", [1], [0], to="onnx"))
+
+    translation.save("one.onnx")
+
+    assert node.run([[5, 0]]).shape == (1, 2, 4)
+    assert (folder / "one.onnx").stat().st_size
+
+
+def test_a_model_that_is_not_read_is_named(folder: Path) -> None:
+    (folder / "none.onnx").write_bytes(b"none")
+
+    report = gathercli.check_model(ENCODER, folder / "none.onnx")
+
+    assert str(report).startswith(f"{ENCODER}: /positions/Gather")
+    assert f"\n{folder / 'none.onnx'}: " in str(report)
+
+
+def test_a_list_that_holds_itself_is_refused() -> None:
+    first: list[Any] = []
+    first.append(first)
+    last: list[Any] = [1]
+    last.append(last)
+    typed: list[Any] = [np.int8(1)]
+    typed.append(typed)
+
+    for each in (first, last, typed):
+        with pytest.raises((gathercli.InputError, gathercli.LimitError)):
+            gathercli.gather(each, [0])
 
 
 def test_a_type_is_one_of_numpy_or_a_name() -> None:

@@ -280,3 +280,20 @@ def test_to_import_it_takes_neither_numpy_nor_pytest() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
     assert done.stdout == b"set()\n"
+
+
+def test_a_misspelt_argument_is_refused() -> None:
+    with pytest.raises(TypeError, match="verison"):
+        assert_gathers([10], [10, 20], [-2], verison="openvino-7")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="knd"):
+        cases("gather", knd="legal")  # type: ignore[call-arg]
+
+
+def test_a_mistake_of_the_test_itself_is_no_refusal() -> None:
+    def broken(case: Any) -> object:
+        return case.nonsense
+
+    case = cases("gather", version="onnx-13", kind="illegal")[0]
+
+    with pytest.raises(AttributeError, match="nonsense"):
+        case.assert_answer(broken)

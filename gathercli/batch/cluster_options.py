@@ -62,9 +62,8 @@ class ClusterOptions(Options):
         tls = {"--tls-ca-file": ca_file, "--tls-cert": cert, "--tls-key": self.tls_key}
         used = [name for name, path in tls.items() if path is not None]
         if url is not None and file is not None:
-            raise UsageError(
-                "is given with `--scheduler`", subject="--scheduler-file", expected="one of them"
-            )
+            subject = "--scheduler-file"
+            raise UsageError("is given with `--scheduler`", subject=subject, expected="one of them")
         if url is None and file is None:
             if used:
                 raise UsageError(f"`{used[0]}` is given without `--scheduler`", expected="both")

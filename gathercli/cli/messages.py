@@ -129,9 +129,8 @@ class Messages(ErrorOptions):
     def _note(self, text: str) -> str:
         from gathercli.report.words import note_text
 
-        return note_text(
-            text, color=terminal.wants_color(self.color, STDERR), width=terminal.width_of(STDERR)
-        )
+        color = terminal.wants_color(self.color, STDERR)
+        return note_text(text, color=color, width=terminal.width_of(STDERR))
 
     def inputs(
         self,
@@ -143,9 +142,8 @@ class Messages(ErrorOptions):
         """Return the inputs of a command, with their notes and prompts on stderr."""
         from gathercli.io.source import Inputs
 
-        inputs = Inputs(
-            max_bytes, self.notes, progress=progress, prompt=self._prompt, guarded=self.guarded
-        )
+        prompt, guarded = self._prompt, self.guarded
+        inputs = Inputs(max_bytes, self.notes, progress=progress, prompt=prompt, guarded=guarded)
         inputs.external = external
         return inputs
 

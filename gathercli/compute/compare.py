@@ -106,9 +106,8 @@ def read_expected(
             with suppress(InputError):
                 written = read(None)
                 if written.dtype.kind in NUMBER_KINDS:
-                    return Tensor(
-                        written.dtype, written.array, typed=False, decided_by=written.decided_by
-                    )
+                    decided_by = written.decided_by
+                    return Tensor(written.dtype, written.array, typed=False, decided_by=decided_by)
         return MismatchError(
             f"the result is {dtype}, but {error.statement}",
             rule="expect",

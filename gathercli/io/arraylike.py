@@ -18,13 +18,13 @@ import numpy as np
 from gathercli.compute.bound import of_one_type
 from gathercli.compute.storage import AnyArray, dtype_of, storage_of
 from gathercli.compute.tensor import Tensor
-from gathercli.errors import GatherError, Hint, InputError, UsageError
+from gathercli.errors import GatherError, Hint, InputError, UsageError, refusal_of
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.values import check_depth, flatten, tensor_of
 from gathercli.spec.call import CallContext
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING, DType, Kind, described, foreign, named
 from gathercli.spec.op import Input, Op
-from gathercli.spec.shapes import Shape
+from gathercli.spec.shapes import MAX_RANK, Shape
 from gathercli.text import as_written, json_string, kind_of, listed, short
 
 if TYPE_CHECKING:
@@ -178,6 +178,8 @@ def as_tensor(value: Any, empty: DType = FLOAT64, name: str = "tensor") -> Tenso
         raise InputError(f"it is {kind_of(value)}", rule="dtype", expected=expected)
     if array.dtype.kind in "OT" and array.size and all(isinstance(v, str) for v in array.flat):
         return tensor_of(array.tolist(), ElementTypes(STRING))
+    if array.dtype == object and _library(type(value)) == "tensorflow":  # its strings are bytes
+        return as_tensor(np.char.decode(array.astype(np.bytes_), errors="replace"))
     return tensor
 
 
@@ -262,10 +264,13 @@ def _retype(capsule: object) -> str | None:
 def _tensor_of_list(value: Any, empty: DType) -> Tensor:
     """Return a tensor of a list; NumPy values of one type in it decide its type."""
     declared = None
-    check_depth(value)  # a list may hold itself
+    check_depth(value)
     if not _is_plain(value):
         types: set[DType | None] = set()
-        value = _plain(value, types)
+        try:
+            value = _plain(value, types)
+        except RecursionError as error:
+            raise refusal_of(error) from None
         declared = types.pop() if len(types) == 1 else None
     return tensor_of(value, ElementTypes(declared, empty=empty))
 
@@ -273,7 +278,7 @@ def _tensor_of_list(value: Any, empty: DType) -> Tensor:
 def _is_plain(value: Any) -> bool:
     """Return whether nested lists hold only values of Python's own types."""
     level = [value]
-    while level:
+    for _ in range(MAX_RANK + 1):  # a list may hold itself
         kinds = set(map(type, level))
         if not kinds <= {list, tuple, bool, int, float, complex, str}:
             return False
@@ -318,7 +323,7 @@ def _library(kind: type) -> str | None:
 
 def check_like(like: Any, out: Any) -> None:
     """Raise if no library has the name, or `out` says where the result goes."""
-    if like is not None and (out is not None or like not in _LIBRARIES):
+    if out is not None or not (isinstance(like, str) and like in _LIBRARIES):
         what = f"is {as_written(like)}" + ", and the result is `out`" * (out is not None)
         expected = listed(_LIBRARIES) if out is None else "None"
         raise UsageError(what, subject="like", value=str(like), expected=expected)

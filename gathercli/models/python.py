@@ -27,7 +27,7 @@ from gathercli.models.command import (
 from gathercli.models.files import no_model
 from gathercli.models.node_call import check_attribute, check_fed, constant_token, feed_names
 from gathercli.python import worded
-from gathercli.report.terminal import Report, assembled, highlighted
+from gathercli.report.terminal import ERROR_STYLE, Report, assembled, highlighted
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import meet
 from gathercli.text import clean, closest, listed
@@ -92,6 +92,15 @@ class GatherNode(Report):
         fields["inputs"] = {name: NodeValue(**each) for name, each in fields["inputs"].items()}
         fields["outputs"] = tuple(NodeValue(**each) for each in fields["outputs"])
         return cls(**fields, _verdict=verdict, _file=path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_file": self._file}
+
+    def __getattr__(self, name: str) -> Any:
+        """Read the model again after pickle, which keeps its name alone."""
+        if name != "_verdict" or "_file" not in vars(self):
+            raise AttributeError(name)
+        return node(self._file, self.name)._verdict  # noqa: SLF001
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of ``gathercli model -f json``."""
@@ -230,8 +239,8 @@ class ModelNodes(Report):
         """Return a node by its place, or by its name or that of its output."""
         if isinstance(at, int):
             return self.nodes[at]
-        name = self._model.node(at).name
-        return next(each for each in self.nodes if each.name == name)
+        named = (each for each in self.nodes if at in (each.name, *(o.value for o in each.outputs)))
+        return next(named, None) or node(self.file, at)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -351,6 +360,8 @@ class ModelCheck(Report):
         """Write a line for each finding, and their number."""
         text = assembled(())
         for model in self._checked:
+            if model.error is not None:
+                text.append(f"{model.path}: {model.error.message}\n", ERROR_STYLE)
             for each in model.lines(width):
                 text.append_text(each)
         return text.append(check_command.total(self._checked))

@@ -174,6 +174,13 @@ class Report:
 
         return json.dumps(self.to_json(), separators=(",", ":")) + "\n"
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether another report says the same."""
+        return type(other) is type(self) and other.to_json() == self.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.line())
+
     def __copy__(self, memo: object = None) -> Self:
         """Return the report itself: nothing changes it."""
         return self

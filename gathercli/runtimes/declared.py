@@ -215,9 +215,8 @@ def _plain(tensor: Any) -> SimpleNamespace:
     if tensor is None:
         return _NONE
     array = tensor.array
-    return SimpleNamespace(
-        shape=array.shape, ndim=array.ndim, size=array.size, dtype=tensor.dtype, array=array
-    )
+    shape, ndim = array.shape, array.ndim
+    return SimpleNamespace(shape=shape, ndim=ndim, size=array.size, dtype=tensor.dtype, array=array)
 
 
 def _within(tensor: SimpleNamespace, least: int, end: int) -> bool:

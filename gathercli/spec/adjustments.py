@@ -221,6 +221,5 @@ def _hint(call: Call, size: int, value: float) -> Hint | None:
 def integer_values_error(name: str, value: object, where: str) -> OutOfRangeError:
     """Return the error for a value of GatherTree that is no integer."""
     what = f"`{name}` is {value} at `{where}`, which is not an integer"
-    return OutOfRangeError(
-        what, rule="integer-values", where=where, value=str(value), expected="whole numbers"
-    )
+    rule = "integer-values"
+    return OutOfRangeError(what, rule=rule, where=where, value=str(value), expected="whole numbers")

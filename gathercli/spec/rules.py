@@ -368,10 +368,8 @@ def _advise(call: Call, error: TreeShapeError, name: str) -> None:
     value = call.inputs[name].integers
     if ranks == [3, 3, 0, 1] and meet(end.shape[0], steps.shape[1]) is not None:
         error.swapped = "MAX_SEQ_LEN"
-        error.hint = Hint(
-            "MAX_SEQ_LEN comes first, and then END_TOKEN",
-            python="max_seq_len comes first, and then end_token",
-        )
+        python = "max_seq_len comes first, and then end_token"
+        error.hint = Hint("MAX_SEQ_LEN comes first, and then END_TOKEN", python=python)
     elif name == "max_seq_len" and value is not None and isinstance(batches, int):
         numbers = flattened(value)
         numbers *= batches if len(numbers) == 1 else 1

@@ -44,9 +44,8 @@ def indices_dtype(call: Call) -> None:
     )
     if _are_swapped(call):
         error.swapped = "DATA"
-        error.hint = Hint(
-            "DATA comes first, and then INDICES", python="data come first, and then indices"
-        )
+        python = "data come first, and then indices"
+        error.hint = Hint("DATA comes first, and then INDICES", python=python)
     raise error
 
 

@@ -425,6 +425,9 @@ class TranslationReport(Report):
             proved,
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_proved": self._proved}
+
     def styled(self, width: int | None) -> Text:
         """Write the text, the proof and the notes."""
         return translation_text(self._proved, width)

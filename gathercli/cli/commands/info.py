@@ -97,9 +97,8 @@ def _info(source: Source, token: str, options: InfoOptions) -> Info:
     if info.one is None or options.header:
         return info
     tensor = source.tensor()
-    return info._replace(
-        tensor=tensor, summary=summarise(tensor, fine=bool(options.pictures.paths))
-    )
+    summary = summarise(tensor, fine=bool(options.pictures.paths))
+    return info._replace(tensor=tensor, summary=summary)
 
 
 def _member(source: Source) -> FileDescription:

@@ -364,9 +364,8 @@ def typed_tensor(value: dict[str, Any], root: str, *, max_bytes: int | None) -> 
     data = value["data"]
     if shape and not isinstance(data, list):
         what = f"the value at `{root}.data` is {value_text(data)}"
-        raise InputError(
-            what, rule="json", where=f"{root}.data", value=value_text(data), expected="a list"
-        )
+        where = f"{root}.data"
+        raise InputError(what, rule="json", where=where, value=value_text(data), expected="a list")
     types, root = ElementTypes(dtype), f"{root}.data"
     return tensor_of(data, types, shape=shape, root=root, max_bytes=max_bytes)
 

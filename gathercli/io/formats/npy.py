@@ -360,9 +360,8 @@ class Raw(content.Content):
         if not row or size % row or first == size // row:
             return None
         sizes = "x".join(map(str, (size // row, *rest, dtype.short)))
-        return Hint(
-            "{source} has that many", source=f"{RAW_PREFIX}{sizes}@{self._description.path}"
-        )
+        source = f"{RAW_PREFIX}{sizes}@{self._description.path}"
+        return Hint("{source} has that many", source=source)
 
     def tensor(self, key: str | None, types: content.ElementTypes) -> Tensor:
         """View the elements; those of a large regular file are mapped."""

@@ -193,9 +193,8 @@ class Creation(write.AtomicOutput):
         if workers is None:
             cut = partial(cut_boxes, source, memory=memory, threads=threads)
         else:
-            cut = partial(
-                cut_boxes, source, memory=workers.memory, threads=1, least=workers.threads
-            )
+            least = workers.threads
+            cut = partial(cut_boxes, source, memory=workers.memory, threads=1, least=least)
         if chunks is None:
             chunks, (threads, boxes) = _choose_chunks(source, cut)
         else:
@@ -213,9 +212,8 @@ class Creation(write.AtomicOutput):
         if memory is not None:
             write.check_room(self.path, self.folder, total, packs=True)
         copies = isinstance(source, CopyBlocks) and source.elements is data
-        self.open(
-            source.shape, data.dtype, chunks, data, storage=data.storage, copy_attributes=copies
-        )
+        storage = data.storage
+        self.open(source.shape, data.dtype, chunks, data, storage=storage, copy_attributes=copies)
         counts: Generator[int]
         if workers is None:
             writer = writer_at(self.temporary)
@@ -324,9 +322,8 @@ def _spec_like(
 ) -> ArraySpec:
     """Return the metadata of a new array without shards."""
     if dtype.opaque:
-        raise malformed(
-            f"zarr has no type {dtype}", "another type of data", rule="dtype", value=dtype.name
-        )
+        rule, value = "dtype", dtype.name
+        raise malformed(f"zarr has no type {dtype}", "another type of data", rule=rule, value=value)
     file_dtype = storage_of(dtype) if storage is None else storage
     same = storage is None and dtype is like.dtype  # whatever the width of strings
     if same or file_dtype.newbyteorder("=") == like.file_dtype.newbyteorder("="):
