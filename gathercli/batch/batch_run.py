@@ -43,25 +43,11 @@ MAX_LINES: Final = 40
 class ReportOptions(Options):
     """Options of the report."""
 
-    report: str | None = option(
-        REPORT,
-        "--report",
-        metavar="FILE",
-        help="Write the lines of report here as jobs end, not to stdout; usable after a kill.",
-    )
-    resume: bool = flag(REPORT, "--resume", help="Do what the report lacks, or what changed.")
-    resume_failed: bool = flag(
-        REPORT, "--resume-failed", help="Resume, and also do what has failed.", rare=True
-    )
-    digests: bool = flag(
-        REPORT,
-        "--hash",
-        help="Note the content of files in the report and compare it, not their times.",
-        rare=True,
-    )
-    junit: str | None = option(
-        REPORT, "--junit", metavar="FILE", help="Also write the report as JUnit XML."
-    )
+    report: str | None = option(REPORT, "--report", metavar="FILE")
+    resume: bool = flag(REPORT, "--resume")
+    resume_failed: bool = flag(REPORT, "--resume-failed", rare=True)
+    digests: bool = flag(REPORT, "--hash", rare=True)
+    junit: str | None = option(REPORT, "--junit", metavar="FILE")
     fmt: str = TEXT_FORMAT.replace(group=REPORT)
 
     @property
@@ -90,50 +76,15 @@ class JobRuntimeOptions(RuntimeOptions):
 class RunOptions(Options):
     """Options of the run."""
 
-    dry_run: bool = flag(
-        RUNNING,
-        "--dry-run",
-        help="Validate all jobs and infer their shapes from headers; run and write nothing.",
-    )
-    allow_outside: bool = flag(
-        RUNNING, "--allow-outside", help="Let jobs of a file write outside its folder.", rare=True
-    )
-    workers: int | None = option(
-        RUNNING,
-        "--workers",
-        "-j",
-        metavar="N",
-        min=1,
-        kind=int,
-        help="How many processes; default one a core.",
-    )
-    fail_fast: bool = flag(RUNNING, "--fail-fast", help="Begin no job after one has failed.")
-    max_failures: str | None = option(
-        RUNNING,
-        "--max-failures",
-        metavar="N|P%",
-        help="Begin no job after more than N, or P percent of all, have failed.",
-        rare=True,
-    )
+    dry_run: bool = flag(RUNNING, "--dry-run")
+    allow_outside: bool = flag(RUNNING, "--allow-outside", rare=True)
+    workers: int | None = option(RUNNING, "--workers", "-j", metavar="N", min=1, kind=int)
+    fail_fast: bool = flag(RUNNING, "--fail-fast")
+    max_failures: str | None = option(RUNNING, "--max-failures", metavar="N|P%", rare=True)
     retries: int = option(
-        RUNNING,
-        "--retries",
-        metavar="N",
-        min=0,
-        max=100,
-        kind=int,
-        default=0,
-        help="Do a job up to N times again after a fault of reading or writing; default 0.",
-        rare=True,
+        RUNNING, "--retries", metavar="N", min=0, max=100, kind=int, default=0, rare=True
     )
-    timeout: float | None = option(
-        RUNNING,
-        "--timeout",
-        metavar="S",
-        kind=float,
-        help="Seconds a job may take; after that it has failed.",
-        rare=True,
-    )
+    timeout: float | None = option(RUNNING, "--timeout", metavar="S", kind=float, rare=True)
     runtimes: JobRuntimeOptions
     memory: MemoryOptions
     cluster: ClusterOptions

@@ -31,14 +31,7 @@ def _file(name: str, meaning: str) -> Any:
 class ClusterOptions(Options):
     """The address of a dask scheduler, and the files for TLS."""
 
-    scheduler: str | None = option(
-        CLUSTER,
-        "--scheduler",
-        metavar="URL",
-        help="Let the workers of this dask scheduler do it, as tcp://host:8786; they must see "
-        "the same files. Its protocol loads pickles: use only a scheduler you trust.",
-        rare=True,
-    )
+    scheduler: str | None = option(CLUSTER, "--scheduler", metavar="URL", rare=True)
     scheduler_file: str | None = _file(
         "--scheduler-file", "The file that the scheduler writes, in place of its URL."
     )

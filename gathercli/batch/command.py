@@ -112,31 +112,11 @@ class PatternOptions(Options):
         help=f"The operator of jobs without a file: {listed(FAMILIES)}.",
     )
     inputs: InputPatterns
-    output: str | None = option(
-        NO_FILE,
-        "--output",
-        "-o",
-        metavar="PATTERN",
-        help="The files to write, as 'out/{stem}.npy'; their folders are made.",
-        once=True,
-    )
-    matrix: list[str] | None = option(
-        NO_FILE,
-        "--matrix",
-        metavar="KEY=A,B...",
-        kind=list,
-        help="Try every combination, as --matrix axis=0,1 version=openvino-8,onnx-13; {axis} "
-        "and {version} then stand for the values.",
-    )
+    output: str | None = option(NO_FILE, "--output", "-o", metavar="PATTERN", once=True)
+    matrix: list[str] | None = option(NO_FILE, "--matrix", metavar="KEY=A,B...", kind=list)
     operator: SharedOperator
     types: TypeOptions
-    expect: str | None = option(
-        NO_FILE,
-        "--expect",
-        metavar="PATTERN",
-        help="What results should equal: 'want/{stem}.npy'.",
-        once=True,
-    )
+    expect: str | None = option(NO_FILE, "--expect", metavar="PATTERN", once=True)
     near: ToleranceOptions
 
     def settings(self) -> dict[str, str]:

@@ -1,10 +1,10 @@
 """Commands as functions of groups of options.
 
 A group is a class with an attribute for each option, or for another group. It is declared once; a
-command has its options by naming it as a parameter:
+command has its options by naming it as a parameter; `options.toml` says what each is for:
 
     class ViewOptions(Options):
-        full: bool = flag(VIEW, "--full", help="Show every element.")
+        full: bool = flag(VIEW, "--full")
 
     def run(tensors: TensorOptions, view: ViewOptions, messages: Messages) -> Answer: ...
 """
@@ -15,7 +15,7 @@ import sys
 
 from gathercli.records import Any, Callable, Final, Iterable, Iterator, NamedTuple, Self
 from gathercli.slices import given
-from gathercli.text import listed
+from gathercli.text import listed, table_beside
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
@@ -70,10 +70,19 @@ class Parameter:
         """Return the declaration with other attributes."""
         return type(self)(**self.__dict__ | attributes)
 
+    def __set_name__(self, owner: type[Options], name: str) -> None:
+        self.__dict__.setdefault("place", (owner.__module__, owner.__name__, name))
+
     @property
     def help(self) -> str:
-        """What it is for; ``{known}`` in its text stands for the known values."""
+        """What it is for, as declared or as `options.toml` beside its class says.
+
+        ``{known}`` in the text stands for the known values.
+        """
         text: str = self.__dict__["help"]
+        if not text:
+            module, owner, name = self.__dict__["place"]
+            text = table_beside(module, "options")[owner][name]
         return text.replace("{known}", listed(self.known())) if "{known}" in text else text
 
     @property
@@ -98,7 +107,7 @@ class Parameter:
 def option(
     group: str,
     *names: str,
-    help: str,  # noqa: A002  (as typer calls it, and those below)
+    help: str = "",  # noqa: A002  (as typer calls it, and those below)
     metavar: str | None = None,
     kind: type = str,
     choices: tuple[str, ...] = (),
@@ -120,7 +129,7 @@ def option(
     return Parameter(**locals())
 
 
-def flag(group: str, *names: str, help: str, rare: bool = False) -> Any:  # noqa: A002
+def flag(group: str, *names: str, help: str = "", rare: bool = False) -> Any:  # noqa: A002
     """Declare an option without a value."""
     return option(group, *names, help=help, kind=bool, default=False, rare=rare)
 

@@ -33,13 +33,10 @@ class ErrorOptions(Options):
         metavar="WHEN",
         choices=("auto", "always", "never"),
         default="auto",
-        help="auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never.",
         rare=True,
     )
-    json_errors: bool = flag(
-        MESSAGES, "--json-errors", help="Print a refusal as one line of JSON.", rare=True
-    )
-    debug: bool = flag(MESSAGES, "--debug", help="Show the traceback of a failure.", rare=True)
+    json_errors: bool = flag(MESSAGES, "--json-errors", rare=True)
+    debug: bool = flag(MESSAGES, "--debug", rare=True)
 
     def print_error(self, error: GatherError) -> None:
         """Print an error on stderr."""
@@ -70,7 +67,7 @@ class ErrorOptions(Options):
 class Messages(ErrorOptions):
     """The notes and the progress of a command."""
 
-    quiet: bool = flag(MESSAGES, "--quiet", "-q", help="Print no notes.")
+    quiet: bool = flag(MESSAGES, "--quiet", "-q")
     guarded = True  # whether a signal of a file that is truncated does not end the process
 
     def __init__(self, **values: Any) -> None:

@@ -143,12 +143,7 @@ class MemoryOptions(declarations.Options):
     """The limits of memory and of a result."""
 
     max_bytes: str | None = declarations.option(
-        declarations.INPUT,
-        "--max-bytes",
-        metavar="SIZE",
-        help="Limit of what is held in memory, and of a result that is not .zarr, with K, M, "
-        "G, Ki, Mi or Gi; 0 lifts it. Default half of the free memory, 16 GiB for the result.",
-        rare=True,
+        declarations.INPUT, "--max-bytes", metavar="SIZE", rare=True
     )
 
     @cached_property
@@ -161,10 +156,7 @@ class SourceOptions(declarations.Options):
     """How files are read that are no inputs of an operator."""
 
     data_dtype: str | None = declarations.option(
-        declarations.INPUT,
-        "--data-dtype",
-        metavar="DTYPE",
-        help="The type of untyped tensors: plain JSON, bare lists, bfloat16 or float8 in .npy.",
+        declarations.INPUT, "--data-dtype", metavar="DTYPE"
     )
     external_data: bool = EXTERNAL_DATA
     memory: MemoryOptions
@@ -316,7 +308,6 @@ class OperatorOptions(declarations.Options):
         metavar="POLICY",
         choices=tuple(each.value for each in Negative),
         default="spec",
-        help="A negative index: spec (the version's rule), wrap (from the end, once) or error.",
     )
     out_of_range: str = declarations.option(
         declarations.OPERATOR,
@@ -324,8 +315,6 @@ class OperatorOptions(declarations.Options):
         metavar="POLICY",
         choices=OUT_OF_RANGE_CHOICES,
         default="spec",
-        help="An index outside the axis: spec (the version's rule), error, zero, nan, extreme (NaN "
-        "or an end of the type, as JAX fills), clamp or wrap (modulo the size).",
     )
 
     @classmethod

@@ -39,37 +39,23 @@ _MANY_ELEMENTS: Final = 1 << 20
 class ViewOptions(Options):
     """Options of the pretty view."""
 
-    full: bool = flag(OUTPUT, "--full", help="Show every element.")
+    full: bool = flag(OUTPUT, "--full")
     precision: int = PRECISION
 
 
 class WriteOptions(Options):
     """Options of writing any result."""
 
-    chunks: str | None = option(
-        OUTPUT,
-        "--chunks",
-        metavar="SIZES",
-        help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
-        rare=True,
-    )
-    force_format: bool = flag(
-        OUTPUT,
-        "--force-format",
-        help="Write the format of --format even if the suffix of the file stands for another.",
-        rare=True,
-    )
+    chunks: str | None = option(OUTPUT, "--chunks", metavar="SIZES", rare=True)
+    force_format: bool = flag(OUTPUT, "--force-format", rare=True)
     no_clobber: bool = NO_CLOBBER
-    fsync: bool = flag(
-        OUTPUT, "--fsync", help="Return once the file and its name are on the disk.", rare=True
-    )
+    fsync: bool = flag(OUTPUT, "--fsync", rare=True)
     nonfinite: str = option(
         OUTPUT,
         "--nonfinite",
         metavar="WAY",
         choices=("quoted", "bare", "null", "error"),
         default="quoted",
-        help='NaN and infinities in JSON: quoted ("NaN"), bare (NaN), null, or error.',
         rare=True,
     )
     chunk_sizes: tuple[int, ...] | None = None  # those of `chunks`, once they are checked
@@ -153,7 +139,6 @@ class OutputOptions(WriteOptions):
         metavar="FORMAT",
         choices=("auto", "pretty", "json", "oip", "npy", "literal"),
         default="auto",
-        help="auto (pretty on a terminal, json elsewhere), pretty, json, oip, npy or literal.",
     )
     view: ViewOptions
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import combinations
+from functools import partial
+from itertools import permutations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -20,7 +21,8 @@ from gathercli.ops import FAMILIES, gather, gather_elements, gather_nd
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BFLOAT16, DType, Kind
 from gathercli.spec.op import Op
-from gathercli.spec.shapes import Shape, product
+from gathercli.spec.shapes import Shape, cell, product
+from gathercli.text import counted
 
 # The row of each operator that refuses the fewest shapes.
 _ROWS: Final = {
@@ -32,6 +34,16 @@ _TREE_SENTENCES: Final = {
     "lengths": "max_seq_len is ignored",
     "end": "tokens after the first end token are kept",
     "parents": "parents are ignored",
+    "step before": "parents are those of the step before",
+    "step after": "parents are those of the step after",
+    "own column": "each beam takes the parent at its own place, not at that of its parent",
+    "first beam": "every beam has the parents of the first",
+    "first batch": "every batch has the parents of the first",
+    "length short": "max_seq_len is one too short",
+    "length long": "max_seq_len is one too long",
+    "first length": "every batch has the max_seq_len of the first",
+    "padding": "what follows max_seq_len is 0 in place of the end token",
+    "all": "step_ids are copied as they are",
 }
 
 
@@ -44,7 +56,7 @@ class Frame(NamedTuple):
     row: Op  # that is called
     attrs: dict[str, Any]
     flat: bool = False  # whether `data` is read as one dimension
-    ignores: str = ""  # what GatherTree ignores: ``lengths``, ``end`` or ``parents``
+    ignores: str = ""  # what GatherTree ignores or mistakes: a key of `_TREE_SENTENCES`
 
     def call(self, inputs: dict[str, tuple[int, ...]]) -> Call | None:
         """Bind the call to inputs of these shapes; None if the row refuses them."""
@@ -115,6 +127,10 @@ class DataLayout(NamedTuple):
     axes: tuple[int, ...] | None = None
     # whether elements in that order are read as a tensor of the shape of `data`
     keeps_shape: bool = False
+    # from flat positions to those that are read instead, which may be outside; None if none are
+    moved: Callable[[AnyArray], AnyArray] | None = None
+    alone: bool = True  # whether it is tried with no other mistake
+    zeros: bool = False  # whether there are zeros outside of `data`
 
     def shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape that the call sees."""
@@ -124,6 +140,8 @@ class DataLayout(NamedTuple):
 
     def positions(self, at: AnyArray, shape: tuple[int, ...]) -> AnyArray:
         """Return the flat positions in `data` of those that the call reads."""
+        if self.moved is not None:
+            return self.moved(at)
         if self.axes is None:
             return at
         by_axis = dict(
@@ -133,27 +151,71 @@ class DataLayout(NamedTuple):
         return np.ravel_multi_index(ordered, shape).astype(np.int64)
 
 
-IN_PLACE: Final = DataLayout("", "")
+IN_PLACE: Final = DataLayout("", "", alone=False)
 
 
-def layouts(rank: int) -> Iterator[DataLayout]:
-    """Yield the layouts of `data` of a rank."""
-    if rank < 2:
-        return
+def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
+    """Yield the layouts of `data` of a shape."""
+    rank, width = len(shape), shape[-1] if shape else 1
     back = tuple(reversed(range(rank)))
-    yield DataLayout(
-        "Fortran order", "data in Fortran order is read row-major", back, keeps_shape=True
-    )
-    yield DataLayout("transposed", "data is transposed", back)
-    for one, other in combinations(range(rank), 2):
-        axes = list(range(rank))
-        axes[one], axes[other] = other, one
-        if tuple(axes) != back:
-            yield DataLayout(
-                f"axes {one} and {other} swapped",
-                f"axes {one} and {other} of data are swapped",
-                tuple(axes),
-            )
+    orders = permutations(range(rank)) if rank <= MAX_PERMUTED_RANK else iter([back])
+    for axes in orders:
+        moved = [axis for axis, own in enumerate(axes) if axis != own]
+        if not moved:
+            continue
+        what, order = f"in the order of axes {cell(axes)}", _LAYOUT_NAMES.get(axes, "")
+        name = f"axes {moved[0]} and {moved[1]} swapped" if len(moved) == 2 else what
+        words = f"axes {moved[0]} and {moved[1]} of data are swapped"
+        if axes == back:
+            yield DataLayout("transposed", "data is transposed", axes, alone=False)
+            fortran = "data in Fortran order is read row-major"
+            yield DataLayout("Fortran order", fortran, axes, keeps_shape=True, alone=False)
+        else:
+            words = words if len(moved) == 2 else f"data is transposed to axes {cell(axes)}"
+            yield DataLayout(name, words, axes, alone=len(moved) > 2)
+            stored = f"data is stored in the order of axes {cell(axes)}{order}, and read in its own"
+            yield DataLayout(f"stored {what}", stored, axes, keeps_shape=True)
+    inner = {product(shape[axis:]) for axis in range(1, rank)}
+    moves: list[tuple[str, str, Callable[[AnyArray], AnyArray]]] = []
+    for n in sorted({1, 2, 3, 4, 8, 16, *inner, *(2 * each for each in inner)}):
+        count = counted(n, "element")
+        moves.append((f"moved by {n}", f"data is read {count} further on", partial(np.add, n)))
+        before = f"data is read {count} before its start"
+        moves.append((f"moved by {-n}", before, partial(np.add, -n)))
+    for pitch in sorted({2 * width, *pitches(width)}):
+        words = f"rows of {counted(width, 'element')} are read as if they were {pitch} apart"
+        moves.append((f"pitch {pitch}", words, partial(_apart, width=width, pitch=pitch)))
+    for name, words, move in moves:
+        yield DataLayout(name, words, moved=move)
+        yield DataLayout(f"{name}, zeros", f"{words}; outside are zeros", moved=move, zeros=True)
+    for axis, size in enumerate(shape):
+        flip = partial(_flipped, inner=product(shape[axis + 1 :]), size=size)
+        words = f"axis {axis} of data is read back to front"
+        yield DataLayout(f"axis {axis} back to front", words, moved=flip, alone=False)
+
+
+def _flipped(at: AnyArray, inner: int, size: int) -> AnyArray:
+    along = at // inner % size
+    moved: AnyArray = at + (size - 1 - 2 * along) * inner
+    return moved
+
+
+def _apart(at: AnyArray, width: int, pitch: int) -> AnyArray:
+    row, column = np.divmod(at, max(width, 1))
+    moved: AnyArray = row * pitch + column
+    return moved
+
+
+def pitches(width: int) -> set[int]:
+    """Return how far rows may be apart: one more, or up to a multiple of 4, 8 or 16."""
+    return {width + 1, *(-(-width // n) * n for n in (4, 8, 16))} - {width}
+
+
+MAX_PERMUTED_RANK: Final = 4  # the largest rank of data of which every order of axes is tried
+_LAYOUT_NAMES: Final[dict[tuple[int, ...], str]] = {
+    (0, 2, 3, 1): " (NHWC)",
+    (0, 3, 1, 2): " (NCHW)",
+}
 
 
 class Reading(NamedTuple):
@@ -164,6 +226,7 @@ class Reading(NamedTuple):
     function: Callable[[AnyArray], AnyArray]  # from values, as from `Tensor.values`, to other ones
     known: tuple[str, ...] = ()  # runtimes that do so
     narrow: str = ""  # the type that a conversion target computes in, if it is one that does so
+    near: float = 0.0  # the relative tolerance of elements that are taken for equal
 
 
 def _cast(dtype: str) -> Callable[[AnyArray], AnyArray]:
@@ -248,6 +311,33 @@ def readings(dtype: DType) -> Iterator[Reading]:
             _as_bits(dtype, dtype.name, swaps=True),
         )
     yield Reading("truth", "elements are 1 where they are not 0", lambda v: v != 0)
+    if dtype.kind is not Kind.UINT:
+        yield Reading("no negatives", "negative elements become 0", lambda v: np.maximum(v, 0))
+
+
+def fitted_readings(right: AnyArray, held: AnyArray, most: float) -> Iterator[Reading]:
+    """Yield what made elements others by one number, and steps of 8 bits up to a largest element.
+
+    `right` are elements as they should be, and `held` what cells have in their place.
+    """
+    if right.dtype.kind not in "iuf" or held.dtype.kind not in "iuf" or right.size < 2:
+        return
+    with np.errstate(all="ignore"):
+        one, other = right.astype(np.float64), held.astype(np.float64)
+        factor, added = float(np.median((other / one)[one != 0])), float(np.median(other - one))
+    if np.isfinite(factor) and factor and abs(factor - 1) > FAR:
+        words = f"elements are multiplied by {factor:.6g}"
+        yield Reading("scaled", words, lambda v: v * factor, near=NEAR)
+    if np.isfinite(added) and abs(added) > FAR * np.median(np.abs(one)):
+        yield Reading("added", f"{added:.6g} is added to elements", lambda v: v + added, near=NEAR)
+    step = most / 127
+    if right.dtype.kind == "f" and 0 < step < np.inf:
+        words = f"elements are quantised to 8 bits, in steps of {step:.6g}"
+        yield Reading("quantised", words, lambda v: np.rint(v / step) * step, near=NEAR)
+
+
+FAR: Final = 1e-3  # a smaller relative difference is taken for rounding
+NEAR: Final = 1e-5  # the relative tolerance of elements that a number was fitted to
 
 
 def _cuts(dtype: DType) -> Iterator[Reading]:

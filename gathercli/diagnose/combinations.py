@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import combinations as subsets
 from itertools import product
 from typing import Any, Final
@@ -15,6 +16,8 @@ from gathercli.diagnose.call_hypotheses import (
     AS_STORED,
     IN_PLACE,
     Frame,
+    Reading,
+    fitted_readings,
     frames,
     layouts,
     other_frames,
@@ -31,6 +34,7 @@ from gathercli.diagnose.index_hypotheses import (
 )
 from gathercli.diagnose.output_hypotheses import IN_ORDER, OutputPlacement, placements
 from gathercli.diagnose.prediction import (
+    MAX_KEPT_INDICES,
     CellSource,
     ElementPool,
     Hypothesis,
@@ -38,11 +42,13 @@ from gathercli.diagnose.prediction import (
     Prediction,
 )
 from gathercli.spec.call import Call
+from gathercli.spec.dtypes import Kind
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import product as size_of
 
 # Rows in which the first wrong one is looked for, by the number of departures.
 PROBED_ROWS: Final = (0, 1 << 18, 1 << 12)
+MAX_FITTED: Final = 256  # cells from which the numbers of readings follow
 PROBED_COLUMNS: Final = 4  # cells of a row that are looked at for that
 MAX_PROBED: Final = 1 << 14  # indices that are converted to see whether a conversion changes one
 
@@ -76,7 +82,7 @@ class Candidates:
             *frames(call, row, attrs),
             *other_frames(call, row, data.shape, self._indices.ndim),
         ]
-        self._layouts = [] if row.followed is not None else list(layouts(len(data.shape)))
+        self._layouts = [] if row.followed is not None else list(layouts(data.shape))
         self._readings = list(readings(data.dtype))
         self._sources: dict[Any, CellSource | None] = {}
         self._calls: dict[str, Call | None] = {}
@@ -122,8 +128,8 @@ class Candidates:
             "frame": [each for each in others if each.departures <= departures],
             "treatment": TREATMENTS,
             "conversion": self._conversions(),
-            "layout": self._layouts,
-            "reading": self._readings,
+            "layout": [each for each in self._layouts if departures == 1 or not each.alone],
+            "reading": [*self._readings, *self._fitted_readings],
         }
         for names in subsets([*tables, "placement"], departures):
             if self.call is not None or "frame" in names:
@@ -134,6 +140,20 @@ class Candidates:
             for frame in tables["frame"]:
                 if frame.departures == departures:
                     yield from self._unplaced(self._hypothesis(frame))
+
+    @cached_property
+    def _fitted_readings(self) -> list[Reading]:
+        """The readings whose numbers follow from the output, if it has the shape of the right."""
+        asked = self.asked()
+        data = next(iter(self.tensors.values()))
+        if asked is None or not self._output.cells or data.dtype.kind is Kind.STRING:
+            return []
+        cells = np.unique(np.linspace(0, self._output.cells - 1, MAX_FITTED).astype(np.int64))
+        values, fates = self.prediction(asked).values(cells)
+        read, held = fates == CellFate.READ, self._output.held(cells)
+        finite = [each for each in data.blocks() if each.dtype.kind == "f" and each.size]
+        most = max((float(np.abs(each).max()) for each in finite), default=0.0)
+        return list(fitted_readings(values[read], held[read], most))
 
     def _changed(self, tables: Mapping[str, Iterable[Any]]) -> Iterator[Hypothesis]:
         """Yield the hypotheses with a row of each of some tables."""
@@ -152,12 +172,22 @@ class Candidates:
                 flat.dtype
             )
         sample = sample.astype(sample.dtype.newbyteorder("="))
+        sizes = {1, *next(iter(self._shapes.values()))}
         return [
             each
             for each in CONVERSIONS
-            if (each.fortran and self._indices.ndim > 1)
-            or (not each.fortran and not np.array_equal(each.function(sample, 1, 1), sample))
+            if (
+                self._moves_indices(each.places)
+                if each.places
+                else any(not np.array_equal(each.function(sample, s, 1), sample) for s in sizes)
+            )
         ]
+
+    def _moves_indices(self, places: Callable[[AnyArray], AnyArray]) -> bool:
+        """Return whether other indices come to the places."""
+        rows = self._indices if self.row.tuples else self._indices[..., None]
+        small = rows.ndim > 1 and 0 < rows.size <= MAX_KEPT_INDICES
+        return small and not np.array_equal(places(rows), rows)
 
     def _is_idle(self, hypothesis: Hypothesis) -> bool:
         """Return whether the treatment concerns no index."""
@@ -215,6 +245,8 @@ class Candidates:
 
         def differing(axis: int) -> AnyArray:
             right, shape = prediction.shape, self._output.shape
+            if axis < 0:  # of all cells
+                axis, right, shape = 0, (size_of(right),), (size_of(shape),)
             rows = min(right[axis], shape[axis], self._rows)
             inner = size_of(shape[axis + 1 :])
             outer = size_of(shape[:axis])

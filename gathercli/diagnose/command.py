@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 class DiagnosedTypes(TypeOptions):
     """The types of untyped tensors, of the output too."""
 
-    wrong_dtype: str | None = option(
-        INPUT,
-        "--wrong-dtype",
-        metavar="DTYPE",
-        help="The type of untyped WRONG; default that of DATA.",
-        rare=True,
-    )
+    wrong_dtype: str | None = option(INPUT, "--wrong-dtype", metavar="DTYPE", rare=True)
 
 
 class DiagnosedTensors(TensorOptions):

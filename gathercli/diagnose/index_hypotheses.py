@@ -47,7 +47,8 @@ class IndexConversion(NamedTuple):
     bits: int = 0  # that it leaves of an index; 0 if it cuts none
     # the other axis; -1 for a row that is tried with each, None for one that needs none
     other: int | None = None
-    fortran: bool = False  # whether indices are read in Fortran order instead
+    # all indices or tuples, shape (I.., K), to those in their places; None to leave them there
+    places: Callable[[AnyArray], AnyArray] | None = None
     sentence: str = ""  # what became of the indices
 
 
@@ -105,6 +106,23 @@ def _same(k: AnyArray, *_: int) -> AnyArray:
     return k
 
 
+def _fortran(rows: AnyArray) -> AnyArray:
+    *lead, last = range(rows.ndim)
+    return rows.transpose(*reversed(lead), last).reshape(rows.shape)
+
+
+def _late(rows: AnyArray) -> AnyArray:
+    flat = rows.reshape(-1, rows.shape[-1])
+    return np.concatenate([np.zeros_like(flat[:1]), flat[:-1]]).reshape(rows.shape)
+
+
+def _words(rows: AnyArray) -> AnyArray:
+    """Read indices of 64 bits, little-endian, as twice as many of 32."""
+    if rows.itemsize != 8:
+        return rows
+    return np.ascontiguousarray(rows).view("i4").reshape(-1)[: rows.size].reshape(rows.shape)
+
+
 AS_THEY_ARE: Final = IndexConversion("", _same)
 CONVERSIONS: Final = tuple(
     each._replace(**_WORDS["conversions"][each.name])
@@ -121,7 +139,21 @@ CONVERSIONS: Final = tuple(
         ),
         IndexConversion("rounded to float32", _rounded("f4")),
         IndexConversion("rounded to float16", _rounded("f2")),
-        IndexConversion("in Fortran order", _same, fortran=True),
+        IndexConversion("made positive", lambda k, s, _: np.abs(exact(k, s))),
+        IndexConversion("saturated to 8 bits", lambda k, s, _: np.clip(exact(k, s), -128, 127)),
+        IndexConversion("masked", lambda k, s, _: exact(k, s) & (s - 1)),
+        IndexConversion(
+            "negative ones moved by one less",
+            lambda k, s, _: np.where(exact(k, s) < 0, exact(k, s) + s - 1, k),
+        ),
+        IndexConversion("in Fortran order", _same, places=_fortran),
+        IndexConversion("sorted", _same, places=lambda rows: np.sort(rows, axis=-2)),
+        IndexConversion("of the place before", _same, places=_late),
+        IndexConversion("of the batch before", _same, places=lambda rows: np.roll(rows, 1, 0)),
+        IndexConversion(
+            "of the first batch", _same, places=lambda rows: np.broadcast_to(rows[:1], rows.shape)
+        ),
+        IndexConversion("read as words of 32 bits", _same, places=_words),
         IndexConversion("bytes swapped", lambda k, *_: k.byteswap()),
         IndexConversion("cut to 32 unsigned bits", _cut("u4")),
         IndexConversion("cut to 16 unsigned bits", _cut("u2")),
@@ -161,6 +193,22 @@ def _clamped(k: AnyArray, s: int, other: int) -> Outcome:
     """Clamp indices to [0, s)."""
     del other
     return _filled(np.clip(exact(k, s), 0, max(0, s - 1)), s, 0)
+
+
+def _clamped_above(k: AnyArray, s: int, other: int) -> Outcome:
+    """Clamp indices that are too large."""
+    return _filled(np.minimum(exact(k, s), s - 1), s, other)
+
+
+def _clamped_below(k: AnyArray, s: int, other: int) -> Outcome:
+    """Clamp negative indices to 0."""
+    return _filled(np.maximum(exact(k, s), 0), s, other)
+
+
+def _padded(k: AnyArray, s: int, other: int) -> Outcome:
+    """Fill for -1, and count other negative indices from the end."""
+    at, fates = _filled(_wrapped(k, s), s, other)
+    return at, np.where(exact(k, s) == -1, CellFate.FILLED, fates)
 
 
 def _unchecked(k: AnyArray, s: int, other: int) -> Outcome:
@@ -226,6 +274,16 @@ TREATMENTS: Final = tuple(
         Treatment("no bounds check", _unchecked, (_UNDEFINED, _UNDEFINED)),
         Treatment("stale after wrapping", _after_wrapping(_filled), keeps=True),
         Treatment("stale", _filled, keeps=True),
+        Treatment("remainder", lambda k, s, _: _filled(np.fmod(exact(k, s), max(1, s)), s, 0)),
+        Treatment(
+            "absolute remainder",
+            lambda k, s, _: _filled(np.abs(np.fmod(exact(k, s), max(1, s))), s, 0),
+        ),
+        Treatment("padding", _padded),
+        Treatment("clamped above", _clamped_above),
+        Treatment("clamped above after wrapping", _after_wrapping(_clamped_above)),
+        Treatment("clamped below", _clamped_below),
+        Treatment("clamped below after wrapping", _after_wrapping(_clamped_below)),
         Treatment("modulo another axis", _modulo_another, other=-1),
         Treatment("clamped to another axis", _other_clamped, other=-1),
         Treatment(

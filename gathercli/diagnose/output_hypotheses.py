@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.diagnose.call_hypotheses import pitches
 from gathercli.spec.shapes import cell, product
 from gathercli.text import counted
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     # Names, sentences, and functions of rows of the output to right ones; -1 for zero.
     Rows = Iterable[tuple[str, str, Cells]]
 
-    # A function of an axis to a mask of its rows that differ, as far as both outputs go.
+    # A function of an axis to a mask of its rows that differ, as far as both outputs go; of -1 to
+    # one of all cells.
     Fit = Callable[[int], AnyArray]
 
 MAX_PERMUTED_RANK: Final = 5  # the largest rank of which every permutation is tried
@@ -130,6 +132,10 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
         if tuple(right[axis] for axis in axes) == shape and sum(n > 1 for n in right) > 1:
             text = "transposed" if axes == back else f"transposed to axes {cell(axes)}"
             yield OutputPlacement(text, f"the output is {text}", _permuted(right, axes))
+    width = shape[-1] if rank > 1 and right == shape else 0
+    for pitch in sorted(pitches(width)) if width else ():
+        words = f"rows of {counted(width, 'element')} are written {pitch} apart"
+        yield OutputPlacement(f"pitch {pitch}", words, partial(_padded, width=width, pitch=pitch))
     if sum(n > 1 for n in right) > 1:
         # The buffer holds the transpose of the right output, row-major, and has another shape.
         yield OutputPlacement(
@@ -137,6 +143,11 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
         )
         read = _permuted(tuple(reversed(shape)), tuple(reversed(range(len(shape)))))
         yield OutputPlacement("row-major as Fortran", "the output is read in Fortran order", read)
+
+
+def _padded(cells: AnyArray, width: int, pitch: int) -> AnyArray:
+    row, column = np.divmod(cells, pitch)
+    return np.where(column < width, row * width + column, -1)
 
 
 def _blocks(shape: tuple[int, ...]) -> Placements:
@@ -187,7 +198,18 @@ def _moves(n: int) -> Rows:
         ),
         ("rows turned", f"{before}, and the first the last", lambda row: (row - 1) % n),
         ("rows turned back", f"{after}, and the last the first", lambda row: (row + 1) % n),
+        ("rows doubled", "each row comes twice, the last are missing", lambda row: row // 2),
+        ("interleaved", "the even rows come first, then the odd ones", _even_first(n)),
+        ("taken apart", "rows of the two halves take turns", _halves_in_turn(n)),
     )
+
+
+def _even_first(n: int) -> Cells:
+    return lambda row: np.where(row < -(-n // 2), 2 * row, 2 * (row - -(-n // 2)) + 1)
+
+
+def _halves_in_turn(n: int) -> Cells:
+    return lambda row: np.where(row % 2 == 0, row // 2, -(-n // 2) + row // 2)
 
 
 def _only_axis(right: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
@@ -288,6 +310,13 @@ def _fitted(shape: tuple[int, ...], fit: Fit) -> Placements:
         if differs.size and (differs.size < size or not axis):
             rows = _of_differing(size, int(differs[0]), int(differs[-1]))
             yield from _by_rows(shape, shape, axis, rows)
+    differs = np.flatnonzero(fit(-1)) if len(shape) > 1 else np.empty(0, int)
+    if differs.size and differs[-1] + 1 == product(shape):
+        first = int(differs[0])
+        words = f"the cells from {first} on were not written, and hold zeros"
+        yield OutputPlacement(
+            f"cells from {first} zero", words, lambda cells: np.where(cells < first, cells, -1)
+        )
 
 
 def _of_differing(size: int, first: int, last: int) -> Rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +18,7 @@ from gathercli.diagnose.output_hypotheses import OutputPlacement
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING
 from gathercli.spec.op import IndexedAxis
-from gathercli.spec.shapes import coordinates, flat_positions, known, product
+from gathercli.spec.shapes import coordinates, known, product
 
 MAX_KEPT_INDICES: Final = 1 << 24  # the most indices of which stale slices are looked for
 
@@ -100,6 +100,9 @@ class _Points:
         tuples: bool,
         most: int,
     ) -> None:
+        if places := hypothesis.conversion.places:
+            rows = indices if tuples else indices[..., None]
+            indices = places(rows).reshape(indices.shape)
         self._indices, self._axes, self._hypothesis = indices, axes, hypothesis
         self._tuples, self._most = tuples, most
         self.fates: AnyArray = np.zeros((), int)
@@ -114,22 +117,11 @@ class _Points:
         if self._kept is not None:
             position, fates = (elements_at(each, at) for each in self._kept)
         else:
-            self.raw = self._read(at)
+            self.raw = elements_at(self._indices, at)
             position, fates = self._resolve(self.raw)
         self.fates, self.before = fates, position < 0
         distance: AnyArray = np.where(fates == CellFate.READ, np.abs(position), 0)
         return 0 * distance if self.at_front else distance
-
-    def _read(self, at: tuple[Any, ...]) -> AnyArray:
-        indices = self._indices
-        if self._hypothesis.conversion.fortran:
-            shape = indices.shape[:-1] if self._tuples else indices.shape
-            flat = np.asarray(flat_positions(at, shape, none=False))
-            if self._tuples:
-                flat = flat[..., None] * indices.shape[-1] + np.arange(indices.shape[-1])
-            back = coordinates(flat, indices.shape[::-1])
-            return elements_at(indices, tuple(reversed(back)))
-        return elements_at(indices, at)
 
     def _resolve(self, raw: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return the positions of raw indices, (C..) or tuples (C.., K), and their fates."""
@@ -156,6 +148,29 @@ class _Points:
         kept = np.where(last >= 0, flat[last], 0)
         unwritten = np.where(last >= 0, CellFate.READ, CellFate.FILLED)
         return kept.reshape(np.shape(position)), unwritten.reshape(np.shape(fates))
+
+
+def _own_beams(position: AnyArray) -> AnyArray:
+    return np.arange(position.shape[-1])
+
+
+# What GatherTree mistakes, by the key of its sentence: positions of parents, and lengths.
+_PARENTS: Final[dict[str, Callable[[AnyArray], AnyArray]]] = {
+    "parents": _own_beams,
+    "all": _own_beams,
+    "step before": lambda position: np.concatenate([position[:1], position[:-1]]),
+    "step after": lambda position: np.concatenate([position[1:], position[-1:]]),
+    "first beam": lambda position: position[..., :1],
+    "first batch": lambda position: position[:, :1],
+}
+_INNER_LINKS: Final = ("step before", "step after", "first beam", "first batch")
+_LENGTHS: Final[dict[str, Callable[[AnyArray, int], AnyArray]]] = {
+    "lengths": np.full_like,
+    "all": np.full_like,
+    "length short": lambda lengths, _: lengths - 1,
+    "length long": lambda lengths, _: lengths + 1,
+    "first length": lambda lengths, _: lengths[:1],
+}
 
 
 class CellSource:
@@ -217,7 +232,13 @@ class CellSource:
     @cached_property
     def _beams(self) -> tuple[AnyArray, int]:
         """The beam of each cell, and the fate of a cell that copies nothing."""
-        from gathercli.compute.check import follow_beams, integers_of, parent_indices
+        from gathercli.compute.check import (
+            ENDED,
+            NO_BEAM,
+            follow_beams,
+            integers_of,
+            parent_indices,
+        )
 
         ((name, (along,)),) = self.call.indexed.items()
         h, tensors = self._hypothesis, dict(self._tensors)
@@ -228,18 +249,31 @@ class CellSource:
         position = np.where((fates != CellFate.READ) | outside, -1, position)
         position = np.broadcast_to(position, parents.shape)
         none = int(fates.max()) if np.any(fates != CellFate.READ) else int(CellFate.FOREIGN)
-        ignores = h.frame.ignores
-        if ignores == "parents":
-            position = np.broadcast_to(np.arange(along.size), parents.shape)
+        ignores, steps = h.frame.ignores, parents.shape[0] if parents.ndim else 0
+        if ignores in _PARENTS and parents.size:
+            changed = np.broadcast_to(_PARENTS[ignores](position), parents.shape)
+            ends = tensors[list(tensors)[2]].values().astype(np.int64)[:, None] - 1
+            is_last = (np.arange(steps)[:, None, None] == ends) & (ignores in _INNER_LINKS)
+            position = np.where(is_last, position, changed)
         length_name = list(tensors)[2]
-        lengths = tensors[length_name]
-        if ignores == "lengths":
-            full = np.full(lengths.shape, parents.shape[0] if parents.ndim else 0)
-            tensors[length_name] = Tensor(INT64, full.astype(np.int64))
+        if ignores in _LENGTHS and parents.size:
+            lengths = _LENGTHS[ignores](tensors[length_name].values().astype(np.int64), steps)
+            shape = tensors[length_name].shape
+            tensors[length_name] = Tensor(INT64, np.broadcast_to(lengths, shape).clip(0, steps))
         tensors[name] = Tensor(INT64, np.ascontiguousarray(position, np.int64))
         paths = follow_beams(self.call, along, tensors)
-        beams = paths.beams if ignores == "end" else paths.cells()
-        return beams, none
+        if ignores == "own column" and parents.size:
+            own = np.concatenate([position[1:], paths.beams[-1:]])
+            later = np.concatenate([paths.beams[1:], paths.beams[-1:]])
+            beams = np.where(later == ENDED, paths.beams, own)
+            steps_of, end = next(iter(tensors.values())), [*tensors.values()][3]
+            tokens = np.take_along_axis(steps_of.values(), beams.clip(0), 2)
+            is_end = (tokens == end.values()) & (beams >= 0)
+            first = np.where(is_end.any(axis=0), is_end.argmax(axis=0), steps)
+            paths = paths._replace(beams=beams, ends=first)
+        if ignores == "padding":
+            return np.where(paths.beams == ENDED, NO_BEAM, paths.cells()), int(CellFate.FILLED)
+        return paths.beams if ignores in {"end", "all"} else paths.cells(), none
 
 
 class Prediction:
@@ -265,6 +299,11 @@ class Prediction:
             return np.zeros(cells.shape, self._pool.storage), np.full(cells.shape, CellFate.FILLED)
         at_cells = np.where(empty, 0, at_cells) if empty.any() else at_cells
         at, fates = self.source.positions(at_cells)
+        if h.layout is not IN_PLACE and self._pool.size:
+            at = np.where(fates == CellFate.READ, h.layout.positions(at, self._pool.shape), 0)
+            outside = (at < 0) | (at >= self._pool.size)
+            fate = CellFate.FILLED if h.layout.zeros else CellFate.FOREIGN
+            fates = np.where((fates == CellFate.READ) & outside, fate, fates)
         elements = self._read(np.where((fates == CellFate.READ) & ~empty, at, 0))
         filled = (fates == CellFate.FILLED) & ~empty
         if filled.any():
@@ -287,8 +326,6 @@ class Prediction:
         h, pool = self.hypothesis, self._pool
         if not pool.size:
             return np.zeros(at.shape, pool.storage)
-        if h.layout is not IN_PLACE:
-            at = h.layout.positions(at, pool.shape)
         raw = pool.values(at)
         elements = np.array(h.reading.function(raw))
         if h.reading.name and raw.dtype == self._output != elements.dtype:
@@ -313,12 +350,13 @@ class ObservedOutput:
             self._last = cells, self._pool.values(cells)
         return self._last[1]
 
-    def agrees(self, values: AnyArray, held: AnyArray) -> AnyArray:
+    def agrees(self, values: AnyArray, held: AnyArray, near: float = 0.0) -> AnyArray:
         """Return a mask of equal elements; numbers of two types are compared as numbers."""
         kinds = {values.dtype.kind, held.dtype.kind}
         if "U" in kinds and len(kinds) > 1:
             return np.zeros(values.shape, bool)
-        if kinds & set("iu") and "f" in kinds and not any(self._tolerance):
+        tolerance = self._tolerance._replace(rtol=max(near, self._tolerance.rtol))
+        if kinds & set("iu") and "f" in kinds and not any(tolerance):
             return _equal_numbers(values, held)
         if "U" in kinds:
             dtype = STRING
@@ -326,8 +364,8 @@ class ObservedOutput:
             dtype = self.tensor.dtype if "c" in kinds else FLOAT64
         else:
             dtype = dtype_of(values.dtype) or self.tensor.dtype
-        near: AnyArray = self._tolerance.near(dtype, values, held)
-        return near
+        agrees: AnyArray = tolerance.near(dtype, values, held)
+        return agrees
 
 
 def _equal_numbers(one: AnyArray, other: AnyArray) -> AnyArray:

@@ -134,6 +134,7 @@ class Search:
         self.output, self._progress = output, progress
         self._cells = output.cells
         self._few = np.empty(0, np.int64)
+        self._strange: tuple[AnyArray, AnyArray] | None = None
 
     def explanations(self) -> list[ScoredHypothesis]:
         """Return the best hypotheses with their scores on all cells, best first."""
@@ -185,7 +186,12 @@ class Search:
         for each in (*map(self._proved, self._to_prove(few)), *base):
             unique.setdefault(_key(each.hypothesis), each)
         proved = sorted(unique.values(), key=lambda each: each.rank)
-        return [each for each in proved if not any(each.adds_nothing_to(one) for one in proved)]
+        return [
+            each
+            for each in proved
+            if (each.hypothesis.departures <= 2 or each.score.is_whole)
+            and not any(each.adds_nothing_to(one) for one in proved)
+        ]
 
     def _tried(self, hypotheses: Iterable[Hypothesis]) -> list[ScoredHypothesis]:
         """Try hypotheses, and every treatment of refused indices with the consistent ones."""
@@ -227,15 +233,22 @@ class Search:
     def compared(self, hypothesis: Hypothesis, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return a mask of the cells that hold what is predicted, and the fate of each."""
         values, fates = self.candidates.prediction(hypothesis).values(cells)
-        agrees = self.output.agrees(values, self.output.held(cells))
+        agrees = self.output.agrees(values, self.output.held(cells), hypothesis.reading.near)
         return agrees & (fates <= CellFate.FILLED), fates
 
     def _scored(self, hypothesis: Hypothesis, cells: AnyArray) -> ScoredHypothesis:
         agrees, fates = self.compared(hypothesis, cells)
-        foreign, refused = (
-            int((fates == each).sum()) for each in (CellFate.FOREIGN, CellFate.REFUSED)
-        )
-        return ScoredHypothesis(hypothesis, Score(int(agrees.sum()), foreign, refused, len(cells)))
+        foreign, refused = fates == CellFate.FOREIGN, int((fates == CellFate.REFUSED).sum())
+        strange = int((foreign & self._is_strange(cells)).sum()) if foreign.any() else 0
+        return ScoredHypothesis(hypothesis, Score(int(agrees.sum()), strange, refused, len(cells)))
+
+    def _is_strange(self, cells: AnyArray) -> AnyArray:
+        """Return a mask of the cells that hold no element of small `data`."""
+        if self._strange is None or self._strange[0] is not cells:
+            data = next(iter(self.candidates.tensors.values()))
+            known = data.values() if product(data.shape) <= MORE_CELLS else np.empty(0)
+            self._strange = cells, ~np.isin(self.output.held(cells), known)
+        return self._strange[1]
 
     def _proved(self, hypothesis: Hypothesis) -> ScoredHypothesis:
         """Score a hypothesis on all cells."""

@@ -57,12 +57,7 @@ class ExplainedOptions(Options):
     """A call as arguments, or a job."""
 
     op: str | None = argument("OP", OP_HELP, default=None)
-    job: str | None = option(
-        OPERATOR,
-        "--job",
-        metavar="FILE#ID",
-        help="A job of a file, in place of OP, DATA and INDICES; the only one needs no #ID.",
-    )
+    job: str | None = option(OPERATOR, "--job", metavar="FILE#ID")
     call: OptionalCall
 
     def check(self) -> None:
@@ -113,25 +108,10 @@ class ExplainedOptions(Options):
 class ExplainOptions(Options):
     """The part of the output to show, and its format."""
 
-    window_text: str | None = option(
-        VIEW,
-        "--window",
-        metavar="SLICES",
-        help="What to show of the output, a slice a dimension: 0:3,:,10:20. Default what fits.",
-    )
-    cell_text: str | None = option(
-        VIEW,
-        "--cell",
-        metavar="I,J,...",
-        help="Trace one output cell in words and coordinates.",
-        once=True,
-    )
-    step: bool = flag(
-        VIEW,
-        "--step",
-        help="Walk through the output cells: with keys on a terminal, a line a cell elsewhere.",
-    )
-    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.", rare=True)
+    window_text: str | None = option(VIEW, "--window", metavar="SLICES")
+    cell_text: str | None = option(VIEW, "--cell", metavar="I,J,...", once=True)
+    step: bool = flag(VIEW, "--step")
+    ascii: bool = flag(VIEW, "--ascii", rare=True)
     fmt: str = TEXT_FORMAT
     precision: int = PRECISION
 

@@ -27,19 +27,9 @@ if TYPE_CHECKING:
 class HeatOptions(SaveOptions, TensorPictureOptions):
     """The pictures of `info`: what a heat map shows, and the files."""
 
-    heat: bool = flag(
-        VIEW,
-        "--heat",
-        help="Also draw two dimensions by colour or shade, in bins that fit, by their means.",
-    )
-    window_text: str | None = option(
-        VIEW,
-        "--window",
-        metavar="SLICES",
-        help="What --heat and --save draw, a slice a dimension: 0,:,10:20. Default the last two "
-        "dimensions, at 0 of the others.",
-    )
-    ascii: bool = flag(VIEW, "--ascii", help="Use no characters beyond ASCII.", rare=True)
+    heat: bool = flag(VIEW, "--heat")
+    window_text: str | None = option(VIEW, "--window", metavar="SLICES")
+    ascii: bool = flag(VIEW, "--ascii", rare=True)
 
     @cached_property
     def window(self) -> tuple[slice, ...]:

@@ -54,22 +54,8 @@ class PictureFile(Output):
 class SaveOptions(PictureOptions):
     """The files of the picture."""
 
-    paths: list[str] | None = option(
-        OUTPUT,
-        "--save",
-        metavar="PATH",
-        kind=list,
-        help="Also keep the picture: .svg, .png, .pdf, .html or .txt. Given again, "
-        "keep it there too.",
-    )
-    aspect_text: str | None = option(
-        OUTPUT,
-        "--aspect",
-        metavar="W:H",
-        help="Give a saved drawing margins to this ratio of width to height, such as 16:9.",
-        once=True,
-        rare=True,
-    )
+    paths: list[str] | None = option(OUTPUT, "--save", metavar="PATH", kind=list)
+    aspect_text: str | None = option(OUTPUT, "--aspect", metavar="W:H", once=True, rare=True)
     no_clobber: bool = NO_CLOBBER
 
     @property

@@ -67,31 +67,12 @@ class ModelCheckOptions(Options):
         known=lambda: [name.removesuffix("-OPSET") for name in target_names()],
         help="Also check what changes on the way to a target: " + listed(target_names()) + ".",
     )
-    allow_fill: bool = flag(
-        OUTPUT,
-        "--allow-fill",
-        help="Take indices that a version fills with zeros for notes, which fail no check.",
-    )
-    allow_unread: bool = flag(
-        OUTPUT,
-        "--allow-unread",
-        help="Take constants that cannot be read for notes, which fail no check.",
-    )
-    require_proven: bool = flag(
-        OUTPUT,
-        "--require-proven",
-        help="Take nodes whose indices are not shown to be inside their axis for errors.",
-        rare=True,
-    )
-    junit: str | None = option(
-        REPORT, "--junit", metavar="FILE", help="Also write the nodes as tests in JUnit XML."
-    )
-    sarif: str | None = option(
-        REPORT, "--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0."
-    )
-    threads: int | None = option(
-        REPORT, "--threads", "-j", metavar="N", min=1, kind=int, help="Check N models at a time."
-    )
+    allow_fill: bool = flag(OUTPUT, "--allow-fill")
+    allow_unread: bool = flag(OUTPUT, "--allow-unread")
+    require_proven: bool = flag(OUTPUT, "--require-proven", rare=True)
+    junit: str | None = option(REPORT, "--junit", metavar="FILE")
+    sarif: str | None = option(REPORT, "--sarif", metavar="FILE")
+    threads: int | None = option(REPORT, "--threads", "-j", metavar="N", min=1, kind=int)
     fmt: str = TEXT_FORMAT
 
     def targets(self) -> list[ConversionTarget]:

@@ -35,12 +35,7 @@ class ModelOptions(Options):
     """How models are read."""
 
     external_data: bool = EXTERNAL_DATA
-    no_infer: bool = flag(
-        INPUT,
-        "--no-infer",
-        help="Do not let the onnx package infer shapes that are not known.",
-        rare=True,
-    )
+    no_infer: bool = flag(INPUT, "--no-infer", rare=True)
 
     guarded = True  # whether the process survives the truncation of a mapped file
 
@@ -61,7 +56,7 @@ class ModelOptions(Options):
 class ListOptions(Options):
     """What is listed."""
 
-    every: bool = flag(OUTPUT, "--all", help="List the tensors that the model stores, too.")
+    every: bool = flag(OUTPUT, "--all")
     fmt: str = TEXT_FORMAT
 
 

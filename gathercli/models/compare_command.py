@@ -67,19 +67,8 @@ MOST_COMPARED: Final = 1 << 20  # elements of constants that are compared at a t
 class ModelCompareOptions(Options):
     """What both models get at run time, and what is taken for a difference."""
 
-    feed: list[str] | None = option(
-        INPUT,
-        "--feed",
-        metavar="NAME=TENSOR",
-        kind=list,
-        help="Also compute the nodes that get this: NAME is an input of the model, a value, "
-        "NODE:INPUT, or the input of the only pair.",
-    )
-    allow_outside: bool = flag(
-        OUTPUT,
-        "--allow-outside",
-        help="Take what becomes of an index outside for a note, which is no difference.",
-    )
+    feed: list[str] | None = option(INPUT, "--feed", metavar="NAME=TENSOR", kind=list)
+    allow_outside: bool = flag(OUTPUT, "--allow-outside")
     fmt: str = TEXT_FORMAT
 
 

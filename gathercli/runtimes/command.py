@@ -64,14 +64,7 @@ def known() -> Iterable[str]:
 class NamedRuntimes(RuntimeOptions):
     """The options that name runtimes."""
 
-    names: str | None = option(
-        RUNNING,
-        "--with",
-        metavar="LIST",
-        help="Call these runtimes too, comma-separated: {known}; torch=/venv/bin/python names its "
-        "Python.",
-        known=known,
-    )
+    names: str | None = option(RUNNING, "--with", metavar="LIST", known=known)
 
     allow_absent: bool = ALLOW_ABSENT
     timeout: float | None = None  # an option of subclasses
@@ -176,27 +169,12 @@ class BatchRuntimes(NamedRuntimes):
 class ReproductionOptions(Options):
     """The runtime, and the folder."""
 
-    runtime: str = option(
-        OUTPUT,
-        "--for",
-        metavar="RUNTIME",
-        default=REQUIRED,
-        help="The runtime: {known}; torch=/venv/bin/python names the Python that has it.",
-        known=known,
-    )
+    runtime: str = option(OUTPUT, "--for", metavar="RUNTIME", default=REQUIRED, known=known)
     timeout: float = _timeout(
         default=CALL_SECONDS, help="Seconds that the import, and each call, may take; default 60."
     )
     allow_absent: bool = ALLOW_ABSENT
-    output: str = option(
-        OUTPUT,
-        "--output",
-        "-o",
-        metavar="DIR",
-        default=REQUIRED,
-        help="The folder to make.",
-        once=True,
-    )
+    output: str = option(OUTPUT, "--output", "-o", metavar="DIR", default=REQUIRED, once=True)
 
     def chosen(self) -> Runtime:
         """Return the runtime."""

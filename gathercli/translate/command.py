@@ -35,15 +35,7 @@ class TranslationOptions(Options):
         help=f"The framework: {listed(target_frameworks().values())}; "
         "onnx and openvino without an opset are the newest.",
     )
-    output: str | None = option(
-        OUTPUT,
-        "--output",
-        "-o",
-        metavar="PATH",
-        help="Write it to a file: .onnx, .xml with its .bin, or .py; without it the text is "
-        "printed.",
-        once=True,
-    )
+    output: str | None = option(OUTPUT, "--output", "-o", metavar="PATH", once=True)
     no_clobber: bool = NO_CLOBBER
 
     def target(self) -> TranslationTarget:

@@ -60,7 +60,7 @@ def test_a_bfloat16_is_read_as_a_float16_by_its_bits() -> None:
 
 def test_a_layout_is_a_transpose_or_another_order() -> None:
     data = np.arange(24).reshape(2, 3, 4)
-    by_name = {each.name: each for each in layouts(3)}
+    by_name = {each.name: each for each in layouts((2, 3, 4))}
     cells = np.arange(24)
 
     transposed = by_name["transposed"]

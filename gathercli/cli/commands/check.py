@@ -24,12 +24,8 @@ _LINES_AT_A_TIME: Final = 4096  # lines of a list to write at a time
 class CheckOptions(Options):
     """Options for the list and the exit status."""
 
-    every: bool = flag(OUTPUT, "--all", help="List every illegal index.")
-    allow_fill: bool = flag(
-        OUTPUT,
-        "--allow-fill",
-        help="Exit 0 where indices are filled with zeros, 1 only where they are refused.",
-    )
+    every: bool = flag(OUTPUT, "--all")
+    allow_fill: bool = flag(OUTPUT, "--allow-fill")
     fmt: str = TEXT_FORMAT
 
 

@@ -51,18 +51,11 @@ def every_op() -> list[Op]:
 class ComparedOperators(OperatorOptions):
     """Every operator, or those of a list in place of a version."""
 
-    version: str | None = option(
-        OPERATOR,
-        "--ops",
-        metavar="LIST",
-        help="Only these, with commas: commands (gather), versions (onnx-13), names "
-        "(torch.gather).",
-    )
+    version: str | None = option(OPERATOR, "--ops", metavar="LIST")
     frameworks: str | None = option(
         OPERATOR,
         "--of",
         metavar="LIST",
-        help="Only these frameworks: openvino,onnx,torch.",
         known=lambda: dict.fromkeys(op.framework for op in every_op()),
     )
 

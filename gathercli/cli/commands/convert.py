@@ -47,27 +47,10 @@ class ConvertOptions(WriteOptions):
         help=listed(f"{name} ({row.about})" if row.about else name for name, row in FORMATS.items())
         + "; without it the suffix of DEST says so.",
     )
-    directory: str | None = option(
-        OUTPUT,
-        "--directory",
-        "-d",
-        metavar="DIR",
-        help="Write a file for every source into this folder, which is made if it is not there.",
-    )
-    dtype: str | None = option(
-        OUTPUT,
-        "--dtype",
-        metavar="DTYPE",
-        help="Convert the elements to this type; refused if a value would change.",
-    )
-    lossy: bool = flag(
-        OUTPUT,
-        "--lossy",
-        help="Let --dtype round to the nearest, half to even; nothing wraps or becomes infinite.",
-    )
-    truncate: bool = flag(
-        OUTPUT, "--truncate", help="As --lossy, but make integers of floats towards zero."
-    )
+    directory: str | None = option(OUTPUT, "--directory", "-d", metavar="DIR")
+    dtype: str | None = option(OUTPUT, "--dtype", metavar="DTYPE")
+    lossy: bool = flag(OUTPUT, "--lossy")
+    truncate: bool = flag(OUTPUT, "--truncate")
     reading: SourceOptions
 
     @cached_property

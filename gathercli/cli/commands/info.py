@@ -42,7 +42,7 @@ class TensorPictureOptions(PictureOptions):
 class InfoOptions(Options):
     """Options for every file."""
 
-    header: bool = flag(INPUT, "--header", help="Read no elements: type, shape and members alone.")
+    header: bool = flag(INPUT, "--header")
     sources: SourceOptions
     fmt: str = TEXT_FORMAT
     precision: int = PRECISION

@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 class ExpectOptions(Options):
     """The expected result, and the tolerance of the comparison."""
 
-    expect: str | None = option(
-        OUTPUT,
-        "--expect",
-        metavar="TENSOR",
-        help="Compare the result with this tensor; exit 1 where they differ.",
-        once=True,
-    )
+    expect: str | None = option(OUTPUT, "--expect", metavar="TENSOR", once=True)
     near: ToleranceOptions
 
     def read(self, inputs: Inputs, dtype: DType) -> Tensor | MismatchError | None:
