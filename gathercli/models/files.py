@@ -120,8 +120,10 @@ def files_below(word: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if name.lower().endswith(_SUFFIXES) and _is_model(path):
-                yield path
+            is_file = os.path.isfile(path) and not os.path.islink(path)
+            if is_file and name.lower().endswith(_SUFFIXES):
+                is_xml = name.lower().endswith(".xml")  # which may be no model
+                yield from [path] if not is_xml or root_of(path) == IR_ROOT else []
 
 
 def models_of(words: Sequence[str]) -> list[str]:
@@ -134,13 +136,6 @@ def no_model(words: Sequence[str]) -> NoInputError:
     what = f"there is no model in {some(f'`{clean(word)}`' for word in words)}"
     expected = f"files that end in {listed(MODEL_SUFFIXES)}"
     return NoInputError(what, rule="missing", expected=expected)
-
-
-def _is_model(path: str) -> bool:
-    """Return whether a file of a folder is a model, and no link or other XML."""
-    if os.path.islink(path) or not os.path.isfile(path):
-        return False
-    return not path.lower().endswith(".xml") or root_of(path) == IR_ROOT
 
 
 def root_of(path: str) -> str:

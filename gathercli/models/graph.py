@@ -302,6 +302,7 @@ class Model:
             what, expected = f"{number} `{clean(short(name))}`", listing
             near = closest_member(name, filter(can_be_argument, known))
             hint = "did you mean {source}?"
+        alone = hint.replace("{source}", f"`{json_string(near or '')}`")  # as Python takes it
         if not known:
             expected = "one" if name is None else "a model that has one"
         return InputError(
@@ -309,14 +310,8 @@ class Model:
             rule="format",
             value=self.path if name is None else name,
             expected=expected,
-            hint=_node_hint(hint, self.path, near) if near else None,
+            hint=Hint(hint, source=f"{self.path}#{near}", python=alone) if near else None,
         )
-
-
-def _node_hint(text: str, path: str, name: str) -> Hint:
-    """Name a node: with its model for the command, alone for Python."""
-    word = f"`{json_string(name)}`"
-    return Hint(text, source=f"{path}#{name}", python=text.replace("{source}", word))
 
 
 def with_call(node: ModelNode) -> ModelNode:

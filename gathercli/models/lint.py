@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, isfinite
 from typing import Any, Final, NamedTuple
 
@@ -81,7 +81,8 @@ def findings(
             filled = each.does.get(each.operator) == OutOfRange.ZERO.done and not each.target
             allowed = (allow_fill and filled) or (allow_unread and each.rule == UNREAD)
             yield each._replace(level=NOTE) if allowed else each
-        word = verdict_word(verdict, found)
+        refused = any(each.level == ERROR and not each.target for each in found)
+        word = REFUSED_NODE if refused else verdict.word
         if judged is not None:
             judged[node.name] = Judged(word, verdict if word == AT_RUN_TIME else None)
         if word == AT_RUN_TIME:
@@ -93,12 +94,6 @@ def findings(
     for target in targets:
         yield from narrowed_types(model, target)
         yield from changed_at_run_time(at_run_time, target)
-
-
-def verdict_word(verdict: NodeVerdict, found: Iterable[Finding]) -> str:
-    """Return the verdict on a node, refused by any finding that is an error of its own version."""
-    refused = any(each.level == ERROR and not each.target for each in found)
-    return REFUSED_NODE if refused else verdict.word
 
 
 def unproven(verdict: NodeVerdict) -> Finding:

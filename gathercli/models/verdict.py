@@ -245,7 +245,10 @@ def _with_indices(verdict: NodeVerdict, call: Call) -> NodeVerdict:
         adjustments = _checked(call, axes, constant)
         proven = not _moved(adjustments) and (is_empty or are_known(axes))
         verdict = verdict._replace(checked=(name,), adjustments=adjustments, proven=proven)
-        return verdict if proven else verdict._replace(bounds=_bounds_of(constant, axes))
+        if proven:
+            return verdict
+        array = constant.tensor().array.reshape(-1, len(axes) if are_tuples(axes) else 1)
+        return verdict._replace(bounds=Bounds.of(array.min(0), array.max(0)))
     if verdict.node.named_inputs[name].unread:
         return verdict
     possible = verdict.node.possible.get(number, Possible())
@@ -293,12 +296,6 @@ def _checked(call: Call, axes: Sequence[IndexedAxis], constant: Constant) -> tup
 
 
 # Indices of which only bounds are known
-
-
-def _bounds_of(constant: Constant, axes: Sequence[IndexedAxis]) -> Bounds:
-    """Return the bounds of constant indices, of tuples those of each component."""
-    array = constant.tensor().array.reshape(-1, len(axes) if are_tuples(axes) else 1)
-    return Bounds.of(array.min(0), array.max(0))
 
 
 def ends_by_axis(
