@@ -1,11 +1,4 @@
-"""`compare` of models: their Gather nodes in pairs, what differs, and what they give.
-
-::
-
-    verdict.paired(nodes, others)  ->  NodePair...    by name, by what feeds them, by shapes
-    changes(pair)                  ->  NodeChange...  what differs, a line each
-    _computed(pair, feeds, ...)    ->  ComputedPair   what both give for the same inputs
-"""
+"""`compare` of models: their Gather nodes in pairs, what differs, and what they give."""
 
 from __future__ import annotations
 
@@ -22,6 +15,7 @@ from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.compare import difference_at
 from gathercli.compute.run import run as run_call
+from gathercli.compute.storage import row_major
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OperatorError, UsageError
 from gathercli.io.descriptors import STDOUT
@@ -45,7 +39,7 @@ from gathercli.report.words import cut
 from gathercli.spec.adjustments import are_tuples
 from gathercli.spec.call import CallContext, Operand
 from gathercli.spec.dtypes import Kind
-from gathercli.spec.shapes import LARGEST, cell, coordinates
+from gathercli.spec.shapes import LARGEST, cell, coordinates, product
 from gathercli.text import clean, counted, listed, shown
 
 if TYPE_CHECKING:
@@ -97,8 +91,7 @@ class ComparedPair(NamedTuple):
     @property
     def is_same(self) -> bool:
         """Whether nothing differs but what is worth a note."""
-        differs = self.computed is not None and self.computed.is_same is False
-        return not differs and all(each.level == NOTE for each in self.changes)
+        return self.outcome == "same"
 
     @property
     def outcome(self) -> str:
@@ -114,12 +107,14 @@ class ComparedModels(NamedTuple):
 
     models: tuple[Model, Model]
     pairs: Sequence[ComparedPair]
-    alone: tuple[Sequence[NodeVerdict], Sequence[NodeVerdict]]
+    # With why a converter leaves out or adds each; empty text of those that are a difference.
+    alone: tuple[Sequence[tuple[ModelNode, str]], ...]
 
     @property
     def is_same(self) -> bool:
-        """Whether each node has a partner that is the same."""
-        return not any(self.alone) and all(each.is_same for each in self.pairs)
+        """Whether each node has a partner that is the same, or needs none."""
+        folds = [fold for nodes in self.alone for _, fold in nodes]
+        return all(folds) and all(each.is_same for each in self.pairs)
 
 
 def run(
@@ -165,9 +160,12 @@ def _compared(
         found_changes = tuple(changes(each, allow_outside=options.allow_outside))
         computed = _computed(each, feeds, n, most) if options.feed else None
         pairs.append(ComparedPair(each, found_changes, computed))
-    matched = {id(verdict) for pair in found for verdict in (pair.one, pair.other)}
-    left, right = ([each for each in all_ if id(each) not in matched] for all_ in (one, other))
-    return ComparedModels((models[0], models[1]), pairs, (left, right))
+    matched = {id(verdict) for pair in found for verdict in pair[:2]}
+    alone = tuple(
+        [(v.node, _fold(v, model, feeds, most)) for v in verdicts if id(v) not in matched]
+        for verdicts, model in ((one, models[1]), (other, models[0]))
+    )
+    return ComparedModels((models[0], models[1]), pairs, alone)
 
 
 # Changes
@@ -177,8 +175,7 @@ def changes(pair: NodePair, *, allow_outside: bool = False) -> Iterator[NodeChan
     """Yield what differs between two nodes; notes are no differences."""
     one, other = pair.one.node, pair.other.node
     if one.operator != other.operator:
-        message = f"it is a {one.operator} → a {other.operator}"
-        yield NodeChange("operator", message)
+        yield NodeChange("operator", f"it is a {one.operator} → a {other.operator}")
         return
     for name in dict.fromkeys((*one.call_attributes, *other.call_attributes)):
         yield from _attribute_change(pair, name)
@@ -186,8 +183,12 @@ def changes(pair: NodePair, *, allow_outside: bool = False) -> Iterator[NodeChan
         if name in other.named_inputs:
             yield from _input_changes(pair, name, value, other.named_inputs[name])
     words = pair.one.word, pair.other.word
-    if words != (PROVEN, PROVEN):
-        yield from _fate_changes(pair, NOTE if allow_outside else DIFFERENCE)
+    if words != (PROVEN, PROVEN) and one.op and other.op:
+        fates = ("outside the axis", one.op.out_of_range.done, other.op.out_of_range.done)
+        for where, *does in (fates, ("from -s to -1", one.op.negative, other.op.negative)):
+            if does[0] != does[1]:
+                message = f"an index {where} is {_both(*does)}"
+                yield NodeChange("outside", message, NOTE if allow_outside else DIFFERENCE)
     if words[0] != words[1]:
         level = NOTE if {*words} == {PROVEN, AT_RUN_TIME} else DIFFERENCE
         texts = verdict_text(pair.one), verdict_text(pair.other)
@@ -213,14 +214,21 @@ def _input_changes(pair: NodePair, name: str, one: Value, other: Value) -> Itera
         level = NOTE if row.values else DIFFERENCE
         yield NodeChange(name, f"`{name}` {one.dtype} → {other.dtype}", level)
     if conflict(one.shape, other.shape):
-        yield NodeChange(name, f"`{name}` has the shape {one.shape} → {other.shape}")
-    elif one.unread or other.unread:
+        # An index of a vector gives one element, whose rank a Squeeze or an Unsqueeze changes.
+        shapes = one.shape, other.shape, pair.one.shape, pair.other.shape
+        is_one = all(each.sizes in {(), (1,)} for each in shapes)
+        level = NOTE if is_one else DIFFERENCE
+        yield NodeChange(name, f"`{name}` has the shape {one.shape} → {other.shape}", level)
+        if not is_one:
+            return
+    if one.unread or other.unread:
         yield NodeChange(name, f"`{name}` is not compared: {one.unread or other.unread}")
     elif one.constant and other.constant:
         yield from _constant_changes(pair, name, one.constant, other.constant)
     elif one.constant or other.constant:
         texts = ["constant" if each.constant else "given at run time" for each in (one, other)]
-        yield NodeChange(name, f"`{name}` is {_both(*texts)}")
+        are_sizes = not row.values and pair.one.node.takes_sizes and pair.other.node.takes_sizes
+        yield NodeChange(name, f"`{name}` is {_both(*texts)}", NOTE if are_sizes else DIFFERENCE)
 
 
 def _constant_changes(
@@ -237,18 +245,20 @@ def _constant_changes(
     ones, twos = _positions(pair.one, name, tensors[0]), _positions(pair.other, name, tensors[1])
     if ones is not None and twos is not None and np.array_equal(ones, twos):
         yield NodeChange(name, f"{message}, the same position", NOTE)
+    elif None in (_first_difference(*each, rounds=True) for each in (tensors, tensors[::-1])):
+        yield NodeChange(name, f"{message}, as all elements are rounded to float16", NOTE)
     else:
         yield NodeChange(name, message)
 
 
-def _first_difference(one: Tensor, other: Tensor) -> int | None:
-    """Return the flat position of the first element that differs in value, part by part."""
-    flat = one.array.reshape(-1), other.array.reshape(-1)
-    for start in range(0, flat[0].size, MOST_COMPARED):
-        parts = (each[start : start + MOST_COMPARED] for each in flat)
-        pair = (Tensor(each.dtype, part) for each, part in zip((one, other), parts, strict=True))
-        if (at := difference_at(*pair)) is not None:
-            return start + at
+@np.errstate(over="ignore")
+def _first_difference(one: Tensor, other: Tensor, *, rounds: bool = False) -> int | None:
+    """Return the flat position of the first element that differs, once one is float16 if asked."""
+    parts = (row_major(each.array, MOST_COMPARED) for each in (one, other))
+    for n, (a, b) in enumerate(zip(*parts, strict=True)):
+        own = a.astype(np.float16).astype(a.dtype) if rounds and a.dtype.kind == "f" else a
+        if (at := difference_at(Tensor(one.dtype, own), Tensor(other.dtype, b))) is not None:
+            return n * MOST_COMPARED + at
     return None
 
 
@@ -265,20 +275,28 @@ def _positions(verdict: NodeVerdict, name: str, tensor: Tensor) -> AnyArray | No
     return np.where((k < 0) & (k >= -size) & call.wraps_negative, k + size, k)
 
 
-def _fate_changes(pair: NodePair, level: str) -> Iterator[NodeChange]:
-    """Yield what becomes of an index outside its axis, or below zero, if the versions differ."""
-    one, other = pair.one.node.op, pair.other.node.op
-    if one is None or other is None:
-        return
-    fates = ("outside the axis", one.out_of_range.done, other.out_of_range.done)
-    for where, own, others in (fates, ("from -s to -1", one.negative, other.negative)):
-        if own != others:
-            yield NodeChange("outside", f"an index {where} is {_both(own, others)}", level)
-
-
 def _both(one: str, other: str) -> str:
     """Write two texts, or the one that both are."""
     return one if one == other else f"{one} → {other}"
+
+
+# Nodes without a partner
+
+
+def _fold(verdict: NodeVerdict, other: Model, feeds: _Feeds, most: int | None) -> str:
+    """Say why a converter leaves out or adds a node without a partner; empty text if unknown."""
+    if verdict.word != PROVEN or verdict.node.takes_sizes:
+        return "it takes a size of a shape" if verdict.word == PROVEN else ""
+    size = product(verdict.shape.sizes or ())
+    alike = [n for n, c in other.tensors.items() if product(c.shape) == size and not c.unread]
+    output = _output(verdict.node, feeds, -1, most) if alike else ""  # nothing is fed to -1
+    if not isinstance(output, Tensor):
+        return ""
+    for name in alike:
+        pair = output, other.tensors[name].read()
+        if None in (_first_difference(*pair, rounds=each) for each in (False, True)):
+            return f"`{shown(name)}` has its elements"
+    return ""
 
 
 # Outputs
@@ -290,7 +308,16 @@ class _Feeds:
     def __init__(self, pairs: Sequence[NodePair], words: Sequence[str], inputs: Inputs) -> None:
         self._inputs, self._read = inputs, dict[tuple[str, str], Tensor]()
         self._tokens: dict[tuple[int, str], str] = {}
-        known = [*_known(pairs)]
+        known = []  # inputs of pairs, with the names by which they can be fed
+        for n, name, pair in (
+            (n, k, p) for n, p in enumerate(pairs) for k in p.one.node.named_inputs
+        ):
+            nodes = [each.node for each in pair[:2] if name in each.node.named_inputs]
+            names = {f"{each.name}:{name}" for each in nodes}
+            for each in nodes:
+                own, *others = feed_names(name, each.named_inputs[name])
+                names |= {*others, *([own] if len(pairs) == 1 else [])}  # which one pair has alone
+            known.append((n, name, names))
         free = ((each.one.node, each.one.node.run_time_inputs) for each in pairs)
         best = {v.source or f"{node.name}:{name}": 0 for node, vs in free for name, v in vs.items()}
         for word in words:
@@ -318,21 +345,6 @@ class _Feeds:
         return self._read[key]
 
 
-def _known(pairs: Sequence[NodePair]) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield each input of each pair with the names by which it can be fed.
-
-    The name of the operator's own input serves if there is one pair only.
-    """
-    for n, pair in enumerate(pairs):
-        for name in pair.one.node.named_inputs:
-            names: list[str] = []
-            for node in (pair.one.node, pair.other.node):
-                if value := node.named_inputs.get(name):
-                    own, *others = feed_names(name, value)
-                    names += [*others, f"{node.name}:{name}", *([own] if len(pairs) == 1 else [])]
-            yield n, name, names
-
-
 def _computed(pair: NodePair, feeds: _Feeds, n: int, most: int | None) -> ComputedPair:
     """Compute both nodes, each by its own version, and compare the bytes of their outputs."""
     found = []
@@ -342,15 +354,12 @@ def _computed(pair: NodePair, feeds: _Feeds, n: int, most: int | None) -> Comput
             return ComputedPair(f"not computed: {output}", is_same=None)
         found.append(output)
     one, other = found
+    texts = [f"refused, {e.message}" if isinstance(e, GatherError) else f"{e}" for e in found]
     if isinstance(one, GatherError) or isinstance(other, GatherError):
         same = isinstance(one, GatherError) and isinstance(other, GatherError)
-        texts = [
-            f"refused, {each.message}" if isinstance(each, GatherError) else f"{each}"
-            for each in found
-        ]
         return ComputedPair(f"the output is {_both(*texts)}", is_same=same)
     if one.dtype is not other.dtype or one.shape != other.shape:
-        return ComputedPair(f"the output is {one} → {other}", is_same=False)
+        return ComputedPair(f"the output is {_both(*texts)}", is_same=False)
     first = _first_bytes(one, other)
     if first is None:
         return ComputedPair(f"the output is the same, {one}", is_same=True)
@@ -432,9 +441,9 @@ def _lines(compared: ComparedModels) -> Iterator[str]:
         if each.computed is not None:
             yield f"{_name(each.pair)}: {each.computed.message}"
     for model, nodes in zip(compared.models, compared.alone, strict=True):
-        for verdict in nodes:
-            version = verdict.node.op or verdict.node.operator
-            yield f"{node_name(verdict.node)}: only in {clean(model.path)}, {version}"
+        for node, fold in nodes:
+            line = f"only in {clean(model.path)}, {node.op or node.operator}"
+            yield f"{node_name(node)}: {f'note: {line}; {fold}' if fold else line}"
     if any(each.outcome == "differs: outside" for each in compared.pairs):
         yield "hint: `--allow-outside` takes what becomes of an index outside for a note"
 
@@ -445,7 +454,9 @@ def _total(compared: ComparedModels) -> str:
     parts = [f"{words[same]} {word}" for same, word in ((True, "same"), (False, "different"))]
     text = f"{counted(len(compared.pairs), 'pair')}: {', '.join(parts)}"
     for model, nodes in zip(compared.models, compared.alone, strict=True):
-        text += f"; {counted(len(nodes), 'node')} only in {clean(model.path)}" if nodes else ""
+        folded = sum(bool(fold) for _, fold in nodes)
+        remark = f", {folded} of them folded" if folded else ""
+        text += f"; {counted(len(nodes), 'node')} only in {clean(model.path)}{remark}" * bool(nodes)
     return text + "\n"
 
 
@@ -455,7 +466,8 @@ def compared_json(compared: ComparedModels) -> str:
         "models": [each.path for each in compared.models],
         "same": compared.is_same,
         "pairs": [_pair_json(each) for each in compared.pairs],
-        "alone": [[each.node.name for each in nodes] for nodes in compared.alone],
+        "alone": [[node.name for node, fold in nodes if not fold] for nodes in compared.alone],
+        "folded": [{node.name: fold for node, fold in nodes if fold} for nodes in compared.alone],
     }
     return json.dumps(fields) + "\n"
 

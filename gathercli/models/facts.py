@@ -155,7 +155,7 @@ class Scope:
         self.names: set[str] = set()  # that are defined so far, and hide those of the graph around
         self.undefined: dict[str, str] = {}  # those of `names` that nothing can compute, and why
         self.nodes: list[Span] = []
-        self.merging: set[str] = set()  # outputs of the operators that merge axes
+        self.noted: dict[str, str] = {}  # the operators of outputs that merge axes or are shapes
         # The operator and the inputs of the values that lead to an index, once they are asked for.
         self.makers: dict[str, tuple[str, ...]] = {}
         self.unordered: dict[str, str] | None = None  # the outputs of `nodes`, once one is missed

@@ -81,6 +81,7 @@ class ModelNode(NamedTuple):
     possible: Mapping[int, Possible] = {}  # what inputs can be, by number
     # the j of ``x[i, j]`` on axes that the exporter has merged, unless it is never negative
     merged_indices: tuple[str, ...] = ()
+    takes_sizes: bool = False  # whether its data are the shape of a value
 
     def resolved(self) -> ModelNode:
         """Return the node with the row of its opset, or the error."""

@@ -133,9 +133,11 @@ class _OnnxReader:
         node = node._replace(
             inputs=inputs, outputs=outputs, attributes=attributes, possible=possible, call=None
         )
-        if inputs and inputs[0].name in scope.merging:
+        operator = scope.noted.get(inputs[0].name) if inputs else None
+        if operator in MERGING_OPERATORS:
             self._trace(scope)
             node = node._replace(merged_indices=merged_indices(node, scope))
+        node = node._replace(takes_sizes=operator == "Shape")
         node = with_call(node)
         if output := output_of(node):
             scope.values[output.name] = output
@@ -332,8 +334,8 @@ class _OnnxReader:
             inputs, outputs = fields.inputs, fields.outputs
             undefined = self._undefined(inputs, scope)
             is_own = fields.domain in _ONNX_DOMAINS
-            if is_own and fields.operator in MERGING_OPERATORS:
-                scope.merging.update(outputs)
+            if is_own and fields.operator in (*MERGING_OPERATORS, "Shape"):
+                scope.noted.update(dict.fromkeys(outputs, fields.operator))
             if is_own and fields.operator in OPERATOR_FAMILIES and fields.operator != "GatherTree":
                 self._add_node(fields, path, scope, undefined)
                 undefined = {}  # which are found here

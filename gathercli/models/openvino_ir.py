@@ -211,7 +211,9 @@ class _NodeReader:
             value = inputs[2] if len(inputs) > 2 else Value("")
             attributes["axis"] = self._axis_of(value)
             faults += wrong_axis(value)
-        return node._replace(faults=tuple(faults))
+        data = _unconverted(body, layer.sources.get(layer.inputs[0].id)) if inputs else None
+        takes_sizes = data is not None and body.layers[data[0]].type == "ShapeOf"
+        return node._replace(faults=tuple(faults), takes_sizes=takes_sizes)
 
     def _folded(self, layer: Layer, inputs: list[Value]) -> Value | None:
         """Return the output of a layer that constants come from or pass through."""

@@ -345,3 +345,155 @@ def test_a_third_model_is_one_too_many(run: Run) -> None:
 
     assert ran.status == 2
     assert "is one argument too many: expected MODEL and OTHER" in ran.err
+
+
+def shape_model(path: str, *nodes: onnx.NodeProto, **tensors: Any) -> None:
+    """Write a model of nodes, one of which takes the first size of the shape of x."""
+    shape = helper.make_node("Shape", ["x"], ["s"])
+    save(path, shape, gather("size", "s", "first"), *nodes, first=0, **tensors)
+
+
+def plain_ir(*, with_size: bool, index: Any = (1, 0), **attributes: Any) -> None:
+    """Write b.xml, which has the node `pick` of x, and another of its shape if `with_size`."""
+    ir = Ir()
+    data = ir.parameter("x", "f32", [4, 3])
+    ids, axis = ir.constant("i", np.array(index)), ir.constant("axis", np.array(0))
+    ir.layer("pick", "Gather", [data, ids, axis], "f32", [2, 3], **attributes)
+    ir.result("pick")
+    if with_size:
+        shape = ir.layer("s", "ShapeOf", [data], "i64", [2], opset="opset3", output_type="i64")
+        one, zero = ir.constant("one", np.array([1])), ir.constant("zero", np.array(0))
+        ir.result(ir.layer("made", "Gather", [shape, one, zero], "i64", [1]))
+    ir.save(Path("b.xml"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_sizes_that_only_one_model_takes_are_notes(run: Run) -> None:
+    plain_ir(with_size=True)
+    save("a.onnx", gather("pick", "x", "i"), i=[1, 0])
+
+    ran, back = run("compare", "a.onnx", "b.xml"), run("compare", "b.xml", "a.onnx")
+
+    line = "made: note: only in b.xml, openvino.Gather-8; it takes a size of a shape\n"
+    assert (ran.status, back.status) == (0, 0)
+    assert line in ran.out
+    assert line in back.out
+    assert ran.out.endswith("1 pair: 1 same, 0 different; 1 node only in b.xml, 1 of them folded\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_size_that_a_converter_folds_is_a_note(run: Run) -> None:
+    shape_model("a.onnx", gather("pick", "x", "i"), i=[1, 0])
+    save("b.onnx", gather("pick", "x", "i"), i=[1, 0])
+
+    fields = compared(run)
+
+    assert (fields["same"], fields["alone"]) == (True, [[], []])
+    assert fields["folded"] == [{"size": "it takes a size of a shape"}, {}]
+
+
+@pytest.mark.parametrize(("kept", "same"), [([3.0, 1.0], True), ([3.0, 9.0], False)])
+@pytest.mark.usefixtures("folder")
+def test_a_node_of_constants_is_folded_if_its_elements_are_stored(
+    run: Run, kept: list[float], *, same: bool
+) -> None:
+    add = helper.make_node("Add", ["ids", "c"], ["y"])
+    save("a.onnx", gather("fold", "w", "i", out="c"), add, w=[0.0, 1.0, 2.0, 3.0], i=[3, 1])
+    save("b.onnx", add, c=np.asarray(kept).reshape(1, 2))
+
+    fields = compared(run)
+
+    assert fields["same"] is same
+    assert fields["folded"] == [{"fold": "`c` has its elements"} if same else {}, {}]
+    assert fields["alone"] == [[] if same else ["fold"], []]
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_size_may_have_another_rank(run: Run) -> None:
+    shape_model("a.onnx")
+    save("b.onnx", helper.make_node("Shape", ["x"], ["s"]), gather("size", "s", "first"), first=[0])
+
+    fields = compared(run)
+
+    assert fields["same"] is True
+    assert messages(fields, "note") == ["`indices` has the shape [] → [1]"]
+
+
+HALVES: Final = np.array([0.1, 1.0, 70000.0], np.float32)
+
+
+@pytest.mark.parametrize(("changed", "same"), [(None, True), (0, False), (1, False)])
+@pytest.mark.usefixtures("folder")
+def test_data_may_be_rounded_to_float16_if_all_are(
+    run: Run, changed: int | None, *, same: bool
+) -> None:
+    with np.errstate(over="ignore"):
+        rounded = HALVES.astype(np.float16).astype(np.float32)
+    if changed is not None:
+        rounded[changed] = 0.125
+    save("a.onnx", gather("pick", "w", "ids"), w=HALVES)
+    save("b.onnx", gather("pick", "w", "ids"), w=rounded)
+
+    there, back = compared(run), json.loads(run("compare", "b.onnx", "a.onnx", "-f", "json").out)
+
+    assert (there["same"], back["same"]) == (same, same)
+    note = "`data` at `[0]` is 0.1 → 0.099975586, as all elements are rounded to float16"
+    assert messages(there, "note") == ([note] if same else [])
+
+
+MUTATED: Final[dict[str, Any]] = {
+    "axis": gather("pick", "x", "i", axis=1),
+    "index": gather("pick", "x", "j"),
+    "negative index": gather("pick", "x", "k"),
+    "order of indices": gather("pick", "x", "swapped"),
+    "rank of indices": gather("pick", "x", "column"),
+    "index at run time": gather("pick", "x", "ids"),
+    "table": gather("pick", "table", "i"),
+    "operator": helper.make_node("GatherElements", ["x", "column"], ["y"], name="pick"),
+    "dropped": helper.make_node("Relu", ["x"], ["y"]),
+    "sizes in place of elements": gather("size", "s", "i"),
+}
+
+
+@pytest.mark.parametrize("name", MUTATED)
+@pytest.mark.usefixtures("folder")
+def test_a_change_beside_what_is_folded_is_a_difference(run: Run, name: str) -> None:
+    tensors: dict[str, Any] = {
+        "i": [1, 0],
+        "j": [1, 2],
+        "k": [-2, 0],
+        "swapped": [0, 1],
+        "column": [[1], [0]],
+        "table": np.ones((4, 3), np.float32),
+    }
+    plain_ir(with_size=True)
+    shape = helper.make_node("Shape", ["x"], ["s"])
+    save("a.onnx", shape, MUTATED[name], **tensors)
+
+    ran = run("compare", "a.onnx", "b.xml")
+
+    assert ran.status == 1
+
+
+@pytest.mark.parametrize(
+    ("index", "status"), [((1, 0), 0), ((-3, 0), 0), ((-2, 0), 1), ((3, 0), 1)]
+)
+@pytest.mark.usefixtures("folder")
+def test_an_index_of_a_conversion_keeps_its_position(
+    run: Run, index: tuple[int, int], status: int
+) -> None:
+    plain_ir(with_size=False, index=index, batch_dims=0)
+    save("a.onnx", gather("pick", "x", "i"), i=[1, 0])
+
+    assert run("compare", "a.onnx", "b.xml").status == status
+
+
+@pytest.mark.parametrize("batch_dims", [0, 1])
+@pytest.mark.usefixtures("folder")
+def test_batch_dims_that_change_are_a_difference(run: Run, batch_dims: int) -> None:
+    index = np.array([[[0]], [[2]]])
+    for path, number in (("a.onnx", 1), ("b.onnx", batch_dims)):
+        node = helper.make_node("GatherND", ["table", "i"], ["y"], name="pick", batch_dims=number)
+        save(path, node, table=np.ones((2, 3, 2), np.float32), i=index)
+
+    assert compared(run)["same"] is (batch_dims == 1)
