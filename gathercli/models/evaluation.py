@@ -8,6 +8,7 @@ no file: packages run compiled code on the bytes of a file here.
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import os
 import resource
@@ -85,12 +86,11 @@ class Evaluation:
         self.is_exhausted = False
         self._defaults = set(self.main.inputs) if model.ir_version >= 4 else set()
 
-    def plan(self) -> bool:
-        """Find the nodes that decide what the family reads; return whether there are such."""
+    def plan(self) -> None:
+        """Find the nodes that decide what the family reads."""
         for each in self._functions.values():
             each.plan(self._functions)
         self.main.plan(self._functions)
-        return any(body.steps for body in self.bodies())
 
     def run(self) -> None:
         """Evaluate these nodes."""
@@ -120,8 +120,8 @@ class Evaluation:
             raise ExhaustedError
         scope = _Scope(body, given, around)
         if not body.is_function:
-            for name, array in tensors(body.proto):
-                if name in body.needed and name not in given:
+            for name, array in tensors(body.proto, body.used):
+                if name not in given:
                     is_default = body is self.main and name in self._defaults
                     known = Known.of(array, is_default=is_default)
                     if is_default:  # a caller may pass another size
@@ -363,9 +363,10 @@ def _number(known: Known | None) -> int | None:
 def main() -> int:
     """Read a model from standard input, and write its facts as JSON by number of a body.
 
-    Types and shapes are ``{"name": [type, [2, "N", null]]}``, with null for an unknown rank or
-    size, constants ``[type, shape, [elements, ...], is_default, is_same]`` in base64, of
-    each visit that has others, and bounds ``[low, high]``, with null for infinite ones.
+    The first line has what is inferred, the second what follows of constants beside it. Types and
+    shapes are ``{"name": [type, [2, "N", null]]}``, with null for an unknown rank or size,
+    constants ``[type, shape, [elements, ...], is_default, is_same]`` in base64, of each visit that
+    has others, and bounds ``[low, high]``, with null for infinite ones.
     """
     threading.Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     limits = {
@@ -379,6 +380,7 @@ def main() -> int:
         limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
         with suppress(OSError, ValueError):  # a system without this limit
             resource.setrlimit(kind, (limit, limit))
+    gc.disable()  # which would search through all nodes, again and again
     model = onnx.ModelProto.FromString(sys.stdin.buffer.read())
     prepare(model.graph)
     for function in model.functions:
@@ -389,11 +391,10 @@ def main() -> int:
     except Exception:  # noqa: BLE001  (compiled code, on any file)
         answer["failed"] = True
     evaluation = Evaluation(model)
-    if evaluation.plan():
-        # What is known so far, if a node takes all of the time.
-        sys.stdout.write(json.dumps(answer | {"exhausted": True, "bodies": _bodies(evaluation)}))
-        sys.stdout.write("\n")
-        sys.stdout.flush()
+    evaluation.plan()
+    bodies = {body.number: {"values": _types(body)} for body in evaluation.bodies()}
+    sys.stdout.write(json.dumps(answer | {"exhausted": True, "bodies": bodies}) + "\n")
+    sys.stdout.flush()  # what is known so far, if a node takes all of the time
     evaluation.run()
     answer |= {"exhausted": evaluation.is_exhausted, "bodies": _bodies(evaluation)}
     sys.stdout.write(json.dumps(answer))  # at once, as `dump` takes ten times as long
@@ -407,20 +408,25 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
+def _types(body: OnnxBody) -> dict[str, Any]:
+    """Return the types and shapes of what is reported of a body, as far as they are inferred."""
+    known = {name: body.type_of(name) for name in body.reported & body.names}
+    return {
+        name: [_number_of(each.dtype), each.dims]
+        for name, each in known.items()
+        if each.dtype is not None or each.dims is not None
+    }
+
+
 def _bodies(evaluation: Evaluation) -> dict[int, dict[str, Any]]:
-    """Return the facts by number of a body."""
+    """Return the facts by number of a body, without the types that were written before."""
     left, bodies = MOST_ANSWERED_BYTES, dict[int, dict[str, Any]]()
     for body in evaluation.bodies():
-        values = {}
-        for name in body.reported & body.names:
-            known = body.type_of(name)
-            if known.dtype is not None or known.dims is not None:
-                values[name] = [_number_of(known.dtype), known.dims]
-        entry: dict[str, Any] = {"values": values, "constants": {}, "bounds": {}}
+        entry: dict[str, Any] = {"values": {}, "constants": {}, "bounds": {}}
         for name, fact in evaluation.facts.get(body.number, {}).items():
             known = fact.known
-            if known.dtype is not None:
-                values[name] = [_number_of(known.dtype), known.dims]
+            if known.dtype is not None and known is not body.type_of(name):
+                entry["values"][name] = [_number_of(known.dtype), known.dims]
             left -= sum(each.nbytes for each in fact.constants)
             is_sure = fact.is_certain or known.constant is not None
             if fact.constants and is_sure and left > 0 and fact.constants[0].dtype.kind in "biuf":

@@ -10,7 +10,7 @@ import base64
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from gathercli.compute.conversion import cast as cast_tensor
 from gathercli.compute.tensor import Tensor
 from gathercli.io.graphs.graph import Constant, Value
-from gathercli.io.graphs.onnx import dimension
+from gathercli.io.graphs.onnx import dimension, node_fields
 from gathercli.io.graphs.tensorproto import type_of, type_or_none
 from gathercli.io.graphs.wire import Span, WireReader, encoded
 from gathercli.models.bounds import Bounds
@@ -45,8 +45,8 @@ _PROGRAM: Final = (
 
 _GRAPH_FIELD, _INITIALIZER_FIELD, _NODE_FIELD = 7, 5, 1
 _MODEL_FIELDS: Final = (1, 8, 25)
-_GRAPH_FIELDS: Final = (2, 11, 12, 13, 15)
-# The fields that are copied: of a graph also its nodes and, without elements, its tensors.
+_GRAPH_FIELDS: Final = (_NODE_FIELD, 2, _INITIALIZER_FIELD, 11, 12, 13, 15)
+# The fields that are copied; of tensors with many elements, which these lack.
 _TENSOR_FIELDS: Final = (1, 2, 8)
 
 
@@ -66,21 +66,21 @@ class Facts(NamedTuple):
     attributes: Mapping[str, Mapping[str, int]] = {}  # of nodes in a function, by output
 
     @classmethod
-    def parse(cls, entry: Mapping[str, Any]) -> Facts:
-        """Parse the answer of the process for a body; raise ValueError and others if it is none."""
+    def parse(cls, entry: Mapping[str, Any], before: Facts) -> Facts:
+        """Parse an answer of the process for a body; raise ValueError and others if it is none."""
         values = {name: _value(name, *each) for name, each in entry["values"].items()}
         constants, possible = dict[str, Value](), dict[str, Possible]()
-        for name, (low, high) in entry["bounds"].items():
+        for name, (low, high) in entry.get("bounds", {}).items():
             ends = [np.asarray(each, np.float64) for each in (low, high)]  # None is NaN
             possible[name] = Possible(Bounds.of(*ends))
-        for name, (*each, is_same) in entry["constants"].items():
+        for name, (*each, is_same) in entry.get("constants", {}).items():
             visits = _constants(*each)
             if is_same:
                 constants[name] = Value.of(name, visits[0])
             else:
                 possible[name] = possible.get(name, Possible())._replace(constants=visits)
-        attributes = {name: each for name, each in entry["attributes"].items() if each}
-        return cls(values, constants, possible, attributes)
+        attributes = {name: each for name, each in entry.get("attributes", {}).items() if each}
+        return cls({**before.values, **values}, constants, possible, attributes)
 
 
 def _value(name: str, number: int, dims: list[int | str | None] | None) -> Value:
@@ -191,18 +191,14 @@ def infer_facts(wire: WireReader, graph: Span) -> tuple[dict[int, Facts], str | 
     """Return the facts by number of a body, and a note that says why there are none, or None."""
     import subprocess
 
-    parts: list[bytes] = []
-    size = 0
-    for part in _without_weights(wire, graph):
-        size += len(part)
-        if size > min(MOST_MODEL_BYTES, wire.limit or MOST_MODEL_BYTES):
-            return {}, "the model is too large for onnx's shape inference"
-        parts.append(part)
+    model = b"".join(_without_weights(wire, graph))
+    if len(model) > min(MOST_MODEL_BYTES, wire.limit or MOST_MODEL_BYTES):
+        return {}, "the model is too large for onnx's shape inference"
     path = json.dumps([folder for folder in sys.path if folder])
     try:
         process = subprocess.run(  # noqa: S603  (our own module)
             [sys.executable, "-I", "-c", _PROGRAM, path],
-            input=b"".join(parts),
+            input=model,
             capture_output=True,
             timeout=SECONDS,
             check=False,
@@ -220,13 +216,15 @@ def infer_facts(wire: WireReader, graph: Span) -> tuple[dict[int, Facts], str | 
 
 
 def _parsed(text: bytes, late: str = "") -> tuple[dict[int, Facts], str | None]:
-    """Return the facts in the last answer of a process, and a note if it has not all."""
+    """Return the facts in the answers of a process, and a note if they are not all."""
     failed = "onnx's shape inference failed, so some shapes are not known"
     notes = {"failed": failed, "exhausted": "the model has more constants than are evaluated"}
     try:
-        *first, last = text.split(b"\n")
-        answer = json.loads(last or first[-1])  # of one that was stopped the first is left
-        facts = {int(number): Facts.parse(each) for number, each in answer["bodies"].items()}
+        facts, answer = dict[int, Facts](), {}
+        for line in filter(None, text.split(b"\n")):  # one, if the process was stopped
+            answer = json.loads(line)
+            for number, each in answer["bodies"].items():
+                facts[int(number)] = Facts.parse(each, facts.get(int(number), Facts()))
         return facts, late or next((note for key, note in notes.items() if answer[key]), None)
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
         return {}, late or failed
@@ -238,17 +236,19 @@ def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:
         yield wire.bytes(wire.whole)
         return
     yield from _copied(wire, wire.whole, _MODEL_FIELDS)
-    parts = list(_copied(wire, graph, _GRAPH_FIELDS))
+    parts: list[bytes] = []
+    start = at = graph.start  # of the fields that are copied at once
     for field, value in wire.fields(graph):
         if not isinstance(value, Span):
             continue
-        if field == _INITIALIZER_FIELD:
-            whole = value.size <= _SMALL_BYTES or _is_integer(wire, value)
-            tensor = wire.bytes(value) if whole else b"".join(_copied(wire, value, _TENSOR_FIELDS))
-            parts.append(encoded(field, tensor))
-        elif field == _NODE_FIELD and not _has_weights(wire, value):
-            parts.append(encoded(field, wire.bytes(value)))
-    yield encoded(_GRAPH_FIELD, b"".join(parts))
+        is_large = value.size > _SMALL_BYTES
+        if field not in _GRAPH_FIELDS or (is_large and _has_weights(wire, field, value)):
+            parts.append(wire.bytes(Span(start, at)))
+            if field == _INITIALIZER_FIELD:
+                parts.append(encoded(field, b"".join(_copied(wire, value, _TENSOR_FIELDS))))
+            start = value.stop
+        at = value.stop
+    yield encoded(_GRAPH_FIELD, b"".join((*parts, wire.bytes(Span(start, at)))))
 
 
 def _is_integer(wire: WireReader, tensor: Span) -> bool:
@@ -258,21 +258,14 @@ def _is_integer(wire: WireReader, tensor: Span) -> bool:
     )
 
 
-def _has_weights(wire: WireReader, node: Span) -> bool:
-    """Tell whether a node is a Constant with many elements that are no indices."""
-    if node.size <= _SMALL_BYTES:
-        return False
-    parts = [(field, value) for field, value in wire.fields(node) if isinstance(value, Span)]
-    if not any(field == 4 and wire.bytes(value) == b"Constant" for field, value in parts):
-        return False
-    tensors = [
-        tensor
-        for field, value in parts
-        if field == 5
-        for inner, tensor in wire.fields(value)
-        if inner == 5 and isinstance(tensor, Span)
-    ]
-    return not any(_is_integer(wire, each) for each in tensors)
+def _has_weights(wire: WireReader, field: int, message: Span) -> bool:
+    """Tell whether a large field of a graph is a tensor or a Constant that is no indices."""
+    if field != _NODE_FIELD:
+        return field == _INITIALIZER_FIELD and not _is_integer(wire, message)
+    node = node_fields(wire, message)
+    parts = (part for each in node.attributes for part in wire.fields(each))
+    tensors = [each for number, each in parts if number == 5 and isinstance(each, Span)]
+    return node.operator == "Constant" and not any(_is_integer(wire, each) for each in tensors)
 
 
 def _copied(wire: WireReader, message: Span, fields: Iterable[int]) -> Iterator[bytes]:
@@ -296,8 +289,12 @@ def integers(value: Value | None) -> list[int] | None:
     constant = value and value.constant
     if not constant or constant.unread or not constant.dtype.integral:
         return None
-    if product(constant.shape) > MOST_INTEGERS:
-        return None
+    return None if product(constant.shape) > MOST_INTEGERS else _numbers(constant)
+
+
+@lru_cache(1)
+def _numbers(constant: Constant) -> list[int]:
+    """Return the elements of a constant, which nodes in a row may share."""
     numbers: list[int] = constant.read().values().reshape(-1).tolist()
     return numbers
 

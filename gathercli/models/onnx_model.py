@@ -14,7 +14,7 @@ from gathercli.errors import GatherError, InputError, LimitError, OperatorError
 from gathercli.io.files import File
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Value
-from gathercli.io.graphs.onnx import attribute, value_info
+from gathercli.io.graphs.onnx import NodeFields, attribute, value_info
 from gathercli.io.graphs.tensorproto import NOT_OPENED, TensorProto
 from gathercli.io.graphs.wire import (
     NUMBER_BYTES,
@@ -43,7 +43,7 @@ from gathercli.models.graph import (
     watched,
     with_call,
 )
-from gathercli.models.reading import NodeTexts, node_texts, open_beside
+from gathercli.models.reading import node_texts, open_beside
 from gathercli.spec.shapes import Shape
 from gathercli.text import as_written, clean, short
 
@@ -109,9 +109,8 @@ class _OnnxReader:
         self.model.notes += filter(None, [note])
         for number, scope in enumerate(self._scopes):
             scope.facts = facts.get(number, scope.facts)
-        for at, (node, scope) in enumerate(zip(self._nodes, self._scope_of, strict=True)):
-            self._nodes[at] = self._known(node, scope)
-        self.model.nodes = unique_names(self._nodes)
+        pairs = zip(self.model.nodes, self._scope_of, strict=True)
+        self.model.nodes = tuple(self._known(node, scope) for node, scope in pairs)
 
     def _scope(self, outer: Scope | None = None, *, is_function: bool = False) -> Scope:
         """Return the scope of the next graph or function."""
@@ -134,7 +133,9 @@ class _OnnxReader:
             inputs=inputs, outputs=outputs, attributes=attributes, possible=possible, call=None
         )
         operator = scope.noted.get(inputs[0].name) if inputs else None
-        if operator in MERGING_OPERATORS:
+        # What is stored or folded is no sum.
+        is_open = len(inputs) > 1 and inputs[1].name not in scope.values
+        if is_open and operator in MERGING_OPERATORS:
             self._trace(scope)
             node = node._replace(merged_indices=merged_indices(node, scope))
         node = node._replace(takes_sizes=operator == "Shape")
@@ -384,7 +385,7 @@ class _OnnxReader:
         return f"`{clean(short(name))}`, {why}"
 
     def _read_bodies(
-        self, message: Span, fields: NodeTexts, path: tuple[str, ...], scope: Scope
+        self, message: Span, fields: NodeFields, path: tuple[str, ...], scope: Scope
     ) -> dict[str, str]:
         """Read the graphs in an attribute of a node; return their outputs that are undefined."""
         name, graphs = "", []
@@ -402,7 +403,7 @@ class _OnnxReader:
         return undefined
 
     def _add_node(
-        self, fields: NodeTexts, path: tuple[str, ...], scope: Scope, undefined: Mapping[str, str]
+        self, fields: NodeFields, path: tuple[str, ...], scope: Scope, undefined: Mapping[str, str]
     ) -> None:
         """Add a node of the family, and infer its output; some inputs may be undefined."""
         attributes = self._attributes(fields, lambda message: self._tensor(message).constant)
@@ -417,7 +418,7 @@ class _OnnxReader:
         self._scope_of.append(scope)
 
     def _faults(
-        self, fields: NodeTexts, node: ModelNode, scope: Scope, undefined: Mapping[str, str]
+        self, fields: NodeFields, node: ModelNode, scope: Scope, undefined: Mapping[str, str]
     ) -> Iterator[OperatorError]:
         """Yield what is missing or malformed of a node, beside the number of its inputs."""
         for role, value in zip(node.named_inputs, node.inputs, strict=False):
@@ -433,9 +434,9 @@ class _OnnxReader:
         if len(names) == 1 and names[0] in scope.names and names[0]:
             what = f"its output, `{clean(short(names[0]))}`, has the name of another value"
             yield OperatorError(what, rule="outputs", value=names[0], expected="a name of its own")
-        yield from self._wrong_attributes(fields, is_function=scope.is_function)
+        yield from self._wrong_attributes(fields, scope)
 
-    def _wrong_attributes(self, fields: NodeTexts, *, is_function: bool) -> Iterator[OperatorError]:
+    def _wrong_attributes(self, fields: NodeFields, scope: Scope) -> Iterator[OperatorError]:
         """Yield attributes that are given twice, and those of an integer that are of another type.
 
         Only in a function an attribute refers to one of its caller.
@@ -451,23 +452,23 @@ class _OnnxReader:
             if name not in _INTEGER_RULES:
                 continue
             untyped = self.model.version < _TYPES_SINCE
-            known = {1, 3, 13, 20, *([21] if is_function else [])}
+            known = {1, 3, 13, 20, *([21] if scope.is_function else [])}
             if not parts.keys() <= known or parts.get(20, untyped * 2) != _INTEGER_TYPE:
                 what = f"is {as_written(value)}"
-                if 21 in parts and not is_function:
+                if 21 in parts and not scope.is_function:
                     what = "refers to an attribute of a function, but is in none"
                 elif isinstance(value, int | None) or value == "unknown":
                     what = "has another type"
                 rule = _INTEGER_RULES[name]
                 yield OperatorError(what, rule=rule, subject=name, expected="one integer")
 
-    def _attributes(self, fields: NodeTexts, tensor: Callable[[Span], Any]) -> dict[str, Any]:
+    def _attributes(self, fields: NodeFields, tensor: Callable[[Span], Any]) -> dict[str, Any]:
         attributes = dict(attribute(self._wire, each, tensor) for each in fields.attributes)
         lists = [each for each in attributes.values() if isinstance(each, list)]
         self.model.hold(NUMBER_BYTES * sum(map(len, lists)))
         return attributes
 
-    def _fold(self, fields: NodeTexts, scope: Scope) -> None:
+    def _fold(self, fields: NodeFields, scope: Scope) -> None:
         """Add the output of a node that constants pass through."""
         if not fields.outputs:
             return

@@ -39,6 +39,7 @@ _RANDOM: Final = frozenset(
         *("Bernoulli", "Multinomial", "Dropout"),
     )
 )
+_WAS_SPARSE: Final = "gathercli: was sparse"  # marks a tensor that the caller does not read
 # The operators whose outputs have no more elements than their first input has, times its rank.
 _SHORTER: Final = ("NonZero", "Unique", "Compress")
 
@@ -236,6 +237,7 @@ class OnnxBody:
         self.targets: list[str] = []  # what nodes of the family read
         self.steps: list[int] = []  # the nodes that decide them
         self.needed: set[str] = set()
+        self.used: set[str] = set()  # those that the steps read
         self.reported: set[str] = set()  # the values whose types may be asked for
 
     def type_of(self, name: str) -> Known:
@@ -254,7 +256,7 @@ class OnnxBody:
         """Find the nodes that decide what the family reads; return whether there are such."""
         found = False
         needed = set(self.outputs) if self.is_function or self.number else set()
-        steps = []
+        used, steps = set(needed), []
         for at in reversed(range(len(self.nodes))):
             node, made = self.nodes[at], self._made[at]
             has_more = at in self.bodies or functions
@@ -271,14 +273,19 @@ class OnnxBody:
                 dims = self.type_of(data).dims
                 if is_step or dims is None or None in dims:
                     needed.add(data)
+            elif is_step and node.op_type == "Constant" and used.isdisjoint(made):
+                stored = (each.name == "value" and each.HasField("t") for each in node.attribute)
+                is_step = node.domain not in DOMAINS or not any(stored)  # the caller reads those
             elif is_step:
                 needed.update(node.input)
             found |= is_wanted
             if is_step:
                 steps.append(at)
+                used.update(node.input)
             for body in self.bodies.get(at, {}).values() if is_step and has_more else ():
                 needed |= body.needed
-        self.steps, self.needed = steps[::-1], needed
+                used |= body.needed
+        self.steps, self.needed, self.used = steps[::-1], needed, used
         self.reported |= needed | set(self.targets)
         return found
 
@@ -286,18 +293,17 @@ class OnnxBody:
         """Return the values whose sum an index is, of which each may have bounds of its own."""
         found, waiting = list[str](), list(names)
         while waiting and len(found) < MOST_TERMS:
-            node = self._sums.get(waiting.pop())
-            if node is not None:
+            node = self._makers.get(waiting.pop())
+            if node is not None and node.op_type == "Add" and node.domain in DOMAINS:
                 found += node.input
                 waiting += node.input
         return found
 
     @cached_property
-    def _sums(self) -> dict[str, onnx.NodeProto]:
-        """The nodes that add, by the names of their outputs."""
+    def _makers(self) -> dict[str, onnx.NodeProto]:
+        """The nodes by the names of their outputs."""
         pairs = zip(self.nodes, self._made, strict=True)
-        adding = ((a, b) for a, b in pairs if a.op_type == "Add" and a.domain in DOMAINS)
-        return {name: node for node, made in adding for name in made}
+        return {name: node for node, made in pairs for name in made}
 
     def _is_wanted(
         self, at: int, node: onnx.NodeProto, functions: Mapping[tuple[str, str], OnnxBody]
@@ -353,10 +359,11 @@ def _constant(node: onnx.NodeProto) -> NDArray[Any] | None:
     return None
 
 
-def tensors(graph: onnx.GraphProto) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the tensors of a graph with their elements."""
+def tensors(graph: onnx.GraphProto, names: set[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the tensors of a graph that have these names or were sparse, with their elements."""
     for each in graph.initializer:
-        if each.data_location != onnx.TensorProto.EXTERNAL and _has_elements(each):
+        is_asked = each.name in names or each.doc_string == _WAS_SPARSE
+        if is_asked and each.data_location != onnx.TensorProto.EXTERNAL and _has_elements(each):
             with suppress(Exception):
                 yield each.name, numpy_helper.to_array(each)
 
@@ -375,6 +382,7 @@ def prepare(graph: onnx.GraphProto, *, is_body: bool = False) -> None:
         array, name = _dense(sparse), sparse.values.name
         if array is not None:
             graph.initializer.append(numpy_helper.from_array(array, name))
+            graph.initializer[-1].doc_string = _WAS_SPARSE
         else:
             kind = sparse.values.data_type
             graph.input.append(helper.make_tensor_value_info(name, kind, list(sparse.dims)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import Final, NamedTuple
+from typing import Final
 
 from gathercli.errors import Hint, NoInputError
 from gathercli.io.files import File, new_name, unreadable
-from gathercli.io.graphs.onnx import node_fields
+from gathercli.io.graphs.onnx import NodeFields, node_fields
 from gathercli.io.graphs.wire import MOST_FIELDS, SPAN_BYTES, Span, WireReader
 from gathercli.text import clean, shell_word
 
@@ -90,18 +90,7 @@ def _as_path(path: str) -> str:
     return f"./{path}" if path.startswith("-") else path
 
 
-class NodeTexts(NamedTuple):
-    """The fields of a NodeProto of ONNX, decoded but for the attributes."""
-
-    name: str
-    operator: str
-    domain: str
-    inputs: list[str]
-    outputs: list[str]
-    attributes: list[Span]
-
-
-def node_texts(wire: WireReader, message: Span) -> NodeTexts:  # noqa: C901  (a field each)
+def node_texts(wire: WireReader, message: Span) -> NodeFields:  # noqa: C901  (a field each)
     """Read a NodeProto as `node_fields` does, in one loop if its encoding is the usual one."""
     start, stop = message
     size = stop - start
@@ -135,7 +124,5 @@ def node_texts(wire: WireReader, message: Span) -> NodeTexts:  # noqa: C901  (a 
         at, count = end, count + 1
     if is_usual and at == size and wire.count + count <= MOST_FIELDS:
         wire.count += count
-        return NodeTexts(name, operator, domain, inputs, outputs, attributes)
-    fields = node_fields(wire, message)
-    inputs, outputs = (list(map(wire.text, each)) for each in (fields.inputs, fields.outputs))
-    return NodeTexts(*fields[:3], inputs, outputs, fields.attributes)
+        return NodeFields(name, operator, domain, inputs, outputs, attributes)
+    return node_fields(wire, message)

@@ -349,9 +349,8 @@ def _read_node(wire: WireReader, message: Span) -> GraphNode:
         attribute(wire, each, lambda _: None, lambda body: _read_graph(wire, body))
         for each in fields.attributes
     )
-    outputs = (GraphValue(wire.text(each), INT64, ()) for each in fields.outputs)
-    inputs = tuple(map(wire.text, fields.inputs))
-    return GraphNode(fields.operator, inputs, tuple(outputs), attributes, fields.name)
+    outputs = tuple(GraphValue(each, INT64, ()) for each in fields.outputs)
+    return GraphNode(fields.operator, tuple(fields.inputs), outputs, attributes, fields.name)
 
 
 def read_ir_graph(files: IrFiles) -> Graph:

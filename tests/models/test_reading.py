@@ -9,27 +9,25 @@ from hypothesis import strategies as st
 
 from gathercli.errors import GatherError
 from gathercli.io.graphs import wire
-from gathercli.io.graphs.onnx import node_fields
+from gathercli.io.graphs.onnx import NodeFields, node_fields
 from gathercli.io.graphs.wire import WireReader
-from gathercli.models.reading import NodeTexts, node_texts
+from gathercli.models.reading import node_texts
 from tests.random_calls import moderately
 
 if TYPE_CHECKING:
     import pytest
 
 
-def by_fields(raw: bytes) -> NodeTexts | str:
+def by_fields(raw: bytes) -> NodeFields | str:
     """Read a node as any message; return the message of the error if it is none."""
     reader = WireReader(raw)
     try:
-        fields = node_fields(reader, reader.whole)
-        inputs, outputs = ([*map(reader.text, each)] for each in (fields.inputs, fields.outputs))
+        return node_fields(reader, reader.whole)
     except GatherError as error:
         return f"{error}"
-    return NodeTexts(*fields[:3], inputs, outputs, fields.attributes)
 
 
-def in_one_loop(raw: bytes) -> NodeTexts | str:
+def in_one_loop(raw: bytes) -> NodeFields | str:
     reader = WireReader(raw)
     try:
         return node_texts(reader, reader.whole)

@@ -28,19 +28,18 @@ from gathercli.text import clean, in_bytes
 # The types of TypeProto other than tensors, by field.
 _OTHER_TYPES: Final = {4: "sequence", 5: "map", 7: "opaque", 8: "sparse tensor", 9: "optional"}
 
-
 # The texts of a NodeProto in messages.
 _NODE_TEXTS: Final = {3: "the name of a node", 4: "an operator", 7: "a domain"}
 
 
 class NodeFields(NamedTuple):
-    """The fields of a NodeProto; the attributes are not decoded."""
+    """The fields of a NodeProto, decoded but for the attributes."""
 
     name: str
     operator: str
     domain: str
-    inputs: list[Span]
-    outputs: list[Span]
+    inputs: list[str]
+    outputs: list[str]
     attributes: list[Span]
 
 
@@ -53,7 +52,8 @@ def node_fields(wire: WireReader, message: Span) -> NodeFields:
             parts[field].append(span_of(value, "a part of a node"))
         elif field in texts:
             texts[field] = wire.text(span_of(value, _NODE_TEXTS[field]))
-    return NodeFields(texts[3], texts[4], texts[7], parts[1], parts[2], parts[5])
+    inputs, outputs = (list(map(wire.text, parts[each])) for each in (1, 2))
+    return NodeFields(texts[3], texts[4], texts[7], inputs, outputs, parts[5])
 
 
 def attribute(  # noqa: C901  (a field each)
