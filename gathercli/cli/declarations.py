@@ -82,7 +82,7 @@ class Parameter:
         text: str = self.__dict__["help"]
         if not text:
             module, owner, name = self.__dict__["place"]
-            text = table_beside(module, "options")[owner][name]
+            text = table_beside(module, "options").get(owner, {}).get(name, "")
         return text.replace("{known}", listed(self.known())) if "{known}" in text else text
 
     @property

@@ -46,7 +46,13 @@ class ViewOptions(Options):
 class WriteOptions(Options):
     """Options of writing any result."""
 
-    chunks: str | None = option(OUTPUT, "--chunks", metavar="SIZES", rare=True)
+    chunks: str | None = option(
+        OUTPUT,
+        "--chunks",
+        metavar="SIZES",
+        help="Sizes of the chunks of a .zarr output, as 64,1024; default like those of the data.",
+        rare=True,
+    )
     force_format: bool = flag(OUTPUT, "--force-format", rare=True)
     no_clobber: bool = NO_CLOBBER
     fsync: bool = flag(OUTPUT, "--fsync", rare=True)

@@ -47,6 +47,7 @@ class IndexConversion(NamedTuple):
     bits: int = 0  # that it leaves of an index; 0 if it cuts none
     # the other axis; -1 for a row that is tried with each, None for one that needs none
     other: int | None = None
+    rare: bool = False  # whether it ranks behind others that explain as much
     # all indices or tuples, shape (I.., K), to those in their places; None to leave them there
     places: Callable[[AnyArray], AnyArray] | None = None
     sentence: str = ""  # what became of the indices
@@ -61,6 +62,7 @@ class Treatment(NamedTuple):
     fates: tuple[str, str] | None = None
     fill: str = "zero"  # the value of a cell that is filled, a key of `FILLS`
     other: int | None = None  # as for `IndexConversion`
+    rare: bool = False  # as for `IndexConversion`
     keeps: bool = False  # whether a filled slice keeps that of the index before it
     sentence: str = ""  # what became of the indices
 
@@ -125,7 +127,7 @@ def _words(rows: AnyArray) -> AnyArray:
 
 AS_THEY_ARE: Final = IndexConversion("", _same)
 CONVERSIONS: Final = tuple(
-    each._replace(**_WORDS["conversions"][each.name])
+    each._replace(**_WORDS["conversions"][each.name], rare=each.name in _WORDS["rare"])
     for each in (
         IndexConversion("cut to 32 bits", _cut("i4"), bits=32),
         IndexConversion("cut to 16 bits", _cut("i2"), bits=16),
@@ -242,7 +244,7 @@ _ZERO, _CLAMPED = OutOfRange.ZERO.done, OutOfRange.CLAMP.done
 _UNDEFINED = OutOfRange.UNDEFINED.done
 
 TREATMENTS: Final = tuple(
-    each._replace(**_TREATMENT_WORDS.get(each.name, {}))
+    each._replace(**_TREATMENT_WORDS.get(each.name, {}), rare=each.name in _WORDS["rare"])
     for each in (
         Treatment("wrapped once", _after_wrapping(_filled), (FROM_THE_END, _ZERO)),
         Treatment("zero-filled", _filled, (_ZERO, _ZERO)),

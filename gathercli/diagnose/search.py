@@ -80,13 +80,17 @@ class ScoredHypothesis(NamedTuple):
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """A key that is the smaller the better: cells explained, then departures.
+        """A key that is the smaller the better: cells explained, then departures, then how rare.
 
         Foreign cells count only where nothing else is left, and then less than a cell.
         """
         score, departures = self.score, self.hypothesis.departures
         if score.is_whole:
-            return False, departures
+            return (
+                False,
+                departures,
+                sum(getattr(each, "rare", False) for each in self.hypothesis.rows),
+            )
         foreign = 0.5 if score.foreign and score.accounts else 0
         return True, 0.4 * departures - score.explained - foreign
 
