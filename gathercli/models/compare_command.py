@@ -103,11 +103,10 @@ class ComparedPair(NamedTuple):
 
 
 class ComparedModels(NamedTuple):
-    """The nodes of two models: in pairs, and those without a partner."""
+    """The nodes of two models: in pairs, and those alone with why that is no difference."""
 
     models: tuple[Model, Model]
     pairs: Sequence[ComparedPair]
-    # With why a converter leaves out or adds each; empty text of those that are a difference.
     alone: tuple[Sequence[tuple[ModelNode, str]], ...]
 
     @property
@@ -213,11 +212,12 @@ def _input_changes(pair: NodePair, name: str, one: Value, other: Value) -> Itera
         # The type of indices changes no element of the output.
         level = NOTE if row.values else DIFFERENCE
         yield NodeChange(name, f"`{name}` {one.dtype} → {other.dtype}", level)
+    are_sizes = not row.values and pair.one.node.takes_sizes and pair.other.node.takes_sizes
     if conflict(one.shape, other.shape):
         # An index of a vector gives one element, whose rank a Squeeze or an Unsqueeze changes.
         shapes = one.shape, other.shape, pair.one.shape, pair.other.shape
         is_one = all(each.sizes in {(), (1,)} for each in shapes)
-        level = NOTE if is_one else DIFFERENCE
+        level = NOTE if is_one or are_sizes else DIFFERENCE
         yield NodeChange(name, f"`{name}` has the shape {one.shape} → {other.shape}", level)
         if not is_one:
             return
@@ -227,7 +227,6 @@ def _input_changes(pair: NodePair, name: str, one: Value, other: Value) -> Itera
         yield from _constant_changes(pair, name, one.constant, other.constant)
     elif one.constant or other.constant:
         texts = ["constant" if each.constant else "given at run time" for each in (one, other)]
-        are_sizes = not row.values and pair.one.node.takes_sizes and pair.other.node.takes_sizes
         yield NodeChange(name, f"`{name}` is {_both(*texts)}", NOTE if are_sizes else DIFFERENCE)
 
 
@@ -309,9 +308,8 @@ class _Feeds:
         self._inputs, self._read = inputs, dict[tuple[str, str], Tensor]()
         self._tokens: dict[tuple[int, str], str] = {}
         known = []  # inputs of pairs, with the names by which they can be fed
-        for n, name, pair in (
-            (n, k, p) for n, p in enumerate(pairs) for k in p.one.node.named_inputs
-        ):
+        roles = ((n, p, k) for n, p in enumerate(pairs) for k in p.one.node.named_inputs)
+        for n, pair, name in roles:
             nodes = [each.node for each in pair[:2] if name in each.node.named_inputs]
             names = {f"{each.name}:{name}" for each in nodes}
             for each in nodes:
@@ -454,8 +452,8 @@ def _total(compared: ComparedModels) -> str:
     parts = [f"{words[same]} {word}" for same, word in ((True, "same"), (False, "different"))]
     text = f"{counted(len(compared.pairs), 'pair')}: {', '.join(parts)}"
     for model, nodes in zip(compared.models, compared.alone, strict=True):
-        folded = sum(bool(fold) for _, fold in nodes)
-        remark = f", {folded} of them folded" if folded else ""
+        notes = sum(bool(fold) for _, fold in nodes)
+        remark = f" ({counted(notes, 'note')})" if notes else ""
         text += f"; {counted(len(nodes), 'node')} only in {clean(model.path)}{remark}" * bool(nodes)
     return text + "\n"
 

@@ -212,7 +212,9 @@ class _NodeReader:
             attributes["axis"] = self._axis_of(value)
             faults += wrong_axis(value)
         data = _unconverted(body, layer.sources.get(layer.inputs[0].id)) if inputs else None
-        takes_sizes = data is not None and body.layers[data[0]].type == "ShapeOf"
+        behind = body.layers[data[0]] if data else layer
+        sources = [data, *(behind.sources.values() if behind.type == "Concat" else ())]
+        takes_sizes = "ShapeOf" in {body.layers[each[0]].type for each in sources if each}
         return node._replace(faults=tuple(faults), takes_sizes=takes_sizes)
 
     def _folded(self, layer: Layer, inputs: list[Value]) -> Value | None:

@@ -434,13 +434,13 @@ def _feeding(node: ModelNode) -> Hashable:
 
 
 def _shapes(node: ModelNode) -> tuple[Hashable, ...]:
-    """Return the operator, and the shapes of its inputs with the sizes that are known."""
+    """Return the operator, and the shapes of its inputs with known sizes; nothing for sizes."""
     shapes = (each.shape for each in node.named_inputs.values())
     known = (
         each.rank and tuple(size if isinstance(size, int) else None for size in each)
         for each in shapes
     )
-    return node.operator, *known
+    return () if node.takes_sizes else (node.operator, *known)  # as converters make any sizes
 
 
 def _elements(node: ModelNode) -> Hashable:

@@ -378,7 +378,7 @@ def test_sizes_that_only_one_model_takes_are_notes(run: Run) -> None:
     assert (ran.status, back.status) == (0, 0)
     assert line in ran.out
     assert line in back.out
-    assert ran.out.endswith("1 pair: 1 same, 0 different; 1 node only in b.xml, 1 of them folded\n")
+    assert ran.out.endswith("1 pair: 1 same, 0 different; 1 node only in b.xml (1 note)\n")
 
 
 @pytest.mark.usefixtures("folder")
@@ -497,3 +497,14 @@ def test_batch_dims_that_change_are_a_difference(run: Run, batch_dims: int) -> N
         save(path, node, table=np.ones((2, 3, 2), np.float32), i=index)
 
     assert compared(run)["same"] is (batch_dims == 1)
+
+
+@pytest.mark.usefixtures("folder")
+def test_sizes_of_other_names_are_not_matched_by_guess(run: Run) -> None:
+    plain_ir(with_size=True)
+    shape_model("a.onnx", gather("pick", "x", "i"), i=[1, 0])
+
+    ran = run("compare", "a.onnx", "b.xml")
+
+    assert ran.status == 0
+    assert ran.out.endswith("; 1 node only in a.onnx (1 note); 1 node only in b.xml (1 note)\n")
