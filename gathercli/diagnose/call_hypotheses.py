@@ -6,7 +6,7 @@ Another operator, axis or batch_dims is called, or a part of the call is left ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import permutations
@@ -123,35 +123,30 @@ class DataLayout(NamedTuple):
 
     name: str
     sentence: str  # how `data` is read
-    # of `data` in the order of the layout; None for their own order
-    axes: tuple[int, ...] | None = None
-    # whether elements in that order are read as a tensor of the shape of `data`
-    keeps_shape: bool = False
-    # from flat positions to those that are read instead, which may be outside; None if none are
-    moved: Callable[[AnyArray], AnyArray] | None = None
+    # from flat positions to those that are read instead, which may be outside
+    moved: Callable[[AnyArray], AnyArray]
+    axes: tuple[int, ...] | None = None  # of `data` as the call sees them; None for their own order
     alone: bool = True  # whether it is tried with no other mistake
     zeros: bool = False  # whether there are zeros outside of `data`
 
     def shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape that the call sees."""
-        if self.axes is None or self.keeps_shape:
-            return shape
-        return tuple(shape[axis] for axis in self.axes)
-
-    def positions(self, at: AnyArray, shape: tuple[int, ...]) -> AnyArray:
-        """Return the flat positions in `data` of those that the call reads."""
-        if self.moved is not None:
-            return self.moved(at)
-        if self.axes is None:
-            return at
-        by_axis = dict(
-            zip(self.axes, np.unravel_index(at, [shape[axis] for axis in self.axes]), strict=True)
-        )
-        ordered = tuple(by_axis[axis] for axis in range(len(shape)))
-        return np.ravel_multi_index(ordered, shape).astype(np.int64)
+        return shape if self.axes is None else tuple(shape[axis] for axis in self.axes)
 
 
-IN_PLACE: Final = DataLayout("", "", alone=False)
+IN_PLACE: Final = DataLayout("", "", lambda at: at, alone=False)
+
+
+def permuted(right: Sequence[int], axes: Sequence[int]) -> Callable[[AnyArray], AnyArray]:
+    """Return a function of flat positions in ``transpose(right, axes)`` to those in it."""
+    shape, back = [right[axis] for axis in axes], np.argsort(axes)
+
+    def positions(flat: AnyArray) -> AnyArray:
+        at = np.unravel_index(flat, shape)
+        position: AnyArray = np.ravel_multi_index([at[axis] for axis in back], right)
+        return position.astype(np.int64)
+
+    return positions
 
 
 def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
@@ -163,18 +158,18 @@ def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
         moved = [axis for axis, own in enumerate(axes) if axis != own]
         if not moved:
             continue
-        what, order = f"in the order of axes {cell(axes)}", _LAYOUT_NAMES.get(axes, "")
-        name = f"axes {moved[0]} and {moved[1]} swapped" if len(moved) == 2 else what
-        words = f"axes {moved[0]} and {moved[1]} of data are swapped"
+        order, read = f"{cell(axes)}{_LAYOUT_NAMES.get(axes, '')}", permuted(shape, axes)
+        swaps = f"axes {moved[0]} and {moved[1]} swapped" if len(moved) == 2 else ""
+        seen, words = f"transposed to axes {order}", f"data is transposed to axes {order}"
+        stored = f"data is stored in the order of axes {order}, and read in its own"
         if axes == back:
-            yield DataLayout("transposed", "data is transposed", axes, alone=False)
-            fortran = "data in Fortran order is read row-major"
-            yield DataLayout("Fortran order", fortran, axes, keeps_shape=True, alone=False)
-        else:
-            words = words if len(moved) == 2 else f"data is transposed to axes {cell(axes)}"
-            yield DataLayout(name, words, axes, alone=len(moved) > 2)
-            stored = f"data is stored in the order of axes {cell(axes)}{order}, and read in its own"
-            yield DataLayout(f"stored {what}", stored, axes, keeps_shape=True)
+            seen, words, stored = "transposed", "data is transposed", _FORTRAN
+        elif swaps:
+            seen, words = swaps, swaps.replace(" swapped", " of data are swapped")
+        alone = axes != back and not swaps
+        yield DataLayout(seen, words, read, axes, alone=alone)
+        name = "Fortran order" if axes == back else f"stored in the order {order}"
+        yield DataLayout(name, stored, read, alone=axes != back)
     inner = {product(shape[axis:]) for axis in range(1, rank)}
     moves: list[tuple[str, str, Callable[[AnyArray], AnyArray]]] = []
     for n in sorted({1, 2, 3, 4, 8, 16, *inner, *(2 * each for each in inner)}):
@@ -212,6 +207,7 @@ def pitches(width: int) -> set[int]:
 
 
 MAX_PERMUTED_RANK: Final = 4  # the largest rank of data of which every order of axes is tried
+_FORTRAN: Final = "data in Fortran order is read row-major"
 _LAYOUT_NAMES: Final[dict[tuple[int, ...], str]] = {
     (0, 2, 3, 1): " (NHWC)",
     (0, 3, 1, 2): " (NCHW)",
@@ -224,9 +220,13 @@ class Reading(NamedTuple):
     name: str
     sentence: str  # what became of the values
     function: Callable[[AnyArray], AnyArray]  # from values, as from `Tensor.values`, to other ones
-    known: tuple[str, ...] = ()  # runtimes that do so
     narrow: str = ""  # the type that a conversion target computes in, if it is one that does so
     near: float = 0.0  # the relative tolerance of elements that are taken for equal
+
+
+def _made(name: str, function: Callable[[AnyArray], AnyArray], narrow: str = "") -> Reading:
+    """Return the reading that makes elements what its name says."""
+    return Reading(name, f"elements are {name}", function, narrow=narrow)
 
 
 def _cast(dtype: str) -> Callable[[AnyArray], AnyArray]:
@@ -297,13 +297,8 @@ def readings(dtype: DType) -> Iterator[Reading]:
     yield from _roundings(dtype)
     for name in _SAME_SIZE.get(dtype.bits, ()):
         if name != dtype.name:
-            known = ("OpenVINO in Python",) if (dtype.name, name) == ("bfloat16", "float16") else ()
-            yield Reading(
-                f"bits read as {name}",
-                f"the bits of elements are read as {name}",
-                _as_bits(dtype, name),
-                known,
-            )
+            words = f"the bits of elements are read as {name}"
+            yield Reading(f"bits read as {name}", words, _as_bits(dtype, name))
     if dtype.bits > 8:
         yield Reading(
             "bytes swapped",
@@ -324,7 +319,8 @@ def fitted_readings(right: AnyArray, held: AnyArray, most: float) -> Iterator[Re
         return
     with np.errstate(all="ignore"):
         one, other = right.astype(np.float64), held.astype(np.float64)
-        factor, added = float(np.median((other / one)[one != 0])), float(np.median(other - one))
+        ratios, added = (other / one)[one != 0], float(np.median(other - one))
+    factor = float(np.median(ratios)) if ratios.size else 1.0
     if np.isfinite(factor) and factor and abs(factor - 1) > FAR:
         words = f"elements are multiplied by {factor:.6g}"
         yield Reading("scaled", words, lambda v: v * factor, near=NEAR)
@@ -346,17 +342,10 @@ def _cuts(dtype: DType) -> Iterator[Reading]:
         if bits >= dtype.bits:
             continue
         for letter, kind in (("i", ""), ("u", "unsigned ")):
-            yield Reading(
-                f"cut to {bits} {kind}bits",
-                f"elements are cut to {bits} {kind}bits",
-                _cast(f"{letter}{bits // 8}"),
-                narrow=f"{'u' if kind else ''}int{bits}",
-            )
-        yield Reading(
-            f"saturated to {bits} bits",
-            f"elements are saturated to {bits} bits",
-            _saturated(f"{'u' if dtype.kind is Kind.UINT else 'i'}{bits // 8}"),
-        )
+            narrow = f"{'u' if kind else ''}int{bits}"
+            yield _made(f"cut to {bits} {kind}bits", _cast(f"{letter}{bits // 8}"), narrow)
+        saturated = _saturated(f"{'u' if dtype.kind is Kind.UINT else 'i'}{bits // 8}")
+        yield _made(f"saturated to {bits} bits", saturated)
 
 
 def _roundings(dtype: DType) -> Iterator[Reading]:
@@ -369,11 +358,9 @@ def _roundings(dtype: DType) -> Iterator[Reading]:
     )
     for name, differs, function in rows:
         if differs:
-            yield Reading(
-                f"rounded to {name}", f"elements are rounded to {name}", function, narrow=name
-            )
+            yield _made(f"rounded to {name}", function, name)
     if dtype is not BFLOAT16:
-        yield Reading("truncated to bfloat16", "elements are truncated to bfloat16", _truncated)
+        yield _made("truncated to bfloat16", _truncated)
     if dtype.kind is Kind.FLOAT:
         yield Reading("fraction dropped", "the fraction of elements is dropped", np.trunc)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.diagnose.call_hypotheses import pitches
+from gathercli.diagnose.call_hypotheses import permuted, pitches
 from gathercli.spec.shapes import cell, product
 from gathercli.text import counted
 
@@ -70,18 +70,6 @@ def _along(shape: Sequence[int], axis: int, right: Sequence[int], row: Cells) ->
     return cells
 
 
-def _permuted(right: Sequence[int], axes: Sequence[int]) -> Cells:
-    """Return a function of cells of ``transpose(right, axes)``."""
-    shape, back = [right[axis] for axis in axes], np.argsort(axes)
-
-    def cells(flat: AnyArray) -> AnyArray:
-        at = np.unravel_index(flat, shape)
-        position: AnyArray = np.ravel_multi_index([at[axis] for axis in back], right)
-        return position.astype(np.int64)
-
-    return cells
-
-
 def placements(
     right: tuple[int, ...], shape: tuple[int, ...], fit: Fit | None = None
 ) -> Placements:
@@ -131,7 +119,7 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
     for axes in orders:
         if tuple(right[axis] for axis in axes) == shape and sum(n > 1 for n in right) > 1:
             text = "transposed" if axes == back else f"transposed to axes {cell(axes)}"
-            yield OutputPlacement(text, f"the output is {text}", _permuted(right, axes))
+            yield OutputPlacement(text, f"the output is {text}", permuted(right, axes))
     width = shape[-1] if rank > 1 and right == shape else 0
     for pitch in sorted(pitches(width)) if width else ():
         words = f"rows of {counted(width, 'element')} are written {pitch} apart"
@@ -139,9 +127,9 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
     if sum(n > 1 for n in right) > 1:
         # The buffer holds the transpose of the right output, row-major, and has another shape.
         yield OutputPlacement(
-            "Fortran order", "the output in Fortran order is read row-major", _permuted(right, back)
+            "Fortran order", "the output in Fortran order is read row-major", permuted(right, back)
         )
-        read = _permuted(tuple(reversed(shape)), tuple(reversed(range(len(shape)))))
+        read = permuted(tuple(reversed(shape)), tuple(reversed(range(len(shape)))))
         yield OutputPlacement("row-major as Fortran", "the output is read in Fortran order", read)
 
 

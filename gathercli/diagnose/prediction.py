@@ -12,7 +12,7 @@ from gathercli.compute.compare import Tolerance
 from gathercli.compute.storage import AnyArray, dtype_of, elements_at
 from gathercli.compute.storage import values as decoded
 from gathercli.compute.tensor import Tensor
-from gathercli.diagnose.call_hypotheses import FILLS, IN_PLACE, DataLayout, Frame, Reading
+from gathercli.diagnose.call_hypotheses import FILLS, DataLayout, Frame, Reading
 from gathercli.diagnose.index_hypotheses import CellFate, IndexConversion, Treatment, exact
 from gathercli.diagnose.output_hypotheses import OutputPlacement
 from gathercli.spec.call import Call
@@ -299,8 +299,8 @@ class Prediction:
             return np.zeros(cells.shape, self._pool.storage), np.full(cells.shape, CellFate.FILLED)
         at_cells = np.where(empty, 0, at_cells) if empty.any() else at_cells
         at, fates = self.source.positions(at_cells)
-        if h.layout is not IN_PLACE and self._pool.size:
-            at = np.where(fates == CellFate.READ, h.layout.positions(at, self._pool.shape), 0)
+        if h.layout.name and self._pool.size:
+            at = np.where(fates == CellFate.READ, h.layout.moved(at), 0)
             outside = (at < 0) | (at >= self._pool.size)
             fate = CellFate.FILLED if h.layout.zeros else CellFate.FOREIGN
             fates = np.where((fates == CellFate.READ) & outside, fate, fates)

@@ -69,14 +69,9 @@ def test_a_layout_is_a_transpose_or_another_order() -> None:
 
     assert transposed.shape(data.shape) == (4, 3, 2)
     flat = data.reshape(-1)
-    assert flat[transposed.positions(cells, data.shape)].tolist() == data.T.reshape(-1).tolist()
-    assert (
-        flat[swapped.positions(cells, data.shape)].tolist()
-        == data.transpose(1, 0, 2).reshape(-1).tolist()
-    )
-    assert (
-        flat[fortran.positions(cells, data.shape)].tolist() == data.reshape(-1, order="F").tolist()
-    )
+    assert flat[transposed.moved(cells)].tolist() == data.T.reshape(-1).tolist()
+    assert flat[swapped.moved(cells)].tolist() == data.transpose(1, 0, 2).reshape(-1).tolist()
+    assert flat[fortran.moved(cells)].tolist() == data.reshape(-1, order="F").tolist()
 
 
 def test_fills_are_those_of_jax_or_extremes() -> None:
