@@ -103,15 +103,10 @@ class Evaluation:
 
     def bodies(self) -> Iterator[OnnxBody]:
         """Yield all bodies, in the order of their numbers."""
-
-        def below(body: OnnxBody) -> Iterator[OnnxBody]:
-            yield body
-            for bodies in body.bodies.values():
-                for each in bodies.values():
-                    yield from below(each)
-
-        for body in (self.main, *self._functions.values()):
-            yield from below(body)
+        waiting = [self.main, *self._functions.values()][::-1]
+        while waiting:
+            yield (body := waiting.pop())
+            waiting += [each for bodies in body.bodies.values() for each in bodies.values()][::-1]
 
     def _visit(self, body: OnnxBody, given: dict[str, Known], around: _Around) -> list[Known]:
         """Evaluate a body once; return what is known of its outputs."""

@@ -53,6 +53,7 @@ _IR_VERSION, _PRODUCER, _PRODUCER_VERSION = 1, 2, 3
 _MODEL_GRAPH, _OPSETS, _MODEL_FUNCTIONS = 7, 8, 25  # the fields of ModelProto
 # Bytes of memory, as were measured: of a declared value, a constant, a name, an opset, an output.
 _DECLARED_BYTES, _CONSTANT_BYTES, _NAME_BYTES, _OPSET_BYTES, _OUTPUT_BYTES = 450, 600, 200, 150, 120
+_SHORT_BYTES: Final = 64  # of an attribute that many nodes may have
 _IMPORTS_SINCE: Final = 3  # the `ir_version` from which a model imports operator sets
 # The `ir_version` from which an initializer is the default of the input of its name.
 _DEFAULTS_SINCE: Final = 4
@@ -98,6 +99,8 @@ class _OnnxReader:
         self._graph: Span | None = None
         self._scopes: list[Scope] = []  # of all graphs and functions, in the order of the file
         self._scope_of: list[Scope] = []  # of each node
+        # The short attributes of nodes by their bytes, and whether in a function, if none is wrong.
+        self._sound: dict[tuple[Any, ...] | None, dict[str, Any]] = {}
         # The inputs of functions that a call leaves undefined, by domain and name, and why.
         self._calls: dict[tuple[str, str], dict[int, str]] = {}
 
@@ -109,8 +112,7 @@ class _OnnxReader:
         self.model.notes += filter(None, [note])
         for number, scope in enumerate(self._scopes):
             scope.facts = facts.get(number, scope.facts)
-        pairs = zip(self.model.nodes, self._scope_of, strict=True)
-        self.model.nodes = tuple(self._known(node, scope) for node, scope in pairs)
+        self.model.nodes = tuple(map(self._known, self.model.nodes, self._scope_of))
 
     def _scope(self, outer: Scope | None = None, *, is_function: bool = False) -> Scope:
         """Return the scope of the next graph or function."""
@@ -134,8 +136,7 @@ class _OnnxReader:
         )
         operator = scope.noted.get(inputs[0].name) if inputs else None
         # What is stored or folded is no sum.
-        is_open = len(inputs) > 1 and inputs[1].name not in scope.values
-        if is_open and operator in MERGING_OPERATORS:
+        if inputs[1:] and operator in MERGING_OPERATORS and inputs[1].name not in scope.values:
             self._trace(scope)
             node = node._replace(merged_indices=merged_indices(node, scope))
         node = node._replace(takes_sizes=operator == "Shape")
@@ -406,19 +407,26 @@ class _OnnxReader:
         self, fields: NodeFields, path: tuple[str, ...], scope: Scope, undefined: Mapping[str, str]
     ) -> None:
         """Add a node of the family, and infer its output; some inputs may be undefined."""
-        attributes = self._attributes(fields, lambda message: self._tensor(message).constant)
+        wrong, key = list[OperatorError](), None
+        if all(each.size <= _SHORT_BYTES for each in fields.attributes):
+            key = (scope.is_function, *map(self._wire.bytes, fields.attributes))
+        if (attributes := self._sound.get(key)) is None:
+            attributes = self._attributes(fields, lambda message: self._tensor(message).constant)
+            wrong += self._wrong_attributes(fields, scope)
+            if key and not wrong and all(type(each) is int for each in attributes.values()):
+                self._sound[key] = attributes
         inputs, outputs = (tuple(map(Value, each)) for each in (fields.inputs, fields.outputs))
         names = sum(_NAME_BYTES + len(value.name) for value in (*inputs, *outputs))
         self.model.hold(NODE_BYTES + names + len(fields.name))
         node = ModelNode(
             fields.name, path, "onnx", fields.operator, self._opset, attributes, inputs, outputs
         ).resolved()
-        faults = (*node.faults, *self._faults(fields, node, scope, undefined))
+        faults = (*node.faults, *self._faults(node, scope, undefined), *wrong)
         self._nodes.append(self._known(node._replace(faults=faults), scope))
         self._scope_of.append(scope)
 
     def _faults(
-        self, fields: NodeFields, node: ModelNode, scope: Scope, undefined: Mapping[str, str]
+        self, node: ModelNode, scope: Scope, undefined: Mapping[str, str]
     ) -> Iterator[OperatorError]:
         """Yield what is missing or malformed of a node, beside the number of its inputs."""
         for role, value in zip(node.named_inputs, node.inputs, strict=False):
@@ -434,7 +442,6 @@ class _OnnxReader:
         if len(names) == 1 and names[0] in scope.names and names[0]:
             what = f"its output, `{clean(short(names[0]))}`, has the name of another value"
             yield OperatorError(what, rule="outputs", value=names[0], expected="a name of its own")
-        yield from self._wrong_attributes(fields, scope)
 
     def _wrong_attributes(self, fields: NodeFields, scope: Scope) -> Iterator[OperatorError]:
         """Yield attributes that are given twice, and those of an integer that are of another type.
