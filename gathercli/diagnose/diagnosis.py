@@ -240,13 +240,14 @@ def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
         h.reading.name,
         lambda _, how: dtype in how.narrow and how.narrow[dtype].name == h.reading.narrow,
     )
+    is_first = candidates.storage.kind == "U" and h.placement.name.startswith("first of")
     by_row = (
         (h.frame, _callers(h, candidates.call)),
         (h.layout, ()),
         (h.conversion, cuts),
         (h.treatment, treats),
         (h.reading, narrows),
-        (h.placement, _placers(h, candidates.storage)),
+        (h.placement, ("onnxruntime, in Gather of strings",) if is_first else ()),
     )
     first, *others = [names for row, names in by_row if row.name] or [()]
     return tuple(name for name in dict.fromkeys(first) if all(name in each for each in others))
@@ -260,11 +261,6 @@ def _callers(h: Hypothesis, call: Call | None) -> Sequence[str]:
     if is_first and not h.frame.attrs.get("batch_dims") and call.batch_dims:
         return ("tf.gather, which ignores batch_dims where axis is 0",)
     return ("numpy.take without axis",) if h.frame.flat else ()
-
-
-def _placers(h: Hypothesis, storage: np.dtype[Any]) -> Sequence[str]:
-    is_first = storage.kind == "U" and h.placement.name.startswith("first of")
-    return ("onnxruntime, in Gather of strings",) if is_first else ()
 
 
 # Reports
@@ -393,11 +389,9 @@ class LikelyCause:
     @classmethod
     def of(cls, each: Named, *, is_first: bool) -> LikelyCause:
         """Report on an explanation."""
-        explained, foreign, _, total = each.explanation.score
-        departures = each.explanation.hypothesis.departures
-        return cls(
-            each.names, each.sentence, explained, foreign, total, departures, each.known, is_first
-        )
+        score, departures = each.explanation.score, each.explanation.hypothesis.departures
+        counts = score.explained, score.foreign, score.total, departures
+        return cls(each.names, each.sentence, *counts, each.known, is_first)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -126,9 +126,8 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
         yield OutputPlacement(f"pitch {pitch}", words, partial(_padded, width=width, pitch=pitch))
     if sum(n > 1 for n in right) > 1:
         # The buffer holds the transpose of the right output, row-major, and has another shape.
-        yield OutputPlacement(
-            "Fortran order", "the output in Fortran order is read row-major", permuted(right, back)
-        )
+        words = "the output in Fortran order is read row-major"
+        yield OutputPlacement("Fortran order", words, permuted(right, back))
         read = permuted(tuple(reversed(shape)), tuple(reversed(range(len(shape)))))
         yield OutputPlacement("row-major as Fortran", "the output is read in Fortran order", read)
 
@@ -151,23 +150,17 @@ def _blocks(shape: tuple[int, ...]) -> Placements:
 
 def _block(n: int, inner: int) -> Placements:
     """Yield blocks of `n` elements of which the first, or the first `inner`, are right."""
-    yield OutputPlacement(
-        f"first of {n}",
-        f"only the first element of each block of {n} is copied, and the rest are zeros",
-        lambda cells: np.where(cells % n == 0, cells, -1),
-    )
-    yield OutputPlacement(
-        f"first of {n} repeated",
-        f"the first element of each block of {n} fills it",
-        lambda cells: cells - cells % n,
-    )
-    if 1 < inner < n:
-        yield OutputPlacement(
-            f"first {inner} of {n}",
-            f"only the first {inner} elements of each block of {n} are copied, and the rest are "
-            "zeros",
-            lambda cells: np.where(cells % n < inner, cells, -1),
-        )
+    for few in sorted({1, max(1, inner)} - {n}):
+        which, verb = ("first element", "is") if few == 1 else (f"first {few} elements", "are")
+        words = f"only the {which} of each block of {n} {verb} copied, and the rest are zeros"
+        name = f"first of {n}" if few == 1 else f"first {few} of {n}"
+        yield OutputPlacement(name, words, partial(_first_of, n=n, few=few))
+    words = f"the first element of each block of {n} fills it"
+    yield OutputPlacement(f"first of {n} repeated", words, lambda cells: cells - cells % n)
+
+
+def _first_of(cells: AnyArray, n: int, few: int) -> AnyArray:
+    return np.where(cells % n < few, cells, -1)
 
 
 def _moves(n: int) -> Rows:

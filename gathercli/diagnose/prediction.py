@@ -163,7 +163,6 @@ _PARENTS: Final[dict[str, Callable[[AnyArray], AnyArray]]] = {
     "first beam": lambda position: position[..., :1],
     "first batch": lambda position: position[:, :1],
 }
-_INNER_LINKS: Final = ("step before", "step after", "first beam", "first batch")
 _LENGTHS: Final[dict[str, Callable[[AnyArray, int], AnyArray]]] = {
     "lengths": np.full_like,
     "all": np.full_like,
@@ -253,7 +252,7 @@ class CellSource:
         if ignores in _PARENTS and parents.size:
             changed = np.broadcast_to(_PARENTS[ignores](position), parents.shape)
             ends = tensors[list(tensors)[2]].values().astype(np.int64)[:, None] - 1
-            is_last = (np.arange(steps)[:, None, None] == ends) & (ignores in _INNER_LINKS)
+            is_last = ignores not in {"parents", "all"} and np.arange(steps)[:, None, None] == ends
             position = np.where(is_last, position, changed)
         length_name = list(tensors)[2]
         if ignores in _LENGTHS and parents.size:

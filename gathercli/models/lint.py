@@ -449,9 +449,8 @@ def changed_at_run_time(
             f"{number} decided at run time, {some((f'`{each}`' for each in names), _MOST_NAMES)}: "
             f"an index {'; '.join(changes_of)} in {target.name}"
         )
-        yield Finding(
-            "index-run-time", message, NOTE, target.name, number=len(names), nodes=tuple(names)
-        )
+        nodes = tuple(names)
+        yield Finding("index-run-time", message, NOTE, target.name, number=len(names), nodes=nodes)
 
 
 def fate(row: Op, call: Call, value: float, where: str) -> str:

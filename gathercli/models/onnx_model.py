@@ -435,9 +435,8 @@ class _OnnxReader:
             elif why := undefined.get(value.name):
                 verb = "is" if why.startswith(f"`{clean(short(value.name))}`,") else "depends on"
                 expected = "an input, a tensor, or the output of an earlier node"
-                yield OperatorError(
-                    f"{verb} {why}", rule="undefined", subject=role, expected=expected
-                )
+                rule = "undefined"
+                yield OperatorError(f"{verb} {why}", rule=rule, subject=role, expected=expected)
         names = [each.name for each in node.outputs]
         if len(names) == 1 and names[0] in scope.names and names[0]:
             what = f"its output, `{clean(short(names[0]))}`, has the name of another value"

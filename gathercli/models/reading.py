@@ -33,9 +33,8 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
         raise
     except FileNotFoundError:
         what = f"`{clean(location)}` is missing"
-        raise NoInputError(
-            what, rule="missing", value=location, expected="a file beside the model"
-        ) from None
+        expected = "a file beside the model"
+        raise NoInputError(what, rule="missing", value=location, expected=expected) from None
     except OSError as error:
         refusal = unreadable(location, error)
         if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a folder in the name is a link
@@ -60,9 +59,8 @@ def _check_regular(name: str, folder: int, location: str) -> None:
 
 
 def _irregular(location: str, kind: str) -> NoInputError:
-    return NoInputError(
-        f"`{clean(location)}` is {kind}", value=location, expected="a regular file beside the model"
-    )
+    what = f"`{clean(location)}` is {kind}"
+    return NoInputError(what, value=location, expected="a regular file beside the model")
 
 
 def _copying(path: str, location: str) -> Hint | None:

@@ -338,12 +338,9 @@ def _outside(call: Call, axes: Sequence[IndexedAxis], bounds: Bounds) -> tuple[A
             legal = f"outside {least}..{size - 1}"
             return (Adjustment(call.outside.done, 1, 1, nearest, "", legal),)
         data = call.op.inputs[0].name
-        raise OutOfRangeError(
-            f"an index, {words}, is outside axis {along.axis} of `{data}`, whose size is {size}",
-            rule="index-range",
-            value=nearest,
-            expected=interval(least, size - 1) if size else "no index, as the axis is empty",
-        )
+        what = f"an index, {words}, is outside axis {along.axis} of `{data}`, whose size is {size}"
+        expected = interval(least, size - 1) if size else "no index, as the axis is empty"
+        raise OutOfRangeError(what, rule="index-range", value=nearest, expected=expected)
     return ()
 
 
