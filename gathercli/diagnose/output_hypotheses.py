@@ -41,6 +41,7 @@ class OutputPlacement(NamedTuple):
     name: str
     sentence: str  # what became of the output
     cells: Cells  # the cell of the right output in each cell; -1 for zero
+    rare: int = 0  # how far it ranks behind others that explain as much
 
 
 IN_ORDER: Final = OutputPlacement("", "", lambda cells: cells)
@@ -83,9 +84,9 @@ def placements(
     elif fit is None:
         yield from _plain(right, shape)
     elif right == shape:
-        yield from _fitted(shape, fit)
+        yield from (each._replace(rare=2) for each in _fitted(shape, fit))
     elif len(right) == len(shape):
-        yield from _fitted_rows(right, shape, fit)
+        yield from (each._replace(rare=2) for each in _fitted_rows(right, shape, fit))
 
 
 def _plain(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
