@@ -34,7 +34,6 @@ from gathercli.diagnose.index_hypotheses import (
 )
 from gathercli.diagnose.output_hypotheses import IN_ORDER, OutputPlacement, placements
 from gathercli.diagnose.prediction import (
-    MAX_KEPT_INDICES,
     CellSource,
     ElementPool,
     Hypothesis,
@@ -48,6 +47,7 @@ from gathercli.spec.shapes import product as size_of
 
 # Rows in which the first wrong one is looked for, by the number of departures.
 PROBED_ROWS: Final = (0, 1 << 18, 1 << 12)
+MAX_MOVED: Final = 1 << 22  # the most indices that are tried in other places
 MAX_FITTED: Final = 256  # cells from which the numbers of readings follow
 PROBED_COLUMNS: Final = 4  # cells of a row that are looked at for that
 MAX_PROBED: Final = 1 << 14  # indices that are converted to see whether a conversion changes one
@@ -85,6 +85,7 @@ class Candidates:
         self._layouts = [] if row.followed is not None else list(layouts(data.shape))
         self._readings = list(readings(data.dtype))
         self._sources: dict[Any, CellSource | None] = {}
+        self._moved: dict[str, dict[str, Tensor]] = {}  # the inputs by conversions with `places`
         self._calls: dict[str, Call | None] = {}
         self._unfitted: dict[tuple[int, ...], list[OutputPlacement]] = {}
         self._plain: dict[Any, bool] = {}
@@ -148,11 +149,11 @@ class Candidates:
         data = next(iter(self.tensors.values()))
         if asked is None or not self._output.cells or data.dtype.kind is Kind.STRING:
             return []
-        cells = np.unique(np.linspace(0, self._output.cells - 1, MAX_FITTED).astype(np.int64))
+        cells = np.linspace(0, self._output.cells - 1, MAX_FITTED).astype(np.int64)
         values, fates = self.prediction(asked).values(cells)
         read, held = fates == CellFate.READ, self._output.held(cells)
-        finite = [each for each in data.blocks() if each.dtype.kind == "f" and each.size]
-        most = max((float(np.abs(each).max()) for each in finite), default=0.0)
+        floats = [each for each in data.blocks() if each.dtype.kind == "f" and each.size]
+        most = max((float(max(each.max(), -each.min())) for each in floats), default=0.0)
         return list(fitted_readings(values[read], held[read], most))
 
     def _changed(self, tables: Mapping[str, Iterable[Any]]) -> Iterator[Hypothesis]:
@@ -167,27 +168,26 @@ class Candidates:
         """Return the conversions that change an index."""
         sample = self._indices
         if sample.size > MAX_PROBED:
-            flat = sample.reshape(-1) if sample.flags.c_contiguous else sample.ravel()
-            sample = np.concatenate([flat[:MAX_PROBED], [flat.min(), flat.max()]]).astype(
-                flat.dtype
-            )
+            flat = sample.ravel()
+            ends = [flat.min(), flat.max()]
+            sample = np.concatenate([flat[:MAX_PROBED], ends]).astype(flat.dtype)
         sample = sample.astype(sample.dtype.newbyteorder("="))
-        sizes = {1, *next(iter(self._shapes.values()))}
-        return [
-            each
-            for each in CONVERSIONS
-            if (
-                self._moves_indices(each.places)
-                if each.places
-                else any(not np.array_equal(each.function(sample, s, 1), sample) for s in sizes)
-            )
-        ]
+        return [each for each in CONVERSIONS if self._changes_indices(each, sample)]
 
-    def _moves_indices(self, places: Callable[[AnyArray], AnyArray]) -> bool:
-        """Return whether other indices come to the places."""
+    def _changes_indices(self, conversion: IndexConversion, sample: AnyArray) -> bool:
+        """Return whether any index is another, and keep those that come to other places."""
+        if conversion.places is None:
+            sizes = {1, *next(iter(self._shapes.values()))}
+            converted = (conversion.function(sample, s, 1) for s in sizes)
+            return any(not np.array_equal(each, sample) for each in converted)
         rows = self._indices if self.row.tuples else self._indices[..., None]
-        small = rows.ndim > 1 and 0 < rows.size <= MAX_KEPT_INDICES
-        return small and not np.array_equal(places(rows), rows)
+        if rows.ndim < 2 or not 0 < rows.size <= MAX_MOVED:
+            return False
+        placed = conversion.places(rows)
+        name = next(each.name for each in self.row.inputs if each.values)
+        moved = Tensor(self.tensors[name].dtype, placed.reshape(self._indices.shape))
+        self._moved[conversion.name] = self.tensors | {name: moved}
+        return not np.array_equal(placed, rows)
 
     def _is_idle(self, hypothesis: Hypothesis) -> bool:
         """Return whether the treatment concerns no index."""
@@ -289,7 +289,8 @@ class Candidates:
         key = h.frame.name, h.frame.departures, h.layout.name, *names
         if key not in self._sources:
             call = self.bound(hypothesis)
-            self._sources[key] = None if call is None else CellSource(call, h, self.tensors)
+            tensors = self._moved.get(h.conversion.name, self.tensors)
+            self._sources[key] = None if call is None else CellSource(call, h, tensors)
         return self._sources[key]
 
     def prediction(self, hypothesis: Hypothesis) -> Prediction:

@@ -100,9 +100,6 @@ class _Points:
         tuples: bool,
         most: int,
     ) -> None:
-        if places := hypothesis.conversion.places:
-            rows = indices if tuples else indices[..., None]
-            indices = places(rows).reshape(indices.shape)
         self._indices, self._axes, self._hypothesis = indices, axes, hypothesis
         self._tuples, self._most = tuples, most
         self.fates: AnyArray = np.zeros((), int)
