@@ -188,16 +188,6 @@ class GatherError(Exception):
             self.operator, self.version_from = operator, version_from
             self.inputs = {**inputs}
 
-    @property
-    def data(self) -> str | None:
-        """The type and shape of `data`."""
-        return self.inputs.get("data")
-
-    @property
-    def indices(self) -> str | None:
-        """The type and shape of `indices`."""
-        return self.inputs.get("indices")
-
     def prefix(self, place: str) -> None:
         """Add a place around those of the error."""
         self.places.insert(0, place)

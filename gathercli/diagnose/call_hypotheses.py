@@ -158,7 +158,7 @@ def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
         moved = [axis for axis, own in enumerate(axes) if axis != own]
         if not moved:
             continue
-        order, read = f"{cell(axes)}{_LAYOUT_NAMES.get(axes, '')}", permuted(shape, axes)
+        order, read = cell(axes), permuted(shape, axes)
         swaps = f"axes {moved[0]} and {moved[1]} swapped" if len(moved) == 2 else ""
         seen, words = f"transposed to axes {order}", f"data is transposed to axes {order}"
         stored = f"data is stored in the order of axes {order}, and read in its own"
@@ -208,10 +208,6 @@ def pitches(width: int) -> set[int]:
 
 MAX_PERMUTED_RANK: Final = 4  # the largest rank of data of which every order of axes is tried
 _FORTRAN: Final = "data in Fortran order is read row-major"
-_LAYOUT_NAMES: Final[dict[tuple[int, ...], str]] = {
-    (0, 2, 3, 1): " (NHWC)",
-    (0, 3, 1, 2): " (NCHW)",
-}
 
 
 class Reading(NamedTuple):

@@ -152,8 +152,8 @@ def _blocks(shape: tuple[int, ...]) -> Placements:
 def _block(n: int, inner: int) -> Placements:
     """Yield blocks of `n` elements of which the first, or the first `inner`, are right."""
     for few in sorted({1, max(1, inner)} - {n}):
-        which, verb = ("first element", "is") if few == 1 else (f"first {few} elements", "are")
-        words = f"only the {which} of each block of {n} {verb} copied, and the rest are zeros"
+        which = "the first element" if few == 1 else f"the first {few}"
+        words = f"each block of {n} has only {which}, and zeros"
         name = f"first of {n}" if few == 1 else f"first {few} of {n}"
         yield OutputPlacement(name, words, partial(_first_of, n=n, few=few))
     words = f"the first element of each block of {n} fills it"
@@ -182,16 +182,11 @@ def _moves(n: int) -> Rows:
         ("rows turned back", f"{after}, and the last the first", lambda row: (row + 1) % n),
         ("rows doubled", "each row comes twice, the last are missing", lambda row: row // 2),
         ("interleaved", "the even rows come first, then the odd ones", _even_first(n)),
-        ("taken apart", "rows of the two halves take turns", _halves_in_turn(n)),
     )
 
 
 def _even_first(n: int) -> Cells:
     return lambda row: np.where(row < -(-n // 2), 2 * row, 2 * (row - -(-n // 2)) + 1)
-
-
-def _halves_in_turn(n: int) -> Cells:
-    return lambda row: np.where(row % 2 == 0, row // 2, -(-n // 2) + row // 2)
 
 
 def _only_axis(right: tuple[int, ...], shape: tuple[int, ...]) -> int | None:

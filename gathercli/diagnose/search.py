@@ -359,7 +359,9 @@ def _span(rows: AnyArray, size: int) -> str:
         return f"rows {first} to {last}" + (_behind(first) if last + 1 == size else "")
     if number <= MAX_LISTED_ROWS:
         return f"rows {listed(map(str, rows.tolist()), 'and')}"
-    return f"every row of {steps.pop()} from {first} on" if len(steps) == 1 else f"{number} rows"
+    return (
+        f"every row of {steps.pop()} from {first} on" if len(steps) == 1 else counted(number, "row")
+    )
 
 
 def _behind(start: int) -> str:

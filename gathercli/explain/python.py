@@ -150,10 +150,6 @@ def explain(
     >>> trace = explain("gather", [[10, 11], [20, 21]], [1, -2]).cell(1, 0)
     >>> trace.indices, trace.k, trace.position, trace.data, trace.value
     ((1,), -2, 0, (0, 0), 10)
-    >>> steps, parents = [[[1, 2]], [[3, 4]]], [[[0, 0]], [[1, 0]]]
-    >>> trace = explain("gather-tree", steps, parents, [2], 9).cell(0, 0, 0)
-    >>> trace.parent_ids, trace.parent, trace.step_ids, trace.value
-    ((1, 0, 0), 1, (0, 0, 1), 2)
     """
     settings: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims}
     settings |= {"negative": negative, "out_of_range": out_of_range}

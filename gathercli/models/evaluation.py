@@ -382,7 +382,12 @@ def main() -> int:
         del function.value_info[:]
     answer: dict[str, Any] = {"failed": False}
     try:
+        is_old = any(not each.domain and each.version < 11 for each in model.opset_import)
+        for node in _ifs(model.graph) if is_old else ():
+            node.op_type = _HIDDEN  # of which it would take the shape of one branch for both
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        for node in _ifs(model.graph):
+            node.op_type = "If"
     except Exception:  # noqa: BLE001  (compiled code, on any file)
         answer["failed"] = True
     evaluation = Evaluation(model)
@@ -394,6 +399,18 @@ def main() -> int:
     answer |= {"exhausted": evaluation.is_exhausted, "bodies": _bodies(evaluation)}
     sys.stdout.write(json.dumps(answer))  # at once, as `dump` takes ten times as long
     return 0
+
+
+_HIDDEN: Final = "If that is not inferred"
+
+
+def _ifs(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """Yield the Ifs of a graph and of its bodies."""
+    for node in graph.node:
+        for each in node.attribute:
+            yield from _ifs(each.g) if each.HasField("g") else ()
+        if node.op_type in {"If", _HIDDEN}:
+            yield node
 
 
 def _end_with(parent: int) -> None:

@@ -103,7 +103,6 @@ def test_what_became_of_elements_is_named(name: str) -> None:
 ROWS: Final[dict[str, list[int]]] = {
     "rows doubled along axis 0": [0, 0, 1, 1, 2, 2, 3, 3, 4],
     "interleaved along axis 0": [0, 2, 4, 6, 8, 1, 3, 5, 7],
-    "taken apart along axis 0": [0, 5, 1, 6, 2, 7, 3, 8, 4],
 }
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gathercli.models.verdict import NodeVerdict
 
 make = helper.make_node
+PICK_D: Final = make("Gather", ["d", "i"], ["y"], name="pick")
 PICK: Final = make("Gather", ["x", "i"], ["y"], name="pick")
 """The node that is judged: x has five rows."""
 
@@ -32,6 +33,7 @@ def judged(
     tmp_path: Path,
     nodes: Sequence[onnx.NodeProto],
     functions: Sequence[onnx.FunctionProto] = (),
+    opset: int = 17,
     **tensors: Any,
 ) -> list[NodeVerdict]:
     """Return the verdicts on the nodes of a model with the inputs x, n, c and m."""
@@ -48,6 +50,7 @@ def judged(
         [value("y", FLOAT, None)],
         constants(**tensors),
         functions=functions,
+        opset=opset,
         opsets=opsets,
     )
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
@@ -235,6 +238,24 @@ def test_two_branches_may_use_one_name_for_other_shapes(tmp_path: Path) -> None:
     verdicts = judged(tmp_path, [node], i=[4])
 
     assert {each.node.name: each.word for each in verdicts} == {"then": "refused", "else": "proven"}
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_an_if_has_no_shape_of_one_branch_alone(is_inside: bool, tmp_path: Path) -> None:
+    def body(node: onnx.NodeProto) -> onnx.GraphProto:
+        return helper.make_graph([node], "b", [], [value(node.output[0], FLOAT, None)])
+
+    # Of axes in another order nothing is inferred before opset 10.
+    other = body(make("Slice", ["x"], ["p"], starts=[0, 1], ends=[3, 3], axes=[1, 0]))
+    one = body(make("Identity", ["x"], ["o"]))
+    node = make("If", ["c"], ["d"], then_branch=one, else_branch=other)
+    if is_inside:
+        node.output[0] = "e"
+        node = make("If", ["c"], ["d"], then_branch=body(node), else_branch=body(node))
+
+    (verdict,) = judged(tmp_path, [node, PICK_D], opset=9, i=[4])
+
+    assert verdict.word == "at run time"
 
 
 def test_a_name_of_a_body_hides_that_around_it(tmp_path: Path) -> None:

@@ -282,4 +282,5 @@ def test_no_refusal_was_forgotten_here() -> None:
 def test_a_refusal_knows_the_row_and_both_tensors() -> None:
     error = refused(lambda: gather([[1, 2]], [7], axis=1, version="onnx-13"))
 
-    assert (error.operator, error.data, error.indices) == ("onnx.Gather-13", "i64[1,2]", "i64[1]")
+    assert error.operator == "onnx.Gather-13"
+    assert error.inputs == {"data": "i64[1,2]", "indices": "i64[1]"}
