@@ -251,7 +251,7 @@ def versions(
     """
     from gathercli.cli.commands.ops import run
 
-    if diff is not None and len(diff) != 2:
+    if diff is not None and (len(diff) != 2 or not all(isinstance(each, str) for each in diff)):
         raise UsageError(f"has {counted(len(diff), 'name')}", subject="diff", expected="two names")
     with worded():
         errors = ErrorOptions()

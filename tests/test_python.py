@@ -126,6 +126,7 @@ def test_a_copy_of_a_report_says_the_same(line: str, again: Callable[[Any], Any]
     assert hash(other) == hash(report)
     assert other.to_json() == report.to_json()
     assert other.plain(80) == report.plain(80)
+    assert getattr(other, "status", 0) == getattr(report, "status", 0)
     assert again(other)._repr_html_()
 
 

@@ -323,10 +323,10 @@ class Prediction:
         if not pool.size:
             return np.zeros(at.shape, pool.storage)
         raw = pool.values(at)
-        elements = np.array(h.reading.function(raw))
-        if h.reading.name and raw.dtype == self._output != elements.dtype:
-            with np.errstate(all="ignore"):  # the output has the type of the data all the same
-                elements = elements.astype(self._output)
+        with np.errstate(all="ignore"):
+            elements = np.array(h.reading.function(raw))
+            if h.reading.name and raw.dtype == self._output != elements.dtype:
+                elements = elements.astype(self._output)  # the output has the type of the data
         return elements
 
 

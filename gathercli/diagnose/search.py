@@ -91,7 +91,7 @@ class ScoredHypothesis(NamedTuple):
                 departures,
                 sum(getattr(each, "rare", False) for each in self.hypothesis.rows),
             )
-        foreign = 0.5 if score.foreign and score.accounts else 0
+        foreign = max(0.5, score.foreign / 8) if score.foreign and score.accounts else 0
         return True, 0.4 * departures - score.explained - foreign
 
 
@@ -243,8 +243,10 @@ class Search:
     def _scored(self, hypothesis: Hypothesis, cells: AnyArray) -> ScoredHypothesis:
         agrees, fates = self.compared(hypothesis, cells)
         foreign, refused = fates == CellFate.FOREIGN, int((fates == CellFate.REFUSED).sum())
-        strange = int((foreign & self._is_strange(cells)).sum()) if foreign.any() else 0
-        return ScoredHypothesis(hypothesis, Score(int(agrees.sum()), strange, refused, len(cells)))
+        outside = int(foreign.sum())
+        strange = int((foreign & self._is_strange(cells)).sum()) if outside else 0
+        odd = outside if 2 * strange > outside else strange
+        return ScoredHypothesis(hypothesis, Score(int(agrees.sum()), odd, refused, len(cells)))
 
     def _is_strange(self, cells: AnyArray) -> AnyArray:
         """Return a mask of the cells that hold no element of small `data`."""
@@ -344,7 +346,7 @@ def where(search: Search) -> Iterator[str]:
     if size == len(flat):
         yield ", ".join(parts)
     elif flat[-1] + 1 == len(cells) == flat[0] + len(flat):
-        yield f"the last {counted(len(flat), 'cell')}{_behind(int(flat[0]))}"
+        yield f"the last {counted(len(flat), 'cell')}{_behind(int(flat[0]), len(cells))}"
     prediction = search.candidates.prediction(base.hypothesis)
     yield from _of_indices(prediction, wrong.reshape(-1), cells)
 
@@ -356,18 +358,17 @@ def _span(rows: AnyArray, size: int) -> str:
     if number == 1:
         return f"row {first}"
     if steps == {1}:
-        return f"rows {first} to {last}" + (_behind(first) if last + 1 == size else "")
+        return f"rows {first} to {last}" + (_behind(first, size) if last + 1 == size else "")
     if number <= MAX_LISTED_ROWS:
         return f"rows {listed(map(str, rows.tolist()), 'and')}"
-    return (
-        f"every row of {steps.pop()} from {first} on" if len(steps) == 1 else counted(number, "row")
-    )
+    which = f"one row of {steps.pop()}" if len(steps) == 1 else counted(number, "row")
+    return f"{which} from {first} to {last}"
 
 
-def _behind(start: int) -> str:
-    """Say which whole blocks end before the last rows."""
+def _behind(start: int, size: int) -> str:
+    """Say which whole blocks end before the last rows, which are fewer."""
     block = start & -start
-    return f", behind the last whole block of {block}," if block >= 4 else ""
+    return f", behind the last whole block of {block}," if size - start < block > 3 else ""
 
 
 def _of_indices(prediction: Prediction, wrong: AnyArray, cells: AnyArray) -> Iterator[str]:

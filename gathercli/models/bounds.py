@@ -267,9 +267,9 @@ def _negate(operation: Operation) -> Bounds | None:
 
 
 def _absolute(operation: Operation) -> Bounds | None:
-    value = operation.input(0).range
-    if value is None:
-        return None
+    value, whole = operation.input(0).range, range_of(operation.dtype)
+    if value is None or whole is None or np.any((value.low <= whole.low) & (whole.low < 0)):
+        return None  # the least integer of a type stays negative
     most = np.maximum(abs(value.low), abs(value.high))
     least = np.maximum(np.maximum(value.low, -value.high), 0)
     return Bounds.of(least, most)

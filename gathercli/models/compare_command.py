@@ -161,8 +161,8 @@ def _compared(
         pairs.append(ComparedPair(each, found_changes, computed))
     matched = {id(verdict) for pair in found for verdict in pair[:2]}
     alone = tuple(
-        [(v.node, _fold(v, model, feeds, most)) for v in verdicts if id(v) not in matched]
-        for verdicts, model in ((one, models[1]), (other, models[0]))
+        [(v.node, _fold(v, own, left, feeds, most)) for v in verdicts if id(v) not in matched]
+        for verdicts, own, left in ((one, models[0], models[1]), (other, models[1], models[0]))
     )
     return ComparedModels((models[0], models[1]), pairs, alone)
 
@@ -255,7 +255,9 @@ def _first_difference(one: Tensor, other: Tensor, *, rounds: bool = False) -> in
     """Return the flat position of the first element that differs, once one is float16 if asked."""
     parts = (row_major(each.array, MOST_COMPARED) for each in (one, other))
     for n, (a, b) in enumerate(zip(*parts, strict=True)):
-        own = a.astype(np.float16).astype(a.dtype) if rounds and a.dtype.kind == "f" else a
+        with np.errstate(over="ignore"):
+            own = a.astype(np.float16).astype(a.dtype) if rounds and a.dtype.kind == "f" else a
+        own = np.where(np.isfinite(own), own, a) if rounds and a.dtype.kind == "f" else own
         if (at := difference_at(Tensor(one.dtype, own), Tensor(other.dtype, b))) is not None:
             return n * MOST_COMPARED + at
     return None
@@ -282,18 +284,20 @@ def _both(one: str, other: str) -> str:
 # Nodes without a partner
 
 
-def _fold(verdict: NodeVerdict, other: Model, feeds: _Feeds, most: int | None) -> str:
+def _fold(verdict: NodeVerdict, own: Model, other: Model, feeds: _Feeds, most: int | None) -> str:
     """Say why a converter leaves out or adds a node without a partner; empty text if unknown."""
     if verdict.word != PROVEN or verdict.node.takes_sizes:
         return "it takes a size of a shape" if verdict.word == PROVEN else ""
     size = product(verdict.shape.sizes or ())
-    alike = [n for n, c in other.tensors.items() if product(c.shape) == size and not c.unread]
+    new = {n: c for n, c in other.tensors.items() if n not in own.tensors and not c.unread}
+    alike = [n for n, c in new.items() if product(c.shape) == size]
     output = _output(verdict.node, feeds, -1, most) if alike else ""  # nothing is fed to -1
     if not isinstance(output, Tensor):
         return ""
     for name in alike:
         pair = output, other.tensors[name].read()
-        if None in (_first_difference(*pair, rounds=each) for each in (False, True)):
+        is_alike = pair[1].dtype.kind is output.dtype.kind
+        if is_alike and None in (_first_difference(*pair, rounds=each) for each in (False, True)):
             return f"`{shown(name)}` has its elements"
     return ""
 

@@ -219,15 +219,15 @@ def _parsed(text: bytes, late: str = "") -> tuple[dict[int, Facts], str | None]:
     """Return the facts in the answers of a process, and a note if they are not all."""
     failed = "onnx's shape inference failed, so some shapes are not known"
     notes = {"failed": failed, "exhausted": "the model has more constants than are evaluated"}
+    facts, answer = dict[int, Facts](), {}
     try:
-        facts, answer = dict[int, Facts](), {}
         for line in filter(None, text.split(b"\n")):  # one, if the process was stopped
             answer = json.loads(line)
             for number, each in answer["bodies"].items():
                 facts[int(number)] = Facts.parse(each, facts.get(int(number), Facts()))
         return facts, late or next((note for key, note in notes.items() if answer[key]), None)
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        return {}, late or failed
+        return facts, late or failed  # what is whole of it
 
 
 def _without_weights(wire: WireReader, graph: Span) -> Iterator[bytes]:

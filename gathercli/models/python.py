@@ -94,13 +94,13 @@ class GatherNode(Report):
         return cls(**fields, _verdict=verdict, _file=path)
 
     def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"_file": self._file}
+        return super().__getstate__() | {"_file": os.path.abspath(self._file)}
 
     def __getattr__(self, name: str) -> Any:
         """Read the model again after pickle, which keeps its name alone."""
         if name != "_verdict" or "_file" not in vars(self):
             raise AttributeError(name)
-        return node(self._file, self.name)._verdict  # noqa: SLF001
+        return self.__dict__.setdefault(name, node(self._file, self.name)._verdict)  # noqa: SLF001
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of ``gathercli model -f json``."""

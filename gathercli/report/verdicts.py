@@ -204,8 +204,9 @@ class CheckReport(Report):
 
     @property
     def status(self) -> int:
-        """The exit status of the command."""
-        return int(self._checked.chosen.refuses_index or self._checked.chosen.filled > 0)
+        """The exit status of the command: whether the version refuses or fills for an index."""
+        own = next(each for each in self.verdicts if each.version == self.operator)
+        return int(own.verdict in {"refuses", "fills"})
 
     def styled(self, width: int | None) -> Text:
         """Write the call, the first illegal indices, and what every version says."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from gathercli.diagnose.search import _span
 from tests.diagnose.test_diagnosis import found, names
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ INDICES = np.array([3, -1, 0, 7, -2, 5, 11, 2])
                 "only some whose index is -1",
             ],
         ),
-        (np.s_[4:], 0.5, ["rows 4 to 7, behind the last whole block of 4, along axis 0"]),
+        (np.s_[4:], 0.5, ["rows 4 to 7 along axis 0"]),
         (np.s_[0], 0.5, ["row 0 along axis 0", "exactly those whose index is 3"]),
         (np.s_[::2], 0.5, ["rows 0, 2, 4 and 6 along axis 0"]),
         (
@@ -162,3 +163,17 @@ def test_cells_of_elements_and_rows_of_tuples_are_named() -> None:
         "only some whose index is 0",
     )
     assert along.rows[0] == ("out[3,0]", "data[3,2]", "data[3,0]")
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "said"),
+    [
+        ([8, 9], 10, "rows 8 to 9, behind the last whole block of 8,"),
+        ([8, 9, 10, 11], 12, "rows 8 to 11, behind the last whole block of 8,"),
+        ([*range(8, 24)], 24, "rows 8 to 23"),
+        ([0, 2, 4, 6, 8], 100, "one row of 2 from 0 to 8"),
+        ([0, 2, 3, 7, 9], 12, "5 rows from 0 to 9"),
+    ],
+)
+def test_rows_are_named_by_what_they_have_in_common(rows: list[int], size: int, said: str) -> None:
+    assert _span(np.array(rows), size) == said
