@@ -386,10 +386,10 @@ def main() -> int:
         for node in _ifs(model.graph) if is_old else ():
             node.op_type = _HIDDEN  # of which it would take the shape of one branch for both
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-        for node in _ifs(model.graph):
-            node.op_type = "If"
     except Exception:  # noqa: BLE001  (compiled code, on any file)
         answer["failed"] = True
+    for node in _ifs(model.graph):
+        node.op_type = "If"
     evaluation = Evaluation(model)
     evaluation.plan()
     bodies = {body.number: {"values": _types(body)} for body in evaluation.bodies()}
