@@ -42,6 +42,7 @@ _TREE_SENTENCES: Final = {
     "length short": "max_seq_len is one too short",
     "length long": "max_seq_len is one too long",
     "first length": "every batch has the max_seq_len of the first",
+    "forward": "parents are followed from the first step on, not back from the last",
     "padding": "what follows max_seq_len is 0 in place of the end token",
     "all": "step_ids are copied as they are",
 }
@@ -166,10 +167,10 @@ def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
             seen, words, stored = "transposed", "data is transposed", _FORTRAN
         elif swaps:
             seen, words = swaps, swaps.replace(" swapped", " of data are swapped")
-        alone = axes != back and not swaps
+        alone = axes != back and not swaps and axes not in CHANNELS
         yield DataLayout(seen, words, read, axes, alone=alone)
         name = "Fortran order" if axes == back else f"stored in the order {order}"
-        yield DataLayout(name, stored, read, alone=axes != back)
+        yield DataLayout(name, stored, read, alone=alone)
     inner = {product(shape[axis:]) for axis in range(1, rank)}
     moves: list[tuple[str, str, Callable[[AnyArray], AnyArray]]] = []
     for n in sorted({1, 2, 3, 4, 8, 16, *inner, *(2 * each for each in inner)}):
@@ -181,12 +182,27 @@ def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
         words = f"rows of {counted(width, 'element')} are read as if they were {pitch} apart"
         moves.append((f"pitch {pitch}", words, partial(_apart, width=width, pitch=pitch)))
     for name, words, move in moves:
-        yield DataLayout(name, words, moved=move)
-        yield DataLayout(f"{name}, zeros", f"{words}; outside are zeros", moved=move, zeros=True)
+        yield DataLayout(name, words, moved=move, alone=False)
+        alone, words = name.startswith("moved"), f"{words}; outside are zeros"
+        yield DataLayout(f"{name}, zeros", words, moved=move, alone=alone, zeros=True)
     for axis, size in enumerate(shape):
         flip = partial(_flipped, inner=product(shape[axis + 1 :]), size=size)
         words = f"axis {axis} of data is read back to front"
         yield DataLayout(f"axis {axis} back to front", words, moved=flip, alone=False)
+        below, as_whole = product(shape[axis + 1 :]), "is read as if it were all of it"
+        for stored in sorted({*range(size + 1, size + 5), 2 * size} - {size}) if axis else ():
+            words = f"data is {size} of {stored} stored rows along axis {axis}, and {as_whole}"
+            cut = partial(_sliced, inner=below, size=size, stored=stored)
+            yield DataLayout(f"{size} of {stored} along axis {axis}", words, moved=cut)
+        words = f"data is one of two stored rows along axis {axis}, and {as_whole}"
+        cut = partial(_sliced, inner=below, size=1, stored=2)
+        yield DataLayout(f"every second along axis {axis}", words, moved=cut)
+
+
+def _sliced(at: AnyArray, inner: int, size: int, stored: int) -> AnyArray:
+    """Return positions in the first of rows that are stored; before `data` for those of others."""
+    outer, rest = np.divmod(at, stored * inner)
+    return np.where(rest < size * inner, outer * size * inner + rest, -1)
 
 
 def _flipped(at: AnyArray, inner: int, size: int) -> AnyArray:
@@ -206,6 +222,7 @@ def pitches(width: int) -> set[int]:
     return {width + 1, *(-(-width // n) * n for n in (4, 8, 16))} - {width}
 
 
+CHANNELS: Final = {(0, 2, 3, 1), (0, 3, 1, 2)}  # NHWC and NCHW, one from the other
 MAX_PERMUTED_RANK: Final = 4  # the largest rank of data of which every order of axes is tried
 _FORTRAN: Final = "data in Fortran order is read row-major"
 
@@ -242,6 +259,13 @@ def _float_bits(values: AnyArray) -> AnyArray:
     """Return the bits of values as float32."""
     with np.errstate(all="ignore"):
         return np.ascontiguousarray(values, np.float32).view(np.uint32)
+
+
+def then(one: Reading, other: Reading) -> Reading:
+    """Return what does both, the second to what the first made."""
+    names, sentences = f"{one.name}; {other.name}", f"{one.sentence}; {other.sentence}"
+    near = max(one.near, other.near)
+    return Reading(names, sentences, lambda v: other.function(one.function(v)), near=near)
 
 
 def bfloat16(values: AnyArray) -> AnyArray:
@@ -315,13 +339,17 @@ def fitted_readings(right: AnyArray, held: AnyArray, most: float) -> Iterator[Re
         return
     with np.errstate(all="ignore"):
         one, other = right.astype(np.float64), held.astype(np.float64)
-        ratios, added = (other / one)[one != 0], float(np.median(other - one))
-    factor = float(np.median(ratios)) if ratios.size else 1.0
-    if np.isfinite(factor) and factor and abs(factor - 1) > FAR:
-        words = f"elements are multiplied by {factor:.6g}"
-        yield Reading("scaled", words, lambda v: v * factor, near=NEAR)
+        ratios, added = (other / one)[one != 0], np.median(other - one)
+        factors = {2.0, float(np.abs(other).sum() / np.abs(one).sum())}  # in whatever order
+        factors |= {float(np.median(ratios))} if ratios.size else set()
+    for factor in sorted(factors):
+        if np.isfinite(factor) and factor and abs(factor - 1) > FAR:
+            words = f"elements are multiplied by {factor:.6g}"
+            yield Reading(f"scaled by {factor:.6g}", words, partial(np.multiply, factor), near=NEAR)
     if np.isfinite(added) and abs(added) > FAR * np.median(np.abs(one)):
-        yield Reading("added", f"{added:.6g} is added to elements", lambda v: v + added, near=NEAR)
+        yield Reading(
+            "added", f"{added:.6g} is added to elements", partial(np.add, added), near=NEAR
+        )
     step = most / 127
     if right.dtype.kind == "f" and 0 < step < np.inf:
         words = f"elements are quantised to 8 bits, in steps of {step:.6g}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations as subsets
-from itertools import product
+from itertools import permutations, product
 from typing import Any, Final
 
 import numpy as np
@@ -23,16 +23,24 @@ from gathercli.diagnose.call_hypotheses import (
     other_frames,
     readings,
 )
+from gathercli.diagnose.call_hypotheses import then as read_again
 from gathercli.diagnose.index_hypotheses import (
     AS_THEY_ARE,
     CONVERSIONS,
+    FILLED,
+    IN_THEIR_PLACES,
+    READ,
+    REFUSED,
     TREATMENTS,
-    CellFate,
     IndexConversion,
+    IndexOrder,
     Treatment,
     exact,
+    orders,
 )
+from gathercli.diagnose.index_hypotheses import then as converted_again
 from gathercli.diagnose.output_hypotheses import IN_ORDER, OutputPlacement, placements
+from gathercli.diagnose.output_hypotheses import then as placed_again
 from gathercli.diagnose.prediction import (
     CellSource,
     ElementPool,
@@ -43,12 +51,13 @@ from gathercli.diagnose.prediction import (
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.op import Op
+from gathercli.spec.shapes import known
 from gathercli.spec.shapes import product as size_of
 
 # Rows in which the first wrong one is looked for, by the number of departures.
 PROBED_ROWS: Final = (0, 1 << 18, 1 << 12)
 MAX_MOVED: Final = 1 << 22  # the most indices that are tried in other places
-MAX_FITTED: Final = 256  # cells from which the numbers of readings follow
+MAX_FITTED: Final = 4096  # cells from which the numbers of readings follow
 PROBED_COLUMNS: Final = 4  # cells of a row that are looked at for that
 MAX_PROBED: Final = 1 << 14  # indices that are converted to see whether a conversion changes one
 
@@ -85,7 +94,7 @@ class Candidates:
         self._layouts = [] if row.followed is not None else list(layouts(data.shape))
         self._readings = list(readings(data.dtype))
         self._sources: dict[Any, CellSource | None] = {}
-        self._moved: dict[str, dict[str, Tensor]] = {}  # the inputs by conversions with `places`
+        self._ordered: dict[str, dict[str, Tensor]] = {}  # the inputs by the order of indices
         self._calls: dict[str, Call | None] = {}
         self._unfitted: dict[tuple[int, ...], list[OutputPlacement]] = {}
         self._plain: dict[Any, bool] = {}
@@ -98,7 +107,9 @@ class Candidates:
         return next(self._unplaced(self._hypothesis(self._frames[0])), None)
 
     def _hypothesis(self, frame: Frame) -> Hypothesis:
-        return Hypothesis(frame, IN_PLACE, AS_THEY_ARE, self._policy, AS_STORED, IN_ORDER)
+        return Hypothesis(
+            frame, IN_PLACE, IN_THEIR_PLACES, AS_THEY_ARE, self._policy, AS_STORED, IN_ORDER
+        )
 
     @property
     def has_outside(self) -> bool:
@@ -125,10 +136,11 @@ class Candidates:
                 yield from self._unplaced(self._hypothesis(self._frames[0]))
             return
         others = self._frames if self.call is None else self._frames[1:]
-        tables: dict[str, Iterable[Any]] = {
+        tables: dict[str, Sequence[Any]] = {
             "frame": [each for each in others if each.departures <= departures],
             "treatment": TREATMENTS,
-            "conversion": self._conversions(),
+            "order": self._orders,
+            "conversion": self._conversions,
             "layout": [each for each in self._layouts if departures == 1 or not each.alone],
             "reading": [*self._readings, *self._fitted_readings],
         }
@@ -137,21 +149,41 @@ class Candidates:
                 chosen = {name: tables[name] for name in names if name in tables}
                 for each in self._changed(chosen):
                     yield from self._placed(each) if "placement" in names else self._unplaced(each)
-        if departures > 1:  # an operator with another axis is two departures in one table
-            for frame in tables["frame"]:
-                if frame.departures == departures:
-                    yield from self._unplaced(self._hypothesis(frame))
+        if departures > 1:
+            yield from self._of_one_table(tables)
+
+    def _of_one_table(self, tables: Mapping[str, Sequence[Any]]) -> Iterator[Hypothesis]:
+        """Yield two departures in one table: an operator with another axis, or one upon another."""
+        for frame in tables["frame"]:
+            if frame.departures > 1:
+                yield from self._unplaced(self._hypothesis(frame))
+        if self.call is None:
+            return
+        for name, again in (("conversion", converted_again), ("reading", read_again)):
+            rows = (each for each in tables[name] if not getattr(each, "near", 0.0))
+            free = [each for each in rows if getattr(each, "other", None) is None]
+            twice = {name: [again(*each) for each in permutations(free, 2)]}
+            for each in self._changed(twice):
+                yield from self._unplaced(each)
+        asked = self._hypothesis(self._frames[0])
+        for first in placements(known(self.call.shape), self._output.shape):
+            fitted = self._fit(asked._replace(placement=first))
+            for fit in (None, fitted):
+                for second in placements(self._output.shape, self._output.shape, fit):
+                    yield asked._replace(placement=placed_again(first, second))
 
     @cached_property
     def _fitted_readings(self) -> list[Reading]:
-        """The readings whose numbers follow from the output, if it has the shape of the right."""
-        asked = self.asked()
-        data = next(iter(self.tensors.values()))
-        if asked is None or not self._output.cells or data.dtype.kind is Kind.STRING:
+        """The readings whose numbers follow from the output, if it has the size of the right."""
+        data, size = next(iter(self.tensors.values())), self._output.cells
+        if self.call is None or not size or data.dtype.kind is Kind.STRING:
             return []
-        cells = np.linspace(0, self._output.cells - 1, MAX_FITTED).astype(np.int64)
+        if size_of(known(self.call.shape)) != size:
+            return []
+        asked = self._hypothesis(self._frames[0])
+        cells = np.linspace(0, size - 1, min(size, MAX_FITTED)).astype(np.int64)
         values, fates = self.prediction(asked).values(cells)
-        read, held = fates == CellFate.READ, self._output.held(cells)
+        read, held = fates == READ, self._output.held(cells)
         floats = [each for each in data.blocks() if each.dtype.kind == "f" and each.size]
         most = max((float(max(each.max(), -each.min())) for each in floats), default=0.0)
         return list(fitted_readings(values[read], held[read], most))
@@ -164,30 +196,37 @@ class Candidates:
             if not self._is_idle(hypothesis):
                 yield from self.with_others(hypothesis)
 
+    @cached_property
     def _conversions(self) -> list[IndexConversion]:
-        """Return the conversions that change an index."""
+        """The conversions that change an index."""
         sample = self._indices
         if sample.size > MAX_PROBED:
             flat = sample.ravel()
             ends = [flat.min(), flat.max()]
             sample = np.concatenate([flat[:MAX_PROBED], ends]).astype(flat.dtype)
         sample = sample.astype(sample.dtype.newbyteorder("="))
-        return [each for each in CONVERSIONS if self._changes_indices(each, sample)]
+        sizes = {1, *next(iter(self._shapes.values()))}
+        return [
+            each
+            for each in CONVERSIONS
+            if any(not np.array_equal(each.function(sample, s, 1), sample) for s in sizes)
+        ]
 
-    def _changes_indices(self, conversion: IndexConversion, sample: AnyArray) -> bool:
-        """Return whether any index is another, and keep those that come to other places."""
-        if conversion.places is None:
-            sizes = {1, *next(iter(self._shapes.values()))}
-            converted = (conversion.function(sample, s, 1) for s in sizes)
-            return any(not np.array_equal(each, sample) for each in converted)
+    @cached_property
+    def _orders(self) -> list[IndexOrder]:
+        """The orders of indices that are not their own."""
         rows = self._indices if self.row.tuples else self._indices[..., None]
         if rows.ndim < 2 or not 0 < rows.size <= MAX_MOVED:
-            return False
-        placed = conversion.places(rows)
+            return []
         name = next(each.name for each in self.row.inputs if each.values)
-        moved = Tensor(self.tensors[name].dtype, placed.reshape(self._indices.shape))
-        self._moved[conversion.name] = self.tensors | {name: moved}
-        return not np.array_equal(placed, rows)
+        changed: list[IndexOrder] = []
+        for each in orders(rows.shape, tuples=self.row.tuples):
+            placed = each.places(rows)
+            if not np.array_equal(placed, rows):
+                moved = Tensor(self.tensors[name].dtype, placed.reshape(self._indices.shape))
+                self._ordered[each.name] = self.tensors | {name: moved}
+                changed.append(each)
+        return changed
 
     def _is_idle(self, hypothesis: Hypothesis) -> bool:
         """Return whether the treatment concerns no index."""
@@ -231,20 +270,26 @@ class Candidates:
         shape = self._shape(hypothesis)
         if shape is None:
             return
+        for each in self._placements(hypothesis, shape):
+            yield hypothesis._replace(placement=each)
+
+    def _placements(
+        self, hypothesis: Hypothesis, shape: tuple[int, ...]
+    ) -> Iterator[OutputPlacement]:
+        """Yield the placements of an output of a shape, and those that fit it."""
         if shape not in self._unfitted:
             self._unfitted[shape] = list(placements(shape, self._output.shape))
-        for each in self._unfitted[shape]:
-            yield hypothesis._replace(placement=each)
+        yield from self._unfitted[shape]
         if len(shape) == len(self._output.shape):
-            for each in placements(shape, self._output.shape, self._fit(hypothesis)):
-                yield hypothesis._replace(placement=each)
+            yield from placements(shape, self._output.shape, self._fit(hypothesis))
 
     def _fit(self, hypothesis: Hypothesis) -> Callable[[int], AnyArray]:
         """Return a function of an axis to a mask of its rows that differ."""
         prediction = self.prediction(hypothesis)
 
         def differing(axis: int) -> AnyArray:
-            right, shape = prediction.shape, self._output.shape
+            shape = self._output.shape
+            right = shape if hypothesis.placement.name else prediction.shape
             if axis < 0:  # of all cells
                 axis, right, shape = 0, (size_of(right),), (size_of(shape),)
             rows = min(right[axis], shape[axis], self._rows)
@@ -259,8 +304,8 @@ class Candidates:
             at = ((first * shape[axis] + row) * inner + s).reshape(-1)
             to = ((first * right[axis] + row) * inner + s).reshape(-1)
             values, fates = prediction.values(to)
-            refused = fates == CellFate.REFUSED  # whatever such a cell holds, it is no other row
-            agrees = refused | (fates <= CellFate.FILLED) & self._output.agrees(
+            refused = fates == REFUSED  # whatever such a cell holds, it is no other row
+            agrees = refused | (fates <= FILLED) & self._output.agrees(
                 values, self._output.held(at)
             )
             differs: AnyArray = ~agrees.reshape(rows, -1).all(axis=1)
@@ -285,11 +330,11 @@ class Candidates:
 
     def _source(self, hypothesis: Hypothesis) -> CellSource | None:
         h = hypothesis
-        names = h.conversion.name, h.treatment.name, h.others
+        names = h.order.name, h.conversion.name, h.treatment.name, h.others
         key = h.frame.name, h.frame.departures, h.layout.name, *names
         if key not in self._sources:
             call = self.bound(hypothesis)
-            tensors = self._moved.get(h.conversion.name, self.tensors)
+            tensors = self._ordered.get(h.order.name, self.tensors)
             self._sources[key] = None if call is None else CellSource(call, h, tensors)
         return self._sources[key]
 

@@ -1,13 +1,14 @@
 """Hypotheses about indices: what became of their values, and of those outside the axis.
 
 A conversion maps index values to others. A treatment maps them to positions on an axis, each with
-a `CellFate`. Both are functions of the indices k, of any integer type; s, the size of the axis; and
-the size of another axis, for a row that is tried with each.
+a fate (`READ` ...). Both are functions of the indices k, of any integer type; s, the size of the
+axis; and the size of another axis, for a row that is tried with each. An order moves them to other
+places.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
 from gathercli.text import table_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from gathercli.compute.storage import AnyArray
     from gathercli.spec.call import Call
@@ -30,13 +31,9 @@ if TYPE_CHECKING:
     Outcomes = Callable[[AnyArray, int, int], Outcome]
 
 
-class CellFate(IntEnum):
-    """What a cell holds: an element of `data`, a fill, or something that nothing predicts."""
-
-    READ = 0
-    FILLED = 1
-    REFUSED = 2
-    FOREIGN = 3
+# The fate of a cell: it holds an element of `data`, a fill, what the version refuses, or something
+# that nothing predicts. (Members of an Enum made the search slower by a quarter.)
+READ, FILLED, REFUSED, FOREIGN = range(4)
 
 
 class IndexConversion(NamedTuple):
@@ -48,9 +45,17 @@ class IndexConversion(NamedTuple):
     # the other axis; -1 for a row that is tried with each, None for one that needs none
     other: int | None = None
     rare: bool = False  # whether it ranks behind others that explain as much
-    # all indices or tuples, shape (I.., K), to those in their places; None to leave them there
-    places: Callable[[AnyArray], AnyArray] | None = None
     sentence: str = ""  # what became of the indices
+
+
+class IndexOrder(NamedTuple):
+    """A hypothesis about the places of indices."""
+
+    name: str
+    # all indices or tuples, shape (I.., K), to those in their places
+    places: Callable[[AnyArray], AnyArray]
+    sentence: str = ""  # what became of the indices
+    rare: bool = True  # as for `IndexConversion`
 
 
 class Treatment(NamedTuple):
@@ -64,6 +69,8 @@ class Treatment(NamedTuple):
     other: int | None = None  # as for `IndexConversion`
     rare: bool = False  # as for `IndexConversion`
     keeps: bool = False  # whether a filled slice keeps that of the index before it
+    rest: Outcomes | None = None  # of the other numbers of a tuple; None for `function`
+    outside: int = FOREIGN  # of a position outside of `data`
     sentence: str = ""  # what became of the indices
 
 
@@ -108,14 +115,14 @@ def _same(k: AnyArray, *_: int) -> AnyArray:
     return k
 
 
-def _fortran(rows: AnyArray) -> AnyArray:
-    *lead, last = range(rows.ndim)
-    return rows.transpose(*reversed(lead), last).reshape(rows.shape)
-
-
 def _late(rows: AnyArray) -> AnyArray:
     flat = rows.reshape(-1, rows.shape[-1])
     return np.concatenate([np.zeros_like(flat[:1]), flat[:-1]]).reshape(rows.shape)
+
+
+def _fortran(rows: AnyArray) -> AnyArray:
+    *lead, last = range(rows.ndim)
+    return rows.transpose(*reversed(lead), last).reshape(rows.shape)
 
 
 def _words(rows: AnyArray) -> AnyArray:
@@ -123,6 +130,43 @@ def _words(rows: AnyArray) -> AnyArray:
     if rows.itemsize != 8:
         return rows
     return np.ascontiguousarray(rows).view("i4").reshape(-1)[: rows.size].reshape(rows.shape)
+
+
+def _first(rows: AnyArray, axes: Iterable[int]) -> AnyArray:
+    """Repeat the first row along axes."""
+    firsts = tuple(slice(0, 1 if axis in axes else None) for axis in range(rows.ndim))
+    return np.broadcast_to(rows[firsts], rows.shape)
+
+
+IN_THEIR_PLACES: Final = IndexOrder("", lambda rows: rows)
+
+
+def orders(shape: tuple[int, ...], *, tuples: bool) -> Iterator[IndexOrder]:
+    """Yield the orders of indices of a shape, with a last dimension for the numbers of tuples."""
+    words, lead = _WORDS["orders"], range(len(shape) - 1)
+    moves: dict[str, Callable[[AnyArray], AnyArray]] = {
+        "in Fortran order": _fortran,
+        "of the place before": _late,
+        "read as words of 32 bits": _words,
+    }
+    if tuples:
+        moves["tuples back to front"] = lambda rows: rows[..., ::-1]
+        moves["numbers apart"] = lambda rows: rows.reshape(shape[-1], -1).T.reshape(shape)
+    for name, places in moves.items():
+        yield IndexOrder(name, places, words[name])
+    for axis in (each for each in lead if shape[each] > 1):
+        along: dict[str, Callable[[AnyArray], AnyArray]] = {
+            "sorted": partial(np.sort, axis=axis),
+            "reversed": partial(np.flip, axis=axis),
+            "of the row before": partial(np.roll, shift=1, axis=axis),
+            "of the row after": partial(np.roll, shift=-1, axis=axis),
+            "of the first row": partial(_first, axes=[axis]),
+        }
+        others = [each for each in lead if each != axis]
+        if len(others) > 1:
+            along["of the first row but"] = partial(_first, axes=others)
+        for name, places in along.items():
+            yield IndexOrder(f"{name} along axis {axis}", places, words[name].format(axis=axis))
 
 
 AS_THEY_ARE: Final = IndexConversion("", _same)
@@ -148,14 +192,6 @@ CONVERSIONS: Final = tuple(
             "negative ones moved by one less",
             lambda k, s, _: np.where(exact(k, s) < 0, exact(k, s) + s - 1, k),
         ),
-        IndexConversion("in Fortran order", _same, places=_fortran),
-        IndexConversion("sorted", _same, places=lambda rows: np.sort(rows, axis=-2)),
-        IndexConversion("of the place before", _same, places=_late),
-        IndexConversion("of the batch before", _same, places=lambda rows: np.roll(rows, 1, 0)),
-        IndexConversion(
-            "of the first batch", _same, places=lambda rows: np.broadcast_to(rows[:1], rows.shape)
-        ),
-        IndexConversion("read as words of 32 bits", _same, places=_words),
         IndexConversion("bytes swapped", lambda k, *_: k.byteswap()),
         IndexConversion("cut to 32 unsigned bits", _cut("u4")),
         IndexConversion("cut to 16 unsigned bits", _cut("u2")),
@@ -164,8 +200,18 @@ CONVERSIONS: Final = tuple(
 )
 
 
-def _outcome(at: AnyArray, outside: AnyArray, fate: CellFate = CellFate.FILLED) -> Outcome:
-    return np.where(outside, 0, at), np.where(outside, fate, CellFate.READ)
+def then(one: IndexConversion, other: IndexConversion) -> IndexConversion:
+    """Return what does both, the second to what the first made."""
+
+    def converted(k: AnyArray, s: int, axis: int) -> AnyArray:
+        return other.function(one.function(k, s, axis), s, axis)
+
+    names, sentences = f"{one.name}; {other.name}", f"{one.sentence}; {other.sentence}"
+    return IndexConversion(names, converted, rare=one.rare or other.rare, sentence=sentences)
+
+
+def _outcome(at: AnyArray, outside: AnyArray, fate: int = FILLED) -> Outcome:
+    return np.where(outside, 0, at), np.where(outside, fate, READ)
 
 
 def _wrapped(k: AnyArray, s: int) -> AnyArray:
@@ -210,7 +256,7 @@ def _clamped_below(k: AnyArray, s: int, other: int) -> Outcome:
 def _padded(k: AnyArray, s: int, other: int) -> Outcome:
     """Fill for -1, and count other negative indices from the end."""
     at, fates = _filled(_wrapped(k, s), s, other)
-    return at, np.where(exact(k, s) == -1, CellFate.FILLED, fates)
+    return at, np.where(exact(k, s) == -1, FILLED, fates)
 
 
 def _unchecked(k: AnyArray, s: int, other: int) -> Outcome:
@@ -282,6 +328,19 @@ TREATMENTS: Final = tuple(
             lambda k, s, _: _filled(np.abs(np.fmod(exact(k, s), max(1, s))), s, 0),
         ),
         Treatment("padding", _padded),
+        Treatment("no bounds check, zeros beyond", _unchecked, outside=FILLED),
+        Treatment(
+            "no bounds check after wrapping, zeros beyond",
+            _after_wrapping(_unchecked),
+            outside=FILLED,
+        ),
+        Treatment("only the first wrapped", _after_wrapping(_filled), rest=_filled),
+        Treatment("only the first wrapped, clamped", _after_wrapping(_clamped), rest=_clamped),
+        Treatment(
+            "only the first wrapped, unchecked", _after_wrapping(_unchecked), rest=_unchecked
+        ),
+        Treatment("only the last wrapped", _filled, rest=_after_wrapping(_filled)),
+        Treatment("only the first checked", _after_wrapping(_filled), rest=_unchecked),
         Treatment("clamped above", _clamped_above),
         Treatment("clamped above after wrapping", _after_wrapping(_clamped_above)),
         Treatment("clamped below", _clamped_below),
@@ -303,7 +362,7 @@ def specified(call: Call) -> Treatment:
 
     def treat(k: AnyArray, s: int, other: int) -> Outcome:
         policies = {OutOfRange.CLAMP: _clamped, OutOfRange.WRAP: _modulo}
-        fate = CellFate.FILLED if outside.fills else CellFate.REFUSED
+        fate = FILLED if outside.fills else REFUSED
         negative = exact(k, s) < 0
         at = _wrapped(k, s) if wraps else exact(k, s)
         out = (at < 0) | (at >= s)
@@ -312,7 +371,7 @@ def specified(call: Call) -> Treatment:
         else:
             at, fates = _outcome(at, out, fate)
         if call.negative is Negative.ERROR:
-            fates = np.where(negative, CellFate.REFUSED, fates)
+            fates = np.where(negative, REFUSED, fates)
         return at, fates
 
     filled = "nan" if outside.fills and outside is not OutOfRange.ZERO else "zero"

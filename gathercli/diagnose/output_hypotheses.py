@@ -32,6 +32,18 @@ if TYPE_CHECKING:
     # one of all cells.
     Fit = Callable[[int], AnyArray]
 
+
+def then(one: OutputPlacement, other: OutputPlacement) -> OutputPlacement:
+    """Return what does both, the second to what the first made."""
+
+    def cells(flat: AnyArray) -> AnyArray:
+        placed = other.cells(flat)
+        return np.where(placed < 0, placed, one.cells(np.maximum(placed, 0)))
+
+    names, sentences = f"{one.name}; {other.name}", f"{one.sentence}; {other.sentence}"
+    return OutputPlacement(names, sentences, cells, one.rare + other.rare)
+
+
 MAX_PERMUTED_RANK: Final = 5  # the largest rank of which every permutation is tried
 
 
@@ -40,10 +52,11 @@ class OutputPlacement(NamedTuple):
 
     name: str
     sentence: str  # what became of the output
-    cells: Cells  # the cell of the right output in each cell; -1 for zero
+    cells: Cells  # the cell of the right output in each cell; -1 for zero, or `UNWRITTEN`
     rare: int = 0  # how far it ranks behind others that explain as much
 
 
+UNWRITTEN: Final = -2  # in place of a cell: what lay in memory
 IN_ORDER: Final = OutputPlacement("", "", lambda cells: cells)
 ZEROS: Final = OutputPlacement(
     "zeros", "the output is zeros", lambda cells: np.full_like(cells, -1)
@@ -289,11 +302,17 @@ def _fitted(shape: tuple[int, ...], fit: Fit) -> Placements:
             yield from _by_rows(shape, shape, axis, rows)
     differs = np.flatnonzero(fit(-1)) if len(shape) > 1 else np.empty(0, int)
     if differs.size and differs[-1] + 1 == product(shape):
-        first = int(differs[0])
-        words = f"the cells from {first} on were not written, and hold zeros"
-        yield OutputPlacement(
-            f"cells from {first} zero", words, lambda cells: np.where(cells < first, cells, -1)
-        )
+        first, words = int(differs[0]), f"the cells from {differs[0]} on were not written"
+        yield _until(first, f"cells from {first} zero", f"{words}, and hold zeros", -1)
+        if min(first, differs.size) >= MIN_UNWRITTEN and differs.size == differs[-1] + 1 - first:
+            yield _until(first, f"cells from {first} unwritten", words, UNWRITTEN)
+
+
+def _until(first: int, name: str, sentence: str, then: int) -> OutputPlacement:
+    return OutputPlacement(name, sentence, lambda cells: np.where(cells < first, cells, then))
+
+
+MIN_UNWRITTEN: Final = 8  # the least number of right cells, and of foreign ones behind them
 
 
 def _of_differing(size: int, first: int, last: int) -> Rows:

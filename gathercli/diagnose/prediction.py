@@ -13,21 +13,31 @@ from gathercli.compute.storage import AnyArray, dtype_of, elements_at
 from gathercli.compute.storage import values as decoded
 from gathercli.compute.tensor import Tensor
 from gathercli.diagnose.call_hypotheses import FILLS, DataLayout, Frame, Reading
-from gathercli.diagnose.index_hypotheses import CellFate, IndexConversion, Treatment, exact
-from gathercli.diagnose.output_hypotheses import OutputPlacement
+from gathercli.diagnose.index_hypotheses import (
+    FILLED,
+    FOREIGN,
+    READ,
+    REFUSED,
+    IndexConversion,
+    IndexOrder,
+    Treatment,
+    exact,
+)
+from gathercli.diagnose.output_hypotheses import UNWRITTEN, OutputPlacement
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import FLOAT64, INT64, STRING
 from gathercli.spec.op import IndexedAxis
 from gathercli.spec.shapes import coordinates, known, product
 
-MAX_KEPT_INDICES: Final = 1 << 24  # the most indices of which stale slices are looked for
+MAX_FILLED_RUN: Final = 64  # the most indices before one that may have left its slice
 
 
 class Hypothesis(NamedTuple):
-    """A combination of one row of each table."""
+    """A combination of one row of each table; the name of a row of two has both names."""
 
     frame: Frame
     layout: DataLayout
+    order: IndexOrder
     conversion: IndexConversion
     treatment: Treatment
     reading: Reading
@@ -43,12 +53,12 @@ class Hypothesis(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of what differs from what was asked for."""
-        return tuple(each.name for each in self.rows if each.name)
+        return tuple(name for each in self.rows if each.name for name in each.name.split("; "))
 
     @property
     def departures(self) -> int:
         """The number of differences."""
-        return self.frame.departures + sum(bool(each.name) for each in self.rows[1:])
+        return len(self.names) + max(0, self.frame.departures - 1)
 
     @property
     def of_indices(self) -> bool:
@@ -106,18 +116,15 @@ class _Points:
         self.before: AnyArray = np.zeros((), bool)
         self.raw: AnyArray = np.zeros((), int)  # the indices that were read last
         self.at_front = False  # whether every distance is 0, in the shape of the positions
-        keeps = hypothesis.treatment.keeps
-        self._kept = self._keep() if keeps and indices.size <= MAX_KEPT_INDICES else None
 
     def __getitem__(self, at: tuple[Any, ...]) -> AnyArray:
         """Return the distance of positions from 0; `before` marks those before it."""
-        if self._kept is not None:
-            position, fates = (elements_at(each, at) for each in self._kept)
-        else:
-            self.raw = elements_at(self._indices, at)
-            position, fates = self._resolve(self.raw)
+        self.raw = elements_at(self._indices, at)
+        position, fates = self._resolve(self.raw)
+        if self._hypothesis.treatment.keeps and at:
+            self._keep(at, position, fates)
         self.fates, self.before = fates, position < 0
-        distance: AnyArray = np.where(fates == CellFate.READ, np.abs(position), 0)
+        distance: AnyArray = np.where(fates == READ, np.abs(position), 0)
         return 0 * distance if self.at_front else distance
 
     def _resolve(self, raw: AnyArray) -> tuple[AnyArray, AnyArray]:
@@ -126,25 +133,37 @@ class _Points:
         conversion, treatment = self._hypothesis.conversion, self._hypothesis.treatment
         one, other = self._hypothesis.others
         position = np.zeros(raw.shape[:-1] if self._tuples else raw.shape, np.int64)
-        fates = np.full_like(position, CellFate.READ)
+        fates = np.full_like(position, READ)
         columns = [raw[..., j] for j in range(raw.shape[-1])] if self._tuples else [raw]
+        treat = treatment.function
         for along, k in zip(self._axes, columns, strict=True):
             converted = conversion.function(k, along.size, one)
-            each, fate = treatment.function(converted, along.size, other)
+            each, fate = treat(converted, along.size, other)
+            treat = treatment.rest or treat
             each = np.clip(each, -self._most, self._most)
             position = position * along.size + each
             fates = np.maximum(fates, fate)
         return position, fates
 
-    def _keep(self) -> tuple[AnyArray, AnyArray]:
-        """Resolve all indices; one that is filled has the position of the one before it."""
-        position, fates = self._resolve(np.asarray(self._indices))
-        flat, kinds = np.ravel(position), np.ravel(fates)
-        read = np.where(kinds == CellFate.READ, np.arange(flat.size), -1)
-        last = np.maximum.accumulate(read) if read.size else read
-        kept = np.where(last >= 0, flat[last], 0)
-        unwritten = np.where(last >= 0, CellFate.READ, CellFate.FILLED)
-        return kept.reshape(np.shape(position)), unwritten.reshape(np.shape(fates))
+    def _keep(self, at: tuple[Any, ...], position: AnyArray, fates: AnyArray) -> None:
+        """Give those that are filled the position of the next before them that is not."""
+        shape = self._indices.shape[:-1] if self._tuples else self._indices.shape
+        flat = np.ravel_multi_index(np.broadcast_arrays(*at), shape).astype(np.int64)
+        for _ in range(MAX_FILLED_RUN):
+            flat -= 1
+            looks = (fates == FILLED) & (flat >= 0)
+            if not looks.any():
+                return
+            before = elements_at(self._indices, coordinates(flat[looks], shape))
+            position[looks], fates[looks] = self._resolve(before)
+
+
+def _forward(position: AnyArray) -> AnyArray:
+    """Follow parents, shape (T, B, W), from the first step on."""
+    beams = [_own_beams(position) + 0 * position[0]]
+    for parents in position[:-1]:
+        beams.append(np.take_along_axis(parents, beams[-1].clip(0), -1))
+    return np.stack(beams)
 
 
 def _own_beams(position: AnyArray) -> AnyArray:
@@ -197,8 +216,9 @@ class CellSource:
             front = call.family.sources(call, {name: points}, cells)
             at = np.where(before, 2 * front - at, at)
         outside = (at < 0) | (at >= self._size)
-        fates = np.where((fates == CellFate.READ) & outside, CellFate.FOREIGN, fates)
-        return np.where(fates == CellFate.READ, at, 0), fates
+        beyond = self._hypothesis.treatment.outside
+        fates = np.where((fates == READ) & outside, beyond, fates)
+        return np.where(fates == READ, at, 0), fates
 
     @property
     def _points(self) -> tuple[str, _Points]:
@@ -222,7 +242,7 @@ class CellSource:
         name = next(iter(self.call.indexed))
         beams, none = self._beams
         at = self.call.family.sources(self.call, {name: beams}, cells)
-        fates = np.where(at < 0, none, CellFate.READ)
+        fates = np.where(at < 0, none, READ)
         return np.where(at < 0, 0, at), fates
 
     @cached_property
@@ -242,9 +262,9 @@ class CellSource:
         converted = h.conversion.function(parents, along.size, h.others[0])
         position, fates = h.treatment.function(converted, along.size, h.others[1])
         outside = (position < 0) | (position >= along.size)
-        position = np.where((fates != CellFate.READ) | outside, -1, position)
+        position = np.where((fates != READ) | outside, -1, position)
         position = np.broadcast_to(position, parents.shape)
-        none = int(fates.max()) if np.any(fates != CellFate.READ) else int(CellFate.FOREIGN)
+        none = int(fates.max()) if np.any(fates != READ) else int(FOREIGN)
         ignores, steps = h.frame.ignores, parents.shape[0] if parents.ndim else 0
         if ignores in _PARENTS and parents.size:
             changed = np.broadcast_to(_PARENTS[ignores](position), parents.shape)
@@ -258,17 +278,20 @@ class CellSource:
             tensors[length_name] = Tensor(INT64, np.broadcast_to(lengths, shape).clip(0, steps))
         tensors[name] = Tensor(INT64, np.ascontiguousarray(position, np.int64))
         paths = follow_beams(self.call, along, tensors)
-        if ignores == "own column" and parents.size:
-            own = np.concatenate([position[1:], paths.beams[-1:]])
-            later = np.concatenate([paths.beams[1:], paths.beams[-1:]])
-            beams = np.where(later == ENDED, paths.beams, own)
+        if ignores in {"own column", "forward"} and parents.size:
+            if ignores == "forward":
+                beams = np.where(paths.beams == ENDED, ENDED, _forward(position))
+            else:
+                own = np.concatenate([position[1:], paths.beams[-1:]])
+                later = np.concatenate([paths.beams[1:], paths.beams[-1:]])
+                beams = np.where(later == ENDED, paths.beams, own)
             steps_of, end = next(iter(tensors.values())), [*tensors.values()][3]
             tokens = np.take_along_axis(steps_of.values(), beams.clip(0), 2)
             is_end = (tokens == end.values()) & (beams >= 0)
             first = np.where(is_end.any(axis=0), is_end.argmax(axis=0), steps)
             paths = paths._replace(beams=beams, ends=first)
         if ignores == "padding":
-            return np.where(paths.beams == ENDED, NO_BEAM, paths.cells()), int(CellFate.FILLED)
+            return np.where(paths.beams == ENDED, NO_BEAM, paths.cells()), int(FILLED)
         return paths.beams if ignores in {"end", "all"} else paths.cells(), none
 
 
@@ -288,33 +311,37 @@ class Prediction:
 
     def values(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return what cells, flat positions (C,) int64, should hold, and the fate of each."""
-        h = self.hypothesis
-        at_cells = h.placement.cells(cells)
-        empty = at_cells < 0
+        return self.placed(self.hypothesis.placement.cells(cells))
+
+    def placed(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return what cells of the right output, as a placement gives them, hold, and the fates."""
+        h, placed = self.hypothesis, cells
+        empty = placed < 0
+        unwritten = np.where(placed == UNWRITTEN, FOREIGN, FILLED)
         if empty.all():
-            return np.zeros(cells.shape, self._pool.storage), np.full(cells.shape, CellFate.FILLED)
-        at_cells = np.where(empty, 0, at_cells) if empty.any() else at_cells
+            return np.zeros(cells.shape, self._pool.storage), unwritten
+        at_cells = np.where(empty, 0, placed) if empty.any() else placed
         at, fates = self.source.positions(at_cells)
         if h.layout.name and self._pool.size:
-            at = np.where(fates == CellFate.READ, h.layout.moved(at), 0)
+            at = np.where(fates == READ, h.layout.moved(at), 0)
             outside = (at < 0) | (at >= self._pool.size)
-            fate = CellFate.FILLED if h.layout.zeros else CellFate.FOREIGN
-            fates = np.where((fates == CellFate.READ) & outside, fate, fates)
-        elements = self._read(np.where((fates == CellFate.READ) & ~empty, at, 0))
-        filled = (fates == CellFate.FILLED) & ~empty
+            fate = FILLED if h.layout.zeros else FOREIGN
+            fates = np.where((fates == READ) & outside, fate, fates)
+        elements = self._read(np.where((fates == READ) & ~empty, at, 0))
+        filled = (fates == FILLED) & ~empty
         if filled.any():
             is_text = "U" in (elements.dtype.kind, self._output.kind)
             dtype = elements.dtype if is_text else self._output
             fill = FILLS[h.treatment.fill](dtype)
             if fill is None:
-                fates = np.where(filled, CellFate.REFUSED, fates)
+                fates = np.where(filled, REFUSED, fates)
             else:
                 if fill:
                     elements = elements.astype(np.result_type(elements.dtype, dtype))
                 elements[filled] = fill
         if empty.any():
             elements[empty] = FILLS["zero"](elements.dtype)
-            fates = np.where(empty, CellFate.FILLED, fates)
+            fates = np.where(empty, unwritten, fates)
         return elements, fates
 
     def _read(self, at: AnyArray) -> AnyArray:

@@ -9,7 +9,7 @@ the wrong cells are, which needs no hypothesis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from itertools import groupby, repeat, takewhile
 from math import inf, log
 from typing import Final, NamedTuple
 
@@ -20,13 +20,14 @@ from gathercli.compute.storage import AnyArray
 from gathercli.compute.threads import ProgressCallback
 from gathercli.diagnose.call_hypotheses import FILLS
 from gathercli.diagnose.combinations import Candidates
-from gathercli.diagnose.index_hypotheses import TREATMENTS, CellFate
+from gathercli.diagnose.index_hypotheses import FILLED, FOREIGN, READ, REFUSED, TREATMENTS
+from gathercli.diagnose.output_hypotheses import OutputPlacement
 from gathercli.diagnose.prediction import Hypothesis, ObservedOutput, Prediction
 from gathercli.spec.shapes import coordinates, product
 from gathercli.text import counted, listed
 
 # The order of the hypotheses of one departure; those of two are its square.
-HYPOTHESES_OF_ONE_DEPARTURE: Final = 100
+HYPOTHESES_OF_ONE_DEPARTURE: Final = 250
 # The most expected hypotheses that explain as much by chance as one that is listed.
 MAX_BY_CHANCE: Final = 0.05
 # The share of wrong cells above which a hypothesis need only be unlikely by itself.
@@ -120,6 +121,7 @@ MAX_PROVED: Final = 8  # the combinations that are tried on more cells, and thos
 SEARCH_ROUNDS: Final = 3
 # The cells that each prediction is compared with to see how likely it agrees by chance.
 CHANCE_SHIFTS: Final = 32
+MAX_TOGETHER: Final = 64  # placements that are tried at once
 BLOCK_CELLS: Final = 1 << 16  # cells that are predicted at once
 
 
@@ -138,6 +140,7 @@ class Search:
         self.output, self._progress = output, progress
         self._cells = output.cells
         self._few = np.empty(0, np.int64)
+        self._placed_few: dict[OutputPlacement, AnyArray] = {}  # the cells placed there
         self._strange: tuple[AnyArray, AnyArray] | None = None
 
     def explanations(self) -> list[ScoredHypothesis]:
@@ -153,10 +156,13 @@ class Search:
             best = self._round()
             if not best or best[0].score.is_whole or self._cells <= len(self._few):
                 break
+            if self._is_chance(best[0], self._few):
+                break
             contrary = self.wrong_cells(best[0].hypothesis, FEW_CELLS)
             if not contrary.size or np.isin(contrary, self._few).all():
                 break
             self._few = np.union1d(self._few, contrary)
+            self._placed_few.clear()
         if not best or best[0].score.is_whole:
             return best
         cells = self._few if asked is None else self.wrong_cells(asked, MORE_CELLS)
@@ -164,10 +170,11 @@ class Search:
 
     def _is_chance(self, each: ScoredHypothesis, cells: AnyArray) -> bool:
         """Return whether a hypothesis explains no more of some wrong cells than chance would."""
-        if each.score.accounts:
+        is_seen = each.score.foreign <= each.score.explained or each.hypothesis.of_indices
+        if each.score.accounts and is_seen:
             return False
         values, fates = self.candidates.prediction(each.hypothesis).values(cells)
-        predicts, held = fates <= CellFate.FILLED, self.output.held(cells)
+        predicts, held = fates <= FILLED, self.output.held(cells)
         shifts = range(1, min(len(cells), CHANCE_SHIFTS + 1))
         explained, *others = (
             int((predicts & self.output.agrees(values, np.roll(held, n))).sum())
@@ -199,7 +206,8 @@ class Search:
 
     def _tried(self, hypotheses: Iterable[Hypothesis]) -> list[ScoredHypothesis]:
         """Try hypotheses, and every treatment of refused indices with the consistent ones."""
-        scored = [self._scored(each, self._few) for each in hypotheses]
+        groups = groupby(hypotheses, lambda each: (*each[:-2], each.others))
+        scored = [each for _, group in groups for each in self._scored_together(list(group))]
         consistent = [
             each
             for each in scored
@@ -232,21 +240,49 @@ class Search:
         cells = np.array([at])
         values, fates = self.candidates.prediction(hypothesis).values(cells)
         held = text_of(self.output.held(cells)[0])
-        return held, text_of(values[0]) if fates[0] <= CellFate.FILLED else None
+        return held, text_of(values[0]) if fates[0] <= FILLED else None
 
     def compared(self, hypothesis: Hypothesis, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return a mask of the cells that hold what is predicted, and the fate of each."""
         values, fates = self.candidates.prediction(hypothesis).values(cells)
         agrees = self.output.agrees(values, self.output.held(cells), hypothesis.reading.near)
-        return agrees & (fates <= CellFate.FILLED), fates
+        return agrees & (fates <= FILLED), fates
 
     def _scored(self, hypothesis: Hypothesis, cells: AnyArray) -> ScoredHypothesis:
-        agrees, fates = self.compared(hypothesis, cells)
-        foreign, refused = fates == CellFate.FOREIGN, int((fates == CellFate.REFUSED).sum())
+        return self._score(hypothesis, *self.compared(hypothesis, cells), cells)
+
+    def _score(
+        self, hypothesis: Hypothesis, agrees: AnyArray, fates: AnyArray, cells: AnyArray
+    ) -> ScoredHypothesis:
+        foreign, refused = fates == FOREIGN, int((fates == REFUSED).sum())
         outside = int(foreign.sum())
         strange = int((foreign & self._is_strange(cells)).sum()) if outside else 0
         odd = outside if 2 * strange > outside else strange
         return ScoredHypothesis(hypothesis, Score(int(agrees.sum()), odd, refused, len(cells)))
+
+    def _scored_together(self, group: list[Hypothesis]) -> list[ScoredHypothesis]:
+        """Score hypotheses that differ in the placement alone on the few cells, all at once."""
+        if len(group) == 1:
+            return [self._scored(group[0], self._few)]
+        scored: list[ScoredHypothesis] = []
+        for start in range(0, len(group), MAX_TOGETHER):
+            part = group[start : start + MAX_TOGETHER]
+            placed = np.concatenate([self._placed(each.placement) for each in part])
+            values, fates = self.candidates.prediction(part[0]).placed(placed)
+            held = np.tile(self.output.held(self._few), len(part))
+            agrees = self.output.agrees(values, held, part[0].reading.near)
+            agrees &= fates <= FILLED
+            by_hypothesis = (each.reshape(len(part), -1) for each in (agrees, fates))
+            scored += map(self._score, part, *by_hypothesis, repeat(self._few))
+        return scored
+
+    def _placed(self, placement: OutputPlacement) -> AnyArray:
+        """Return the cells that a placement puts into the few."""
+        if placement.rare:
+            return placement.cells(self._few)
+        if placement not in self._placed_few:
+            self._placed_few[placement] = placement.cells(self._few)
+        return self._placed_few[placement]
 
     def _is_strange(self, cells: AnyArray) -> AnyArray:
         """Return a mask of the cells that hold no element of small `data`."""
@@ -411,8 +447,8 @@ def moved_rows(search: Search) -> Iterator[MovedRow]:
         holds = _named_row("data", same[0] * inner, data.shape, whole) if len(same) == 1 else None
         if holds is None and (held == FILLS["zero"](held.dtype)).all():
             holds = "zeros"
-        expected = "a fill" if fate == CellFate.FILLED else None
-        if fate == CellFate.READ:
+        expected = "a fill" if fate == FILLED else None
+        if fate == READ:
             expected = _named_row("data", at, data.shape, whole)
         yield MovedRow(_named_row("out", row * inner, output.shape, whole), holds, expected)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gathercli.diagnose.index_hypotheses import CONVERSIONS, TREATMENTS, CellFate, exact
+from gathercli.diagnose.index_hypotheses import CONVERSIONS, READ, TREATMENTS, exact
 
 K = np.array([0, 2, 3, 7, -1, -3, -4, -9])
 SIZE = 3
@@ -30,7 +30,7 @@ def test_a_treatment_is_what_its_name_says(name: str, positions: list[int | None
 
     at, fates = row.function(K, SIZE, 5)
 
-    read = [p if fate == CellFate.READ else None for p, fate in zip(at, fates, strict=True)]
+    read = [p if fate == READ else None for p, fate in zip(at, fates, strict=True)]
     assert read == positions
 
 

@@ -27,7 +27,7 @@ INDICES: Final[dict[str, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]] = {
     "made positive": (np.array([2, -1, 6, -5, 0, -3]), np.array([2, 1, 6, 5, 0, 3])),
     "negative ones moved by one less": (K[[0, 1, 2, 4, 5]], np.array([2, 5, 6, 0, 3])),
     "masked": (np.array([6, 2, 0, 5, 3, 1]), np.array([6, 2, 0, 4, 2, 0])),
-    "sorted": (np.array([5, 1, 6, 0, 3, 2]), np.array([0, 1, 2, 3, 5, 6])),
+    "sorted along axis 0": (np.array([5, 1, 6, 0, 3, 2]), np.array([0, 1, 2, 3, 5, 6])),
     "of the place before": (np.array([2, 6, 3, 1, 5]), np.array([0, 2, 6, 3, 1])),
     "read as words of 32 bits": (np.array([3, 1, 2, 5, 6]), np.array([3, 0, 1, 0, 2])),
 }
@@ -49,8 +49,10 @@ def test_indices_of_another_batch_are_named() -> None:
     before = np.take_along_axis(data, np.roll(indices, 1, 0), 1)
     first = np.take_along_axis(data, np.broadcast_to(indices[:1], indices.shape), 1)
 
-    assert ("of the batch before",) in names("gather", data, indices, wrong=before, **call)
-    assert ("of the first batch",) in names("gather", data, indices, wrong=first, **call)
+    assert ("of the row before along axis 0",) in names(
+        "gather", data, indices, wrong=before, **call
+    )
+    assert ("of the first row along axis 0",) in names("gather", data, indices, wrong=first, **call)
 
 
 def test_indices_saturated_to_8_bits_are_named() -> None:
@@ -81,7 +83,7 @@ def test_how_data_is_read_is_named(name: str) -> None:
 
 
 READINGS: Final[dict[str, Callable[[Any], Any]]] = {
-    "scaled": lambda v: v * 0.25,
+    "scaled by 0.25": lambda v: v * 0.25,
     "added": lambda v: v - 128,
     "quantised": lambda v: (
         np.rint(v / (np.abs(DATA - 500).max() / 127)) * (np.abs(DATA - 500).max() / 127)
